@@ -1,0 +1,42 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { uuidv7 } from 'uuidv7';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A new identifier: a UUID version 7 (RFC 9562), so rows inserted together stand together in an index. */
+export function newId(): string {
+  return uuidv7();
+}
+
+/** Whether `text` has the form of an identifier, so that a bad one never reaches the database. */
+export function isId(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** Secrets that are handed out once. The prefix tells a person who finds one what it opens. */
+export type SecretKind = 'api_key' | 'driver_token';
+const SECRET_PREFIX: Record<SecretKind, string> = { api_key: 'sdk_', driver_token: 'sdd_' };
+const SECRET_FORM: Record<SecretKind, RegExp> = { api_key: /^sdk_[\w-]{32}$/, driver_token: /^sdd_[\w-]{32}$/ };
+
+/** A new secret of 192 random bits. Only its hash is ever stored. */
+export function newSecret(kind: SecretKind): string {
+  return SECRET_PREFIX[kind] + randomBytes(24).toString('base64url');
+}
+
+export function hasSecretForm(kind: SecretKind, text: string): boolean {
+  return SECRET_FORM[kind].test(text);
+}
+
+/** SHA-256 of a secret in hex. A plain hash is enough because the secret itself is random, not chosen by a person. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** A new tracking token of 144 random bits; it is the only thing a customer needs to see an order. */
+export function newTrackingToken(): string {
+  return randomBytes(18).toString('base64url');
+}
+
+export function isTrackingToken(text: string): boolean {
+  return /^[\w-]{24}$/.test(text);
+}

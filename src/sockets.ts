@@ -1,0 +1,28 @@
+/** What a WebSocket is to the code that speaks over it; `http/` mounts behaviours, `tracking/` writes them. */
+export type LiveSocket<Data> = {
+  readonly data: Data;
+  /** Sends one text message. A reader too slow to take it is dropped, and false comes back. */
+  send(text: string): boolean;
+  close(code: number, reason: string): void;
+  subscribe(topic: string): void;
+  unsubscribe(topic: string): void;
+};
+
+/** What is known of a client before its upgrade is accepted. */
+export type UpgradeHead = {
+  readonly params: readonly string[];
+  readonly remoteAddress: string;
+};
+
+export type SocketBehaviour<Data> = {
+  readonly path: string;
+  readonly maxMessageBytes: number;
+  readonly idleTimeoutSeconds: number;
+  /** Most sockets of this kind at once; one more is refused with 503. */
+  readonly maxSockets: number;
+  /** The new socket's data, or the HTTP status that refuses the upgrade. */
+  accept(head: UpgradeHead): Promise<Data | { readonly refuse: 404 | 410 | 503 }>;
+  opened(socket: LiveSocket<Data>): void;
+  message(socket: LiveSocket<Data>, text: string): void;
+  closed(socket: LiveSocket<Data>): void;
+};

@@ -16,6 +16,18 @@ export const REQUEST_DEADLINE_MS = 15_000;
 // --- Database -----------------------------------------------------------------------------------------------------
 /** A statement that has not answered by then is given up: 503, or 504 where its outcome is unknown. */
 export const QUERY_DEADLINE_MS = 5_000;
+/** The server itself ends a statement then, so that its outcome is told and not guessed; below QUERY_DEADLINE_MS. */
+export const STATEMENT_TIMEOUT_MS = 4_500;
+/** A connection that owes an answer for so long beyond its statement time-out is taken for dead. */
+export const DB_SILENCE_GRACE_MS = 2_000;
+/** A connection that is not open and logged in by then is given up and tried again. */
+export const DB_CONNECT_TIMEOUT_MS = 4_000;
+/** A migration may rewrite a table; one statement of it may take so long. */
+export const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
+/** A migration that cannot lock a table by then stops, before the statements queued behind it pile up. */
+export const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
+/** How long a migrator waits for another one at work on the same database. */
+export const MIGRATION_WAIT_MS = 60_000;
 /** Connections of one process to Postgres. */
 export const DB_CONNECTIONS = 10;
 /** Most statements of one process waiting for an answer; one more is refused with 503. */
@@ -43,3 +55,7 @@ export const REDISPATCH_SWEEP_MS = 15_000;
 // --- Drivers ------------------------------------------------------------------------------------------------------
 /** Positions written to Postgres a second, coalesced to the last one of each driver. */
 export const POSITION_ROWS_PER_SECOND = 2_000;
+
+// --- Jobs ---------------------------------------------------------------------------------------------------------
+/** How long a relayed job may take before the sweeper relays it again; longer than a job's own retries last. */
+export const OUTBOX_LEASE_SECONDS = 15 * 60;

@@ -1,0 +1,158 @@
+import type { Row, Sql } from 'postgres';
+import type { FleetDriver } from '../domain/driver.ts';
+import type { OrderStatus } from '../domain/order.ts';
+import type { TierId } from '../domain/tier.ts';
+
+export type NewDriver = {
+  readonly id: string;
+  readonly name: string;
+  readonly phone: string;
+  readonly tokenHash: string;
+  readonly tierIds: readonly TierId[];
+};
+
+/** Adds a driver, off duty. */
+export async function createDriver(sql: Sql, driver: NewDriver, origin: string): Promise<void> {
+  await sql`
+    with made as (
+      insert into drivers (id, name, phone, token_hash, tiers)
+      values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[])
+      returning id
+    )
+    select pg_notify('sameday', ${origin} || ':driver:' || id) from made`;
+}
+
+/** The active driver whose token has this hash. */
+export async function findDriverByToken(sql: Sql, tokenHash: string): Promise<{ driverId: string } | null> {
+  const [row] = await sql`select id from drivers where token_hash = ${tokenHash} and active`;
+  return row ? { driverId: row.id } : null;
+}
+
+/** Sets a driver's duty; null when the driver is unknown or no longer active. Repeating it changes nothing. */
+export async function setDriverDuty(
+  sql: Sql,
+  driverId: string,
+  onDuty: boolean,
+  origin: string,
+): Promise<{ onDuty: boolean } | null> {
+  const [row] = await sql`
+    with changed as (
+      update drivers set free_since = case when on_duty then free_since else now() end, on_duty = ${onDuty}
+      where id = ${driverId} and active returning id, on_duty
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':driver:' || id) from changed
+    )
+    select on_duty from changed, notice`;
+  return row ? { onDuty: row.on_duty } : null;
+}
+
+/** Takes a driver off the fleet for good; an order being carried stays with him. Null when unknown. */
+export async function deactivateDriver(sql: Sql, driverId: string, origin: string): Promise<true | null> {
+  const [row] = await sql`
+    with changed as (
+      update drivers set active = false, on_duty = false where id = ${driverId} returning id
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':driver:' || id) from changed
+    )
+    select id from changed, notice`;
+  return row ? true : null;
+}
+
+export type DriverPosition = {
+  readonly driverId: string;
+  readonly lat: number;
+  readonly lng: number;
+  readonly atMs: number;
+};
+
+/**
+ * Writes the last positions of drivers behind the memory's back. Losing the newest second of them costs nothing that
+ * the next report does not mend, so this one write does not wait for the disk.
+ */
+export async function writePositions(sql: Sql, positions: readonly DriverPosition[]): Promise<void> {
+  await sql`
+    with fast as materialized (select set_config('synchronous_commit', 'off', true))
+    insert into driver_positions (driver_id, lat, lng, captured_at)
+    select p.* from fast, unnest(
+      ${positions.map((p) => p.driverId)}::uuid[], ${positions.map((p) => p.lat)}::float8[],
+      ${positions.map((p) => p.lng)}::float8[], ${positions.map((p) => new Date(p.atMs))}::timestamptz[]) as p
+    order by 1
+    on conflict (driver_id) do update
+    set lat = excluded.lat, lng = excluded.lng, captured_at = excluded.captured_at, received_at = now()
+    where driver_positions.captured_at < excluded.captured_at`;
+}
+
+function toFleetDriver(row: Row): FleetDriver {
+  return {
+    id: row.id,
+    tierIds: row.tiers,
+    onDuty: row.on_duty,
+    position: row.captured_at ? { lat: row.lat, lng: row.lng, atMs: row.captured_at.getTime() } : null,
+    freeSinceMs: row.free_since.getTime(),
+    orderId: row.order_id,
+  };
+}
+
+/** The active drivers as the matcher knows them: all, or those of `ids` (one that is missing is no longer active). */
+export async function loadFleet(sql: Sql, ids?: readonly string[]): Promise<FleetDriver[]> {
+  const rows = await sql`
+    select d.id, d.tiers, d.on_duty, p.lat, p.lng, p.captured_at, d.free_since,
+      o.id as order_id
+    from drivers d
+    left join driver_positions p on p.driver_id = d.id
+    left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')
+    where d.active ${ids ? sql`and d.id = any(${[...ids]}::uuid[])` : sql``}`;
+  return rows.map(toFleetDriver);
+}
+
+/** The order a driver carries, with what is needed to do the job: where to fetch it, where to take it, to whom. */
+export type DriverOrder = {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly sequence: number;
+  readonly deliveryTier: TierId;
+  readonly payoutCents: number;
+  readonly storeName: string;
+  readonly pickup: { readonly address: string; readonly lat: number; readonly lng: number };
+  readonly dropoff: {
+    readonly name: string;
+    readonly phone: string;
+    readonly line1: string;
+    readonly line2: string | null;
+    readonly city: string;
+    readonly state: string;
+    readonly zip: string;
+  };
+};
+
+/** Whether a driver is on duty and what he carries; null when he is unknown or no longer active. */
+export async function findDriverState(
+  sql: Sql,
+  driverId: string,
+): Promise<{ onDuty: boolean; order: DriverOrder | null } | null> {
+  const [row] = await sql`
+    select d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address,
+      o.pickup_lat, o.pickup_lng, r.name as store_name, c.name, c.phone, a.line1, a.line2, a.city, a.state, a.zip
+    from drivers d
+    left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')
+    left join retailers r on r.id = o.retailer_id
+    left join customers c on c.id = o.customer_id
+    left join dropoff_addresses a on a.id = o.dropoff_address_id
+    where d.id = ${driverId} and d.active`;
+  if (!row) return null;
+  return { onDuty: row.on_duty, order: row.id ? toDriverOrder(row) : null };
+}
+
+function toDriverOrder(row: Row): DriverOrder {
+  const { name, phone, line1, line2, city, state, zip } = row as DriverOrder['dropoff'] & Row;
+  return {
+    id: row.id,
+    status: row.status,
+    sequence: row.sequence,
+    deliveryTier: row.delivery_tier,
+    payoutCents: row.driver_payout_cents,
+    storeName: row.store_name,
+    pickup: { address: row.pickup_address, lat: row.pickup_lat, lng: row.pickup_lng },
+    dropoff: { name, phone, line1, line2, city, state, zip },
+  };
+}

@@ -1,0 +1,162 @@
+import type { Sql } from 'postgres';
+import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
+import type { Tier } from '../domain/tier.ts';
+import type { Point } from '../geo/point.ts';
+import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+
+/** An order on its way into the database: everything decided but whether its driver is still free. */
+export type NewOrder = {
+  readonly id: string;
+  readonly customerId: string;
+  readonly dropoffAddressId: string;
+  readonly trackingToken: string;
+  readonly keyId: string;
+  readonly request: PlaceOrder;
+  readonly tier: Tier;
+  readonly pickup: Point;
+  readonly pickupPointSource: PickupPointSource;
+  readonly driver: { readonly driverId: string; readonly distanceMeters: number } | null;
+};
+
+export type CommittedOrder = {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  /** The jobs this process has to relay. */
+  readonly outbox: readonly OutboxRow[];
+};
+
+/** Why a row of a batch was not inserted. */
+export type RefusedOrder = 'key_dead' | 'driver_lost' | 'voided';
+
+/**
+ * Inserts a batch of orders with their customers, addresses, events and outbox rows: one statement, one commit.
+ *
+ * The joins check again that key, store and driver are good; `on conflict do nothing` leaves out an order whose driver
+ * was taken by another process. What did not come back is explained by {@link explainRefused}. Rows go in sorted by
+ * driver, so that two processes with the same drivers cannot deadlock.
+ *
+ * @param origin the process that commits; it ignores its own notice
+ */
+export async function insertOrders(
+  sql: Sql,
+  orders: readonly NewOrder[],
+  origin: string,
+): Promise<Map<string, CommittedOrder>> {
+  const of = <T>(pick: (order: NewOrder) => T): T[] => orders.map(pick);
+  const rows = await sql`
+    with input as materialized (
+      select * from unnest(
+        ${of((o) => o.id)}::uuid[], ${of((o) => o.request.retailerId)}::uuid[], ${of((o) => o.keyId)}::uuid[],
+        ${of((o) => o.driver?.driverId ?? null)}::uuid[], ${of((o) => o.driver?.distanceMeters ?? null)}::float8[],
+        ${of((o) => o.customerId)}::uuid[], ${of((o) => o.request.customer.name)}::text[],
+        ${of((o) => o.request.customer.email)}::text[], ${of((o) => o.request.customer.phone)}::text[],
+        ${of((o) => o.request.customer.smsOptIn)}::bool[],
+        ${of((o) => o.dropoffAddressId)}::uuid[], ${of((o) => o.request.dropoffAddress.line1)}::text[],
+        ${of((o) => o.request.dropoffAddress.line2)}::text[], ${of((o) => o.request.dropoffAddress.city)}::text[],
+        ${of((o) => o.request.dropoffAddress.state)}::text[], ${of((o) => o.request.dropoffAddress.zip)}::text[],
+        ${of((o) => o.tier.id)}::text[], ${of((o) => o.tier.feeCents)}::int4[],
+        ${of((o) => o.tier.payoutCents)}::int4[], ${of((o) => o.tier.maxWaitSeconds)}::int4[],
+        ${of((o) => o.trackingToken)}::text[], ${of((o) => o.request.pickupAddress)}::text[],
+        ${of((o) => o.pickup.lat)}::float8[], ${of((o) => o.pickup.lng)}::float8[],
+        ${of((o) => o.pickupPointSource)}::text[]
+      ) as t(id, retailer_id, key_id, driver_id, distance, customer_id, name, email, phone, sms_opt_in,
+             address_id, line1, line2, city, state, zip, tier, fee, payout, max_wait, token, pickup, lat, lng, source)
+    ), good as materialized (
+      select i.*, date_trunc('milliseconds', now()) as at,
+             case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status
+      from input i
+      join retailers r on r.id = i.retailer_id and r.status = 'active'
+      join api_keys k on k.id = i.key_id and k.retailer_id = r.id and k.revoked_at is null
+      left join drivers d on d.id = i.driver_id and d.active and d.on_duty
+      where i.driver_id is null or d.id is not null
+    ), created as (
+      insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
+        delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
+        pickup_lat, pickup_lng, pickup_point_source, sequence, created_at, assigned_at, expires_at)
+      select id, retailer_id, customer_id, address_id, driver_id, status, tier, fee, payout,
+        case when driver_id is null then 'not_charged' else 'processing' end,
+        case when sms_opt_in then 'queued' else 'none' end, token, pickup, lat, lng, source,
+        case when driver_id is null then 1 else 2 end, at, case when driver_id is null then null else at end,
+        at + make_interval(secs => max_wait)
+      from good order by driver_id, id
+      on conflict do nothing
+      returning id, retailer_id, driver_id, status, sms_status, created_at, expires_at
+    ), new_customers as (
+      insert into customers (id, name, email, phone, sms_opt_in)
+      select customer_id, name, email, phone, sms_opt_in from good join created using (id)
+    ), new_addresses as (
+      insert into dropoff_addresses (id, line1, line2, city, state, zip)
+      select address_id, line1, line2, city, good.state, zip from good join created using (id)
+    ), new_events as (
+      insert into order_events (order_id, sequence, type, at, data)
+      select id, 1, 'created', created_at, null::jsonb from created
+      union all
+      select id, 2, 'driver_assigned', created_at,
+             jsonb_build_object('driver_id', created.driver_id, 'distance_meters', round(good.distance))
+      from created join good using (id) where created.driver_id is not null
+    ), jobs as (
+      insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+      select queue, created.id, created.retailer_id, j.run_at, j.run_at + interval '30 seconds'
+      from created cross join lateral (
+        select 'charge' as queue, created.created_at as run_at where created.driver_id is not null
+        union all select 'sms', created.created_at where created.sms_status = 'queued'
+        union all select 'redispatch', created.expires_at where created.driver_id is null
+      ) j
+      returning id, queue, order_id, retailer_id, run_at
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':order:' || string_agg(id::text, ','))
+      from (select id, row_number() over () / 200 as part from created) c group by part
+    )
+    select c.id, c.created_at, c.expires_at,
+      (select coalesce(json_agg(json_build_object('id', j.id, 'queue', j.queue, 'order_id', j.order_id,
+              'retailer_id', j.retailer_id, 'run_at', j.run_at)), '[]')
+       from jobs j where j.order_id = c.id) as outbox
+    from created c where (select count(*) from notice) >= 0`;
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) },
+    ]),
+  );
+}
+
+/** Reads back why rows of a batch were not inserted: a dead key, a voided id, or else a driver who is no longer free. */
+export async function explainRefused(sql: Sql, orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>> {
+  const rows = await sql`
+    select i.id, o.id is not null as voided, k.id is null as key_dead
+    from unnest(${orders.map((o) => o.id)}::uuid[], ${orders.map((o) => o.keyId)}::uuid[],
+                ${orders.map((o) => o.request.retailerId)}::uuid[]) as i(id, key_id, retailer_id)
+    left join orders o on o.id = i.id
+    left join (api_keys k join retailers r on r.id = k.retailer_id and r.status = 'active')
+      on k.id = i.key_id and k.retailer_id = i.retailer_id and k.revoked_at is null`;
+  return new Map(rows.map((row) => [row.id, row.voided ? 'voided' : row.key_dead ? 'key_dead' : 'driver_lost']));
+}
+
+/**
+ * Settles orders whose commit had an unknown outcome, by writing: a tombstone under the same id waits for a
+ * transaction still in flight and blocks one that comes late. Afterwards each id is either a real order or void.
+ *
+ * @returns the ids that are real orders after all
+ */
+export async function settleUnknown(sql: Sql, orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>> {
+  await sql`
+    insert into orders (id, retailer_id, customer_id, dropoff_address_id, status, delivery_tier, delivery_fee_cents,
+      driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat, pickup_lng,
+      pickup_point_source, sequence, created_at, expires_at)
+    select id, id, id, id, 'void', 'standard', 0, 0, 'not_charged', 'none', 'void:' || id, '', 0, 0, '', 0, now(), now()
+    from unnest(${orders.map((o) => o.id)}::uuid[]) as i(id) order by id
+    on conflict (id) do nothing`;
+  const rows = await sql`
+    select o.id, o.created_at, o.expires_at,
+      (select coalesce(json_agg(json_build_object('id', j.id, 'queue', j.queue, 'order_id', j.order_id,
+              'retailer_id', j.retailer_id, 'run_at', j.run_at)), '[]')
+       from outbox j where j.order_id = o.id) as outbox
+    from orders o where o.id = any(${orders.map((o) => o.id)}::uuid[]) and o.status <> 'void'`;
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) },
+    ]),
+  );
+}

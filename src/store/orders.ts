@@ -1,0 +1,126 @@
+import type { Sql } from 'postgres';
+import type { OrderStatus } from '../domain/order.ts';
+import { type ChangedOrder, changeOrder } from './changes.ts';
+import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+
+/** The driver took the parcel. Null when the order is not his or not `driver_assigned`. */
+export function pickUpOrder(sql: Sql, orderId: string, driverId: string, origin: string): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'picked_up', picked_up_at = now(), sequence = sequence + 1
+    where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
+  return changeOrder(sql, update, { type: 'picked_up' }, origin);
+}
+
+/** The driver handed the parcel over. Null when the order is not his or not `picked_up`. */
+export async function deliverOrder(
+  sql: Sql,
+  orderId: string,
+  driverId: string,
+  photoName: string,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName}, payout_status = 'owed',
+      sequence = sequence + 1
+    where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
+  return changeOrder(sql, update, { type: 'delivered' }, origin);
+}
+
+/** An order nobody could take in time. Null when it is no longer waiting or its time is not up. */
+export function expireOrder(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
+    where id = ${orderId} and status = 'pending_dispatch' and expires_at <= now()`;
+  return changeOrder(sql, update, { type: 'expired' }, origin);
+}
+
+export type AssignOutcome =
+  | { readonly kind: 'assigned'; readonly outbox: readonly OutboxRow[] }
+  | { readonly kind: 'driver_lost' }
+  | { readonly kind: 'order_gone' };
+
+/**
+ * Gives a waiting order to a driver: one conditional update, with the event, the charge that is owed from the first
+ * assignment on, and the notice. The unique index refuses a driver who already has an order.
+ */
+export async function assignWaiting(
+  sql: Sql,
+  orderId: string,
+  driver: { readonly driverId: string; readonly distanceMeters: number },
+  origin: string,
+): Promise<AssignOutcome> {
+  const rows = await sql`
+    with driver as (
+      select id from drivers where id = ${driver.driverId} and active and on_duty
+    ), changed as (
+      update orders o set status = 'driver_assigned', driver_id = driver.id, assigned_at = now(),
+        sequence = sequence + 1,
+        payment_status = case when payment_status = 'not_charged' then 'processing' else payment_status end
+      from driver
+      where o.id = ${orderId} and o.status = 'pending_dispatch' and o.expires_at > now()
+        and not exists (select from orders a where a.driver_id = driver.id
+                        and a.status in ('driver_assigned', 'picked_up', 'undeliverable'))
+      returning o.id, o.sequence, o.driver_id, o.retailer_id, o.payment_status
+    ), event as (
+      insert into order_events (order_id, sequence, type, data)
+      select id, sequence, 'driver_assigned', jsonb_build_object('driver_id', driver_id,
+        'distance_meters', ${Math.round(driver.distanceMeters)}::int)
+      from changed
+    ), waited as (
+      update outbox set done_at = now()
+      where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
+    ), jobs as (
+      insert into outbox (queue, order_id, retailer_id, lease_until)
+      select 'charge', id, retailer_id, now() + interval '30 seconds' from changed where payment_status = 'processing'
+        and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
+      returning id, queue, order_id, retailer_id, run_at
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':order:' || id) from changed
+    )
+    select exists (select from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now())
+        as waiting,
+      (select count(*) from notice)::int as assigned,
+      (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
+              'retailer_id', retailer_id, 'run_at', run_at)), '[]') from jobs) as outbox`.catch(driverTaken);
+  const row = rows?.[0];
+  if (!row) return { kind: 'driver_lost' };
+  if (row.assigned === 1) return { kind: 'assigned', outbox: parseOutboxRows(row.outbox) };
+  return row.waiting ? { kind: 'driver_lost' } : { kind: 'order_gone' };
+}
+
+/** The unique index speaks when two processes assign one driver at the same moment. */
+function driverTaken(error: unknown): undefined {
+  if ((error as { code?: string }).code === '23505') return undefined;
+  throw error;
+}
+
+/** An order as its store may see it, with its events in order. */
+export type StoreOrder = {
+  readonly id: string;
+  readonly retailerId: string;
+  readonly status: OrderStatus;
+  readonly [column: string]: unknown;
+};
+
+/** One order of a store with its events, or null for an unknown id and for another store's alike. */
+export async function findStoreOrder(sql: Sql, orderId: string, retailerId: string): Promise<StoreOrder | null> {
+  const [row] = await sql`
+    select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
+      (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data)
+              order by e.sequence), '[]') from order_events e where e.order_id = o.id) as events
+    from orders o
+    join customers c on c.id = o.customer_id
+    join dropoff_addresses a on a.id = o.dropoff_address_id
+    left join drivers d on d.id = o.driver_id
+    where o.id = ${orderId} and o.retailer_id = ${retailerId} and o.status <> 'void'`;
+  return (row as StoreOrder | undefined) ?? null;
+}
+
+/** Status and driver of an order, whoever asks; null when there is none. */
+export async function findOrderState(
+  sql: Sql,
+  orderId: string,
+): Promise<{ status: OrderStatus; driverId: string | null } | null> {
+  const [row] = await sql`select status, driver_id from orders where id = ${orderId} and status <> 'void'`;
+  return row ? { status: row.status, driverId: row.driver_id } : null;
+}

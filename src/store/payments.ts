@@ -1,0 +1,105 @@
+import type { Sql } from 'postgres';
+import type { PaymentStatus } from '../domain/order.ts';
+import { type ChangedOrder, changeOrder } from './changes.ts';
+
+/** What one attempt to charge an order sends; stored before it is sent, and sent again unchanged. */
+export type PaymentAttempt = {
+  readonly orderId: string;
+  readonly retailerId: string;
+  readonly attempt: number;
+  readonly amountCents: number;
+  readonly stripeCustomerId: string | null;
+  readonly stripePaymentMethodId: string | null;
+  /** Seconds since this attempt was first sent; 0 for a new one. */
+  readonly ageSeconds: number;
+};
+
+/**
+ * Opens the attempt to send now: the one still unsettled, or else the next after the last decline. Null when nothing
+ * is owed: the order was never assigned, is settled, or has used up its attempts.
+ */
+export async function openPaymentAttempt(
+  sql: Sql,
+  orderId: string,
+  maxAttempts: number,
+): Promise<PaymentAttempt | null> {
+  const [row] = await sql`
+    with owed as (
+      select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id, r.stripe_payment_method_id,
+        coalesce((select max(attempt) from payments p where p.order_id = o.id), 0)
+          + case when exists (select from payments p where p.order_id = o.id and p.status = 'sending') then 0 else 1 end
+          as attempt
+      from orders o join retailers r on r.id = o.retailer_id
+      where o.id = ${orderId} and o.payment_status = 'processing'
+    )
+    insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
+    select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
+    where attempt <= ${maxAttempts}
+    on conflict (order_id, attempt) do update set status = payments.status
+    returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status,
+      (select retailer_id from owed) as retailer_id, extract(epoch from now() - first_sent_at)::float8 as age`;
+  if (row?.status !== 'sending') return null;
+  return {
+    orderId: row.order_id,
+    retailerId: row.retailer_id,
+    attempt: row.attempt,
+    amountCents: row.amount_cents,
+    stripeCustomerId: row.stripe_customer_id,
+    stripePaymentMethodId: row.stripe_payment_method_id,
+    ageSeconds: row.age,
+  };
+}
+
+export type PaymentResult =
+  | { readonly status: 'paid'; readonly paymentIntentId: string }
+  | { readonly status: 'declined'; readonly failureCode: string; readonly final: boolean };
+
+/**
+ * Settles an attempt: the attempt, the order's payment status, the event, the outbox row and the notice, in one
+ * statement. Null when it was settled before; then nothing is written again. A decline that is not final leaves the
+ * order `processing` and its outbox row owed.
+ */
+export function settlePayment(
+  sql: Sql,
+  attempt: { readonly orderId: string; readonly attempt: number },
+  result: PaymentResult,
+  outboxId: number,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const paid = result.status === 'paid';
+  const failureCode = paid ? null : result.failureCode;
+  const paymentStatus: PaymentStatus = paid ? 'paid' : result.final ? 'failed' : 'processing';
+  const done = paymentStatus !== 'processing';
+  const update = sql`
+    update orders set payment_status = ${paymentStatus}, payment_failure_code = ${failureCode},
+      charge_id = coalesce(${paid ? result.paymentIntentId : null}, charge_id), sequence = sequence + 1
+    where id in (
+      select order_id from settled
+    ) and payment_status = 'processing'`;
+  const settled = sql`
+    settled as (
+      update payments set status = ${result.status}, settled_at = now(), failure_code = ${failureCode},
+        payment_intent_id = ${paid ? result.paymentIntentId : null}
+      where order_id = ${attempt.orderId} and attempt = ${attempt.attempt} and status = 'sending'
+      returning order_id
+    ), job as (
+      update outbox set done_at = now(), failure_code = ${failureCode}
+      where id = ${outboxId} and done_at is null and ${done}
+    )`;
+  const event = paid ? 'payment_paid' : result.final ? 'payment_failed' : 'payment_declined';
+  return changeOrder(
+    sql,
+    update,
+    { type: event, ...(paid ? {} : { data: { code: result.failureCode } }) },
+    origin,
+    settled,
+  );
+}
+
+export type PaymentState = { readonly status: PaymentStatus; readonly failureCode: string | null };
+
+/** The payment status of an order as it is now. */
+export async function findPaymentState(sql: Sql, orderId: string): Promise<PaymentState | null> {
+  const [row] = await sql`select payment_status, payment_failure_code from orders where id = ${orderId}`;
+  return row ? { status: row.payment_status, failureCode: row.payment_failure_code } : null;
+}

@@ -1,0 +1,152 @@
+import type { Sql } from 'postgres';
+import type { Point } from '../geo/point.ts';
+
+/** A store as an authenticated request knows it. */
+export type RetailerKey = {
+  readonly keyId: string;
+  readonly retailerId: string;
+  readonly name: string;
+  readonly address: string;
+  readonly point: Point;
+};
+
+export type NewRetailer = {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  readonly point: Point;
+  readonly stripeCustomerId: string | null;
+  readonly stripePaymentMethodId: string | null;
+};
+
+export type NewKey = { readonly id: string; readonly keyHash: string };
+
+/** The active store behind a key's hash; null when the key is unknown or revoked or the store is not active. */
+export async function findKey(sql: Sql, keyHash: string): Promise<RetailerKey | null> {
+  const [row] = await sql`
+    select k.id as key_id, r.id, r.name, r.address, r.lat, r.lng
+    from api_keys k join retailers r on r.id = k.retailer_id
+    where k.key_hash = ${keyHash} and k.revoked_at is null and r.status = 'active'`;
+  if (!row) return null;
+  return {
+    keyId: row.key_id,
+    retailerId: row.id,
+    name: row.name,
+    address: row.address,
+    point: { lat: row.lat, lng: row.lng },
+  };
+}
+
+const retailerValues = (sql: Sql, r: NewRetailer) => sql`
+  insert into retailers (id, name, address, lat, lng, stripe_customer_id, stripe_payment_method_id)
+  values (${r.id}, ${r.name}, ${r.address}, ${r.point.lat}, ${r.point.lng}, ${r.stripeCustomerId},
+    ${r.stripePaymentMethodId})
+  returning id`;
+
+/** Adds an active store with its first key. */
+export async function createRetailer(sql: Sql, retailer: NewRetailer, key: NewKey): Promise<void> {
+  await sql`
+    with made as (${retailerValues(sql, retailer)})
+    insert into api_keys (id, retailer_id, key_hash) select ${key.id}, id, ${key.keyHash} from made`;
+}
+
+export type NewApplication = {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  readonly contactEmail: string;
+};
+
+/** Records a store's application for access. */
+export async function applyRetailer(sql: Sql, application: NewApplication): Promise<void> {
+  const { id, name, address, contactEmail } = application;
+  await sql`
+    insert into retailer_applications (id, name, address, contact_email)
+    values (${id}, ${name}, ${address}, ${contactEmail})`;
+}
+
+export type Application = NewApplication & { readonly status: 'applied' | 'approved' | 'rejected' };
+
+export async function findApplication(sql: Sql, id: string): Promise<Application | null> {
+  const [row] = await sql`
+    select id, name, address, contact_email, status from retailer_applications where id = ${id}`;
+  if (!row) return null;
+  const { name, address, contact_email: contactEmail, status } = row;
+  return { id: row.id, name, address, contactEmail, status };
+}
+
+/** Approves an open application: store, key and decision in one statement. False when it was decided before. */
+export async function approveApplication(
+  sql: Sql,
+  applicationId: string,
+  retailer: NewRetailer,
+  key: NewKey,
+): Promise<boolean> {
+  const rows = await sql`
+    with decided as (
+      update retailer_applications set status = 'approved', decided_at = now(), retailer_id = ${retailer.id}
+      where id = ${applicationId} and status = 'applied' returning id
+    ), made as (
+      insert into retailers (id, name, address, lat, lng, stripe_customer_id, stripe_payment_method_id)
+      select ${retailer.id}::uuid, ${retailer.name}, ${retailer.address}, ${retailer.point.lat}::float8,
+        ${retailer.point.lng}::float8, ${retailer.stripeCustomerId}, ${retailer.stripePaymentMethodId} from decided
+      returning id
+    )
+    insert into api_keys (id, retailer_id, key_hash) select ${key.id}::uuid, id, ${key.keyHash} from made
+    returning id`;
+  return rows.length === 1;
+}
+
+/** Rejects an open application with a note. False when it is unknown or was decided before. */
+export async function rejectApplication(sql: Sql, applicationId: string, note: string): Promise<boolean> {
+  const rows = await sql`
+    update retailer_applications set status = 'rejected', decided_at = now(), decision_note = ${note}
+    where id = ${applicationId} and status = 'applied' returning id`;
+  return rows.length === 1;
+}
+
+/** Suspends or activates a store; once this returns, no process creates an order for a suspended one. */
+export async function setRetailerStatus(
+  sql: Sql,
+  retailerId: string,
+  status: 'active' | 'suspended',
+  origin: string,
+): Promise<boolean> {
+  const rows = await sql`
+    with changed as (
+      update retailers set status = ${status}, updated_at = now() where id = ${retailerId} returning id
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':retailer:' || id) from changed
+    )
+    select id from changed, notice`;
+  return rows.length === 1;
+}
+
+/** Revokes every key of a store and adds a new one; once this returns, no process takes an old one for an order. */
+export async function rotateKey(sql: Sql, retailerId: string, key: NewKey, origin: string): Promise<boolean> {
+  const rows = await sql`
+    with revoked as (
+      update api_keys set revoked_at = now() where retailer_id = ${retailerId} and revoked_at is null
+    ), made as (
+      insert into api_keys (id, retailer_id, key_hash)
+      select ${key.id}::uuid, id, ${key.keyHash} from retailers where id = ${retailerId} returning retailer_id
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':retailer:' || retailer_id) from made
+    )
+    select retailer_id from made, notice`;
+  return rows.length === 1;
+}
+
+/** Sets the stored customer and card that a store's deliveries are charged to. */
+export async function setCard(
+  sql: Sql,
+  retailerId: string,
+  stripeCustomerId: string,
+  stripePaymentMethodId: string,
+): Promise<boolean> {
+  const rows = await sql`
+    update retailers set stripe_customer_id = ${stripeCustomerId},
+      stripe_payment_method_id = ${stripePaymentMethodId}, updated_at = now()
+    where id = ${retailerId} returning id`;
+  return rows.length === 1;
+}

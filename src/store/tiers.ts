@@ -1,0 +1,48 @@
+import type { Sql } from 'postgres';
+import type { Tier, TierId, Tiers } from '../domain/tier.ts';
+
+/** The tier table. */
+export async function loadTiers(sql: Sql): Promise<Tiers> {
+  const rows = await sql`select * from tiers`;
+  return new Map(
+    rows.map((row): [TierId, Tier] => [
+      row.id,
+      {
+        id: row.id,
+        feeCents: row.fee_cents,
+        payoutCents: row.payout_cents,
+        radiusMeters: row.radius_meters,
+        radiusGrowthMetersPerMinute: row.radius_growth_meters_per_minute,
+        maxRadiusMeters: row.max_radius_meters,
+        weight: row.weight,
+        maxWaitSeconds: row.max_wait_seconds,
+      },
+    ]),
+  );
+}
+
+/** Changes the given columns of a tier; orders already created keep their fee. False for an unknown tier. */
+export async function setTier(
+  sql: Sql,
+  tierId: TierId,
+  changes: Partial<Omit<Tier, 'id'>>,
+  origin: string,
+): Promise<boolean> {
+  const or = (value: number | undefined) => value ?? null;
+  const rows = await sql`
+    with changed as (
+      update tiers set fee_cents = coalesce(${or(changes.feeCents)}, fee_cents),
+        payout_cents = coalesce(${or(changes.payoutCents)}, payout_cents),
+        radius_meters = coalesce(${or(changes.radiusMeters)}, radius_meters),
+        radius_growth_meters_per_minute =
+          coalesce(${or(changes.radiusGrowthMetersPerMinute)}, radius_growth_meters_per_minute),
+        max_radius_meters = coalesce(${or(changes.maxRadiusMeters)}, max_radius_meters),
+        weight = coalesce(${or(changes.weight)}, weight),
+        max_wait_seconds = coalesce(${or(changes.maxWaitSeconds)}, max_wait_seconds)
+      where id = ${tierId} returning id
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':tier:' || id) from changed
+    )
+    select id from changed, notice`;
+  return rows.length === 1;
+}

@@ -1,0 +1,46 @@
+import type { Sql } from 'postgres';
+import type { TrackedOrder } from '../domain/tracked.ts';
+
+const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<TrackedOrder | null> {
+  const [row] = await sql`
+    select o.id, o.tracking_token, o.sequence, o.status, r.name as store_name, o.driver_id,
+      split_part(d.name, ' ', 1) as driver_first_name, o.pickup_lat, o.pickup_lng, o.created_at, o.assigned_at,
+      o.picked_up_at, o.delivered_at, o.ended_at, o.photo_name is not null as has_photo
+    from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
+    where ${condition} and o.status <> 'void'`;
+  if (!row) return null;
+  return {
+    orderId: row.id,
+    trackingToken: row.tracking_token,
+    sequence: row.sequence,
+    status: row.status,
+    storeName: row.store_name,
+    driverId: row.driver_id,
+    driverFirstName: row.driver_first_name,
+    pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
+    createdAt: row.created_at.toISOString(),
+    assignedAt: iso(row.assigned_at),
+    pickedUpAt: iso(row.picked_up_at),
+    deliveredAt: iso(row.delivered_at),
+    endedAt: iso(row.ended_at),
+    hasPhoto: row.has_photo,
+  };
+}
+
+/** What the tracking page may show of the order behind a token; null for an unknown token. */
+export function findTrackedByToken(sql: Sql, token: string): Promise<TrackedOrder | null> {
+  return findTracked(sql, sql`o.tracking_token = ${token}`);
+}
+
+/** The same by the order's id. */
+export function findTrackedById(sql: Sql, orderId: string): Promise<TrackedOrder | null> {
+  return findTracked(sql, sql`o.id = ${orderId}`);
+}
+
+/** The stored name of the handover's photo; null for an unknown token or an order without one. */
+export async function findPhotoName(sql: Sql, token: string): Promise<string | null> {
+  const [row] = await sql`select photo_name from orders where tracking_token = ${token}`;
+  return row?.photo_name ?? null;
+}

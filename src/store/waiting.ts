@@ -1,0 +1,59 @@
+import type { Row, Sql } from 'postgres';
+import type { OrderStatus } from '../domain/order.ts';
+import type { TierId } from '../domain/tier.ts';
+import type { Point } from '../geo/point.ts';
+
+/** An order that waits for a driver, as the matcher needs to know one. */
+export type WaitingRow = {
+  readonly orderId: string;
+  readonly retailerId: string;
+  readonly tierId: TierId;
+  readonly point: Point;
+  readonly sinceMs: number;
+};
+
+const columns = (sql: Sql) => sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at`;
+
+function toWaiting(row: Row): WaitingRow {
+  return {
+    orderId: row.id,
+    retailerId: row.retailer_id,
+    tierId: row.delivery_tier,
+    point: { lat: row.pickup_lat, lng: row.pickup_lng },
+    sinceMs: row.created_at.getTime(),
+  };
+}
+
+/** Every waiting order, oldest first, at most `limit`. */
+export async function loadWaiting(sql: Sql, limit: number): Promise<WaitingRow[]> {
+  const rows = await sql`
+    select ${columns(sql)} from orders where status = 'pending_dispatch' order by created_at limit ${limit}`;
+  return rows.map(toWaiting);
+}
+
+/** What a process must know of orders that another one changed. */
+export type OrderNews = {
+  readonly orderId: string;
+  readonly status: OrderStatus;
+  readonly driverId: string | null;
+  readonly waiting: WaitingRow | null;
+};
+
+/** The truth about a few orders, read after a notice. */
+export async function loadOrderNews(sql: Sql, orderIds: readonly string[]): Promise<OrderNews[]> {
+  const rows = await sql`
+    select ${columns(sql)}, status, driver_id from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
+  return rows.map((row) => ({
+    orderId: row.id,
+    status: row.status,
+    driverId: row.driver_id,
+    waiting: row.status === 'pending_dispatch' ? toWaiting(row) : null,
+  }));
+}
+
+/** The ids of waiting orders whose time is up, at most `limit`. */
+export async function findOverdue(sql: Sql, limit: number): Promise<string[]> {
+  const rows = await sql`
+    select id from orders where status = 'pending_dispatch' and expires_at <= now() limit ${limit}`;
+  return rows.map((row) => row.id);
+}

@@ -179,6 +179,8 @@ create table outbox (
   retailer_id uuid not null,
   run_at timestamptz not null default now(),
   lease_until timestamptz not null,
+  -- How often the sweeper relayed it again; part of the job's id, since a queue ignores an id it still keeps.
+  relays integer not null default 0,
   created_at timestamptz not null default now(),
   done_at timestamptz,
   failure_code text

@@ -2,6 +2,7 @@ import type { Row, Sql } from 'postgres';
 import type { FleetDriver } from '../domain/driver.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
+import { ARRAY_OF } from './types.ts';
 
 export type NewDriver = {
   readonly id: string;
@@ -75,7 +76,10 @@ export async function writePositions(sql: Sql, positions: readonly DriverPositio
     insert into driver_positions (driver_id, lat, lng, captured_at)
     select p.* from fast, unnest(
       ${positions.map((p) => p.driverId)}::uuid[], ${positions.map((p) => p.lat)}::float8[],
-      ${positions.map((p) => p.lng)}::float8[], ${positions.map((p) => new Date(p.atMs))}::timestamptz[]) as p
+      ${positions.map((p) => p.lng)}::float8[], ${sql.array(
+        positions.map((p) => new Date(p.atMs)),
+        ARRAY_OF.timestamptz,
+      )}::timestamptz[]) as p
     order by 1
     on conflict (driver_id) do update
     set lat = excluded.lat, lng = excluded.lng, captured_at = excluded.captured_at, received_at = now()

@@ -3,6 +3,7 @@ import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+import { ARRAY_OF } from './types.ts';
 
 /** An order on its way into the database: everything decided but whether its driver is still free. */
 export type NewOrder = {
@@ -51,7 +52,10 @@ export async function insertOrders(
         ${of((o) => o.driver?.driverId ?? null)}::uuid[], ${of((o) => o.driver?.distanceMeters ?? null)}::float8[],
         ${of((o) => o.customerId)}::uuid[], ${of((o) => o.request.customer.name)}::text[],
         ${of((o) => o.request.customer.email)}::text[], ${of((o) => o.request.customer.phone)}::text[],
-        ${of((o) => o.request.customer.smsOptIn)}::bool[],
+        ${sql.array(
+          of((o) => o.request.customer.smsOptIn),
+          ARRAY_OF.bool,
+        )}::bool[],
         ${of((o) => o.dropoffAddressId)}::uuid[], ${of((o) => o.request.dropoffAddress.line1)}::text[],
         ${of((o) => o.request.dropoffAddress.line2)}::text[], ${of((o) => o.request.dropoffAddress.city)}::text[],
         ${of((o) => o.request.dropoffAddress.state)}::text[], ${of((o) => o.request.dropoffAddress.zip)}::text[],

@@ -11,11 +11,20 @@ export type OutboxRow = {
   readonly orderId: string;
   readonly retailerId: string;
   readonly runAt: Date;
+  /** How often the sweeper relayed it; 0 the first time. */
+  readonly relays: number;
 };
 
 /** Outbox rows as they come out of a statement's `json_agg`. */
 export function parseOutboxRows(
-  rows: readonly { id: number; queue: QueueName; order_id: string; retailer_id: string; run_at: string }[],
+  rows: readonly {
+    id: number;
+    queue: QueueName;
+    order_id: string;
+    retailer_id: string;
+    run_at: string;
+    relays?: number;
+  }[],
 ): OutboxRow[] {
   return rows.map((row) => ({
     id: Number(row.id),
@@ -23,6 +32,7 @@ export function parseOutboxRows(
     orderId: row.order_id,
     retailerId: row.retailer_id,
     runAt: new Date(row.run_at),
+    relays: row.relays ?? 0,
   }));
 }
 
@@ -36,12 +46,13 @@ export async function extendLease(sql: Sql, ids: readonly number[]): Promise<voi
 /** Takes up to `limit` owed rows whose lease has run out, for this process to relay again. */
 export async function takeExpired(sql: Sql, limit: number): Promise<OutboxRow[]> {
   const rows = await sql`
-    update outbox set lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
+    update outbox set relays = relays + 1,
+      lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     where id in (
       select id from outbox where done_at is null and lease_until < now()
       order by lease_until limit ${limit} for update skip locked
     )
-    returning id, queue, order_id, retailer_id, run_at`;
+    returning id, queue, order_id, retailer_id, run_at, relays`;
   return parseOutboxRows(rows as never);
 }
 
@@ -58,4 +69,24 @@ export async function pruneOutbox(sql: Sql, days: number, limit: number): Promis
     delete from outbox where id in (
       select id from outbox where done_at < now() - make_interval(days => ${days}) limit ${limit})`;
   return result.count;
+}
+
+export type Backlog = {
+  readonly queue: QueueName;
+  /** Rows whose time has come and that are not done. */
+  readonly owed: number;
+  readonly oldestSeconds: number;
+  /** Done rows that were given up, as long as they are kept. */
+  readonly failed: number;
+};
+
+/** What is owed and what failed for good, by queue. */
+export async function readBacklog(sql: Sql): Promise<Backlog[]> {
+  const rows = await sql`
+    select queue, count(*) filter (where done_at is null and run_at <= now())::int as owed,
+      coalesce(extract(epoch from now() - min(run_at) filter (where done_at is null and run_at <= now())), 0)::float8
+        as oldest,
+      count(*) filter (where failure_code is not null and done_at is not null)::int as failed
+    from outbox where done_at is null or failure_code is not null group by queue order by queue`;
+  return rows.map(({ queue, owed, oldest, failed }) => ({ queue, owed, oldestSeconds: Math.max(0, oldest), failed }));
 }

@@ -1,0 +1,60 @@
+import type { Redis } from 'ioredis';
+import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS } from '../limits.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+export type SharedPosition = {
+  readonly driverId: string;
+  readonly lat: number;
+  readonly lng: number;
+  readonly atMs: number;
+};
+
+export type PositionBus = {
+  /** Queues a position for the other API processes; only the newest of each driver is sent. */
+  share(position: SharedPosition): void;
+  close(): Promise<void>;
+};
+
+const CHANNEL = 'sameday:positions';
+
+/**
+ * Carries driver positions between API processes over Redis publish/subscribe. Latest-only and lossy on purpose: the
+ * next report of the same driver makes up for a lost one.
+ *
+ * @param received called for each position of another process
+ */
+export async function createPositionBus(
+  publisher: Redis,
+  subscriber: Redis,
+  origin: string,
+  received: (position: SharedPosition) => void,
+  logger: Logger,
+): Promise<PositionBus> {
+  const pending = new Map<string, SharedPosition>();
+  subscriber.on('message', (_channel, text) => {
+    const message = JSON.parse(text) as { from: string; positions: SharedPosition[] };
+    if (message.from === origin) return;
+    for (const position of message.positions) received(position);
+  });
+  await subscriber.subscribe(CHANNEL);
+  const flush = () => {
+    if (pending.size === 0) return;
+    const text = JSON.stringify({ from: origin, positions: [...pending.values()] });
+    pending.clear();
+    publisher.publish(CHANNEL, text).catch((error) => {
+      logger.warn({ err: errorFields(error) }, 'positions could not be shared');
+    });
+  };
+  const timer = setInterval(flush, POSITION_BROADCAST_MS);
+  return {
+    share(position) {
+      if (pending.size >= MAX_POSITION_OUTBOX && !pending.has(position.driverId)) flush();
+      pending.set(position.driverId, position);
+    },
+    async close() {
+      clearInterval(timer);
+      flush();
+      await subscriber.unsubscribe(CHANNEL).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,186 @@
+import { resolve } from 'node:path';
+import { DEFAULT_PAYMENT_WAIT_MS, MAX_PAYMENT_WAIT_MS, MAX_SIMULATED_DRIVERS } from './limits.ts';
+
+export type Role = 'api' | 'worker';
+
+/** Settings as the service uses them. What is `null` is not set. */
+export type Config = {
+  readonly sandbox: boolean;
+  readonly roles: ReadonlySet<Role>;
+  readonly port: number;
+  /** Whether somebody chose the port; a worker listens only then. */
+  readonly portIsSet: boolean;
+  readonly host: string;
+  readonly baseUrl: string | null;
+  readonly trackingUrl: string | null;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly trustProxy: boolean;
+  readonly databaseUrl: string | null;
+  readonly redisUrl: string | null;
+  readonly dataDir: string;
+  readonly stripe: { readonly secretKey: string; readonly apiBase: string | null; readonly rate: number } | null;
+  readonly twilio: {
+    readonly accountSid: string;
+    readonly authToken: string;
+    readonly from: string;
+    readonly apiBase: string | null;
+    readonly rate: number;
+  } | null;
+  readonly geocoderUrl: string | null;
+  readonly tileUrl: string | null;
+  readonly paymentWaitMs: number;
+  readonly supportEmail: string;
+  readonly logLevel: string;
+  readonly simulatedDrivers: number;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Says everything that is wrong with the settings at once. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`The settings are not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+/** Reads this process's environment; the only place that does. */
+export function readConfig(): Config {
+  return parseConfig(process.env);
+}
+
+/** Whether this process has a person's terminal to speak to. */
+export function isInteractive(): boolean {
+  return process.stderr.isTTY === true;
+}
+
+/**
+ * Turns an environment into settings.
+ *
+ * @throws {ConfigError} naming every problem
+ */
+export function parseConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const read = reader(env, problems);
+  const configured = ['DATABASE_URL', 'REDIS_URL', 'STRIPE_SECRET_KEY', 'TWILIO_ACCOUNT_SID'].some((name) => env[name]);
+  const sandbox = read.flag('SANDBOX', !configured);
+  const certFile = read.text('TLS_CERT_FILE');
+  const keyFile = read.text('TLS_KEY_FILE');
+  if ((certFile === null) !== (keyFile === null)) problems.push('TLS_CERT_FILE and TLS_KEY_FILE go together');
+  const config: Config = {
+    sandbox,
+    roles: read.roles(),
+    port: read.integer('PORT', 8080, 0, 65_535),
+    portIsSet: Boolean(env.PORT),
+    host: read.text('HOST') ?? (sandbox ? '127.0.0.1' : '0.0.0.0'),
+    baseUrl: read.url('BASE_URL', ['http:', 'https:']),
+    trackingUrl: read.url('TRACKING_URL', ['http:', 'https:']),
+    tls: certFile && keyFile ? { certFile, keyFile } : null,
+    trustProxy: read.flag('TRUST_PROXY', false),
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
+    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    stripe: read.stripe(sandbox),
+    twilio: read.twilio(sandbox),
+    geocoderUrl: read.url('GEOCODER_URL', ['http:', 'https:']),
+    tileUrl: read.text('TILE_URL'),
+    paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
+    supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
+    logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
+    simulatedDrivers: read.integer('SIMULATED_DRIVERS', sandbox ? 20 : 0, 0, MAX_SIMULATED_DRIVERS),
+  };
+  problems.push(...contradictions(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** Settings that are each fine but do not go together. */
+function contradictions(config: Config): string[] {
+  const problems: string[] = [];
+  if (config.sandbox && /^(sk|rk)_live_/.test(config.stripe?.secretKey ?? '')) {
+    problems.push('SANDBOX=1 is refused with a live STRIPE_SECRET_KEY');
+  }
+  if (!config.sandbox) {
+    if (!config.databaseUrl) problems.push('DATABASE_URL is missing (outside the sandbox Postgres is yours)');
+    if (!config.trackingUrl && !config.baseUrl) {
+      problems.push('TRACKING_URL or BASE_URL is missing: customers are texted a link to it');
+    }
+    if (config.simulatedDrivers > 0) problems.push('SIMULATED_DRIVERS is for the sandbox only');
+  }
+  if (config.roles.size === 1 && !config.redisUrl) {
+    problems.push('ROLES apart need REDIS_URL: without it one process does both');
+  }
+  if (config.roles.size === 1 && !config.databaseUrl) problems.push('ROLES apart need DATABASE_URL');
+  return problems;
+}
+
+/** Reads single settings; what is wrong goes to `problems` and a stand-in value comes back. Empty means not set. */
+function reader(env: Environment, problems: string[]) {
+  const text = (name: string): string | null => env[name]?.trim() || null;
+
+  function integer(name: string, fallback: number, min: number, max: number): number {
+    const value = text(name);
+    if (value === null) return fallback;
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+    problems.push(`${name} must be a whole number from ${min} to ${max}`);
+    return fallback;
+  }
+
+  function choice(name: string, allowed: readonly string[], fallback: string): string {
+    const value = text(name);
+    if (value === null || allowed.includes(value)) return value ?? fallback;
+    problems.push(`${name} must be one of ${allowed.join(', ')}`);
+    return fallback;
+  }
+
+  function flag(name: string, fallback: boolean): boolean {
+    return choice(name, ['0', '1'], fallback ? '1' : '0') === '1';
+  }
+
+  function url(name: string, protocols: readonly string[]): string | null {
+    const value = text(name);
+    if (value === null) return null;
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/+$/, '');
+    problems.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+    return null;
+  }
+
+  function roles(): Set<Role> {
+    const names = (text('ROLES') ?? 'api,worker').split(',').map((name) => name.trim());
+    if (names.every((name) => name === 'api' || name === 'worker')) return new Set(names as Role[]);
+    problems.push('ROLES must be api, worker or both, separated by a comma');
+    return new Set(['api', 'worker']);
+  }
+
+  /** Outside the sandbox a missing setting stops the start; inside, the stand-in needs none. */
+  function required(names: readonly string[], sandbox: boolean): boolean {
+    const missing = names.filter((name) => !text(name));
+    if (missing.length === 0) return true;
+    if (!sandbox) problems.push(...missing.map((name) => `${name} is missing (set SANDBOX=1 to try without)`));
+    else if (missing.length < names.length) problems.push(...missing.map((name) => `${name} is missing`));
+    return false;
+  }
+
+  function stripe(sandbox: boolean): Config['stripe'] {
+    const rate = integer('STRIPE_RATE', sandbox ? 0 : 80, 0, 10_000);
+    const apiBase = url('STRIPE_API_BASE', ['http:', 'https:']);
+    if (!required(['STRIPE_SECRET_KEY'], sandbox)) return null;
+    return { secretKey: text('STRIPE_SECRET_KEY') as string, apiBase, rate };
+  }
+
+  function twilio(sandbox: boolean): Config['twilio'] {
+    const rate = integer('TWILIO_RATE', sandbox ? 0 : 1, 0, 10_000);
+    const apiBase = url('TWILIO_API_BASE', ['http:', 'https:']);
+    if (!required(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM'], sandbox)) return null;
+    return {
+      accountSid: text('TWILIO_ACCOUNT_SID') as string,
+      authToken: text('TWILIO_AUTH_TOKEN') as string,
+      from: text('TWILIO_FROM') as string,
+      apiBase,
+      rate,
+    };
+  }
+
+  return { text, integer, choice, flag, url, roles, stripe, twilio };
+}

@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { classifyFailure } from '../store/failures.ts';
+import type { CommittedOrder, NewOrder, RefusedOrder } from '../store/orders-create.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+/**
+ * What became of one order of a batch. `refused`: the database takes no such row. `failed` and `unavailable`: nothing
+ * was written and nothing will be. `unknown`: it could not be found out in time.
+ */
+export type CommitOutcome =
+  | { readonly kind: 'created'; readonly order: CommittedOrder }
+  | { readonly kind: 'key_dead' | 'driver_lost' | 'refused' | 'failed' | 'unavailable' | 'unknown' };
+
+export type GroupCommit = {
+  /** Commits an order together with whatever else waits. Resolves once its fate is known; never rejects. */
+  commit(order: NewOrder): Promise<CommitOutcome>;
+  /** How many orders wait or are being committed. */
+  depth(): number;
+};
+
+type Waiter = { readonly order: NewOrder; readonly resolve: (outcome: CommitOutcome) => void };
+type Outcomes = Map<string, CommitOutcome>;
+
+/**
+ * Group commit: orders that arrive while commits are in flight share the next one, so one fsync makes many orders
+ * durable. Without load an order waits for nothing but its own round trip; there is no timer.
+ *
+ * @param store the three statements of `store/orders-create.ts`
+ */
+export function createGroupCommit(
+  store: {
+    insert(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
+    explain(orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>>;
+    settle(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
+  },
+  bounds: { maxBatch: number; maxInFlight: number; maxQueue: number; settleMs: number; settlePauseMs: number },
+  logger: Logger,
+): GroupCommit {
+  const queue: Waiter[] = [];
+  let inFlight = 0;
+  let committing = 0;
+  let scheduled = false;
+
+  function pump(): void {
+    scheduled = false;
+    while (queue.length > 0 && inFlight < bounds.maxInFlight) {
+      const batch = queue.splice(0, bounds.maxBatch);
+      inFlight++;
+      committing += batch.length;
+      void commitBatch(batch.map((waiter) => waiter.order)).then((outcomes) => {
+        inFlight--;
+        committing -= batch.length;
+        pump();
+        for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
+      });
+    }
+  }
+
+  /** Insert, and turn every failure into outcomes. */
+  async function commitBatch(orders: readonly NewOrder[], triesLeft = 3): Promise<Outcomes> {
+    let created: Map<string, CommittedOrder>;
+    try {
+      created = await store.insert(orders);
+    } catch (error) {
+      return afterFailure(error, orders, triesLeft);
+    }
+    return explainMissing(orders, created);
+  }
+
+  async function afterFailure(error: unknown, orders: readonly NewOrder[], triesLeft: number): Promise<Outcomes> {
+    const failure = classifyFailure(error);
+    if (failure === 'retry' && triesLeft > 0) return commitBatch(orders, triesLeft - 1);
+    if (failure === 'unknown') return settle(orders);
+    if (failure === 'refused_row' && orders.length > 1) {
+      // One row that the database does not take must not fail its neighbours: halve until it stands alone.
+      const half = orders.length >> 1;
+      const [first, second] = [await commitBatch(orders.slice(0, half)), await commitBatch(orders.slice(half))];
+      return new Map([...first, ...second]);
+    }
+    logger.error({ err: errorFields(error), failure, orders: orders.length }, 'a commit failed');
+    const kind = failure === 'refused_row' ? 'refused' : failure === 'unavailable' ? 'unavailable' : 'failed';
+    return all(orders, { kind });
+  }
+
+  async function explainMissing(
+    orders: readonly NewOrder[],
+    created: ReadonlyMap<string, CommittedOrder>,
+  ): Promise<Outcomes> {
+    const outcomes: Outcomes = new Map();
+    for (const [id, order] of created) outcomes.set(id, { kind: 'created', order });
+    const missing = orders.filter((order) => !created.has(order.id));
+    if (missing.length === 0) return outcomes;
+    try {
+      const reasons = await store.explain(missing);
+      for (const { id } of missing) {
+        const reason = reasons.get(id) ?? 'driver_lost';
+        outcomes.set(id, { kind: reason === 'voided' ? 'failed' : reason });
+      }
+    } catch (error) {
+      logger.error({ err: errorFields(error), orders: missing.length }, 'refused orders could not be explained');
+      for (const { id } of missing) outcomes.set(id, { kind: 'unavailable' });
+    }
+    return outcomes;
+  }
+
+  /** The connection died over a commit: write tombstones until each order is known to exist or never to. */
+  async function settle(orders: readonly NewOrder[]): Promise<Outcomes> {
+    const deadline = performance.now() + bounds.settleMs;
+    while (performance.now() < deadline) {
+      try {
+        const real = await store.settle(orders);
+        return new Map(
+          orders.map(({ id }): [string, CommitOutcome] => {
+            const order = real.get(id);
+            return [id, order ? { kind: 'created', order } : { kind: 'failed' }];
+          }),
+        );
+      } catch (error) {
+        logger.warn({ err: errorFields(error), orders: orders.length }, 'unknown outcomes could not be settled yet');
+        await delay(bounds.settlePauseMs);
+      }
+    }
+    return all(orders, { kind: 'unknown' });
+  }
+
+  return {
+    commit: (order) =>
+      new Promise((resolve) => {
+        if (queue.length >= bounds.maxQueue) return resolve({ kind: 'unavailable' });
+        queue.push({ order, resolve });
+        // One turn of the event loop gathers what arrived in the same poll.
+        if (!scheduled) setImmediate(pump);
+        scheduled = true;
+      }),
+    depth: () => queue.length + committing,
+  };
+}
+
+function all(orders: readonly NewOrder[], outcome: CommitOutcome): Outcomes {
+  return new Map(orders.map(({ id }) => [id, outcome]));
+}

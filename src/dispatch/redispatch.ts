@@ -1,0 +1,120 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { radiusAfter, type Tiers } from '../domain/tier.ts';
+import { MAX_EXPIRIES_PER_SWEEP, SWEEP_SLICE } from '../limits.ts';
+import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
+import type { AssignOutcome } from '../store/orders.ts';
+import type { OutboxRow } from '../store/outbox.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+export type Redispatch = {
+  /** A driver came on duty, became free or moved: he takes the waiting order with the strongest claim in his reach. */
+  driverAvailable(driverId: string): Promise<void>;
+  /** An order waits: it takes the nearest driver, if one is free by now. */
+  orderWaits(orderId: string): Promise<void>;
+  /** The net below the events: expires what waited too long and tries every waiting order once, longest claim first. */
+  sweep(): Promise<void>;
+  /** Expires one order whose time is up. */
+  expire(orderId: string): Promise<void>;
+};
+
+type Chosen = { readonly driverId: string; readonly distanceMeters: number };
+
+/** Gives waiting orders to drivers, one conditional update an order. */
+export function createRedispatch(deps: {
+  readonly matcher: Matcher;
+  readonly tiers: () => Tiers;
+  readonly now: () => number;
+  readonly assignWaiting: (orderId: string, driver: Chosen) => Promise<AssignOutcome>;
+  readonly expireOrder: (orderId: string) => Promise<boolean>;
+  readonly findOverdue: (limit: number) => Promise<string[]>;
+  readonly refreshDrivers: (ids: readonly string[]) => Promise<void>;
+  readonly refreshOrders: (ids: readonly string[]) => Promise<unknown>;
+  readonly relay: (rows: readonly OutboxRow[]) => void;
+  readonly assigned: (orderId: string, driverId: string) => void;
+  readonly orderChanged: (orderId: string) => void;
+  readonly logger: Logger;
+}): Redispatch {
+  const { matcher } = deps;
+
+  async function driverAvailable(driverId: string): Promise<void> {
+    // Each round either assigns the driver or removes an order that was gone, so this ends.
+    for (;;) {
+      const best = matcher.bestWaitingFor(driverId, deps.now());
+      if (!best) return;
+      const outcome = await assign(best.orderId, { driverId, distanceMeters: best.distanceMeters });
+      if (outcome !== 'order_gone') return;
+    }
+  }
+
+  async function orderWaits(orderId: string): Promise<void> {
+    const lost = new Set<string>();
+    for (;;) {
+      const order = matcher.waitingOrder(orderId);
+      const driver = order && nearestFor(order, lost);
+      if (!driver) return;
+      const outcome = await assign(orderId, driver);
+      if (outcome !== 'driver_lost') return;
+      lost.add(driver.driverId);
+    }
+  }
+
+  function nearestFor(order: WaitingOrder, lost: ReadonlySet<string>): Chosen | undefined {
+    const tier = deps.tiers().get(order.tierId);
+    if (!tier) return undefined;
+    const nowMs = deps.now();
+    return matcher.nearest({
+      tierId: order.tierId,
+      point: order.point,
+      radiusMeters: radiusAfter(tier, nowMs - order.sinceMs),
+      nowMs,
+      exclude: lost,
+    });
+  }
+
+  /** Both are marked in memory first, synchronously, so that no other event picks either; then the row decides. */
+  async function assign(
+    orderId: string,
+    driver: Chosen,
+  ): Promise<'assigned' | 'driver_lost' | 'order_gone' | 'failed'> {
+    if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
+    let outcome: AssignOutcome;
+    try {
+      outcome = await deps.assignWaiting(orderId, driver);
+    } catch (error) {
+      deps.logger.warn({ err: errorFields(error), orderId }, 'a waiting order could not be assigned');
+      matcher.endAssign(orderId, 'driver_lost', deps.now());
+      // It may have been written after all: believe the tables, now or when they can be read again.
+      void Promise.all([deps.refreshOrders([orderId]), deps.refreshDrivers([driver.driverId])]).catch(() => undefined);
+      return 'failed';
+    }
+    matcher.endAssign(orderId, outcome.kind, deps.now());
+    if (outcome.kind === 'assigned') {
+      deps.relay(outcome.outbox);
+      deps.assigned(orderId, driver.driverId);
+    } else if (outcome.kind === 'driver_lost') {
+      await deps.refreshDrivers([driver.driverId]);
+    }
+    return outcome.kind;
+  }
+
+  async function expire(orderId: string): Promise<void> {
+    if (!(await deps.expireOrder(orderId))) return;
+    matcher.unwait(orderId);
+    deps.orderChanged(orderId);
+  }
+
+  async function sweep(): Promise<void> {
+    for (const orderId of await deps.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await expire(orderId);
+    const nowMs = deps.now();
+    const claimOf = (order: WaitingOrder) => (nowMs - order.sinceMs) * (deps.tiers().get(order.tierId)?.weight ?? 1);
+    const orders = [...matcher.waitingOrders()].sort((a, b) => claimOf(b) - claimOf(a));
+    for (const [index, { orderId }] of orders.entries()) {
+      if (matcher.freeCount() === 0) return;
+      await orderWaits(orderId);
+      // A long queue must not hold up the requests of this process.
+      if (index % SWEEP_SLICE === SWEEP_SLICE - 1) await nextTurn();
+    }
+  }
+
+  return { driverAvailable, orderWaits, sweep, expire };
+}

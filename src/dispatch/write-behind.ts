@@ -1,0 +1,49 @@
+import { POSITION_FLUSH_MS, POSITION_ROWS_PER_SECOND } from '../limits.ts';
+import type { DriverPosition } from '../store/drivers.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+export type PositionWriter = { put(position: DriverPosition): void; close(): Promise<void> };
+
+/**
+ * Writes the last position of each driver behind, a bounded number of rows a second, oldest change first. What was not
+ * yet written when a process dies is lost: at most the time it takes to write every driver once.
+ */
+export function createPositionWriter(
+  write: (positions: readonly DriverPosition[]) => Promise<void>,
+  logger: Logger,
+): PositionWriter {
+  const pending = new Map<string, DriverPosition>();
+  const rowsPerFlush = Math.ceil((POSITION_ROWS_PER_SECOND * POSITION_FLUSH_MS) / 1000);
+  let writing: Promise<void> | null = null;
+
+  async function flush(limit: number): Promise<void> {
+    const batch: DriverPosition[] = [];
+    for (const position of pending.values()) {
+      if (batch.length === limit) break;
+      batch.push(position);
+    }
+    for (const { driverId } of batch) pending.delete(driverId);
+    if (batch.length === 0) return;
+    try {
+      await write(batch);
+    } catch (error) {
+      logger.warn({ err: errorFields(error), rows: batch.length }, 'positions could not be written');
+      for (const position of batch) if (!pending.has(position.driverId)) pending.set(position.driverId, position);
+    }
+  }
+
+  const timer = setInterval(() => {
+    writing ??= flush(rowsPerFlush).finally(() => {
+      writing = null;
+    });
+  }, POSITION_FLUSH_MS);
+
+  return {
+    put: (position) => void pending.set(position.driverId, position),
+    async close() {
+      clearInterval(timer);
+      await writing;
+      await flush(pending.size);
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import {
+  createPostgresBackend,
+  type Job,
+  Queue,
+  type QueueOptions,
+  runMigrations,
+  Worker,
+  type WorkerOptions,
+  withBackend,
+} from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Pool } from 'pg';
+import { JOB_ATTEMPTS, JOB_BACKOFF_MS, JOB_LOCK_MS, KEEP_FAILED_JOBS } from '../limits.ts';
+import { QUEUES, type QueueName } from '../store/outbox.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+/** Job data holds ids only; a handler reads the truth from the rows. */
+export type JobData = { readonly outboxId: number; readonly orderId: string };
+
+/** What a handler says of its job: done, try again later, or wait because the vendor asked to (costs no attempt). */
+export type JobResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retry'; readonly reason: string }
+  | { readonly kind: 'rate_limited'; readonly forMs: number };
+
+/** BullMQ runs on Redis, or on Postgres where there is none. The pool must have `bullmq` as its search path. */
+export type QueueBackend =
+  | { readonly kind: 'redis'; readonly connection: Redis; readonly prefix: string }
+  | { readonly kind: 'postgres'; readonly pool: Pool };
+
+/** Prepares what BullMQ keeps in Postgres; safe to run from several processes at once. */
+export async function migrateQueues(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await runMigrations(client, 'bullmq');
+  } finally {
+    client.release();
+  }
+}
+
+const OnPostgres = withBackend(createPostgresBackend);
+
+type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on'>;
+
+/** The three queues, for adding jobs. */
+export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueName, AnyQueue> {
+  return new Map(
+    QUEUES.map((name) => {
+      const queue = openQueue(name, backend);
+      queue.on('error', (error) => logger.warn({ err: errorFields(error), queue: name }, 'a queue lost its backend'));
+      return [name, queue];
+    }),
+  );
+}
+
+function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
+  const defaultJobOptions = {
+    attempts: JOB_ATTEMPTS,
+    backoff: { type: 'exponential', delay: JOB_BACKOFF_MS, jitter: 0.5 },
+    removeOnComplete: true,
+    removeOnFail: KEEP_FAILED_JOBS,
+  } satisfies QueueOptions['defaultJobOptions'];
+  if (backend.kind === 'redis') {
+    const { connection, prefix } = backend;
+    return new Queue(name, { connection, prefix, defaultJobOptions });
+  }
+  return new OnPostgres.Queue(name, { connection: backend.pool, defaultJobOptions }) as unknown as AnyQueue;
+}
+
+/**
+ * Starts a worker. Handlers are safe to run twice, which BullMQ does when a process blocks or dies.
+ *
+ * @param ratePerSecond most jobs started a second over all processes; 0 for no bound
+ */
+export function startWorker(
+  name: QueueName,
+  backend: QueueBackend,
+  handle: (data: JobData) => Promise<JobResult>,
+  options: { readonly concurrency: number; readonly ratePerSecond: number },
+  logger: Logger,
+): { close(): Promise<void> } {
+  const workerOptions = {
+    concurrency: options.concurrency,
+    lockDuration: JOB_LOCK_MS,
+    ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
+  };
+  const process = async (job: Job<JobData>): Promise<void> => {
+    const result = await handle(job.data);
+    if (result.kind === 'done') return;
+    logger.info({ queue: name, orderId: job.data.orderId, outcome: result.kind }, 'a job is tried again later');
+    if (result.kind === 'retry') throw new Error(result.reason);
+    await worker.rateLimit(result.forMs);
+    throw Worker.RateLimitError();
+  };
+  const worker = openWorker(name, backend, process, workerOptions);
+  worker.on('error', (error) => logger.warn({ err: errorFields(error), queue: name }, 'a worker lost its backend'));
+  return worker;
+}
+
+function openWorker(
+  name: QueueName,
+  backend: QueueBackend,
+  process: (job: Job<JobData>) => Promise<void>,
+  options: Omit<WorkerOptions, 'connection'>,
+): Worker {
+  if (backend.kind === 'redis') {
+    return new Worker(name, process, { ...options, connection: backend.connection, prefix: backend.prefix });
+  }
+  return new OnPostgres.Worker(name, process as never, { ...options, connection: backend.pool }) as unknown as Worker;
+}

@@ -1,0 +1,62 @@
+import { MAX_TEXT_SENDS, TEXT_USEFUL_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
+import type { OwedText, TextResult } from '../store/messages.ts';
+import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
+import type { JobData, JobResult } from './queues.ts';
+
+/**
+ * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an
+ * unknown outcome the message is looked up, and only if it is not there sent once more.
+ */
+export function createSmsJob(deps: {
+  readonly open: (orderId: string) => Promise<OwedText | null>;
+  readonly count: (orderId: string, earlierSends: number) => Promise<boolean>;
+  readonly uncount: (orderId: string) => Promise<void>;
+  readonly settle: (orderId: string, result: TextResult, outboxId: number) => Promise<boolean>;
+  readonly finish: (outboxId: number) => Promise<void>;
+  readonly send: (message: { to: string; body: string }) => Promise<SendOutcome>;
+  readonly find: (message: { to: string; body: string; sinceMs: number }) => Promise<TextLookup>;
+  readonly trackingUrl: string;
+  readonly now: () => number;
+  readonly settled: (orderId: string) => void;
+}): (data: JobData) => Promise<JobResult> {
+  return async function smsJob({ orderId, outboxId }) {
+    const text = await deps.open(orderId);
+    if (!text) {
+      await deps.finish(outboxId);
+      return { kind: 'done' };
+    }
+    const body = textBody(text, deps.trackingUrl);
+    const result = text.earlierSends > 0 ? await lookUp(text, body) : await send(text, body);
+    if ('kind' in result) return result;
+    if (await deps.settle(orderId, result, outboxId)) deps.settled(orderId);
+    return { kind: 'done' };
+  };
+
+  async function lookUp(text: OwedText, body: string): Promise<TextResult | JobResult> {
+    const found = await deps.find({ to: text.to, body, sinceMs: text.firstSentAt.getTime() });
+    if (found.kind === 'found') return { status: 'sent', sid: found.sid };
+    if (found.kind === 'retry_later') return { kind: 'retry', reason: 'lookup_failed' };
+    if (text.earlierSends >= MAX_TEXT_SENDS) return { status: 'failed', failureCode: 'outcome_unknown' };
+    return send(text, body);
+  }
+
+  async function send(text: OwedText, body: string): Promise<TextResult | JobResult> {
+    if (deps.now() - text.firstSentAt.getTime() > TEXT_USEFUL_SECONDS * 1000) {
+      return { status: 'failed', failureCode: 'too_late' };
+    }
+    if (!(await deps.count(text.orderId, text.earlierSends))) return { kind: 'retry', reason: 'sent_by_another' };
+    const outcome = await deps.send({ to: text.to, body });
+    if (outcome.kind === 'sent') return { status: 'sent', sid: outcome.sid };
+    if (outcome.kind === 'refused') return { status: 'failed', failureCode: outcome.code };
+    if (!outcome.ambiguous) await deps.uncount(text.orderId);
+    return outcome.rateLimited
+      ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
+      : { kind: 'retry', reason: outcome.ambiguous ? 'outcome_unknown' : 'not_sent' };
+  }
+}
+
+/** What the customer reads. The store's name is cut so that the text fits two segments. */
+function textBody(text: OwedText, trackingUrl: string): string {
+  const store = text.storeName.length > 40 ? `${text.storeName.slice(0, 39)}…` : text.storeName;
+  return `${store}: your delivery is confirmed. Follow it here: ${trackingUrl}/track/${text.trackingToken}`;
+}

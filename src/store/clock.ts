@@ -1,0 +1,33 @@
+import type { Sql } from 'postgres';
+import { CLOCK_SYNC_MS } from '../limits.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+export type DatabaseClock = {
+  /** Milliseconds since 1970 by the database's clock, as far as this process knows it. */
+  now(): number;
+  close(): void;
+};
+
+/**
+ * The database's clock read from memory: this process's own clock may be wrong by hours, and every time in the tables
+ * is the database's. The difference is measured at start and every `CLOCK_SYNC_MS`, as half-way between asking and
+ * hearing (Cristian's algorithm), so it is right to half a round trip.
+ */
+export async function createDatabaseClock(sql: Sql, logger: Logger): Promise<DatabaseClock> {
+  const measure = async (): Promise<number> => {
+    const asked = performance.now();
+    const [row] = await sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+    return row?.ms - (asked + performance.now()) / 2;
+  };
+  let offsetMs = await measure();
+  const timer = setInterval(() => {
+    measure().then(
+      (measured) => {
+        offsetMs = measured;
+      },
+      (error) => logger.warn({ err: errorFields(error) }, "the database's clock could not be read"),
+    );
+  }, CLOCK_SYNC_MS);
+  timer.unref();
+  return { now: () => Math.round(performance.now() + offsetMs), close: () => clearInterval(timer) };
+}

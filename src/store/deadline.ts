@@ -1,0 +1,128 @@
+import type postgres from 'postgres';
+
+type Sql = postgres.Sql;
+
+/** Why a statement was given up. Only `DEADLINE_SENT` leaves open whether it was executed. */
+type GivenUpCode = 'DEADLINE_UNSENT' | 'DEADLINE_SENT' | 'TOO_MANY_PENDING';
+
+/** A statement this process no longer waits for; `classifyFailure` tells what that means. */
+export class StatementGivenUp extends Error {
+  readonly code: GivenUpCode;
+  constructor(code: GivenUpCode) {
+    super(`A database statement was given up: ${code}`);
+    this.name = 'StatementGivenUp';
+    this.code = code;
+  }
+}
+
+export type StatementBounds = {
+  /** Longest wait for one statement, in the pool and on the wire together. */
+  readonly deadlineMs: number;
+  /** Most statements waiting at once; one more fails at once, unsent. */
+  readonly maxPending: number;
+};
+
+/** What the client keeps in a statement (postgres 3.4.9, `src/query.js`); not in its types. */
+type Statement = {
+  /** Null until the statement is given to a connection. */
+  state: unknown;
+  strings: readonly string[];
+  args: readonly unknown[];
+  handler: (statement: Statement) => unknown;
+  resolve: (rows: unknown) => void;
+  reject: (error: unknown) => void;
+};
+
+const ownDeadlines = new WeakMap<object, number>();
+
+/** Gives one statement of a bounded `sql` a deadline of its own. To be called before it is awaited. */
+export function withDeadline<Query extends postgres.PendingQuery<never[]> | postgres.PendingQuery<postgres.Row[]>>(
+  query: Query,
+  deadlineMs: number,
+): Query {
+  ownDeadlines.set(query, deadlineMs);
+  return query;
+}
+
+/**
+ * The same `sql`, every statement bounded; also those of the connections it reserves, and the wait for one.
+ *
+ * A statement whose time is up before it was sent is emptied, so it is certain that it never runs. One that was sent is
+ * left alone and its outcome is unknown: the client's `cancel()` aims at a connection on which statements are pipelined
+ * and can end a neighbour, and it loses a connection for good when the statement is the one that connection is being
+ * opened for. The server's `statement_timeout` ends a slow statement instead.
+ */
+export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
+  let pending = 0;
+
+  const arm = <Query>(query: Query): Query => {
+    const statement = query as Statement;
+    if (typeof statement?.handler !== 'function') return query;
+    const { handler, resolve, reject } = statement;
+    // Called when the statement is first awaited, and never for a fragment of another one.
+    statement.handler = (self) => {
+      if (pending >= bounds.maxPending) return reject(new StatementGivenUp('TOO_MANY_PENDING'));
+      pending++;
+      let waiting = true;
+      const settle = (): void => {
+        if (!waiting) return;
+        waiting = false;
+        pending--;
+        clearTimeout(timer);
+      };
+      const timer = setTimeout(() => {
+        settle();
+        reject(new StatementGivenUp(emptyIfUnsent(self) ? 'DEADLINE_UNSENT' : 'DEADLINE_SENT'));
+      }, ownDeadlines.get(self) ?? bounds.deadlineMs);
+      statement.resolve = (rows) => {
+        settle();
+        resolve(rows);
+      };
+      statement.reject = (error) => {
+        settle();
+        reject(error);
+      };
+      return handler(self);
+    };
+    return query;
+  };
+
+  const bound = <Target extends Sql>(target: Target): Target => {
+    const tag = (first: unknown, ...rest: unknown[]): unknown =>
+      arm((target as unknown as (...args: unknown[]) => unknown)(first, ...rest));
+    return Object.assign(tag, target, {
+      unsafe: (...args: Parameters<Sql['unsafe']>) => arm(target.unsafe(...args)),
+      reserve: async () => bound(await reserveWithin(target, bounds.deadlineMs)),
+    }) as unknown as Target;
+  };
+  return bound(sql);
+}
+
+function emptyIfUnsent(statement: Statement): boolean {
+  if (statement.state !== null) return false;
+  statement.strings = Object.assign([''], { raw: [''] });
+  statement.args = [];
+  return true;
+}
+
+/** A connection of one's own, waited for at most so long; one that comes too late goes back to the pool. */
+function reserveWithin(sql: Sql, deadlineMs: number): Promise<postgres.ReservedSql> {
+  return new Promise((resolve, reject) => {
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      reject(new StatementGivenUp('DEADLINE_UNSENT'));
+    }, deadlineMs);
+    sql.reserve().then(
+      (reserved) => {
+        clearTimeout(timer);
+        if (late) reserved.release();
+        else resolve(reserved);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,7 +1,7 @@
 import type { Sql } from 'postgres';
 import { errorFields, type Logger } from '../telemetry.ts';
 
-export const NOTICE_KINDS = ['order', 'driver', 'retailer', 'tier'] as const;
+export const NOTICE_KINDS = ['order', 'driver', 'tier'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 /** Who is told what: ids only, the tables are the truth. */

@@ -6,7 +6,7 @@ import type { Matcher } from '../matcher/matcher.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
 import type { OutboxRow } from '../store/outbox.ts';
 import type { RetailerKey } from '../store/retailers.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { CommitOutcome, GroupCommit } from './group-commit.ts';
 import type { LocatedPickup } from './locate-pickup.ts';
 
 /** What became of a request to place an order. All but `created` and `outcome_unknown` left nothing behind. */
@@ -27,7 +27,7 @@ export function createPlaceOrder(deps: {
   readonly locate: (text: string, key: RetailerKey) => Promise<LocatedPickup>;
   readonly groupCommit: GroupCommit;
   readonly relay: (rows: readonly OutboxRow[]) => void;
-  readonly refreshDrivers: (ids: readonly string[]) => Promise<void>;
+  readonly refreshDriver: (driverId: string) => void;
   /** The driver's order was committed by this process. */
   readonly assigned: (orderId: string, driverId: string) => void;
   /** The order waits; it is matched once more, since a driver may have become free during its commit. */
@@ -54,7 +54,7 @@ export function createPlaceOrder(deps: {
       const order = { ...draft, driver };
       const outcome = await deps.groupCommit.commit(order);
       if (outcome.kind === 'created') return { order, committed: outcome.order };
-      if (driver) letGo(driver.driverId, order.id, outcome.kind === 'unknown');
+      if (driver) letGo(driver.driverId, order.id, outcome.kind);
       if (outcome.kind !== 'driver_lost') return { kind: REFUSALS[outcome.kind] };
       if (driver) lost.add(driver.driverId);
     }
@@ -72,10 +72,11 @@ export function createPlaceOrder(deps: {
     return matcher.claimNearest(query) ?? null;
   }
 
-  /** The order did not get this driver: what the database knows of him counts, read again in a moment. */
-  function letGo(driverId: string, orderId: string, outcomeUnknown: boolean): void {
-    if (!outcomeUnknown) matcher.release(driverId, deps.now(), orderId);
-    void deps.refreshDrivers([driverId]);
+  /** The order did not get this driver. Where the tables know better, they are read again; the next claim won't wait. */
+  function letGo(driverId: string, orderId: string, outcome: Exclude<CommitOutcome['kind'], 'created'>): void {
+    if (outcome === 'driver_lost') matcher.setAside(driverId, orderId, deps.now());
+    else if (outcome !== 'unknown') matcher.release(driverId, deps.now(), orderId);
+    if (outcome === 'driver_lost' || outcome === 'unknown') deps.refreshDriver(driverId);
   }
 
   function queueIsFull(retailerId: string): boolean {

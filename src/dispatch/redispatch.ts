@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { radiusAfter, type Tiers } from '../domain/tier.ts';
 import { MAX_EXPIRIES_PER_SWEEP, SWEEP_SLICE } from '../limits.ts';
-import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
+import type { Matcher } from '../matcher/matcher.ts';
 import type { AssignOutcome } from '../store/orders.ts';
 import type { OutboxRow } from '../store/outbox.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -11,7 +10,7 @@ export type Redispatch = {
   driverAvailable(driverId: string): Promise<void>;
   /** An order waits: it takes the nearest driver, if one is free by now. */
   orderWaits(orderId: string): Promise<void>;
-  /** The net below the events: expires what waited too long and tries every waiting order once, longest claim first. */
+  /** The net below the events: expires what waited too long and tries every waiting order once. */
   sweep(): Promise<void>;
   /** Expires one order whose time is up. */
   expire(orderId: string): Promise<void>;
@@ -22,7 +21,6 @@ type Chosen = { readonly driverId: string; readonly distanceMeters: number };
 /** Gives waiting orders to drivers, one conditional update an order. */
 export function createRedispatch(deps: {
   readonly matcher: Matcher;
-  readonly tiers: () => Tiers;
   readonly now: () => number;
   readonly assignWaiting: (orderId: string, driver: Chosen) => Promise<AssignOutcome>;
   readonly expireOrder: (orderId: string) => Promise<boolean>;
@@ -49,26 +47,12 @@ export function createRedispatch(deps: {
   async function orderWaits(orderId: string): Promise<void> {
     const lost = new Set<string>();
     for (;;) {
-      const order = matcher.waitingOrder(orderId);
-      const driver = order && nearestFor(order, lost);
+      const driver = matcher.bestDriverFor(orderId, deps.now(), lost);
       if (!driver) return;
       const outcome = await assign(orderId, driver);
       if (outcome !== 'driver_lost') return;
       lost.add(driver.driverId);
     }
-  }
-
-  function nearestFor(order: WaitingOrder, lost: ReadonlySet<string>): Chosen | undefined {
-    const tier = deps.tiers().get(order.tierId);
-    if (!tier) return undefined;
-    const nowMs = deps.now();
-    return matcher.nearest({
-      tierId: order.tierId,
-      point: order.point,
-      radiusMeters: radiusAfter(tier, nowMs - order.sinceMs),
-      nowMs,
-      exclude: lost,
-    });
   }
 
   /** Both are marked in memory first, synchronously, so that no other event picks either; then the row decides. */
@@ -105,14 +89,11 @@ export function createRedispatch(deps: {
 
   async function sweep(): Promise<void> {
     for (const orderId of await deps.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await expire(orderId);
-    const nowMs = deps.now();
-    const claimOf = (order: WaitingOrder) => (nowMs - order.sinceMs) * (deps.tiers().get(order.tierId)?.weight ?? 1);
-    const orders = [...matcher.waitingOrders()].sort((a, b) => claimOf(b) - claimOf(a));
-    for (const [index, { orderId }] of orders.entries()) {
+    for (let left = matcher.waitingCount(); left > 0; left -= SWEEP_SLICE) {
       if (matcher.freeCount() === 0) return;
-      await orderWaits(orderId);
+      for (const { orderId } of matcher.nextWaiting(Math.min(left, SWEEP_SLICE))) await orderWaits(orderId);
       // A long queue must not hold up the requests of this process.
-      if (index % SWEEP_SLICE === SWEEP_SLICE - 1) await nextTurn();
+      await nextTurn();
     }
   }
 

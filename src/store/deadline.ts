@@ -36,10 +36,7 @@ type Statement = {
 const ownDeadlines = new WeakMap<object, number>();
 
 /** Gives one statement of a bounded `sql` a deadline of its own. To be called before it is awaited. */
-export function withDeadline<Query extends postgres.PendingQuery<never[]> | postgres.PendingQuery<postgres.Row[]>>(
-  query: Query,
-  deadlineMs: number,
-): Query {
+export function withDeadline<Query extends Promise<unknown>>(query: Query, deadlineMs: number): Query {
   ownDeadlines.set(query, deadlineMs);
   return query;
 }

@@ -110,30 +110,20 @@ export async function setRetailerStatus(
   sql: Sql,
   retailerId: string,
   status: 'active' | 'suspended',
-  origin: string,
 ): Promise<boolean> {
   const rows = await sql`
-    with changed as (
-      update retailers set status = ${status}, updated_at = now() where id = ${retailerId} returning id
-    ), notice as (
-      select pg_notify('sameday', ${origin} || ':retailer:' || id) from changed
-    )
-    select id from changed, notice`;
+    update retailers set status = ${status}, updated_at = now() where id = ${retailerId} returning id`;
   return rows.length === 1;
 }
 
 /** Revokes every key of a store and adds a new one; once this returns, no process takes an old one for an order. */
-export async function rotateKey(sql: Sql, retailerId: string, key: NewKey, origin: string): Promise<boolean> {
+export async function rotateKey(sql: Sql, retailerId: string, key: NewKey): Promise<boolean> {
   const rows = await sql`
     with revoked as (
       update api_keys set revoked_at = now() where retailer_id = ${retailerId} and revoked_at is null
-    ), made as (
-      insert into api_keys (id, retailer_id, key_hash)
-      select ${key.id}::uuid, id, ${key.keyHash} from retailers where id = ${retailerId} returning retailer_id
-    ), notice as (
-      select pg_notify('sameday', ${origin} || ':retailer:' || retailer_id) from made
     )
-    select retailer_id from made, notice`;
+    insert into api_keys (id, retailer_id, key_hash)
+    select ${key.id}::uuid, id, ${key.keyHash} from retailers where id = ${retailerId} returning id`;
   return rows.length === 1;
 }
 

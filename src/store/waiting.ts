@@ -1,5 +1,5 @@
 import type { Row, Sql } from 'postgres';
-import type { OrderStatus } from '../domain/order.ts';
+import type { OrderStatus, PaymentStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 
@@ -36,17 +36,19 @@ export type OrderNews = {
   readonly orderId: string;
   readonly status: OrderStatus;
   readonly driverId: string | null;
+  readonly paymentStatus: PaymentStatus;
   readonly waiting: WaitingRow | null;
 };
 
 /** The truth about a few orders, read after a notice. */
 export async function loadOrderNews(sql: Sql, orderIds: readonly string[]): Promise<OrderNews[]> {
   const rows = await sql`
-    select ${columns(sql)}, status, driver_id from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
+    select ${columns(sql)}, status, driver_id, payment_status from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
   return rows.map((row) => ({
     orderId: row.id,
     status: row.status,
     driverId: row.driver_id,
+    paymentStatus: row.payment_status,
     waiting: row.status === 'pending_dispatch' ? toWaiting(row) : null,
   }));
 }

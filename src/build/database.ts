@@ -1,0 +1,83 @@
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import { API_LOCK_CHECK_MS } from '../limits.ts';
+import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
+import { claimService, readLiveService } from '../sandbox/service-file.ts';
+import { connect, type Sql } from '../store/connect.ts';
+import { migrate } from '../store/migrate.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+
+/** Something a person has to change before the service can start: one message, no stack. */
+export class StartError extends Error {}
+
+export type Database = { readonly url: string; readonly sql: Sql };
+
+/** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
+export async function openDatabase(config: Config, say: (line: string) => void, closers: Closers): Promise<Database> {
+  const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
+  await migrateTo(url, say);
+  const sql = connect({ url, applicationName: 'sameday' });
+  closers.add('database', () => sql.end({ timeout: 3 }));
+  return { url, sql };
+}
+
+async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {
+  const claim = claimService(config.dataDir);
+  if (claim.kind === 'held') {
+    const live = readLiveService(config.dataDir);
+    const where = live ? `at ${Object.values(live.urls)[0]}` : 'and is starting';
+    throw new StartError(`Sameday is running already on ${config.dataDir} ${where} (process ${claim.pid}).`);
+  }
+  closers.add('claim', () => claim.release());
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say });
+  closers.add('embedded Postgres', () => postgres.stop());
+  return postgres.url;
+}
+
+async function migrateTo(url: string, say: (line: string) => void): Promise<void> {
+  const sql = connect({ url, max: 1, applicationName: 'sameday-migrate', statementTimeoutMs: 0, deadlineMs: 0 });
+  try {
+    const applied = await migrate(sql, { dir: MIGRATIONS });
+    if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
+  } finally {
+    await sql.end({ timeout: 3 });
+  }
+}
+
+/** The number of the advisory lock: the first eight bytes of SHA-256 of "sameday api", as a signed integer. */
+const API_LOCK = '6595811084077347712';
+
+/**
+ * Without Redis positions do not travel between processes, so only one API process may run on a database: it holds an
+ * advisory lock for as long as it lives, and takes it again when the connection was lost.
+ *
+ * @param lost called when another process got the lock meanwhile
+ * @throws {StartError} when another process holds it
+ */
+export async function holdApiLock(url: string, logger: Logger, closers: Closers, lost: () => void): Promise<void> {
+  const sql = connect({ url, max: 1, applicationName: 'sameday-api-lock' });
+  closers.add('API lock', () => sql.end({ timeout: 1 }));
+  const take = async () => {
+    const [row] = await sql`
+      select exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted)
+        or pg_try_advisory_lock(${API_LOCK}::int8) as held`;
+    return row?.held === true;
+  };
+  if (!(await take())) {
+    throw new StartError(
+      'Another API process runs on this database. Two need REDIS_URL, which carries driver positions between them.',
+    );
+  }
+  const timer = setInterval(() => {
+    take().then(
+      (held) => {
+        if (!held) lost();
+      },
+      (error) => logger.warn({ err: errorFields(error) }, 'the API lock could not be checked'),
+    );
+  }, API_LOCK_CHECK_MS);
+  closers.add('API lock check', () => clearInterval(timer));
+}

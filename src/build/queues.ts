@@ -1,0 +1,57 @@
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import type { Config } from '../config.ts';
+import { createQueues, migrateQueues, type QueueBackend } from '../jobs/queues.ts';
+import { createRelay, type Relay } from '../jobs/relay.ts';
+import { QUEUE_DB_CONNECTIONS } from '../limits.ts';
+import { extendLease } from '../store/outbox.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+import type { Database } from './database.ts';
+
+/** A connection to Redis that keeps trying; what waits on it has deadlines of its own. */
+export function openRedis(url: string, logger: Logger, closers: Closers): Redis {
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  closers.add('Redis', () => redis.disconnect());
+  redis.on('error', (error) => logger.warn({ err: errorFields(error) }, 'Redis is not reachable'));
+  return redis;
+}
+
+/** BullMQ's backend: Redis where there is one, else the same Postgres through a pool of its own. */
+export async function openQueueBackend(
+  config: Config,
+  database: Database,
+  logger: Logger,
+  closers: Closers,
+): Promise<QueueBackend> {
+  if (config.redisUrl) {
+    return { kind: 'redis', connection: openRedis(config.redisUrl, logger, closers), prefix: 'sameday' };
+  }
+  const pool = new Pool({
+    connectionString: database.url,
+    options: '-c search_path=bullmq',
+    max: QUEUE_DB_CONNECTIONS,
+    application_name: 'sameday-queues',
+  });
+  closers.add('queue pool', () => pool.end());
+  pool.on('error', (error) => logger.warn({ err: errorFields(error) }, 'a queue connection was lost'));
+  await migrateQueues(pool);
+  return { kind: 'postgres', pool };
+}
+
+/** The relay of this process into the queues. */
+export function openRelay(
+  config: Config,
+  backend: QueueBackend,
+  database: Database,
+  now: () => number,
+  logger: Logger,
+  closers: Closers,
+): Relay {
+  const queues = createQueues(backend, logger);
+  closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
+  const limited = (config.stripe?.rate ?? 0) > 0 || (config.twilio?.rate ?? 0) > 0;
+  const relay = createRelay(queues, (ids) => extendLease(database.sql, ids), limited, now, logger);
+  closers.add('relay', () => relay.idle());
+  return relay;
+}

@@ -1,0 +1,77 @@
+import type { Config } from '../config.ts';
+import type { PaymentStatus } from '../domain/order.ts';
+import { createChargeJob } from '../jobs/charge.ts';
+import { type QueueBackend, startWorker } from '../jobs/queues.ts';
+import type { Relay } from '../jobs/relay.ts';
+import { createSmsJob } from '../jobs/sms.ts';
+import { startSweeper } from '../jobs/sweeper.ts';
+import { CHARGE_CONCURRENCY, MAX_PAYMENT_ATTEMPTS, SMS_CONCURRENCY } from '../limits.ts';
+import { countSend, openText, settleText, uncountSend } from '../store/messages.ts';
+import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
+import { openPaymentAttempt, settlePayment } from '../store/payments.ts';
+import type { Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+import type { Database } from './database.ts';
+import { openVendors } from './vendors.ts';
+
+/**
+ * The `worker` role: charges, texts and the outbox sweeper.
+ *
+ * @param settled tells an API in the same process; another process hears it by the notice
+ */
+export async function startWorkers(
+  parts: {
+    readonly config: Config;
+    readonly database: Database;
+    readonly backend: QueueBackend;
+    readonly relay: Relay;
+    readonly origin: string;
+    readonly now: () => number;
+    readonly trackingUrl: string;
+    readonly settled: (orderId: string, payment: PaymentStatus | null) => void;
+  },
+  logger: Logger,
+  closers: Closers,
+): Promise<void> {
+  const { config, backend, origin } = parts;
+  const { sql } = parts.database;
+  const { stripe, twilio } = await openVendors(config, closers);
+  const finish = (outboxId: number) => finishOutbox(sql, outboxId, null);
+
+  const chargeJob = createChargeJob({
+    open: (orderId) => openPaymentAttempt(sql, orderId, MAX_PAYMENT_ATTEMPTS),
+    settle: async (attempt, result, outboxId) => (await settlePayment(sql, attempt, result, outboxId, origin)) !== null,
+    finish,
+    charge: stripe.charge,
+    findCharge: stripe.findCharge,
+    settled: parts.settled,
+  });
+  const smsJob = createSmsJob({
+    open: (orderId) => openText(sql, orderId),
+    count: (orderId, earlierSends) => countSend(sql, orderId, earlierSends),
+    uncount: (orderId) => uncountSend(sql, orderId),
+    settle: async (orderId, result, outboxId) => (await settleText(sql, orderId, result, outboxId, origin)) !== null,
+    finish,
+    send: twilio.send,
+    find: twilio.find,
+    trackingUrl: parts.trackingUrl,
+    now: parts.now,
+    settled: (orderId) => parts.settled(orderId, null),
+  });
+
+  const stripeRate = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: config.stripe?.rate ?? 0 };
+  const charges = startWorker('charge', backend, chargeJob, stripeRate, logger);
+  closers.add('charge worker', () => charges.close());
+  const twilioRate = { concurrency: SMS_CONCURRENCY, ratePerSecond: config.twilio?.rate ?? 0 };
+  const texts = startWorker('sms', backend, smsJob, twilioRate, logger);
+  closers.add('sms worker', () => texts.close());
+  const sweeper = startSweeper(
+    {
+      takeExpired: (limit) => takeExpired(sql, limit),
+      prune: (days, limit) => pruneOutbox(sql, days, limit),
+    },
+    parts.relay.relay,
+    logger,
+  );
+  closers.add('sweeper', () => sweeper.close());
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
+import { isTierId, TIER_IDS } from '../domain/tier.ts';
+import { LIST_LIMIT } from '../limits.ts';
+import { listOrders, nudgeOrder, readStats, showOrder } from '../store/operator.ts';
+import { readBacklog } from '../store/outbox.ts';
+import { loadTiers, setTier } from '../store/tiers.ts';
+import { CommandError } from './context.ts';
+import { type Act, integer, known, requireId } from './parts.ts';
+
+/** `order list|show|redispatch` */
+export function addOrderCommands(program: Command, act: Act): void {
+  const order = program.command('order').description('orders');
+  order
+    .command('list')
+    .option('--status <status>', ORDER_STATUSES.join(', '))
+    .action(
+      act(async ({ sql }, _args, { status }: { status?: string }) => {
+        if (status !== undefined && !ORDER_STATUSES.includes(status as OrderStatus)) {
+          throw new CommandError(`--status is one of ${ORDER_STATUSES.join(', ')}.`);
+        }
+        return listOrders(sql, (status as OrderStatus | undefined) ?? null, LIST_LIMIT);
+      }),
+    );
+  order
+    .command('show <order_id>')
+    .description('everything on record about an order')
+    .action(act(async ({ sql }, [id]) => known(await showOrder(sql, requireId(id)), 'order')));
+  order
+    .command('redispatch <order_id>')
+    .description('try a waiting order again now')
+    .action(
+      act(async ({ sql, origin }, [id]) => {
+        if (!(await nudgeOrder(sql, requireId(id), origin))) throw new CommandError('No such order is waiting.');
+        return { order_id: id, redispatch: 'asked' };
+      }),
+    );
+}
+
+const TIER_OPTIONS = {
+  feeCents: ['--fee-cents <n>', 50, 1_000_000],
+  payoutCents: ['--payout-cents <n>', 0, 1_000_000],
+  radiusMeters: ['--radius-meters <n>', 1, 20_100_000],
+  radiusGrowthMetersPerMinute: ['--radius-growth-meters-per-minute <n>', 0, 1_000_000],
+  maxRadiusMeters: ['--max-radius-meters <n>', 1, 20_100_000],
+  weight: ['--weight <n>', 1, 1000],
+  maxWaitSeconds: ['--max-wait-seconds <n>', 1, 604_800],
+} as const;
+
+/** `tier list|set` */
+export function addTierCommands(program: Command, act: Act): void {
+  const tier = program.command('tier').description('fees, radii, weights and waits of the tiers');
+  tier.command('list').action(act(async ({ sql }) => [...(await loadTiers(sql)).values()].map(toWire)));
+  const set = tier.command('set <tier>').description('change a tier; orders already created keep their fee');
+  for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
+  set.action(
+    act(async ({ sql, origin }, [id], options: Record<string, string>) => {
+      if (!isTierId(id)) throw new CommandError(`The tier is one of ${TIER_IDS.join(', ')}.`);
+      const changes = Object.fromEntries(
+        Object.entries(TIER_OPTIONS)
+          .filter(([name]) => options[name] !== undefined)
+          .map(([name, [flags, min, max]]) => [name, integer(flags, options[name] ?? '', min, max)]),
+      );
+      if (Object.keys(changes).length === 0) throw new CommandError('Name what to change; see --help.');
+      const before = (await loadTiers(sql)).get(id);
+      const after = { ...before, ...changes };
+      if ((after.maxRadiusMeters ?? 0) < (after.radiusMeters ?? 0)) {
+        throw new CommandError('--max-radius-meters must not be smaller than --radius-meters.');
+      }
+      await setTier(sql, id, changes, origin);
+      return toWire(known((await loadTiers(sql)).get(id) ?? null, 'tier'));
+    }),
+  );
+}
+
+/** `stats` */
+export function addStatsCommand(program: Command, act: Act): void {
+  program
+    .command('stats')
+    .description('orders, payments, texts, drivers and what the queues owe')
+    .action(
+      act(async ({ sql, sandbox }) => ({
+        mode: sandbox ? 'sandbox' : 'live',
+        ...(await readStats(sql)),
+        queues: (await readBacklog(sql)).map(({ queue, owed, oldestSeconds, failed }) => ({
+          queue,
+          owed,
+          oldest_seconds: Math.round(oldestSeconds),
+          failed,
+        })),
+      })),
+    );
+}
+
+const toWire = (tier: object) =>
+  Object.fromEntries(
+    Object.entries(tier).map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value]),
+  );

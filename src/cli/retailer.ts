@@ -1,0 +1,196 @@
+import type { Command } from 'commander';
+import { findZip } from '../domain/address.ts';
+import { hashSecret, newId, newSecret } from '../domain/ids.ts';
+import { isPoint, type Point } from '../geo/point.ts';
+import { LIST_LIMIT } from '../limits.ts';
+import { TEST_CARDS } from '../sandbox/test-cards.ts';
+import { listApplications, listRetailers, showRetailer } from '../store/operator.ts';
+import {
+  applyRetailer,
+  approveApplication,
+  createRetailer,
+  findApplication,
+  type NewRetailer,
+  rejectApplication,
+  rotateKey,
+  setCard,
+  setRetailerStatus,
+} from '../store/retailers.ts';
+import { createGeocoder } from '../vendors/geocoder.ts';
+import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
+import { CommandError, type Context } from './context.ts';
+import { type Act, known, requireId, text } from './parts.ts';
+
+type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
+type PlaceOptions = { lat?: string; lng?: string };
+
+/** `retailer apply|approve|reject|create|set-card|list|show|suspend|activate|rotate-key` */
+export function addRetailerCommands(program: Command, act: Act): void {
+  const retailer = program.command('retailer').description('stores: applications, keys, cards');
+  const withCard = (command: Command) =>
+    command
+      .option('--stripe-customer <cus>', "the store's Stripe customer")
+      .option('--payment-method <pm>', 'the card on file of that customer')
+      .option('--test-card <kind>', `sandbox only: ${Object.keys(TEST_CARDS).join(', ')}`);
+  const withPlace = (command: Command) =>
+    command.option('--lat <degrees>', 'where the store is').option('--lng <degrees>', 'where the store is');
+
+  retailer
+    .command('apply')
+    .description("record a store's application")
+    .requiredOption('--name <name>')
+    .requiredOption('--address <address>', 'as one line')
+    .requiredOption('--email <email>', 'whom to answer')
+    .action(
+      act(async ({ sql }, _args, options: { name: string; address: string; email: string }) => {
+        const id = newId();
+        const name = text('--name', options.name);
+        const address = text('--address', options.address);
+        await applyRetailer(sql, { id, name, address, contactEmail: text('--email', options.email) });
+        return { application_id: id, status: 'applied' };
+      }),
+    );
+
+  withCard(withPlace(retailer.command('approve <application_id>')))
+    .description('make the store and its key; the key is shown once')
+    .action(
+      act(async (context, [id], options: CardOptions & PlaceOptions) => {
+        const application = known(await findApplication(context.sql, requireId(id)), 'application');
+        const made = await newRetailer(context, application.name, application.address, options);
+        const { apiKey, key } = newKey();
+        const approved = await approveApplication(context.sql, application.id, made, key);
+        if (!approved) throw new CommandError(`That application was ${application.status} before.`);
+        return { retailer_id: made.id, api_key: apiKey };
+      }),
+    );
+
+  retailer
+    .command('reject <application_id>')
+    .description('turn an application down')
+    .requiredOption('--reason <text>', 'kept on record')
+    .action(
+      act(async ({ sql }, [id], options: { reason: string }) => {
+        const rejected = await rejectApplication(sql, requireId(id), text('--reason', options.reason));
+        if (!rejected) throw new CommandError('There is no such open application.');
+        return { application_id: id, status: 'rejected' };
+      }),
+    );
+
+  withCard(withPlace(retailer.command('create')))
+    .description('make an active store and its key; the key is shown once')
+    .requiredOption('--name <name>')
+    .requiredOption('--address <address>', 'as one line, as its orders will send it')
+    .action(
+      act(async (context, _args, options: CardOptions & PlaceOptions & { name: string; address: string }) => {
+        const name = text('--name', options.name);
+        const made = await newRetailer(context, name, text('--address', options.address), options);
+        const { apiKey, key } = newKey();
+        await createRetailer(context.sql, made, key);
+        return { retailer_id: made.id, api_key: apiKey };
+      }),
+    );
+
+  withCard(retailer.command('set-card <retailer_id>'))
+    .description('set the card that deliveries are charged to')
+    .action(
+      act(async (context, [id], options: CardOptions) => {
+        const card = chosenCard(context, options);
+        if (!card) throw new CommandError('Name the card: --stripe-customer and --payment-method, or --test-card.');
+        known((await setCard(context.sql, requireId(id), card.customer, card.paymentMethod)) || null, 'store');
+        return { retailer_id: id, card: 'set' };
+      }),
+    );
+
+  retailer
+    .command('list')
+    .description('stores, and applications nobody has decided')
+    .action(
+      act(async ({ sql }) => ({
+        retailers: await listRetailers(sql, LIST_LIMIT),
+        applications: await listApplications(sql, LIST_LIMIT),
+      })),
+    );
+  retailer
+    .command('show <id>')
+    .description('a store or an application')
+    .action(act(async ({ sql }, [id]) => known(await showRetailer(sql, requireId(id)), 'store or application')));
+  for (const [name, status] of [
+    ['suspend', 'suspended'],
+    ['activate', 'active'],
+  ] as const) {
+    retailer
+      .command(`${name} <retailer_id>`)
+      .description(`once this returns the store ${status === 'active' ? 'can' : "can't"} create orders`)
+      .action(
+        act(async ({ sql }, [id]) => {
+          known((await setRetailerStatus(sql, requireId(id), status)) || null, 'store');
+          return { retailer_id: id, status };
+        }),
+      );
+  }
+  retailer
+    .command('rotate-key <retailer_id>')
+    .description('revoke every key of a store and make a new one, shown once')
+    .action(
+      act(async ({ sql }, [id]) => {
+        const { apiKey, key } = newKey();
+        known((await rotateKey(sql, requireId(id), key)) || null, 'store');
+        return { retailer_id: id, api_key: apiKey };
+      }),
+    );
+}
+
+function newKey() {
+  const apiKey = newSecret('api_key');
+  return { apiKey, key: { id: newId(), keyHash: hashSecret(apiKey) } };
+}
+
+async function newRetailer(
+  context: Context,
+  name: string,
+  address: string,
+  options: CardOptions & PlaceOptions,
+): Promise<NewRetailer> {
+  const card = chosenCard(context, options) ?? (context.sandbox ? TEST_CARDS.ok : null);
+  return {
+    id: newId(),
+    name,
+    address,
+    point: await locateStore(context, address, options),
+    stripeCustomerId: card?.customer ?? null,
+    stripePaymentMethodId: card?.paymentMethod ?? null,
+  };
+}
+
+function chosenCard(context: Context, options: CardOptions): { customer: string; paymentMethod: string } | null {
+  if (options.testCard !== undefined) {
+    if (!context.sandbox) throw new CommandError('--test-card is for the sandbox only.');
+    const card = TEST_CARDS[options.testCard as keyof typeof TEST_CARDS];
+    if (!card) throw new CommandError(`--test-card is one of ${Object.keys(TEST_CARDS).join(', ')}.`);
+    return card;
+  }
+  const { stripeCustomer: customer, paymentMethod } = options;
+  if (!customer && !paymentMethod) return null;
+  if (!customer || !paymentMethod) throw new CommandError('--stripe-customer and --payment-method go together.');
+  return { customer, paymentMethod };
+}
+
+/** A store can't be without a point: as given, else the geocoder's, else its ZIP's centroid. */
+async function locateStore(context: Context, address: string, { lat, lng }: PlaceOptions): Promise<Point> {
+  if (lat !== undefined || lng !== undefined) {
+    const point = { lat: Number(lat ?? Number.NaN), lng: Number(lng ?? Number.NaN) };
+    if (!isPoint(point.lat, point.lng))
+      throw new CommandError('--lat is −90 to 90 and --lng is −180 to 180, together.');
+    return point;
+  }
+  const geocode = context.config.geocoderUrl ? createGeocoder({ url: context.config.geocoderUrl }) : null;
+  const found = await geocode?.geocode(address);
+  if (found?.kind === 'found') return found.point;
+  const zip = findZip(address);
+  const centroid = zip === undefined ? undefined : loadZips(ZIPS_FILE)(zip);
+  if (!centroid) throw new CommandError('That address could not be found: give --lat and --lng.');
+  process.stderr.write(
+    'The point is the centre of the ZIP code, kilometres off perhaps: better give --lat and --lng.\n',
+  );
+  return centroid;
+}

@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashSecret, newId, newSecret } from '../domain/ids.ts';
+import { TIER_IDS } from '../domain/tier.ts';
+import type { Point } from '../geo/point.ts';
+import type { Sql } from '../store/connect.ts';
+import { createDriver, findDriverByToken } from '../store/drivers.ts';
+import { createRetailer, findKey } from '../store/retailers.ts';
+import { TEST_CARDS } from './test-cards.ts';
+
+/** The demo store's registered address and point; its drivers move around it. */
+export const DEMO_STORE = {
+  name: 'Mission Street Market',
+  address: '2000 Mission St, San Francisco, CA 94110',
+  point: { lat: 37.76415, lng: -122.41957 } satisfies Point,
+};
+
+export type Demo = {
+  readonly retailerId: string;
+  readonly apiKey: string;
+  readonly driverTokens: readonly string[];
+};
+
+const FIRST_NAMES = ['Ana', 'Ben', 'Carla', 'Dev', 'Elif', 'Femi', 'Grace', 'Hugo', 'Ines', 'Jun'];
+
+/**
+ * The sandbox's demo store and simulated drivers, made once. Their secrets are kept in `sandbox.json` under the data
+ * folder, readable by its owner only, since the database holds hashes; what no longer fits the database is made anew.
+ */
+export async function ensureDemo(sql: Sql, dataDir: string, drivers: number, origin: string): Promise<Demo> {
+  const file = join(dataDir, 'sandbox.json');
+  const kept = readKept(file);
+  const store = await keptStore(sql, kept);
+  const driverTokens = await keptDrivers(sql, kept.driverTokens ?? [], drivers);
+  while (driverTokens.length < drivers) driverTokens.push(await newDriver(sql, driverTokens.length, origin));
+  const demo = { ...(store ?? (await newStore(sql))), driverTokens };
+  writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  return demo;
+}
+
+function readKept(file: string): Partial<Demo> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Partial<Demo>;
+  } catch {
+    return {};
+  }
+}
+
+async function keptStore(sql: Sql, { retailerId, apiKey }: Partial<Demo>) {
+  if (!retailerId || !apiKey) return null;
+  const key = await findKey(sql, hashSecret(apiKey));
+  return key?.retailerId === retailerId ? { retailerId, apiKey } : null;
+}
+
+async function keptDrivers(sql: Sql, tokens: readonly string[], most: number): Promise<string[]> {
+  const good: string[] = [];
+  for (const token of tokens.slice(0, most)) if (await findDriverByToken(sql, hashSecret(token))) good.push(token);
+  return good;
+}
+
+async function newStore(sql: Sql): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> {
+  const retailerId = newId();
+  const apiKey = newSecret('api_key');
+  await createRetailer(
+    sql,
+    {
+      id: retailerId,
+      ...DEMO_STORE,
+      stripeCustomerId: TEST_CARDS.ok.customer,
+      stripePaymentMethodId: TEST_CARDS.ok.paymentMethod,
+    },
+    { id: newId(), keyHash: hashSecret(apiKey) },
+  );
+  return { retailerId, apiKey };
+}
+
+/** The numbers 555-0100 to 555-0199 are set aside for fiction. */
+async function newDriver(sql: Sql, index: number, origin: string): Promise<string> {
+  const token = newSecret('driver_token');
+  const driver = {
+    id: newId(),
+    name: `${FIRST_NAMES[index % FIRST_NAMES.length]} (simulated ${index + 1})`,
+    phone: `+1415555${String(100 + (index % 100)).padStart(4, '0')}`,
+    tokenHash: hashSecret(token),
+    tierIds: TIER_IDS,
+  };
+  await createDriver(sql, driver, origin);
+  return token;
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  MIGRATION_LOCK_TIMEOUT_MS,
+  MIGRATION_STATEMENT_TIMEOUT_MS,
+  MIGRATION_WAIT_MS,
+  STATEMENT_TIMEOUT_MS,
+} from '../limits.ts';
+import { connect, type Sql } from './connect.ts';
+import { withDeadline } from './deadline.ts';
+
+/** Any number, as long as every migrator of a database takes the same; "same" in ASCII. */
+const ADVISORY_LOCK = 0x73616d65;
+const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/;
+
+type Migration = { readonly id: number; readonly name: string; readonly text: string; readonly sha256: string };
+type Applied = { readonly id: number; readonly name: string; readonly sha256: string };
+
+/** Why a database and a folder of migrations do not belong together; the message is for the operator. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused';
+}
+
+/**
+ * Brings a database up to date on a connection of its own, with time-outs long enough to rewrite a table.
+ *
+ * @returns the names of the files applied now
+ * @throws MigrationRefused, see {@link migrate}
+ */
+export async function migrateDatabase(options: { readonly url: string; readonly dir: string }): Promise<string[]> {
+  const sql = connect({
+    url: options.url,
+    max: 1,
+    applicationName: 'sameday migrate',
+    statementTimeoutMs: MIGRATION_STATEMENT_TIMEOUT_MS,
+  });
+  try {
+    return await migrate(sql, options);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/**
+ * Applies the files of `dir` (`0001_name.sql`, …) that the database has not seen, in order, forward only.
+ *
+ * Each file goes out as one message together with its row in `schema_migrations`, which Postgres runs as one transaction:
+ * nothing can come between the statements, and a lost connection leaves all of it or nothing. The row is inserted first,
+ * under a lock, so of several migrators one applies a file and the others go on after it. A file may therefore not
+ * contain `begin`, `commit` or what cannot run in a transaction.
+ *
+ * @returns the names of the files applied now
+ * @throws MigrationRefused when an applied file was changed or is missing, when the database is newer than the files, or
+ *   when a file fails
+ */
+export async function migrate(sql: Sql, { dir }: { readonly dir: string }): Promise<string[]> {
+  const migrations = readMigrations(dir);
+  await send(
+    sql,
+    'create table if not exists schema_migrations (id integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
+  );
+  const done: string[] = [];
+  for (;;) {
+    const next = nextMigration(migrations, await readApplied(sql));
+    if (next === undefined) return done;
+    if (await apply(sql, next)) done.push(next.name);
+  }
+}
+
+function readMigrations(dir: string): Migration[] {
+  const names = readdirSync(dir).filter((name) => name.endsWith('.sql'));
+  const migrations = names.sort().map((name): Migration => {
+    const id = Number(FILE_NAME.exec(name)?.[1]);
+    if (!(id > 0)) throw new MigrationRefused(`${name} is not named like a migration (0001_name.sql).`);
+    // A checkout with other line ends is the same migration.
+    const text = readFileSync(join(dir, name), 'utf8').replaceAll('\r\n', '\n');
+    return { id, name, text, sha256: createHash('sha256').update(text).digest('hex') };
+  });
+  migrations.forEach((migration, index) => {
+    const before = migrations[index - 1];
+    if (before?.id === migration.id)
+      throw new MigrationRefused(`${before.name} and ${migration.name} have one number.`);
+  });
+  return migrations;
+}
+
+async function readApplied(sql: Sql): Promise<Applied[]> {
+  return await sql<Applied[]>`select id, name, sha256 from schema_migrations order by id`;
+}
+
+/** The first file the database has not seen; undefined when it has seen all. */
+function nextMigration(migrations: readonly Migration[], applied: readonly Applied[]): Migration | undefined {
+  const byId = new Map(migrations.map((migration) => [migration.id, migration]));
+  const newestKnown = migrations.at(-1)?.id ?? 0;
+  for (const { id, name, sha256 } of applied) {
+    const file = byId.get(id);
+    if (file === undefined && id > newestKnown) {
+      throw new MigrationRefused(`The database is newer than this version: it has ${name}. Start the newer version.`);
+    }
+    if (file === undefined) throw new MigrationRefused(`${name} was applied to the database, but its file is missing.`);
+    if (file.sha256 !== sha256) {
+      throw new MigrationRefused(`${file.name} was changed after it was applied. Restore it and change by a new file.`);
+    }
+  }
+  const newestApplied = applied.at(-1);
+  const seen = new Set(applied.map(({ id }) => id));
+  const next = migrations.find(({ id }) => !seen.has(id));
+  if (next !== undefined && newestApplied !== undefined && next.id < newestApplied.id) {
+    throw new MigrationRefused(`${next.name} has a lower number than ${newestApplied.name}, which is applied already.`);
+  }
+  return next;
+}
+
+/** False when another migrator has applied it meanwhile. */
+async function apply(sql: Sql, { id, name, sha256, text }: Migration): Promise<boolean> {
+  try {
+    // The name is of FILE_NAME's letters and the sum of hexadecimal ones: nothing to escape.
+    await send(
+      sql,
+      `insert into schema_migrations (id, name, sha256) values (${id}, '${name}', '${sha256}');\n${text}`,
+    );
+    return true;
+  } catch (error) {
+    const failure = error as { code?: string; constraint_name?: string; message: string; position?: string };
+    if (failure.code === '23505' && failure.constraint_name === 'schema_migrations_pkey') return false;
+    // Messages of class 42 hold names of the schema; others may quote what is stored.
+    const reason = failure.code?.startsWith('42') ? `${failure.message} (${failure.code})` : failure.code;
+    throw new MigrationRefused(`${name} could not be applied: ${reason}`, { cause: error });
+  }
+}
+
+/** Several statements in one message are one transaction (PostgreSQL manual, 54.2.2.1). */
+async function send(sql: Sql, statements: string): Promise<void> {
+  const message = `set local lock_timeout = ${MIGRATION_WAIT_MS}; set local statement_timeout = ${MIGRATION_WAIT_MS};
+select pg_advisory_xact_lock(${ADVISORY_LOCK});
+set local lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}; set local statement_timeout = ${MIGRATION_STATEMENT_TIMEOUT_MS};
+${statements}`;
+  await withDeadline(sql.unsafe(message), MIGRATION_WAIT_MS + MIGRATION_STATEMENT_TIMEOUT_MS + STATEMENT_TIMEOUT_MS);
+}

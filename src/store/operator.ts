@@ -1,0 +1,114 @@
+import type { Row, Sql } from 'postgres';
+import type { OrderStatus } from '../domain/order.ts';
+
+/** A row as the operator's command line prints it: column names are wire names. */
+export type Printable = Record<string, unknown>;
+
+const printable = (rows: readonly Row[]): Printable[] => rows.map((row) => ({ ...row }));
+
+/** Stores, newest first, with the number of their orders that are under way. */
+export async function listRetailers(sql: Sql, limit: number): Promise<Printable[]> {
+  return printable(
+    await sql`
+      select r.id as retailer_id, r.name, r.status, r.address, r.stripe_payment_method_id is not null as has_card,
+        r.created_at
+      from retailers r order by r.created_at desc limit ${limit}`,
+  );
+}
+
+/** Applications that nobody has decided yet, oldest first. */
+export async function listApplications(sql: Sql, limit: number): Promise<Printable[]> {
+  return printable(
+    await sql`
+      select id as application_id, name, address, contact_email, status, applied_at
+      from retailer_applications where status = 'applied' order by applied_at limit ${limit}`,
+  );
+}
+
+/** One store with its keys (never their secrets), or its application; null for neither. */
+export async function showRetailer(sql: Sql, id: string): Promise<Printable | null> {
+  const [retailer] = await sql`
+    select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
+      r.stripe_payment_method_id, r.created_at,
+      (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at)
+              order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys
+    from retailers r where r.id = ${id}`;
+  if (retailer) return { ...retailer };
+  const [application] = await sql`
+    select id as application_id, name, address, contact_email, status, applied_at, decided_at, decision_note,
+      retailer_id
+    from retailer_applications where id = ${id}`;
+  return application ? { ...application } : null;
+}
+
+const driverColumns = (sql: Sql) => sql`
+  d.id as driver_id, d.name, d.phone, d.tiers, d.active, d.on_duty, o.id as order_id, o.status as order_status,
+  p.lat, p.lng, p.captured_at as position_at, d.created_at
+  from drivers d
+  left join driver_positions p on p.driver_id = d.id
+  left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')`;
+
+/** Drivers, newest first, with their duty, order and last written position. */
+export async function listDrivers(sql: Sql, limit: number): Promise<Printable[]> {
+  return printable(await sql`select ${driverColumns(sql)} order by d.created_at desc limit ${limit}`);
+}
+
+export async function showDriver(sql: Sql, id: string): Promise<Printable | null> {
+  const [row] = await sql`select ${driverColumns(sql)} where d.id = ${id}`;
+  return row ? { ...row } : null;
+}
+
+/** Orders, newest first, of one status or of all. */
+export async function listOrders(sql: Sql, status: OrderStatus | null, limit: number): Promise<Printable[]> {
+  return printable(
+    await sql`
+      select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
+        o.driver_id, o.created_at
+      from orders o join retailers r on r.id = o.retailer_id
+      where o.status <> 'void' and (${status}::text is null or o.status = ${status})
+      order by o.id desc limit ${limit}`,
+  );
+}
+
+/** Everything on record about one order. */
+export async function showOrder(sql: Sql, id: string): Promise<Printable | null> {
+  const [row] = await sql`
+    select to_jsonb(o) - 'request_fingerprint' as "order", to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
+      (select jsonb_agg(to_jsonb(e) - 'order_id' order by e.sequence) from order_events e where e.order_id = o.id)
+        as events,
+      (select jsonb_agg(to_jsonb(p) - 'order_id' order by p.attempt) from payments p where p.order_id = o.id)
+        as payments,
+      (select to_jsonb(m) - 'order_id' from messages m where m.order_id = o.id) as text,
+      (select jsonb_agg(to_jsonb(b) - 'order_id' - 'retailer_id' order by b.id) from outbox b where b.order_id = o.id)
+        as jobs
+    from orders o join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id
+    where o.id = ${id} and o.status <> 'void'`;
+  return row ? { ...row } : null;
+}
+
+/** Asks the running processes to try a waiting order again now; false when it does not wait. */
+export async function nudgeOrder(sql: Sql, id: string, origin: string): Promise<boolean> {
+  const rows = await sql`
+    select pg_notify('sameday', ${origin} || ':order:' || id) from orders
+    where id = ${id} and status = 'pending_dispatch'`;
+  return rows.length === 1;
+}
+
+/** How many orders are in each status, how payments and texts of the last day went, and the fleet. */
+export async function readStats(sql: Sql): Promise<Printable> {
+  const [row] = await sql`
+    select
+      (select coalesce(jsonb_object_agg(status, n), '{}') from
+        (select status, count(*) n from orders where status <> 'void' group by status) s) as orders,
+      (select coalesce(jsonb_object_agg(payment_status, n), '{}') from
+        (select payment_status, count(*) n from orders
+         where status <> 'void' and created_at > now() - interval '1 day' group by 1) s) as payments_last_day,
+      (select coalesce(jsonb_object_agg(sms_status, n), '{}') from
+        (select sms_status, count(*) n from orders
+         where status <> 'void' and created_at > now() - interval '1 day' group by 1) s) as texts_last_day,
+      (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
+       where active) as drivers,
+      (select coalesce(extract(epoch from now() - min(created_at)), 0)::int from orders
+       where status = 'pending_dispatch') as oldest_waiting_seconds`;
+  return { ...row };
+}

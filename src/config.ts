@@ -28,6 +28,8 @@ export type Config = {
   } | null;
   readonly geocoderUrl: string | null;
   readonly tileUrl: string | null;
+  /** Whose map it is, as its licence asks. */
+  readonly tileAttribution: string;
   readonly paymentWaitMs: number;
   readonly supportEmail: string;
   readonly logLevel: string;
@@ -47,6 +49,18 @@ export class ConfigError extends Error {
 /** Reads this process's environment; the only place that does. */
 export function readConfig(): Config {
   return parseConfig(process.env);
+}
+
+/** The same for the command line, which needs neither Stripe nor Twilio nor a tracking address. */
+export function readCliConfig(): Config {
+  const sandbox = process.env.SANDBOX ?? (process.env.DATABASE_URL ? '0' : '1');
+  const config = parseConfig({
+    DATABASE_URL: process.env.DATABASE_URL,
+    DATA_DIR: process.env.DATA_DIR,
+    GEOCODER_URL: process.env.GEOCODER_URL,
+    SANDBOX: '1',
+  });
+  return { ...config, sandbox: sandbox === '1' };
 }
 
 /** Whether this process has a person's terminal to speak to. */
@@ -84,6 +98,7 @@ export function parseConfig(env: Environment): Config {
     twilio: read.twilio(sandbox),
     geocoderUrl: read.url('GEOCODER_URL', ['http:', 'https:']),
     tileUrl: read.text('TILE_URL'),
+    tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),

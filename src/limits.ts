@@ -12,6 +12,48 @@ export const MAX_PHOTO_BYTES = 10 * 1024 * 1024;
 export const MAX_PHOTO_PIXELS = 24_000_000;
 /** Longest a request may take before it is answered with 503 or 504. */
 export const REQUEST_DEADLINE_MS = 15_000;
+/** Longest a JSON body may take to arrive; below the 8 to 12 s after which the transport cuts a silent upload. */
+export const BODY_DEADLINE_MS = 7_000;
+/** Longest a photo may take to arrive: 10 MB at the 170 KB/s of a poor mobile link. */
+export const PHOTO_DEADLINE_MS = 60_000;
+/** Authenticated requests at work at once; one more is refused with 503. As many as may wait for a commit. */
+export const MAX_REQUESTS_IN_FLIGHT = 10_000;
+/** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
+export const MAX_BUFFERED_BODY_BYTES = 256 * 1024 * 1024;
+/** Bytes kept of a body before its sender is authenticated; then the upload is paused until that is known. */
+export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
+/** Of a refused body, so many bytes are still read so that the connection can be kept; beyond, it is closed. */
+export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
+/** Deepest nesting of a JSON body; an order has two levels. */
+export const MAX_JSON_DEPTH = 32;
+/** Most bad fields named in one reply; an order has fewer. */
+export const MAX_FIELD_ERRORS = 32;
+/** What `Keep-Alive` promises of an idle connection; the transport cuts one after 8 to 12 s. */
+export const KEEP_ALIVE_SECONDS = 5;
+/** When a caller refused with 429 or 503 may try again. */
+export const RETRY_AFTER_SECONDS = 1;
+/** Longest a readiness check may take before it counts as failed. */
+export const READINESS_DEADLINE_MS = 2_000;
+/** Longest the acceptance of a WebSocket may take before it is refused with 503. */
+export const UPGRADE_DEADLINE_MS = 5_000;
+/** Unsent bytes of one WebSocket; a reader that lets more pile up is dropped. Some hundred status messages. */
+export const SOCKET_BACKPRESSURE_BYTES = 64 * 1024;
+
+// --- Fields of a request (lengths in Unicode code points) -----------------------------------------------------------
+/** The longest personal names on record stay below. */
+export const MAX_NAME_LENGTH = 200;
+/** An address fits into 254 octets (RFC 5321); counted in code points it is never refused too early. */
+export const MAX_EMAIL_LENGTH = 254;
+/** One formatted address: a store's name, street, suite, city, state, ZIP and country. */
+export const MAX_PICKUP_ADDRESS_LENGTH = 500;
+export const MAX_ADDRESS_LINE_LENGTH = 200;
+export const MAX_CITY_LENGTH = 100;
+/** Our identifiers have 36 characters; a longer one can only be wrong. */
+export const MAX_ID_LENGTH = 64;
+/** Accuracy of a position in meters; a phone on cell towers alone is off by up to 35 km. */
+export const MAX_ACCURACY_METERS = 100_000;
+/** Speed in meters per second; an airliner's, so that no phone's noise is refused. */
+export const MAX_SPEED_METERS_PER_SECOND = 300;
 
 // --- Database -----------------------------------------------------------------------------------------------------
 /** A statement that has not answered by then is given up: 503, or 504 where its outcome is unknown. */
@@ -41,7 +83,7 @@ export const MAX_COMMITS_IN_FLIGHT = 2;
 /** Most orders waiting for a commit; one more is refused with 503. */
 export const MAX_COMMIT_QUEUE = 10_000;
 /** How long an unknown outcome is settled for before the caller is told 504, and the pause between two tries. */
-export const SETTLE_MS = 8_000;
+export const SETTLE_MS = 6_000;
 export const SETTLE_PAUSE_MS = 250;
 /** How often an order whose driver was lost to another process claims the next one before it waits. */
 export const MAX_CLAIM_ATTEMPTS = 5;
@@ -49,6 +91,18 @@ export const MAX_CLAIM_ATTEMPTS = 5;
 // --- Matching -----------------------------------------------------------------------------------------------------
 /** A driver whose last position is older than this is not given orders. */
 export const POSITION_FRESH_MS = 90_000;
+/**
+ * A cell with this many free drivers (or waiting orders) is divided into finer ones; a cell whose parts hold no more
+ * than the second number together is whole again. Small enough that reading one through costs as little as finding it
+ * in the tree; apart enough that a count going up and down does not divide and join a cell over and over.
+ */
+export const CELL_SPLIT_MEMBERS = 128;
+export const CELL_MERGE_MEMBERS = 32;
+/**
+ * A driver whom the database refused is passed over until his row is read again; where that never comes, a position
+ * this much later ends it. Long enough for the read, short against a driver's wait for work.
+ */
+export const SET_ASIDE_MS = 10_000;
 /** Most orders waiting for a driver, in all and for one store; beyond, 503 `queue_full`. */
 export const MAX_WAITING_ORDERS = 100_000;
 export const MAX_WAITING_ORDERS_PER_RETAILER = 10_000;
@@ -78,6 +132,38 @@ export const POSITION_BROADCAST_MS = 200;
 export const MAX_POSITION_OUTBOX = 5_000;
 /** How often the difference to the database's clock is measured; clocks drift by less than a millisecond in that time. */
 export const CLOCK_SYNC_MS = 30_000;
+
+// --- Live pages ---------------------------------------------------------------------------------------------------
+/** Most sockets of customers in one process; each costs a few kilobytes. */
+export const MAX_TRACKING_SOCKETS = 20_000;
+/** Most sockets on one order, so that one link passed around cannot take the places of all others. */
+export const MAX_SOCKETS_PER_ORDER = 50;
+/** A customer's page only ever says `ping`. */
+export const TRACKING_MESSAGE_BYTES = 64;
+/** A page says it every 25 s and a little jitter; one that says it faster than this is not ours and is closed. */
+export const TRACKING_PING_MIN_MS = 1_000;
+/** A live socket that is silent for so long is closed; the transport pings before that. */
+export const SOCKET_IDLE_SECONDS = 60;
+/** A driver's position goes to a page at most this often; in that time a car moves about 14 m. */
+export const POSITION_PUBLISH_MS = 1_000;
+/** Most reads for live pages in flight in one process, so that a reconnect of everybody leaves the pool to orders. */
+export const MAX_LIVE_READS = 16;
+/** A read for a live page that failed is tried again after this, doubling up to the second. */
+export const LIVE_READ_RETRY_MS = 500;
+export const LIVE_READ_RETRY_MAX_MS = 10_000;
+/** How long a tracking link works after its order ended; enough to look at the photo again. */
+export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
+/** Most drivers' sockets in one process. */
+export const MAX_DRIVER_SOCKETS = 10_000;
+/** Largest message of a driver's phone in bytes; a position is about 120. */
+export const DRIVER_MESSAGE_BYTES = 1_024;
+/** A driver's socket must say who it is by then. */
+export const DRIVER_HELLO_MS = 5_000;
+/** What a driver's phone may send: one position a second is usual, a burst comes after a dead zone. */
+export const DRIVER_MESSAGES_PER_SECOND = 5;
+export const DRIVER_MESSAGE_BURST = 20;
+/** Malformed or surplus messages after which a driver's socket is closed. */
+export const MAX_DRIVER_STRIKES = 50;
 
 // --- Sandbox ------------------------------------------------------------------------------------------------------
 /** Longest wait for initdb; it takes a second, on a slow disk ten. */
@@ -140,3 +226,82 @@ export const MAX_PAYMENT_WAITERS = 2_000;
 export const PAYMENT_WAIT_MISSES = 5;
 /** Simulated drivers are clients of this same machine; more would measure themselves. */
 export const MAX_SIMULATED_DRIVERS = 200;
+
+// --- Vendors ------------------------------------------------------------------------------------------------------
+/** Longest one call to Stripe may take; a charge takes 1 to 3 s, a slow bank 10 s. */
+export const STRIPE_TIMEOUT_MS = 20_000;
+/** Longest one call to Twilio may take; a message is accepted in well under a second. */
+export const TWILIO_TIMEOUT_MS = 10_000;
+/** Connections to one vendor; at 80 charges a second of 1 s each all are busy. */
+export const VENDOR_SOCKETS = 80;
+/** An unused connection to a vendor is closed after this; shorter than their servers' patience (60 s). */
+export const VENDOR_SOCKET_IDLE_MS = 30_000;
+/** Largest reply of a vendor in bytes; a page of 50 messages is about 60 KB. */
+export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
+/** How many of a phone's last messages are looked through for one that may have been sent. */
+export const MAX_MESSAGES_SEARCHED = 50;
+/** Longest the geocoder is waited for; a store waits for its reply meanwhile. */
+export const GEOCODER_TIMEOUT_MS = 500;
+/** Questions to the geocoder at once; one more goes without an answer. */
+export const MAX_GEOCODER_REQUESTS = 8;
+/** Addresses whose answer is remembered, about 200 bytes each. */
+export const MAX_GEOCODER_CACHE = 10_000;
+/** An address that was found stays where it is. */
+export const GEOCODER_FOUND_MS = 24 * 60 * 60_000;
+/** An address that was not found may be new on the map tomorrow, or the geocoder was incomplete for a moment. */
+export const GEOCODER_NOT_FOUND_MS = 10 * 60_000;
+/** Longest side of a stored photo in pixels: sharp on a phone's screen, a few hundred kilobytes. */
+export const STORED_PHOTO_SIDE = 2_048;
+/** Photos that wait while one is decoded, at most MAX_PHOTO_BYTES each; one more is refused as busy. */
+export const MAX_PHOTO_QUEUE = 8;
+/** A photo that is not decoded by then is refused; 24 megapixels take about 1 s. */
+export const PHOTO_TIMEOUT_SECONDS = 10;
+
+// --- Stand-ins of the sandbox -------------------------------------------------------------------------------------
+/** Largest request to a stand-in in bytes. */
+export const MAX_STAND_IN_BODY_BYTES = 256 * 1024;
+/** What a stand-in remembers of each kind (payments, keys, messages), the latest; about 500 bytes each. */
+export const MAX_STAND_IN_RECORDS = 20_000;
+/** A ledger file that has grown to this is set aside, replacing the one set aside before it. */
+export const MAX_LEDGER_BYTES = 8 * 1024 * 1024;
+/** Most faults that can be ordered from a stand-in in advance. */
+export const MAX_STAND_IN_FAULTS = 10_000;
+/** Longest latency or delay that can be ordered from a stand-in. */
+export const MAX_STAND_IN_DELAY_MS = 120_000;
+
+// --- Command line -------------------------------------------------------------------------------------------------
+/** Rows a list command prints at most, newest first. */
+export const LIST_LIMIT = 200;
+/** Connections of one command. */
+export const DB_CONNECTIONS_CLI = 1;
+
+// --- Sandbox ------------------------------------------------------------------------------------------------------
+/** A simulated driver moves and reports this often. */
+export const SIMULATED_TICK_MS = 1_000;
+/** Fast, so that a demonstration lasts a minute and not an hour. */
+export const SIMULATED_SPEED_METERS_PER_SECOND = 80;
+/** A simulated driver whose socket closed tries again after this. */
+export const SIMULATED_RETRY_MS = 2_000;
+export const SIMULATED_REQUEST_MS = 10_000;
+
+// --- Start and stop -----------------------------------------------------------------------------------------------
+/** One part that has not closed by then is left behind; all together stay within the 10 s of a stop. */
+export const CLOSE_DEADLINE_MS = 4_000;
+/** How often an API process without Redis makes sure that it is still the only one. */
+export const API_LOCK_CHECK_MS = 5_000;
+/** Connections of BullMQ where it runs on Postgres; each worker keeps one to listen on. */
+export const QUEUE_DB_CONNECTIONS = 12;
+
+// --- Credentials --------------------------------------------------------------------------------------------------
+/** How long a found key or token is remembered: a revoked one is refused everywhere within this. Orders check again. */
+export const CREDENTIAL_KEEP_MS = 1_000;
+/** Most keys, and most tokens, remembered at once. */
+export const MAX_CREDENTIALS_KEPT = 50_000;
+/** A photo may take this long to arrive: 10 MB at 350 KB/s. */
+export const PHOTO_BODY_DEADLINE_MS = 30_000;
+/** How long a stop waits for the requests that were accepted. */
+export const DRAIN_MS = 3_500;
+/** A stop that takes longer ends the process. */
+export const STOP_DEADLINE_MS = 9_500;
+/** Behind npm a terminal's Ctrl-C arrives twice; within this time the second one is the same. */
+export const SIGNAL_ECHO_MS = 2_000;

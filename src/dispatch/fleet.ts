@@ -32,6 +32,11 @@ export class Fleet {
     if (this.#reads > 0) this.#touchedDuringRead.add(driverId);
   }
 
+  /** The driver who holds an order, as far as this process knows. */
+  holderOf(orderId: string): string | undefined {
+    return this.#matcher.holderOf(orderId);
+  }
+
   /** Reads everything again: at start, and whenever notices may have been missed. */
   async rebuild(): Promise<void> {
     await this.#read(async () => {

@@ -64,7 +64,7 @@ function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
     const { connection, prefix } = backend;
     return new Queue(name, { connection, prefix, defaultJobOptions });
   }
-  return new OnPostgres.Queue(name, { connection: backend.pool, defaultJobOptions }) as unknown as AnyQueue;
+  return new OnPostgres.Queue(name, { connection: backend.pool as never, defaultJobOptions }) as unknown as AnyQueue;
 }
 
 /**
@@ -106,5 +106,8 @@ function openWorker(
   if (backend.kind === 'redis') {
     return new Worker(name, process, { ...options, connection: backend.connection, prefix: backend.prefix });
   }
-  return new OnPostgres.Worker(name, process as never, { ...options, connection: backend.pool }) as unknown as Worker;
+  return new OnPostgres.Worker(name, process as never, {
+    ...options,
+    connection: backend.pool as never,
+  }) as unknown as Worker;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { connect as dial, type Socket } from 'node:net';
+import { connect as dial, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import postgres from 'postgres';
 import {
   DB_CONNECT_TIMEOUT_MS,
@@ -21,10 +22,11 @@ export type Sql = postgres.Sql;
  * marked too (`sql.array(flags, ARRAY_OF.bool)`), because the client takes such an array for its element. `int8` comes
  * back as a number where that is exact, else as a bigint; `timestamptz` as a Date.
  *
- * The server ends a statement after `statementTimeoutMs` (lock waits included; 0: never). A connection that owes an answer
- * for longer than that and a grace is destroyed, so a link that swallows packets does not hold the pool. This process waits
- * for a statement at most `deadlineMs` (0: without bound), the wait for a free connection included, and for at most
- * `MAX_PENDING_QUERIES` of them; see `boundStatements`.
+ * The server ends a statement after `statementTimeoutMs` (lock waits included; 0: never). This process waits for one at
+ * most `deadlineMs`, the wait for a connection included (0: without bound), and for at most `MAX_PENDING_QUERIES` at once;
+ * see `boundStatements`. When one was sent and not answered by then, connections that stay silent for longer than a
+ * statement may take are destroyed, so a link that swallows packets does not hold the pool (with TLS the operating system
+ * notices, which takes minutes).
  *
  * TLS by the URL: `sslmode=disable|prefer|require|verify-ca|verify-full`, `sslrootcert=<file>` or `system`.
  */
@@ -41,6 +43,7 @@ export function connect(options: {
 }): Sql {
   const { url, tls } = readTls(options.url);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const sockets = createSockets();
   const sql = postgres(url, {
     max: options.max ?? DB_CONNECTIONS,
     fetch_types: false,
@@ -59,71 +62,87 @@ export function connect(options: {
     },
     ...(tls === undefined ? {} : { ssl: tls }),
     // Read by the client, missing in its types.
-    ...{ socket: watchedSockets(statementTimeoutMs === 0 ? 0 : statementTimeoutMs + DB_SILENCE_GRACE_MS) },
+    ...{ socket: sockets.open },
   });
   Object.assign((sql.options as unknown as { shared: { typeArrayMap: object } }).shared.typeArrayMap, ARRAY_OF_ELEMENT);
   const deadlineMs = options.deadlineMs ?? QUERY_DEADLINE_MS;
   if (deadlineMs === 0) return sql as unknown as Sql;
-  return boundStatements(sql as unknown as Sql, { deadlineMs, maxPending: MAX_PENDING_QUERIES });
+  return boundStatements(sql as unknown as Sql, {
+    deadlineMs,
+    maxPending: MAX_PENDING_QUERIES,
+    onUnanswered: () => statementTimeoutMs > 0 && sockets.destroySilent(statementTimeoutMs + DB_SILENCE_GRACE_MS),
+  });
 }
 
-type Address = { readonly host: readonly string[]; readonly port: readonly number[]; readonly path?: string | false };
+type Address = {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path?: string | false;
+  readonly ssl: unknown;
+};
 
-/** Makes the pool's sockets, each host in turn, and destroys one that has not answered for `silenceMs` (0: never). */
-function watchedSockets(silenceMs: number): (address: Address) => Socket {
+type Sockets = {
+  /** Makes the pool's next socket, each host in turn. */
+  open(address: Address): Socket;
+  /** Destroys those that receive nothing for `silenceMs` from now: they are dead, or idle and soon made again. */
+  destroySilent(silenceMs: number): void;
+};
+
+function createSockets(): Sockets {
+  const all = new Set<Socket>();
   let attempts = 0;
-  return ({ host, port, path }) => {
-    const turn = attempts++ % host.length;
-    const socket = path ? dial(path) : dial(port[turn] as number, host[turn] as string);
-    // The client names the host to TLS by this property.
-    Object.assign(socket, { host: host[turn], port: port[turn] });
-    if (silenceMs > 0) destroyWhenSilent(socket, silenceMs);
-    return socket;
+  let checking = false;
+  return {
+    open({ host, port, path, ssl }) {
+      const turn = attempts++ % host.length;
+      const socket = path ? dial(path) : dial(port[turn] as number, host[turn] as string);
+      // The client names the host to TLS by this property.
+      Object.assign(socket, { host: host[turn], port: port[turn] });
+      for (const known of all) if (known.destroyed) all.delete(known);
+      // Under TLS the client crashes the process when the socket below is destroyed (postgres 3.4.9).
+      if (!ssl) all.add(socket);
+      return socket;
+    },
+    destroySilent(silenceMs) {
+      if (checking) return;
+      checking = true;
+      const before = [...all].map((socket) => ({ socket, bytesRead: socket.bytesRead }));
+      const check = (): void => {
+        checking = false;
+        for (const { socket, bytesRead } of before) {
+          if (!socket.destroyed && socket.bytesRead === bytesRead) socket.destroy(silentError());
+        }
+      };
+      setTimeout(check, silenceMs).unref();
+    },
   };
 }
 
-/** Counts bytes instead of listening, because the client removes all listeners when it puts TLS over the socket. */
-function destroyWhenSilent(socket: Socket, silenceMs: number): void {
-  let read = 0;
-  let answered = 0;
-  let owedSince: number | undefined;
-  const timer = setInterval(
-    () => {
-      if (socket.destroyed) return clearInterval(timer);
-      if (socket.bytesRead !== read || socket.bytesWritten === answered) {
-        read = socket.bytesRead;
-        answered = socket.bytesWritten;
-        owedSince = undefined;
-        return;
-      }
-      owedSince ??= performance.now();
-      if (performance.now() - owedSince >= silenceMs) {
-        socket.destroy(
-          Object.assign(new Error('The database has gone silent'), { code: 'ETIMEDOUT', syscall: 'read' }),
-        );
-      }
-    },
-    Math.min(1_000, silenceMs / 4),
-  );
-  timer.unref();
-}
+const silentError = (): Error =>
+  Object.assign(new Error('The database has gone silent'), { code: 'ETIMEDOUT', syscall: 'read' });
 
-/** The client knows `sslmode`, but would send `sslrootcert` to the server as a setting. */
-function readTls(url: string): { url: string; tls?: object } {
-  const [base, search] = url.split('?', 2);
+/**
+ * The client knows `sslmode`, but would send `sslrootcert` to the server as a setting, and would check the certificate of
+ * a host given as an address against the name `localhost`.
+ */
+function readTls(url: string): { url: string; tls?: ConnectionOptions } {
+  const [base = '', search] = url.split('?', 2);
   const params = new URLSearchParams(search);
   const file = params.get('sslrootcert');
-  if (file === null || file === 'system') return { url };
   const mode = params.get('sslmode');
+  const verifies = mode === 'verify-full' || mode === 'verify-ca' || file !== null;
+  if (!verifies || mode === 'disable') return { url };
   params.delete('sslrootcert');
   params.delete('sslmode');
   const rest = params.toString();
+  const host = /@([^/:,]+)/.exec(base)?.[1] ?? '';
   return {
-    url: rest === '' ? (base as string) : `${base}?${rest}`,
+    url: rest === '' ? base : `${base}?${rest}`,
     tls: {
-      ca: readFileSync(file, 'utf8'),
-      // verify-ca trusts the authority and leaves the name unchecked; any other mode with a root file checks both.
-      ...(mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+      ...(file === null || file === 'system' ? {} : { ca: readFileSync(file, 'utf8') }),
+      // verify-ca trusts the authority and leaves the name unchecked.
+      checkServerIdentity: (name, certificate) =>
+        mode === 'verify-ca' ? undefined : checkServerIdentity(isIP(host) ? host : name, certificate),
     },
   };
 }

@@ -20,6 +20,8 @@ export type StatementBounds = {
   readonly deadlineMs: number;
   /** Most statements waiting at once; one more fails at once, unsent. */
   readonly maxPending: number;
+  /** Called when a statement was sent and not answered in time. */
+  readonly onUnanswered?: () => void;
 };
 
 /** What the client keeps in a statement (postgres 3.4.9, `src/query.js`); not in its types. */
@@ -42,12 +44,15 @@ export function withDeadline<Query extends Promise<unknown>>(query: Query, deadl
 }
 
 /**
- * The same `sql`, every statement bounded; also those of the connections it reserves, and the wait for one.
+ * The same `sql`, every statement bounded.
  *
  * A statement whose time is up before it was sent is emptied, so it is certain that it never runs. One that was sent is
  * left alone and its outcome is unknown: the client's `cancel()` aims at a connection on which statements are pipelined
  * and can end a neighbour, and it loses a connection for good when the statement is the one that connection is being
  * opened for. The server's `statement_timeout` ends a slow statement instead.
+ *
+ * `begin` and `reserve` are refused: after a lost connection they go on in a transaction of somebody else, and without
+ * the client's own start-up query `reserve` never gets a connection that has yet to be opened (postgres 3.4.9).
  */
 export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
   let pending = 0;
@@ -69,7 +74,9 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
       };
       const timer = setTimeout(() => {
         settle();
-        reject(new StatementGivenUp(emptyIfUnsent(self) ? 'DEADLINE_UNSENT' : 'DEADLINE_SENT'));
+        const unsent = emptyIfUnsent(self);
+        reject(new StatementGivenUp(unsent ? 'DEADLINE_UNSENT' : 'DEADLINE_SENT'));
+        if (!unsent) bounds.onUnanswered?.();
       }, ownDeadlines.get(self) ?? bounds.deadlineMs);
       statement.resolve = (rows) => {
         settle();
@@ -84,42 +91,21 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
     return query;
   };
 
-  const bound = <Target extends Sql>(target: Target): Target => {
-    const tag = (first: unknown, ...rest: unknown[]): unknown =>
-      arm((target as unknown as (...args: unknown[]) => unknown)(first, ...rest));
-    return Object.assign(tag, target, {
-      unsafe: (...args: Parameters<Sql['unsafe']>) => arm(target.unsafe(...args)),
-      reserve: async () => bound(await reserveWithin(target, bounds.deadlineMs)),
-    }) as unknown as Target;
-  };
-  return bound(sql);
+  const bounded = (first: unknown, ...rest: unknown[]): unknown =>
+    arm((sql as unknown as (...args: unknown[]) => unknown)(first, ...rest));
+  return Object.assign(bounded, sql, {
+    unsafe: (...args: Parameters<Sql['unsafe']>) => arm(sql.unsafe(...args)),
+    begin: refuse('begin'),
+    reserve: refuse('reserve'),
+  }) as unknown as Sql;
 }
+
+const refuse = (name: string) => (): Promise<never> =>
+  Promise.reject(new Error(`sql.${name} is not safe here: write one statement, or use a pool of one connection.`));
 
 function emptyIfUnsent(statement: Statement): boolean {
   if (statement.state !== null) return false;
   statement.strings = Object.assign([''], { raw: [''] });
   statement.args = [];
   return true;
-}
-
-/** A connection of one's own, waited for at most so long; one that comes too late goes back to the pool. */
-function reserveWithin(sql: Sql, deadlineMs: number): Promise<postgres.ReservedSql> {
-  return new Promise((resolve, reject) => {
-    let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      reject(new StatementGivenUp('DEADLINE_UNSENT'));
-    }, deadlineMs);
-    sql.reserve().then(
-      (reserved) => {
-        clearTimeout(timer);
-        if (late) reserved.release();
-        else resolve(reserved);
-      },
-      (error: unknown) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
-  });
 }

@@ -1,5 +1,5 @@
 import type { Sql } from 'postgres';
-import type { OrderStatus } from '../domain/order.ts';
+import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
 
@@ -94,11 +94,23 @@ function driverTaken(error: unknown): undefined {
   throw error;
 }
 
-/** An order as its store may see it, with its events in order. */
+/** An order as its store may see it, columns by their names; Dates are written as ISO 8601 by `JSON.stringify`. */
 export type StoreOrder = {
   readonly id: string;
-  readonly retailerId: string;
   readonly status: OrderStatus;
+  readonly customer: {
+    readonly name: string;
+    readonly email: string;
+    readonly phone: string;
+    readonly sms_opt_in: boolean;
+  };
+  readonly dropoff: DropoffAddress;
+  readonly events: readonly {
+    readonly sequence: number;
+    readonly type: string;
+    readonly at: string;
+    readonly data: unknown;
+  }[];
   readonly [column: string]: unknown;
 };
 

@@ -140,3 +140,11 @@ export async function setCard(
     where id = ${retailerId} returning id`;
   return rows.length === 1;
 }
+
+/** Whether a key that was found a moment ago still opens its active store. */
+export async function isKeyGood(sql: Sql, { keyId, retailerId }: RetailerKey): Promise<boolean> {
+  const rows = await sql`
+    select from api_keys k join retailers r on r.id = k.retailer_id
+    where k.id = ${keyId} and r.id = ${retailerId} and k.revoked_at is null and r.status = 'active'`;
+  return rows.length === 1;
+}

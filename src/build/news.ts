@@ -1,0 +1,90 @@
+import { listenForNotices } from '../bus/notices.ts';
+import type { PaymentStatus } from '../domain/order.ts';
+import { REDISPATCH_SWEEP_MS } from '../limits.ts';
+import type { Sql } from '../store/connect.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+import type { Announce, Dispatch } from './dispatch.ts';
+
+/**
+ * Keeps an API process in step with what others commit, and sweeps the waiting orders. Whenever listening begins again
+ * everything is read anew, since notices may have been missed. Resolves when the first reading is done.
+ */
+export async function followNews(
+  parts: {
+    readonly sql: Sql;
+    readonly origin: string;
+    readonly dispatch: Dispatch;
+    readonly announce: Announce;
+    readonly reloadTiers: () => Promise<void>;
+    readonly paymentSettled: (orderId: string, status: PaymentStatus) => void;
+    readonly everythingChanged: () => void;
+  },
+  logger: Logger,
+  closers: Closers,
+): Promise<void> {
+  const { fleet, redispatch, driverAvailable } = parts.dispatch;
+
+  async function ordersChanged(ids: readonly string[]): Promise<void> {
+    const holders = ids.map((id) => fleet.holderOf(id));
+    const news = await fleet.refreshOrders(ids);
+    for (const { orderId, driverId, paymentStatus, waiting } of news) {
+      parts.announce.orderChanged(orderId, driverId);
+      parts.paymentSettled(orderId, paymentStatus);
+      if (waiting) await redispatch.orderWaits(orderId);
+    }
+    for (const holder of holders) if (holder !== undefined) driverAvailable(holder);
+  }
+
+  async function driversChanged(ids: readonly string[]): Promise<void> {
+    await fleet.refreshDrivers(ids);
+    for (const driverId of ids) {
+      parts.announce.driverChanged(driverId);
+      driverAvailable(driverId);
+    }
+  }
+
+  async function readEverything(): Promise<void> {
+    await parts.reloadTiers();
+    await fleet.rebuild();
+    parts.everythingChanged();
+    void sweep();
+  }
+
+  let sweeping: Promise<void> | null = null;
+  function sweep(): Promise<void> {
+    sweeping ??= redispatch
+      .sweep()
+      .catch((error) => logger.warn({ err: errorFields(error) }, 'waiting orders could not be swept'))
+      .finally(() => {
+        sweeping = null;
+      });
+    return sweeping;
+  }
+
+  let first = true;
+  const stop = await listenForNotices(
+    parts.sql,
+    parts.origin,
+    {
+      async changed(kind, ids) {
+        if (kind === 'order') await ordersChanged(ids);
+        else if (kind === 'driver') await driversChanged(ids);
+        else await parts.reloadTiers();
+      },
+      async listening() {
+        // The first time is read below, by whoever waits for the start.
+        if (!first) await readEverything();
+        first = false;
+      },
+    },
+    logger,
+  );
+  closers.add('notices', stop);
+  await readEverything();
+  const timer = setInterval(() => void sweep(), REDISPATCH_SWEEP_MS);
+  closers.add('redispatch sweep', async () => {
+    clearInterval(timer);
+    await sweeping;
+  });
+}

@@ -1,0 +1,93 @@
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import { authenticateBy, createCredentials } from '../http/credentials.ts';
+import type { Route } from '../http/route.ts';
+import { driverRoutes } from '../http/routes/driver.ts';
+import { healthz } from '../http/routes/healthz.ts';
+import { metrics } from '../http/routes/metrics.ts';
+import { ordersCreate } from '../http/routes/orders-create.ts';
+import { ordersGet } from '../http/routes/orders-get.ts';
+import { readyz } from '../http/routes/readyz.ts';
+import { trackingRoutes } from '../http/routes/tracking.ts';
+import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT } from '../limits.ts';
+import type { Matcher } from '../matcher/matcher.ts';
+import type { Sql } from '../store/connect.ts';
+import { findDriverByToken, findDriverState } from '../store/drivers.ts';
+import { findStoreOrder } from '../store/orders.ts';
+import { findKey, isKeyGood } from '../store/retailers.ts';
+import { findTrackedByToken } from '../store/tracked.ts';
+import { loadAssets } from '../tracking/assets.ts';
+import { driverStateOnWire } from '../tracking/driver-live.ts';
+import { createTrackingRoutes } from '../tracking/routes.ts';
+import type { KnownPosition } from '../tracking/view.ts';
+import type { Dispatch } from './dispatch.ts';
+import type { Metrics } from './metrics.ts';
+import { openPhotos } from './photos.ts';
+
+const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
+
+/** The routes that any process answers that listens at all. */
+export function healthRoutes(sql: Sql, metricsOf: Metrics): Route[] {
+  const isReady = async () => {
+    await sql`select 1`;
+    return true;
+  };
+  return [healthz(), readyz(isReady), metrics(metricsOf.registry)] as Route[];
+}
+
+/** Every route of the `api` role. */
+export function apiRoutes(parts: {
+  readonly config: Config;
+  readonly sql: Sql;
+  readonly dispatch: Dispatch;
+  readonly matcher: Matcher;
+  readonly positionOf: (driverId: string) => KnownPosition | null;
+  readonly now: () => number;
+  readonly metrics: Metrics;
+  readonly failed: (error: unknown) => void;
+}): Route[] {
+  const { config, sql, dispatch, matcher, now } = parts;
+  // A moment is measured by this process alone, so its own clock serves.
+  const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
+  const authenticateStore = authenticateBy(
+    'api_key',
+    createCredentials((hash) => findKey(sql, hash), kept),
+  );
+  const authenticateDriver = authenticateBy(
+    'driver_token',
+    createCredentials((hash) => findDriverByToken(sql, hash), kept),
+  );
+  const photos = openPhotos(config.dataDir, sql);
+  const pages = createTrackingRoutes({
+    findByToken: (token) => findTrackedByToken(sql, token),
+    positionOf: parts.positionOf,
+    now,
+    failed: parts.failed,
+    assets: loadAssets(WEB),
+    settings: { tileUrl: config.tileUrl, tileAttribution: config.tileAttribution, sandbox: config.sandbox },
+    publicUrl: config.trackingUrl ?? config.baseUrl,
+  });
+  return [
+    ...healthRoutes(sql, parts.metrics),
+    ordersCreate({
+      authenticate: authenticateStore,
+      placeOrder: dispatch.placeOrder,
+      isKeyGood: (key) => isKeyGood(sql, key),
+    }),
+    ordersGet({
+      authenticate: authenticateStore,
+      findOrder: (orderId, retailerId) => findStoreOrder(sql, orderId, retailerId),
+      whyWaiting: (orderId) => matcher.whyWaiting(orderId),
+    }),
+    ...driverRoutes({
+      authenticate: authenticateDriver,
+      actions: dispatch.actions,
+      report: dispatch.positions.report,
+      findState: (driverId) => findDriverState(sql, driverId),
+      storePhoto: photos.store,
+      discardPhoto: photos.discard,
+      toWire: driverStateOnWire,
+    }),
+    ...trackingRoutes({ ...pages, photo: photos.find }),
+  ] as Route[];
+}

@@ -1,0 +1,85 @@
+import { ServiceError } from '../domain/errors.ts';
+import { hashSecret, hasSecretForm, type SecretKind } from '../domain/ids.ts';
+import { bearerToken } from './request.ts';
+import type { RequestHead } from './route.ts';
+
+export type Credentials<Holder> = {
+  /** The holder of a secret, from memory if it was read within the last moment; null where nobody holds it. */
+  find(secretHash: string): Promise<Holder | null>;
+};
+
+/**
+ * Remembers for a moment who holds a secret, so that a busy client costs one look-up a moment and not one a request. A
+ * revoked secret stops working when its moment is over, whatever became of notices; "nobody" is never remembered, so a
+ * new one works at once. Look-ups of one secret at the same time are one.
+ */
+export function createCredentials<Holder>(
+  lookUp: (secretHash: string) => Promise<Holder | null>,
+  options: { readonly keepMs: number; readonly maxKept: number; readonly now: () => number },
+): Credentials<Holder> {
+  const kept = new Map<string, { readonly holder: Holder; readonly untilMs: number }>();
+  const asked = new Map<string, Promise<Holder | null>>();
+
+  async function ask(secretHash: string): Promise<Holder | null> {
+    // Counted from before the look-up, since what it finds is as old as that.
+    const untilMs = options.now() + options.keepMs;
+    const holder = await lookUp(secretHash);
+    if (holder === null) {
+      kept.delete(secretHash);
+      return null;
+    }
+    const [oldest] = kept.keys();
+    if (kept.size >= options.maxKept && oldest !== undefined) kept.delete(oldest);
+    kept.delete(secretHash);
+    kept.set(secretHash, { holder, untilMs });
+    return holder;
+  }
+
+  return {
+    async find(secretHash) {
+      const known = kept.get(secretHash);
+      if (known && known.untilMs > options.now()) return known.holder;
+      let answer = asked.get(secretHash);
+      if (!answer) {
+        answer = ask(secretHash).finally(() => asked.delete(secretHash));
+        asked.set(secretHash, answer);
+      }
+      return answer;
+    },
+  };
+}
+
+/**
+ * Authenticates a request by its bearer secret.
+ *
+ * @throws {ServiceError} `unauthorized` where it is missing or nobody's; `unavailable` where that can't be asked
+ */
+export function authenticateBy<Holder>(
+  kind: SecretKind,
+  credentials: Credentials<Holder>,
+): (head: RequestHead) => Promise<Holder> {
+  const name = kind === 'api_key' ? 'API key' : 'driver token';
+  return async (head) => {
+    const secret = bearerToken(head);
+    if (secret === null)
+      throw new ServiceError('unauthorized', `Send your ${name}: "Authorization: Bearer <${name}>".`);
+    const holder = hasSecretForm(kind, secret) ? await asAvailable(credentials.find(hashSecret(secret))) : null;
+    if (holder === null) throw unauthorized(name);
+    return holder;
+  };
+}
+
+export function unauthorized(name = 'API key'): ServiceError {
+  return new ServiceError('unauthorized', `The ${name} is wrong, or what it belongs to is not active.`);
+}
+
+/** A database that can't be asked is 503: it says nothing about the one who asks. */
+export async function asAvailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new ServiceError('unavailable', 'The service cannot reach its database right now; please try again.', {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,12 @@
+import { json } from '../reply.ts';
+import { anyone, type Route } from '../route.ts';
+
+/** `GET /healthz`: the process is alive and its event loop turns. Asks nobody else, so that no outage restarts it. */
+export function healthzRoute(): Route {
+  return {
+    method: 'get',
+    pattern: '/healthz',
+    authenticate: anyone,
+    handle: () => json(200, { status: 'ok' }),
+  };
+}

@@ -1,0 +1,88 @@
+import type { PlaceOrderOutcome } from '../../dispatch/place-order.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { CreatedOrder, PlaceOrder } from '../../domain/order.ts';
+import { MAX_JSON_BYTES } from '../../limits.ts';
+import type { RetailerKey } from '../../store/retailers.ts';
+import { asAvailable, unauthorized } from '../credentials.ts';
+import { type JsonObject, parseJsonObject } from '../json.ts';
+import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
+import { json } from '../reply.ts';
+import type { RequestHead, Route } from '../route.ts';
+
+/** `POST /orders/create`, the contract's part 4.1. */
+export function ordersCreate(deps: {
+  readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
+  readonly placeOrder: (request: PlaceOrder, key: RetailerKey) => Promise<PlaceOrderOutcome>;
+  /** Whether the key still opens its active store, read from the database itself. */
+  readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
+}): Route<RetailerKey> {
+  return {
+    method: 'post',
+    pattern: '/orders/create',
+    authenticate: deps.authenticate,
+    body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
+    onDeadline: 'outcome_unknown',
+    async handle({ principal: key, body }) {
+      const parsed = parseJsonObject(body);
+      if ('error' in parsed) throw parsed.error;
+      const retailerId = readRetailerId(parsed.ok);
+      if (retailerId !== undefined && retailerId !== key.retailerId) {
+        throw new ServiceError('unauthorized', 'The API key does not belong to the retailer_id sent.');
+      }
+      const request = validatePlaceOrder(parsed.ok);
+      if ('fields' in request) {
+        if (isKeyTest(parsed.ok) && !(await asAvailable(deps.isKeyGood(key)))) throw unauthorized();
+        throw new ServiceError('invalid_request', messageFor(parsed.ok), { fields: request.fields });
+      }
+      return reply(await deps.placeOrder(request.ok, key));
+    },
+  };
+}
+
+/** A body with nothing but `retailer_id` tests a key (contract, part 5.4); it is answered from the truth. */
+function isKeyTest(body: JsonObject): boolean {
+  return typeof body.retailer_id === 'string' && Object.keys(body).length === 1;
+}
+
+function messageFor(body: JsonObject): string {
+  return isKeyTest(body)
+    ? 'The API key and retailer_id are good. No order was created: its fields are missing.'
+    : 'Some fields are not usable; no order was created.';
+}
+
+function reply(outcome: PlaceOrderOutcome) {
+  switch (outcome.kind) {
+    case 'created':
+      return json(201, { success: true, message: confirmation(outcome.order), order: toWire(outcome.order) });
+    case 'unauthorized':
+      throw unauthorized();
+    case 'refused':
+      throw new ServiceError('invalid_request', 'The order holds a value that cannot be stored; it was not created.');
+    case 'queue_full':
+      throw new ServiceError('queue_full', 'Too many orders wait for a driver already; this one was not created.');
+    case 'unavailable':
+      throw new ServiceError('unavailable', 'The order could not be stored and was not created; please try again.');
+    case 'internal':
+      throw new ServiceError('internal', 'The order could not be stored and was not created; it is safe to try again.');
+    case 'outcome_unknown':
+      throw new ServiceError('outcome_unknown', 'Whether the order was created could not be found out in time.');
+  }
+}
+
+function confirmation(order: CreatedOrder): string {
+  return order.status === 'driver_assigned'
+    ? 'The order was created and a driver is on the way to the pickup.'
+    : 'The order was created and waits for a driver; nothing is charged yet.';
+}
+
+function toWire(order: CreatedOrder) {
+  return {
+    id: order.id,
+    status: order.status,
+    delivery_tier: order.tierId,
+    delivery_fee: order.feeCents,
+    payment_status: order.paymentStatus,
+    tracking_token: order.trackingToken,
+    created_at: order.createdAt.toISOString(),
+  };
+}

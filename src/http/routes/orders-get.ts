@@ -1,0 +1,68 @@
+import { ServiceError } from '../../domain/errors.ts';
+import { isId } from '../../domain/ids.ts';
+import type { StoreOrder } from '../../store/orders.ts';
+import type { RetailerKey } from '../../store/retailers.ts';
+import { asAvailable } from '../credentials.ts';
+import { json } from '../reply.ts';
+import type { RequestHead, Route } from '../route.ts';
+
+/** `GET /orders/{id}`: a store's own order with its events; anyone else's is as unknown as none. */
+export function ordersGet(deps: {
+  readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
+  readonly findOrder: (orderId: string, retailerId: string) => Promise<StoreOrder | null>;
+  /** Why an order waits, where it does. */
+  readonly whyWaiting: (orderId: string) => string | undefined;
+}): Route<RetailerKey> {
+  return {
+    method: 'get',
+    pattern: '/orders/:id',
+    authenticate: deps.authenticate,
+    async handle({ head, principal: key }) {
+      const [id = ''] = head.params;
+      const order = isId(id) ? await asAvailable(deps.findOrder(id, key.retailerId)) : null;
+      if (!order) throw new ServiceError('not_found', 'There is no such order.');
+      return json(200, { success: true, order: toWire(order, deps.whyWaiting(order.id)) });
+    },
+  };
+}
+
+function toWire(order: StoreOrder, waitReason: string | undefined) {
+  const { customer, dropoff } = order;
+  return {
+    id: order.id,
+    status: order.status,
+    delivery_tier: order.delivery_tier,
+    delivery_fee: order.delivery_fee_cents,
+    payment_status: order.payment_status,
+    payment_failure_code: order.payment_failure_code,
+    charge_id: order.charge_id,
+    sms_status: order.sms_status,
+    sms_failure_code: order.sms_failure_code,
+    tracking_token: order.tracking_token,
+    ...(waitReason && order.status === 'pending_dispatch' ? { waiting_because: waitReason } : {}),
+    driver_id: order.driver_id,
+    driver_name: order.driver_name,
+    customer_id: order.customer_id,
+    customer: { name: customer.name, email: customer.email, phone: customer.phone, sms_opt_in: customer.sms_opt_in },
+    pickup_address: order.pickup_address,
+    pickup_point: { lat: order.pickup_lat, lng: order.pickup_lng },
+    pickup_point_source: order.pickup_point_source,
+    dropoff_address_id: order.dropoff_address_id,
+    dropoff_address: {
+      line1: dropoff.line1,
+      line2: dropoff.line2,
+      city: dropoff.city,
+      state: dropoff.state,
+      zip: dropoff.zip,
+    },
+    reason_code: order.reason_code,
+    sequence: order.sequence,
+    created_at: order.created_at,
+    assigned_at: order.assigned_at,
+    picked_up_at: order.picked_up_at,
+    delivered_at: order.delivered_at,
+    ended_at: order.ended_at,
+    expires_at: order.expires_at,
+    events: order.events.map((event) => ({ ...event, at: new Date(event.at).toISOString() })),
+  };
+}

@@ -1,0 +1,34 @@
+import { ServiceError } from '../../domain/errors.ts';
+import { READINESS_DEADLINE_MS } from '../../limits.ts';
+import { json } from '../reply.ts';
+import { anyone, type Route } from '../route.ts';
+
+/**
+ * `GET /readyz`: whether requests can be served now; 503 where `isReady` says no, fails, or does not answer within
+ * `deadlineMs`.
+ */
+export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READINESS_DEADLINE_MS): Route {
+  return {
+    method: 'get',
+    pattern: '/readyz',
+    authenticate: anyone,
+    async handle() {
+      if (await answersYes(isReady, deadlineMs)) return json(200, { status: 'ready' });
+      throw new ServiceError('unavailable', 'The service is not ready.');
+    },
+  };
+}
+
+async function answersYes(isReady: () => Promise<boolean>, deadlineMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, deadlineMs, false);
+  });
+  try {
+    return await Promise.race([isReady(), expired]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}

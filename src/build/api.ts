@@ -75,7 +75,7 @@ export async function buildApi(
     logger,
     closers,
   );
-  const driverLive = openDriverLive(sql, dispatch, now, logger, closers);
+  const driverLive = openDriverLive(sql, dispatch, now, failed, closers);
   const positionBus = await openPositionBus(config, origin, dispatch.positions.receive, logger, closers);
   const server = createServer({
     routes: apiRoutes({ config, sql, dispatch, matcher, positionOf, now, metrics: parts.metrics, failed }),
@@ -101,7 +101,10 @@ export async function buildApi(
         matcher.setTiers(tiers);
       },
       paymentSettled: paymentWait.settled,
-      everythingChanged: tracking.everythingChanged,
+      everythingChanged() {
+        tracking.everythingChanged();
+        driverLive.everythingChanged();
+      },
     },
     logger,
     closers,

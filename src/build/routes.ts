@@ -3,11 +3,11 @@ import type { Config } from '../config.ts';
 import { authenticateBy, createCredentials } from '../http/credentials.ts';
 import type { Route } from '../http/route.ts';
 import { driverRoutes } from '../http/routes/driver.ts';
-import { healthz } from '../http/routes/healthz.ts';
-import { metrics } from '../http/routes/metrics.ts';
+import { healthzRoute } from '../http/routes/healthz.ts';
+import { metricsRoute } from '../http/routes/metrics.ts';
 import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
-import { readyz } from '../http/routes/readyz.ts';
+import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
 import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
@@ -32,7 +32,7 @@ export function healthRoutes(sql: Sql, metricsOf: Metrics): Route[] {
     await sql`select 1`;
     return true;
   };
-  return [healthz(), readyz(isReady), metrics(metricsOf.registry)] as Route[];
+  return [healthzRoute(), readyzRoute(isReady), metricsRoute(metricsOf.registry)] as Route[];
 }
 
 /** Every route of the `api` role. */

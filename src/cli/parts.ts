@@ -1,5 +1,5 @@
 import { isId } from '../domain/ids.ts';
-import { MAX_NAME_CHARS } from '../limits.ts';
+import { MAX_NAME_LENGTH } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
 
 /** Wraps what a command does into commander's action: connect, act, print. */
@@ -20,8 +20,8 @@ export function known<T>(value: T | null, what: string): T {
 /** A text a person typed: trimmed, neither empty nor longer than a name may be. */
 export function text(option: string, value: string): string {
   const trimmed = value.trim();
-  if (trimmed === '' || [...trimmed].length > MAX_NAME_CHARS * 2) {
-    throw new CommandError(`${option} takes 1 to ${MAX_NAME_CHARS * 2} characters.`);
+  if (trimmed === '' || [...trimmed].length > MAX_NAME_LENGTH * 2) {
+    throw new CommandError(`${option} takes 1 to ${MAX_NAME_LENGTH * 2} characters.`);
   }
   return trimmed;
 }

@@ -52,6 +52,7 @@ class SimulatedDriver {
   #wanderTo: Point;
   #order: GivenOrder | null = null;
   #acting = false;
+  #signedIn = false;
   #closed = false;
 
   constructor(baseUrl: string, token: string, index: number, home: Point, photo: Buffer, logger: Logger) {
@@ -72,7 +73,7 @@ class SimulatedDriver {
       if (Date.now() >= this.#retryAtMs) this.#connect();
       return;
     }
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    if (!this.#signedIn) return;
     const arrived = this.#moveTo(this.#destination());
     const { lat, lng } = this.#position;
     this.#socket.send(JSON.stringify({ type: 'position', lat, lng, captured_at: new Date().toISOString() }));
@@ -90,20 +91,22 @@ class SimulatedDriver {
     });
     this.#socket = socket;
     this.#retryAtMs = Date.now() + SIMULATED_RETRY_MS;
-    socket.on('open', () => {
-      socket.send(JSON.stringify({ type: 'hello', token: this.#token }));
-      socket.send(JSON.stringify({ type: 'duty', on_duty: true }));
-    });
-    socket.on('message', (data) => this.#hear(String(data)));
+    this.#signedIn = false;
+    socket.on('open', () => socket.send(JSON.stringify({ type: 'hello', token: this.#token })));
+    socket.on('message', (data) => this.#hear(socket, String(data)));
     socket.on('error', () => undefined);
     socket.on('close', () => {
       if (this.#socket === socket) this.#socket = null;
     });
   }
 
-  #hear(text: string): void {
-    const message = JSON.parse(text) as { type: string; order?: GivenOrder | null };
-    if (message.type === 'state') this.#order = message.order ?? null;
+  /** The first state says that the hello was taken; a driver who is off duty then goes on duty. */
+  #hear(socket: WebSocket, text: string): void {
+    const message = JSON.parse(text) as { type: string; on_duty?: boolean; order?: GivenOrder | null };
+    if (message.type !== 'state') return;
+    this.#order = message.order ?? null;
+    if (!this.#signedIn && !message.on_duty) socket.send(JSON.stringify({ type: 'duty', on_duty: true }));
+    this.#signedIn = true;
   }
 
   #destination(): Point {

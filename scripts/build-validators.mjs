@@ -1,0 +1,58 @@
+/**
+ * Compiles the JSON Schemas of `src/http/schemas.ts` into plain functions, so that serving never loads Ajv's compiler.
+ * Writes them to `dist/http/validators.js` for the service and to `src/http/validators.js` for tests that run the source.
+ * Both are self-contained modules: the few lines of Ajv's runtime that they need are bundled in.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Ajv } from 'ajv';
+import standalone from 'ajv/dist/standalone/index.js';
+import { build } from 'esbuild';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const TARGETS = ['src/http/validators.js', 'dist/http/validators.js'];
+/** Name of the compiled function → name of its schema in `schemas.ts`. */
+const VALIDATORS = {
+  placeOrder: 'placeOrderSchema',
+  driverDuty: 'driverDutySchema',
+  driverLocation: 'driverLocationSchema',
+};
+
+async function bundle(input) {
+  const result = await build({
+    ...input,
+    absWorkingDir: ROOT,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'warning',
+  });
+  return result.outputFiles[0].text;
+}
+
+async function loadSchemas() {
+  const code = await bundle({ entryPoints: ['src/http/schemas.ts'] });
+  return import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`);
+}
+
+/** ESM source of every validator: all errors at once, no coercion, and lengths counted in code points. */
+function compile(schemas) {
+  const ajv = new Ajv({ allErrors: true, strict: true, code: { source: true, esm: true, lines: true } });
+  for (const [name, schema] of Object.entries(VALIDATORS)) ajv.addSchema(schemas[schema], name);
+  return standalone(ajv, Object.fromEntries(Object.keys(VALIDATORS).map((name) => [name, name])));
+}
+
+export async function buildValidators() {
+  const source = compile(await loadSchemas());
+  const code = await bundle({ stdin: { contents: source, resolveDir: ROOT, sourcefile: 'validators.js' } });
+  for (const target of TARGETS) {
+    const path = join(ROOT, target);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `// Written by scripts/build-validators.mjs; edit src/http/schemas.ts instead.\n${code}`);
+  }
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await buildValidators();

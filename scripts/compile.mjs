@@ -1,0 +1,77 @@
+// Builds dist/ from the sources.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const SOURCES = ['src', 'migrations', 'scripts', 'tsconfig.json', 'package-lock.json'];
+const MARK = 'dist/.build-hash';
+const STEPS = [
+  ['node_modules/typescript/bin/tsc', '-p', '.', '--noEmitOnError'],
+  ['scripts/build-zips.mjs'],
+  ['scripts/build-validators.mjs'],
+  ['scripts/build-web.mjs'],
+];
+
+/** Whether dist/ was built from the sources as they are. */
+export function isBuilt(root) {
+  const mark = join(root, MARK);
+  return existsSync(mark) && readFileSync(mark, 'utf8') === hashSources(root);
+}
+
+/** Builds everything anew. The mark is written last, so what a failed build leaves does not count as built. */
+export async function build(root, say) {
+  const started = performance.now();
+  // Taken first: a source saved during the build makes it stale.
+  const hash = hashSources(root);
+  say('Building');
+  emptyDist(root);
+  for (const [script, ...args] of STEPS) await run(root, script, args);
+  writeFileSync(join(root, MARK), hash);
+  say(`Built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** All but the lock that this process holds (lock.mjs). The mark goes first. */
+function emptyDist(root) {
+  rmSync(join(root, MARK), { force: true });
+  const dist = join(root, 'dist');
+  mkdirSync(dist, { recursive: true });
+  for (const name of readdirSync(dist)) {
+    if (!name.startsWith('.prepare-lock.')) rmSync(join(dist, name), { recursive: true, force: true });
+  }
+}
+
+function hashSources(root) {
+  const hash = createHash('sha256');
+  const add = (path) => {
+    const bytes = readFileSync(join(root, path));
+    hash.update(`${path}\0${bytes.length}\0`).update(bytes);
+  };
+  for (const source of SOURCES) {
+    if (source.includes('.')) add(source);
+    else for (const path of filesUnder(root, source)) add(path);
+  }
+  return `${hash.digest('hex')}\n`;
+}
+
+function filesUnder(root, folder) {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return filesUnder(root, path);
+    // The sources are TypeScript; a .js among them is made by a build step.
+    return entry.isFile() && !(folder.startsWith('src') && entry.name.endsWith('.js')) ? [path] : [];
+  });
+}
+
+/** One step, its output on standard error. */
+function run(root, script, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [join(root, script), ...args], { cwd: root, stdio: ['ignore', 2, 2] });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`The build failed: ${script} ended with ${signal ?? code}; its own words are above.`));
+    });
+  });
+}

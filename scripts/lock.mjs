@@ -1,0 +1,90 @@
+// One command at a time prepares a checkout. A lock whose holder has died is taken over.
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A lock file that is still empty after so long was left by a process that died while it wrote, in milliseconds. */
+const WRITTEN_WITHIN_MS = 2_000;
+
+/**
+ * Runs `work` while no other process runs its own under the same folder; waits for its turn at most `waitMs`.
+ *
+ * Locks are numbered files of which the highest counts. Who finds its holder dead creates the next number, which the
+ * file system gives to one process alone, and gives it up if a still higher one has appeared. The highest file is never
+ * removed, only emptied of its holder, so no number is won twice.
+ */
+export async function withLock(folder, waitMs, onWait, work) {
+  mkdirSync(folder, { recursive: true });
+  const until = Date.now() + waitMs;
+  let told = false;
+  for (;;) {
+    const number = tryLock(folder);
+    if (number !== undefined) {
+      try {
+        return await work();
+      } finally {
+        writeFileSync(pathOf(folder, number), '{"pid":0}\n');
+      }
+    }
+    if (Date.now() > until)
+      throw new Error(`Another command has been preparing this folder for too long: end it first.`);
+    if (!told) onWait();
+    told = true;
+    await sleep(100);
+  }
+}
+
+function tryLock(folder) {
+  const highest = Math.max(0, ...numbers(folder));
+  if (highest > 0 && isHeld(pathOf(folder, highest))) return undefined;
+  const mine = highest + 1;
+  try {
+    const holder = { pid: process.pid, started: startOf(process.pid) };
+    writeFileSync(pathOf(folder, mine), `${JSON.stringify(holder)}\n`, { flag: 'wx' });
+  } catch (error) {
+    if (error.code === 'EEXIST') return undefined;
+    throw error;
+  }
+  const found = numbers(folder);
+  if (Math.max(...found) !== mine) {
+    rmSync(pathOf(folder, mine), { force: true });
+    return undefined;
+  }
+  for (const older of found) if (older < mine) rmSync(pathOf(folder, older), { force: true });
+  return mine;
+}
+
+const pathOf = (folder, number) => join(folder, `.prepare-lock.${number}`);
+
+const numbers = (folder) =>
+  readdirSync(folder).flatMap((name) => {
+    const match = /^\.prepare-lock\.(\d+)$/.exec(name);
+    return match ? [Number(match[1])] : [];
+  });
+
+function isHeld(path) {
+  try {
+    const { pid, started } = JSON.parse(readFileSync(path, 'utf8'));
+    return pid > 0 && startOf(pid) === started;
+  } catch {
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    return written !== undefined && Date.now() - written < WRITTEN_WITHIN_MS;
+  }
+}
+
+/** What tells a process from a later one with its pid, on Linux; elsewhere only whether it is alive. */
+function startOf(pid) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (error.code !== 'EPERM') return null;
+  }
+  if (process.platform !== 'linux') return 'alive';
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? null : fields[19];
+  } catch {
+    return null;
+  }
+}

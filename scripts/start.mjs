@@ -1,0 +1,5 @@
+// `npm start`
+import { prepare } from './prepare.mjs';
+
+await prepare();
+await import('../dist/main.js');

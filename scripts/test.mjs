@@ -1,0 +1,105 @@
+// `npm test`: type-checks, lints and runs every test. Arguments go to vitest: `npm test -- test/matcher`.
+import { spawn } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { prepare, ROOT } from './prepare.mjs';
+
+const bin = (name) => join(ROOT, 'node_modules/.bin', process.platform === 'win32' ? `${name}.cmd` : name);
+const CHECKS = [
+  { name: 'types of src', args: ['tsc', '-p', '.', '--noEmit'], file: 'tsconfig.json' },
+  { name: 'types of test', args: ['tsc', '-p', 'test/tsconfig.json', '--noEmit'], file: 'test/tsconfig.json' },
+  { name: 'types of src/web', args: ['tsc', '-p', 'src/web/tsconfig.json', '--noEmit'], file: 'src/web/tsconfig.json' },
+  { name: 'biome', args: ['biome', 'check', '.'] },
+  { name: 'oxlint', args: ['oxlint', '--type-aware', '--deny-warnings'] },
+  { name: 'knip', args: ['knip'] },
+];
+const REDIS = ['redis-server', 'valkey-server'];
+const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+await prepare();
+const redis = process.env.REDIS_URL ? 'REDIS_URL' : onPath(REDIS);
+const chromium = onPath(CHROMIUM);
+console.log(`Redis: ${redis ?? 'NOT FOUND, its tests will be skipped'}`);
+console.log(`Chromium: ${chromium ?? 'NOT FOUND, the tests of the pages will be skipped'}`);
+
+const failed = [];
+for (const { name, args, file } of CHECKS) {
+  if (file !== undefined && !existsSync(join(ROOT, file))) continue;
+  const started = performance.now();
+  const code = await run(args);
+  console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+  if (code !== 0) failed.push({ name, code });
+}
+
+const reports = mkdtempSync(join(tmpdir(), 'sameday-report-'));
+const report = join(reports, 'vitest.json');
+const code = await run(
+  ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`].concat(
+    process.argv.slice(2),
+  ),
+);
+if (code !== 0) failed.push({ name: 'tests', code });
+const tests = readTests(report);
+rmSync(reports, { recursive: true, force: true });
+
+tellSkipped(tests);
+if (failed.length > 0) console.log(`FAILED: ${failed.map(({ name }) => name).join(', ')}`);
+const count = (...states) => tests.filter(({ status }) => states.includes(status)).length;
+console.log(
+  `${count('passed')} passed, ${count('failed')} failed, ${count('skipped', 'pending', 'todo', 'disabled')} skipped`,
+);
+process.exitCode = failed[0]?.code ?? 0;
+
+/** Its output is ours. An end by a signal counts as 1. */
+function run([name, ...args]) {
+  // A NODE_ENV of the machine (production) is not the tests' affair.
+  const env = { ...process.env, NODE_ENV: 'test' };
+  return new Promise((resolve) => {
+    const child = spawn(bin(name), args, { cwd: ROOT, stdio: 'inherit', env, shell: process.platform === 'win32' });
+    child.once('error', (error) => {
+      console.error(`${name}: ${error.message}`);
+      resolve(1);
+    });
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+function readTests(path) {
+  if (!existsSync(path)) return [];
+  const { testResults } = JSON.parse(readFileSync(path, 'utf8'));
+  return testResults.flatMap((file) => {
+    // A file that does not load has no tests, and has failed.
+    if (file.assertionResults.length === 0)
+      return file.status === 'failed' ? [{ name: file.name, status: 'failed' }] : [];
+    return file.assertionResults.map(({ fullName, status }) => ({ name: `${file.name} > ${fullName}`, status }));
+  });
+}
+
+/** At the very end and hard to miss: what was not tested for want of a server or a browser. */
+function tellSkipped(tests) {
+  const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed');
+  const missing = [redis ? [] : ['Redis'], chromium ? [] : ['Chromium']].flat();
+  if (skipped.length === 0 && missing.length === 0) return;
+  const line = '!'.repeat(100);
+  console.log(line);
+  console.log(missing.length > 0 ? `NOT TESTED, for there is no ${missing.join(' and no ')} here:` : 'SKIPPED:');
+  for (const { name } of skipped) console.log(`  ${name.replace(`${ROOT}/`, '')}`);
+  if (missing.includes('Redis')) console.log(`Set REDIS_URL, or install ${REDIS.join(' or ')}.`);
+  if (missing.includes('Chromium')) console.log(`Install ${CHROMIUM.join(' or ')}.`);
+  console.log(line);
+}
+
+function onPath(names) {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return names
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}

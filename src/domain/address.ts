@@ -1,0 +1,31 @@
+/** The two-letter codes a US address may have: 50 states, DC, the territories, and the military "states". */
+// biome-ignore format: a table is read by its rows
+export const STATE_CODES = [
+  'AL', 'AK', 'AZ', 'AR', 'CA', 'CO', 'CT', 'DE', 'FL', 'GA', 'HI', 'ID', 'IL', 'IN', 'IA', 'KS', 'KY', 'LA', 'ME',
+  'MD', 'MA', 'MI', 'MN', 'MS', 'MO', 'MT', 'NE', 'NV', 'NH', 'NJ', 'NM', 'NY', 'NC', 'ND', 'OH', 'OK', 'OR', 'PA',
+  'RI', 'SC', 'SD', 'TN', 'TX', 'UT', 'VT', 'VA', 'WA', 'WV', 'WI', 'WY',
+  'DC',
+  'AS', 'GU', 'MP', 'PR', 'VI', 'UM',
+  'AA', 'AE', 'AP',
+] as const;
+
+/** An address text for comparing: case and spaces folded, and letters with accents written one way. */
+export function foldAddress(text: string): string {
+  return text.normalize('NFC').toLowerCase().trim().replace(/\s+/gu, ' ');
+}
+
+/** Five digits, perhaps four more, that are not part of a longer number; with a state before them, where there is one. */
+const ZIP_GROUP = /(?<!\d)(?<!\d-)(\d{5})(?:-\d{4})?(?!\d)(?!-\d)/gu;
+const STATE_BEFORE = new RegExp(`\\b(?:${STATE_CODES.join('|')})[\\s,.-]*$`, 'iu');
+
+/**
+ * The five-digit ZIP of a US address text: the last group of five digits (or ZIP+4) that follows a state's code, else
+ * the last one that does not open the text, since a house number does. Undefined where there is none.
+ */
+export function findZip(text: string): string | undefined {
+  const groups = [...text.trimStart().matchAll(ZIP_GROUP)];
+  const group =
+    groups.findLast((match) => STATE_BEFORE.test(match.input.slice(Math.max(0, match.index - 8), match.index))) ??
+    groups.findLast((match) => match.index > 0 || match.input.trim() === match[0]);
+  return group?.[1];
+}

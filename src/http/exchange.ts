@@ -1,0 +1,194 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { ServiceError } from '../domain/errors.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import { type BodyBudget, BodyReader } from './body.ts';
+import type { HttpLimits } from './http-limits.ts';
+import type { Load } from './load.ts';
+import { errorReply } from './reply.ts';
+import { isMediaType, type ReadHead } from './request.ts';
+import { type ReplySettings, Responder } from './responder.ts';
+import type { Reply, Route } from './route.ts';
+import { AbortNotice } from './signal.ts';
+
+/** What the exchanges of one server share. */
+export type ExchangeSettings = ReplySettings & {
+  readonly supportEmail: string;
+  readonly logger: Logger;
+  readonly limits: HttpLimits;
+  readonly load: Load;
+  readonly budget: BodyBudget;
+  /** Told of every reply and of every client that left (status 0), for metrics. */
+  readonly observe: (pattern: string, method: string, status: number, durationMs: number) => void;
+};
+
+/** What a metric may be labelled with; a client can send any word as its method. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * One request and its reply, in the order of checks that every route has: 401, then 415, 413, the body's arrival (408),
+ * 503 where too much is at work, and then whatever the route itself checks.
+ */
+export class Exchange {
+  readonly #settings: ExchangeSettings;
+  readonly #route: Route;
+  readonly #request: ReadHead;
+  readonly #responder: Responder;
+  readonly #notice = new AbortNotice();
+  readonly #startedMs = performance.now();
+  readonly #body: BodyReader | null;
+  #timer: NodeJS.Timeout | undefined;
+  #authenticated = false;
+
+  /** Starts serving; everything of the transport's request has been copied into `read`. */
+  static start(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead): void {
+    void new Exchange(settings, route, response, read).#run();
+  }
+
+  private constructor(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead) {
+    this.#settings = settings;
+    this.#route = route;
+    this.#request = read;
+    this.#responder = new Responder(response, settings, read.head, () => this.#clientLeft());
+    const { limits, budget } = settings;
+    this.#body = route.body
+      ? new BodyReader(response, budget, route.body.maxBytes, limits.maxUnauthenticatedBodyBytes)
+      : null;
+  }
+
+  async #run(): Promise<void> {
+    const { load } = this.#settings;
+    load.arrived();
+    try {
+      this.#setDeadline(this.#route.body?.deadlineMs ?? this.#settings.limits.bodyDeadlineMs, () => this.#tooSlow());
+      const reply = await this.#serve();
+      if (reply) this.#send(reply);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      clearTimeout(this.#timer);
+      this.#body?.release();
+      load.left();
+    }
+  }
+
+  /** The route's reply, or null where nobody waits for one any more. */
+  async #serve(): Promise<Reply | null> {
+    if (this.#request.ambiguous) throw new ServiceError('invalid_request', 'The length of the body is ambiguous.');
+    const principal = await this.#route.authenticate(this.#request.head);
+    if (this.#responder.over) return null;
+    this.#authenticated = true;
+    this.#judgeHead();
+    const { load } = this.#settings;
+    if (!load.begin()) throw new ServiceError('unavailable', 'Too many requests are at work. Try again in a moment.');
+    try {
+      const body = await this.#receiveBody();
+      if (!body || this.#responder.over) return null;
+      return await this.#handle(principal, body);
+    } finally {
+      load.end();
+    }
+  }
+
+  #judgeHead(): void {
+    const { body } = this.#route;
+    if (!body) return;
+    if (!isMediaType(this.#request.head.header('content-type'), body.contentTypes)) {
+      const message = `The Content-Type must be ${body.contentTypes.join(' or ')}.`;
+      throw new ServiceError('unsupported_media_type', message);
+    }
+    if ((this.#request.announcedBytes ?? 0) > body.maxBytes) throw tooLarge(body.maxBytes);
+  }
+
+  async #receiveBody(): Promise<Buffer | null> {
+    if (!this.#body) return NOTHING;
+    this.#body.admit();
+    const outcome = await this.#body.outcome;
+    switch (outcome.kind) {
+      case 'complete':
+        return outcome.bytes;
+      case 'too_large':
+        throw tooLarge(this.#route.body?.maxBytes ?? 0);
+      case 'no_room':
+        throw new ServiceError('unavailable', 'Too many uploads are at work. Try again in a moment.');
+      case 'gone':
+        return null;
+    }
+  }
+
+  #handle(principal: unknown, body: Buffer): Promise<Reply> | Reply {
+    const code = this.#route.onDeadline ?? 'unavailable';
+    const message = 'The answer took too long to find.';
+    this.#setDeadline(this.#settings.limits.requestDeadlineMs, () => this.#giveUp(new ServiceError(code, message)));
+    return this.#route.handle({ head: this.#request.head, principal, body, signal: this.#notice });
+  }
+
+  #tooSlow(): void {
+    this.#giveUp(
+      this.#authenticated
+        ? new ServiceError('request_timeout', 'The body took too long to arrive.')
+        : new ServiceError('unavailable', 'The key could not be looked up in time.'),
+    );
+  }
+
+  /** Answers before the route did; it is told that nobody waits for it any more. */
+  #giveUp(error: ServiceError): void {
+    this.#fail(error);
+    this.#body?.abandon();
+    this.#notice.abort();
+  }
+
+  #clientLeft(): void {
+    this.#observe(0);
+    this.#body?.abandon();
+    this.#notice.abort();
+  }
+
+  #fail(error: unknown): void {
+    const { requestId } = this.#request.head;
+    this.#log(error, requestId);
+    this.#send(errorReply(error, requestId, this.#settings.supportEmail));
+  }
+
+  #log(error: unknown, request: string): void {
+    const { logger } = this.#settings;
+    if (!(error instanceof ServiceError)) {
+      logger.error({ request, route: this.#route.pattern, error: errorFields(error) }, 'request failed');
+      return;
+    }
+    const cause = error.cause === undefined ? {} : { cause: errorFields(error.cause) };
+    if (error.code === 'internal') logger.error({ request, route: this.#route.pattern, ...cause }, 'request failed');
+    else if (error.code === 'outcome_unknown') logger.warn({ request, ...cause }, 'outcome of a request unknown');
+    else logger.debug({ request, code: error.code, ...cause }, 'request refused');
+  }
+
+  #send(reply: Reply): void {
+    if (this.#responder.over) return;
+    this.#body?.resume();
+    const close = reply.status === 408 || !this.#canKeepConnection();
+    if (this.#responder.send(reply, close)) this.#observe(reply.status);
+  }
+
+  /** Not if more of a body would follow than is worth reading, or if where it ends is in doubt. */
+  #canKeepConnection(): boolean {
+    if (this.#request.ambiguous) return false;
+    if (this.#body?.finished) return true;
+    const announced = this.#request.announcedBytes ?? Number.POSITIVE_INFINITY;
+    return announced - (this.#body?.received ?? 0) <= this.#settings.limits.maxDiscardedBodyBytes;
+  }
+
+  #observe(status: number): void {
+    const durationMs = performance.now() - this.#startedMs;
+    const { method } = this.#request.head;
+    this.#settings.observe(this.#route.pattern, METHODS.has(method) ? method : 'other', status, durationMs);
+  }
+
+  #setDeadline(ms: number, expired: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(expired, ms);
+  }
+}
+
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
+}

@@ -1,0 +1,70 @@
+import { STATE_CODES } from '../domain/address.ts';
+import type { FieldError } from '../domain/errors.ts';
+import { MAX_FIELD_ERRORS } from '../limits.ts';
+import { E164_PHONE, PLAUSIBLE_EMAIL, STORABLE_TEXT, TIMESTAMP, ZIP } from './schemas.ts';
+import type { SchemaError, Validator } from './validators.d.ts';
+
+/** What a validator found wrong, one sentence a field, in the order of the schema; empty where `data` fits. */
+export function findFieldErrors(validator: Validator, data: unknown): FieldError[] {
+  if (validator(data)) return [];
+  const found = new Map<string, FieldError>();
+  for (const error of validator.errors ?? []) {
+    const field = fieldOf(error);
+    if (!found.has(field)) found.set(field, { field, message: describe(error) });
+    if (found.size === MAX_FIELD_ERRORS) break;
+  }
+  return [...found.values()];
+}
+
+/** `/customer` with a missing `phone` is `customer.phone`. Our property names need no unescaping. */
+function fieldOf({ instancePath, keyword, params }: SchemaError): string {
+  const path = instancePath.slice(1).replaceAll('/', '.');
+  if (keyword !== 'required') return path;
+  return path === '' ? String(params.missingProperty) : `${path}.${String(params.missingProperty)}`;
+}
+
+const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
+  [STORABLE_TEXT]: 'must not contain U+0000 or half of a surrogate pair',
+  [E164_PHONE]: 'must be in E.164 form, like +14155550123',
+  [ZIP]: 'must be a ZIP code, like 94103 or 94103-1234',
+  [PLAUSIBLE_EMAIL]: 'must be an e-mail address, like jo@example.com',
+  [TIMESTAMP]: 'must be a time in ISO 8601 form, like 2025-01-31T17:05:00.000Z',
+};
+
+/** A sentence's end that starts with "must" or "is"; it never quotes what was sent. */
+function describe({ keyword, params }: SchemaError): string {
+  switch (keyword) {
+    case 'required':
+      return 'is required';
+    case 'type':
+      return TYPE_MESSAGES[String(params.type)] ?? `must be of type ${String(params.type)}`;
+    case 'minLength':
+      return 'must not be empty';
+    case 'maxLength':
+      return `must be at most ${String(params.limit)} characters long`;
+    case 'minimum':
+      return `must be at least ${String(params.limit)}`;
+    case 'maximum':
+      return `must be at most ${String(params.limit)}`;
+    case 'enum':
+      return describeChoice(params.allowedValues);
+    case 'pattern':
+      return PATTERN_MESSAGES[String(params.pattern)] ?? 'has the wrong form';
+    default:
+      return 'is not valid';
+  }
+}
+
+const TYPE_MESSAGES: Readonly<Record<string, string>> = {
+  string: 'must be a string',
+  number: 'must be a number',
+  boolean: 'must be true or false',
+  object: 'must be an object',
+};
+
+function describeChoice(allowed: unknown): string {
+  if (!Array.isArray(allowed)) return 'is not valid';
+  if (allowed.length === STATE_CODES.length)
+    return 'must be a two-letter US state, territory or military code, like CA';
+  return `must be one of ${allowed.join(', ')}`;
+}

@@ -1,0 +1,24 @@
+import * as bounds from '../limits.ts';
+
+/** The bounds of the adapter; a test may tighten them. */
+export type HttpLimits = {
+  readonly maxRequestsInFlight: number;
+  readonly maxBufferedBodyBytes: number;
+  readonly maxUnauthenticatedBodyBytes: number;
+  readonly maxDiscardedBodyBytes: number;
+  readonly bodyDeadlineMs: number;
+  readonly requestDeadlineMs: number;
+  readonly upgradeDeadlineMs: number;
+  readonly socketBackpressureBytes: number;
+};
+
+export const HTTP_LIMITS: HttpLimits = {
+  maxRequestsInFlight: bounds.MAX_REQUESTS_IN_FLIGHT,
+  maxBufferedBodyBytes: bounds.MAX_BUFFERED_BODY_BYTES,
+  maxUnauthenticatedBodyBytes: bounds.MAX_UNAUTHENTICATED_BODY_BYTES,
+  maxDiscardedBodyBytes: bounds.MAX_DISCARDED_BODY_BYTES,
+  bodyDeadlineMs: bounds.BODY_DEADLINE_MS,
+  requestDeadlineMs: bounds.REQUEST_DEADLINE_MS,
+  upgradeDeadlineMs: bounds.UPGRADE_DEADLINE_MS,
+  socketBackpressureBytes: bounds.SOCKET_BACKPRESSURE_BYTES,
+};

@@ -1,0 +1,51 @@
+/** Counts the requests of one server: all of them, to know when the last is done, and those at work, to bound them. */
+export class Load {
+  readonly #maxWorking: number;
+  #present = 0;
+  #working = 0;
+  #onIdle: (() => void)[] = [];
+
+  constructor(maxWorking: number) {
+    this.#maxWorking = maxWorking;
+  }
+
+  /** Requests whose reply or whose work is not done. */
+  get present(): number {
+    return this.#present;
+  }
+
+  arrived(): void {
+    this.#present++;
+  }
+
+  left(): void {
+    this.#present--;
+    if (this.#present > 0) return;
+    const waiting = this.#onIdle;
+    this.#onIdle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Whether one more authenticated request may start its work. */
+  begin(): boolean {
+    if (this.#working >= this.#maxWorking) return false;
+    this.#working++;
+    return true;
+  }
+
+  end(): void {
+    this.#working--;
+  }
+
+  /** Resolves when no request is left, at the latest after `ms`; true where none is left. */
+  async idle(ms: number): Promise<boolean> {
+    if (this.#present === 0) return true;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([new Promise<void>((resolve) => this.#onIdle.push(resolve)), timeout]);
+    clearTimeout(timer);
+    return this.#present === 0;
+  }
+}

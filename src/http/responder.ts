@@ -1,0 +1,97 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { KEEP_ALIVE_SECONDS } from '../limits.ts';
+import type { Reply } from './route.ts';
+
+/** What every reply of a server has in common. */
+export type ReplySettings = {
+  readonly sandbox: boolean;
+  /** Whether connections are to end with their next reply, because the server is about to stop. */
+  readonly closing: () => boolean;
+};
+
+/** A character that would end a header or can't stand in one. */
+const UNFIT_FOR_HEADER = /[^\x20-\x7e]/;
+
+/**
+ * The one way to answer a request: at most once, in one packet, and never after the client is gone. To be constructed
+ * in the transport's callback, which ends the process if nobody listens for a closed connection.
+ */
+export class Responder {
+  readonly #response: HttpResponse;
+  readonly #settings: ReplySettings;
+  readonly #requestId: string;
+  readonly #headOnly: boolean;
+  #over = false;
+
+  constructor(
+    response: HttpResponse,
+    settings: ReplySettings,
+    request: { readonly requestId: string; readonly method: string },
+    onGone: () => void,
+  ) {
+    this.#response = response;
+    this.#settings = settings;
+    this.#requestId = request.requestId;
+    this.#headOnly = request.method === 'HEAD';
+    response.onAborted(() => {
+      if (this.#over) return;
+      this.#over = true;
+      onGone();
+    });
+  }
+
+  /** Whether the request has been answered or its client is gone; the response may no longer be touched then. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Sends the reply, and ends the connection after it where told. False where it was too late. */
+  send(reply: Reply, closeConnection = false): boolean {
+    if (this.#over) return false;
+    const headers = Object.entries(reply.headers ?? {});
+    for (const [name, value] of headers) {
+      if (UNFIT_FOR_HEADER.test(value)) throw new Error(`The value of header ${name} is not plain ASCII`);
+    }
+    this.#over = true;
+    const close = closeConnection || this.#settings.closing();
+    this.#response.cork(() => this.#write(reply, headers, close));
+    return true;
+  }
+
+  /** Accepts the request as a WebSocket with what `upgrade` does. False where it was too late. */
+  upgrade(upgrade: (response: HttpResponse) => void): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.#response.cork(() => {
+      this.#response.writeStatus('101 Switching Protocols');
+      this.#writeOwnHeaders();
+      upgrade(this.#response);
+    });
+    return true;
+  }
+
+  #write(reply: Reply, headers: readonly (readonly [string, string])[], close: boolean): void {
+    const response = this.#response;
+    response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
+    this.#writeOwnHeaders();
+    response.writeHeader('X-Content-Type-Options', 'nosniff');
+    if (!close) response.writeHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
+    if (reply.headers?.['Cache-Control'] === undefined) response.writeHeader('Cache-Control', 'no-store');
+    for (const [name, value] of headers) response.writeHeader(name, value);
+    if (this.#headOnly) this.#endHead(reply.body, close);
+    else response.end(reply.body, close);
+  }
+
+  /** With arguments `endWithoutBody` would leave the response open for a body; without any it can't close, so we ask. */
+  #endHead(body: string | Buffer, close: boolean): void {
+    this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+    if (close) this.#response.writeHeader('Connection', 'close');
+    this.#response.endWithoutBody();
+  }
+
+  #writeOwnHeaders(): void {
+    this.#response.writeHeader('X-Request-Id', this.#requestId);
+    if (this.#settings.sandbox) this.#response.writeHeader('X-Sameday-Mode', 'sandbox');
+  }
+}

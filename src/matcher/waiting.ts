@@ -1,0 +1,194 @@
+import { radiusAfter, type Tier, type TierId, type Tiers } from '../domain/tier.ts';
+import { chordOfMeters, metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
+import { CELL_OLDEST, CELL_STRIDE, type Cell, MEMBER_NUMBER, MEMBER_STAMP, MEMBER_STRIDE } from './cell.ts';
+import { CellIndex } from './cell-index.ts';
+import { CellSearch, CHORD_ERROR } from './cell-search.ts';
+import { TIER_COUNT, tierNumber } from './tier-bits.ts';
+
+/** An order that waits for a driver at the point of its pickup, since a time in milliseconds since 1970. */
+export type WaitingOrder = {
+  readonly orderId: string;
+  readonly retailerId: string;
+  readonly tierId: TierId;
+  readonly point: Point;
+  readonly sinceMs: number;
+  /** Drivers who are not to be given this order, such as one who released it. */
+  readonly excludedDriverIds?: ReadonlySet<string> | undefined;
+};
+
+export type FoundOrder = { readonly orderId: string; readonly distanceMeters: number };
+
+/** A driver who looks for work. */
+type Seeker = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly tiers: number };
+
+type Best = { order: WaitingOrder | undefined; claim: number; distanceMeters: number };
+
+/**
+ * The waiting orders, in an index of their own with the time they wait since as their stamp.
+ *
+ * A driver's order is searched by place, not by age: the cells within the tier's greatest radius are gathered, the one
+ * with the oldest order is read first, and then only those cells that could hold a stronger claim, which after the
+ * first find are few. So the cost is that of the orders around the driver, wherever the rest of the queue waits.
+ */
+export class WaitingOrders {
+  private readonly index = new CellIndex(TIER_COUNT);
+  private readonly search = new CellSearch(this.index);
+  private readonly numbers = new Map<string, number>();
+  private readonly orders: (WaitingOrder | undefined)[] = [];
+  private readonly freeNumbers: number[] = [];
+  private readonly countByRetailer = new Map<string, number>();
+  private readonly vector = new Float64Array(3);
+  private rounds: Iterator<number> | undefined;
+
+  get size(): number {
+    return this.numbers.size;
+  }
+
+  countOf(retailerId: string): number {
+    return this.countByRetailer.get(retailerId) ?? 0;
+  }
+
+  has(orderId: string): boolean {
+    return this.numbers.has(orderId);
+  }
+
+  get(orderId: string): WaitingOrder | undefined {
+    const number = this.numbers.get(orderId);
+    return number === undefined ? undefined : this.orders[number];
+  }
+
+  /** Every waiting order, each at its time, the first to come first. Orders may come and go while it runs. */
+  *all(): IterableIterator<WaitingOrder> {
+    for (const number of this.numbers.values()) yield this.orders[number] as WaitingOrder;
+  }
+
+  /** The next up to `limit` orders in turn; after the last the round begins again with the next call. */
+  next(limit: number): WaitingOrder[] {
+    this.rounds ??= this.numbers.values();
+    const taken: WaitingOrder[] = [];
+    while (taken.length < limit) {
+      const step = this.rounds.next();
+      if (step.done) {
+        this.rounds = undefined;
+        break;
+      }
+      taken.push(this.orders[step.value] as WaitingOrder);
+    }
+    return taken;
+  }
+
+  /** Inserts an order, or replaces it, where drivers can find it or hidden from them. */
+  put(order: WaitingOrder, hidden: boolean): void {
+    const known = this.numbers.get(order.orderId);
+    const number = known ?? this.freeNumbers.pop() ?? this.orders.length;
+    if (known !== undefined) this.forget(known);
+    this.numbers.set(order.orderId, number);
+    this.orders[number] = order;
+    this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
+    this.index.locate(number, order.point.lat, order.point.lng, order.sinceMs);
+    if (!hidden) this.index.insert(number, 1 << tierNumber(order.tierId));
+  }
+
+  delete(orderId: string): boolean {
+    const number = this.numbers.get(orderId);
+    if (number === undefined) return false;
+    this.forget(number);
+    this.numbers.delete(orderId);
+    this.freeNumbers.push(number);
+    return true;
+  }
+
+  /** Hides an order from drivers; it goes on waiting. */
+  hide(orderId: string): void {
+    const number = this.numbers.get(orderId);
+    if (number !== undefined && this.index.tiers[number] !== 0) this.index.remove(number);
+  }
+
+  show(orderId: string): void {
+    const number = this.numbers.get(orderId);
+    if (number === undefined || this.index.tiers[number] !== 0) return;
+    this.index.insert(number, 1 << tierNumber((this.orders[number] as WaitingOrder).tierId));
+  }
+
+  /**
+   * The order with the strongest claim (time waited × the tier's weight) among those of the driver's tiers whose radius
+   * has grown to reach him and that do not exclude him; then the nearest, then the smallest id.
+   */
+  strongestClaim(seeker: Seeker, tiers: Tiers, nowMs: number): FoundOrder | undefined {
+    if (this.numbers.size === 0) return undefined;
+    const best: Best = { order: undefined, claim: -1, distanceMeters: 0 };
+    writeVector(seeker.lat, seeker.lng, this.vector, 0);
+    for (const tier of tiers.values()) {
+      if ((seeker.tiers & (1 << tierNumber(tier.id))) !== 0) this.searchTier(tier, seeker, nowMs, best);
+    }
+    return best.order && { orderId: best.order.orderId, distanceMeters: best.distanceMeters };
+  }
+
+  private searchTier(tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
+    const near: { cell: Cell; bound: number }[] = [];
+    let first = 0;
+    const reach = chordOfMeters(tier.maxRadiusMeters);
+    this.search.within(tierNumber(tier.id), seeker.lat, seeker.lng, reach, (cell, bound) => {
+      near.push({ cell, bound });
+      const oldestFirst = near[first]?.cell as Cell;
+      if (this.oldestIn(cell) < this.oldestIn(oldestFirst)) first = near.length - 1;
+    });
+    for (let i = 0; i < near.length; i++) {
+      const { cell, bound } = near[i === 0 ? first : i === first ? 0 : i] as { cell: Cell; bound: number };
+      const longest = nowMs - this.oldestIn(cell);
+      if (claimOf(tier, longest) < best.claim) continue;
+      if (bound > chordOfMeters(radiusAfter(tier, longest)) + CHORD_ERROR) continue;
+      this.searchCell(cell, tier, seeker, nowMs, best);
+    }
+  }
+
+  /** Reads a cell through; on the way its oldest stamp is put right, which orders that left may have made too old. */
+  private searchCell(cell: Cell, tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
+    const { members } = cell;
+    const bit = 1 << tierNumber(tier.id);
+    let oldest = Number.POSITIVE_INFINITY;
+    for (let i = 0, end = cell.count * MEMBER_STRIDE; i < end; i += MEMBER_STRIDE) {
+      const sinceMs = members[i + MEMBER_STAMP] as number;
+      if (sinceMs < oldest) oldest = sinceMs;
+      const waitedMs = nowMs - sinceMs;
+      const number = members[i + MEMBER_NUMBER] as number;
+      if (claimOf(tier, waitedMs) < best.claim || ((this.index.tiers[number] as number) & bit) === 0) continue;
+      const dx = (members[i] as number) - (this.vector[0] as number);
+      const dy = (members[i + 1] as number) - (this.vector[1] as number);
+      const dz = (members[i + 2] as number) - (this.vector[2] as number);
+      const distanceMeters = metersOfChordSquared(dx * dx + dy * dy + dz * dz);
+      if (distanceMeters > radiusAfter(tier, waitedMs)) continue;
+      this.weigh(this.orders[number] as WaitingOrder, claimOf(tier, waitedMs), distanceMeters, seeker, best);
+    }
+    this.index.cells[cell.number * CELL_STRIDE + CELL_OLDEST] = oldest;
+  }
+
+  private weigh(order: WaitingOrder, claim: number, distanceMeters: number, seeker: Seeker, best: Best): void {
+    if (best.order !== undefined && claim === best.claim) {
+      if (distanceMeters > best.distanceMeters) return;
+      if (distanceMeters === best.distanceMeters && order.orderId > best.order.orderId) return;
+    }
+    if (order.excludedDriverIds?.has(seeker.driverId)) return;
+    best.order = order;
+    best.claim = claim;
+    best.distanceMeters = distanceMeters;
+  }
+
+  private oldestIn(cell: Cell): number {
+    return this.index.cells[cell.number * CELL_STRIDE + CELL_OLDEST] as number;
+  }
+
+  private forget(number: number): void {
+    const order = this.orders[number] as WaitingOrder;
+    if (this.index.tiers[number] !== 0) this.index.remove(number);
+    this.orders[number] = undefined;
+    const left = this.countOf(order.retailerId) - 1;
+    if (left === 0) this.countByRetailer.delete(order.retailerId);
+    else this.countByRetailer.set(order.retailerId, left);
+  }
+}
+
+/** How strong an order's claim on a free driver is; waits that have not begun count as 0. */
+function claimOf(tier: Tier, waitedMs: number): number {
+  return Math.max(0, waitedMs) * tier.weight;
+}

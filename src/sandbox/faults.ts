@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MAX_STAND_IN_DELAY_MS, MAX_STAND_IN_FAULTS } from '../limits.ts';
+
+/** Whether the request still takes effect: `before` it does not, `after` it does and only the reply is spoilt. */
+type Effect = 'before' | 'after';
+
+export type Fault =
+  /** Waits, then answers as usual; the request counts as being in progress meanwhile. */
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** Never answers. */
+  | { readonly kind: 'hang'; readonly effect: Effect }
+  /** Resets the connection instead of answering. */
+  | { readonly kind: 'reset'; readonly effect: Effect }
+  /** Answers with this status. `sticky`: under this idempotency key from now on, as Stripe repeats its own 500s. */
+  | { readonly kind: 'status'; readonly status: number; readonly effect: Effect; readonly sticky: boolean }
+  | { readonly kind: 'rate_limit' };
+
+export type FaultOrder = {
+  /** One for each coming request, in this order; replaces what was ordered before. */
+  readonly next?: readonly Fault[];
+  /** Added to every request from now on. */
+  readonly latencyMs?: number;
+};
+
+/** The faults that were ordered from a stand-in and are still to come. */
+export class Faults {
+  #next: Fault[] = [];
+  #latencyMs = 0;
+
+  order({ next, latencyMs }: FaultOrder): void {
+    if (next) this.#next = [...next];
+    if (latencyMs !== undefined) this.#latencyMs = latencyMs;
+  }
+
+  /** The fault of the request that has just come in. */
+  take(): Fault | undefined {
+    return this.#next.shift();
+  }
+
+  /** Waits as long as this request has to. */
+  async pause(fault: Fault | undefined): Promise<void> {
+    const ms = this.#latencyMs + (fault?.kind === 'delay' ? fault.ms : 0);
+    if (ms > 0) await sleep(ms, undefined, { ref: false });
+  }
+}
+
+/** Reads an order of faults from JSON; null where it is not one. `effect` is `before` where it is not given. */
+export function parseFaultOrder(value: unknown): FaultOrder | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const { next, latencyMs } = value as { next?: unknown; latencyMs?: unknown };
+  if (latencyMs !== undefined && !isDelay(latencyMs)) return null;
+  if (next !== undefined && !(Array.isArray(next) && next.length <= MAX_STAND_IN_FAULTS)) return null;
+  const faults = next?.map(parseFault);
+  if (faults?.includes(null)) return null;
+  return {
+    ...(faults === undefined ? {} : { next: faults as Fault[] }),
+    ...(latencyMs === undefined ? {} : { latencyMs: latencyMs as number }),
+  };
+}
+
+function parseFault(value: unknown): Fault | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const fault = value as { kind?: unknown; ms?: unknown; status?: unknown; effect?: unknown; sticky?: unknown };
+  const { kind, ms, status, effect = 'before', sticky = false } = fault;
+  if (effect !== 'before' && effect !== 'after') return null;
+  switch (kind) {
+    case 'delay':
+      return isDelay(ms) ? { kind, ms } : null;
+    case 'hang':
+    case 'reset':
+      return { kind, effect };
+    case 'status': {
+      const isStatus = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;
+      return isStatus && typeof sticky === 'boolean' ? { kind, status, effect, sticky } : null;
+    }
+    case 'rate_limit':
+      return { kind };
+    default:
+      return null;
+  }
+}
+
+function isDelay(ms: unknown): ms is number {
+  return typeof ms === 'number' && ms >= 0 && ms <= MAX_STAND_IN_DELAY_MS;
+}

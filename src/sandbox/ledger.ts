@@ -1,0 +1,51 @@
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { MAX_LEDGER_BYTES } from '../limits.ts';
+
+export type Ledger<Entry> = {
+  /** Writes an entry before it returns, so that what was answered is not forgotten by a kill. */
+  append(entry: Entry): void;
+  close(): void;
+};
+
+/**
+ * What a stand-in did, as JSON lines in a file that only the service's own user can read: it holds phones and texts.
+ * At MAX_LEDGER_BYTES the file becomes `<file>.1`, replacing the one before. Entries that are there already are given
+ * to `reload`, oldest first.
+ */
+export function openLedger<Entry>(file: string, reload: (entry: Entry) => void): Ledger<Entry> {
+  mkdirSync(dirname(file), { recursive: true });
+  for (const part of [`${file}.1`, file]) readEntries(part, reload);
+  let descriptor = openSync(file, 'a', 0o600);
+  let bytes = fstatSync(descriptor).size;
+  // A kill may have left half a line; what follows must not be glued to it.
+  if (bytes > 0) bytes += writeSync(descriptor, '\n');
+  return {
+    append(entry) {
+      if (bytes >= MAX_LEDGER_BYTES) {
+        closeSync(descriptor);
+        renameSync(file, `${file}.1`);
+        descriptor = openSync(file, 'a', 0o600);
+        bytes = 0;
+      }
+      bytes += writeSync(descriptor, `${JSON.stringify(entry)}\n`);
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
+function readEntries<Entry>(file: string, reload: (entry: Entry) => void): void {
+  if (!existsSync(file)) return;
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
+    const entry = parse<Entry>(line);
+    if (entry !== undefined) reload(entry);
+  }
+}
+
+function parse<Entry>(line: string): Entry | undefined {
+  try {
+    return line === '' ? undefined : (JSON.parse(line) as Entry);
+  } catch {
+    return undefined;
+  }
+}

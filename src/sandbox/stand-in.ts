@@ -1,0 +1,186 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { MAX_STAND_IN_BODY_BYTES, MAX_STAND_IN_RECORDS } from '../limits.ts';
+import { type Fault, type FaultOrder, Faults, parseFaultOrder } from './faults.ts';
+
+export type StandInRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+};
+
+export type StandInReply = {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: unknown;
+};
+
+/** What makes a stand-in one of a certain vendor. */
+export type VendorApi = {
+  /** Answers a request as the vendor does; awaits `pause` once, before the effect and while it is in progress. */
+  answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply>;
+  /** A failure of the vendor's own, in its words. */
+  failure(status: number): StandInReply;
+  /** Makes a failure the answer to this request from now on. */
+  repeat(request: StandInRequest, reply: StandInReply): void;
+  /** What the vendor did, newest last. */
+  entries(): readonly unknown[];
+  close(): void;
+};
+
+export type StandIn = {
+  readonly url: string;
+  /** The same as `POST /_control/faults`. */
+  orderFaults(order: FaultOrder): void;
+  /** The same as `GET /_control/ledger`. */
+  entries(): readonly unknown[];
+  /** Cuts every connection and stops. */
+  close(): Promise<void>;
+};
+
+/**
+ * A vendor's HTTP API on 127.0.0.1, with a switchboard beside it:
+ * `POST /_control/faults` orders what shall go wrong (`FaultOrder` as JSON, see faults.ts),
+ * `GET /_control/ledger` shows what was done: `{"entries": […]}`, newest last.
+ *
+ * @param port 0 for any free one
+ */
+export async function startStandIn(api: VendorApi, port: number): Promise<StandIn> {
+  const faults = new Faults();
+  const server = createServer((incoming, outgoing) => {
+    handle(incoming, outgoing, api, faults).catch((error: unknown) => {
+      // A bug or a full disk: the caller sees the vendor fail, and whoever looks sees why.
+      const name = error instanceof Error ? error.name : typeof error;
+      send(outgoing, { ...api.failure(500), headers: { 'X-Stand-In-Error': name } });
+    });
+  });
+  // Longer than a client keeps an idle connection, so that it is never the server who closes one just being used.
+  server.keepAliveTimeout = 65_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  let closed: Promise<void> | undefined;
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    orderFaults: (order) => faults.order(order),
+    entries: () => api.entries(),
+    close: () => {
+      closed ??= new Promise((resolve) => {
+        server.close(() => {
+          api.close();
+          resolve();
+        });
+        server.closeAllConnections();
+      });
+      return closed;
+    },
+  };
+}
+
+async function handle(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  api: VendorApi,
+  faults: Faults,
+): Promise<void> {
+  const body = await readBody(incoming);
+  if (body === null) return send(outgoing, { status: 413, body: { message: 'too large' } });
+  const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://stand-in');
+  const { method = 'GET', headers } = incoming;
+  const request = { method, path: pathname, query: searchParams, headers, body };
+  if (pathname.startsWith('/_control/')) return send(outgoing, control(request, api, faults));
+
+  const fault = faults.take();
+  const spoilt = fault ? spoil(fault, api) : undefined;
+  if (spoilt?.effect === 'before') {
+    await faults.pause(fault);
+    if (spoilt.sticky && spoilt.reply) api.repeat(request, spoilt.reply);
+    return deliver(incoming, outgoing, spoilt);
+  }
+  const reply = await api.answer(request, () => faults.pause(fault));
+  deliver(incoming, outgoing, spoilt ?? { reply });
+}
+
+/** What comes instead of the answer: a reply, a reset, or (neither) silence. */
+type Spoilt = {
+  readonly effect: 'before' | 'after';
+  readonly reply?: StandInReply;
+  readonly reset?: true;
+  readonly sticky?: boolean;
+};
+
+function spoil(fault: Fault, api: VendorApi): Spoilt | undefined {
+  switch (fault.kind) {
+    case 'delay':
+      return undefined;
+    case 'hang':
+      return { effect: fault.effect };
+    case 'reset':
+      return { effect: fault.effect, reset: true };
+    case 'status':
+      return { effect: fault.effect, reply: api.failure(fault.status), sticky: fault.sticky };
+    case 'rate_limit':
+      return { effect: 'before', reply: api.failure(429) };
+  }
+}
+
+function deliver(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  what: { reply?: StandInReply; reset?: true },
+): void {
+  if (what.reply) send(outgoing, what.reply);
+  else if (what.reset) incoming.socket.resetAndDestroy();
+}
+
+function control({ method, path, headers, body }: StandInRequest, api: VendorApi, faults: Faults): StandInReply {
+  // A page from elsewhere whose name was pointed at this machine must not read texts or order faults.
+  if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? '')) return { status: 403, body: { message: 'no' } };
+  if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries() } };
+  if (method === 'POST' && path === '/_control/faults') {
+    const order = parseFaultOrder(parseJson(body));
+    if (!order) return { status: 400, body: { message: 'not an order of faults' } };
+    faults.order(order);
+    return { status: 200, body: { ordered: order.next?.length ?? 0 } };
+  }
+  return { status: 404, body: { message: 'no such switch' } };
+}
+
+function send(outgoing: ServerResponse, { status, headers, body }: StandInReply): void {
+  if (outgoing.headersSent || outgoing.destroyed) return;
+  const text = JSON.stringify(body);
+  outgoing.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    ...headers,
+  });
+  outgoing.end(text);
+}
+
+async function readBody(incoming: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MAX_STAND_IN_BODY_BYTES) chunks.push(chunk);
+  }
+  return bytes > MAX_STAND_IN_BODY_BYTES ? null : Buffer.concat(chunks).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Puts a record into a stand-in's memory and forgets the oldest beyond MAX_STAND_IN_RECORDS. */
+export function keepLatest<Value>(records: Map<string, Value>, key: string, value: Value): void {
+  records.set(key, value);
+  const [oldest] = records.keys();
+  if (records.size > MAX_STAND_IN_RECORDS && oldest !== undefined) records.delete(oldest);
+}

@@ -1,0 +1,97 @@
+import type { FieldError } from '../domain/errors.ts';
+import type { DriverOrder } from '../store/drivers.ts';
+
+export type DriverState = { readonly onDuty: boolean; readonly order: DriverOrder | null };
+
+/** What a position message holds once it is validated. */
+export type DriverReport = { readonly lat: number; readonly lng: number; readonly capturedAtMs?: number };
+
+export type ReportValidator = (
+  message: Record<string, unknown>,
+) => { readonly ok: DriverReport } | { readonly fields: readonly FieldError[] };
+
+/** A message of a driver's phone, understood. */
+export type DriverMessage =
+  | { readonly type: 'hello'; readonly token: string }
+  | { readonly type: 'position'; readonly report: DriverReport }
+  | { readonly type: 'duty'; readonly onDuty: boolean }
+  | { readonly type: 'ping' }
+  | { readonly type: 'malformed'; readonly message: string };
+
+/** Reads one message; anything that is not of the protocol comes back as `malformed` with what is wrong. */
+export function readDriverMessage(text: string, validate: ReportValidator): DriverMessage {
+  const message = parseObject(text);
+  if (!message) return malformed('a message is a JSON object');
+  switch (message.type) {
+    case 'hello':
+      return typeof message.token === 'string'
+        ? { type: 'hello', token: message.token }
+        : malformed('token is missing');
+    case 'duty':
+      return typeof message.on_duty === 'boolean'
+        ? { type: 'duty', onDuty: message.on_duty }
+        : malformed('on_duty must be true or false');
+    case 'position': {
+      const result = validate(message);
+      if ('ok' in result) return { type: 'position', report: result.ok };
+      return malformed(result.fields.map((each) => `${each.field} ${each.message}`).join('; '));
+    }
+    case 'ping':
+      return { type: 'ping' };
+    default:
+      return malformed('type must be hello, position, duty or ping');
+  }
+}
+
+function malformed(message: string): DriverMessage {
+  return { type: 'malformed', message };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a driver is on duty and what he carries, as his phone is told over HTTP and over the socket alike. */
+export function driverStateOnWire({ onDuty, order }: DriverState) {
+  return { on_duty: onDuty, order: order && orderOnWire(order) };
+}
+
+function orderOnWire(order: DriverOrder) {
+  return {
+    id: order.id,
+    status: order.status,
+    sequence: order.sequence,
+    delivery_tier: order.deliveryTier,
+    driver_payout_cents: order.payoutCents,
+    store_name: order.storeName,
+    pickup: { address: order.pickup.address, lat: order.pickup.lat, lng: order.pickup.lng },
+    dropoff: {
+      name: order.dropoff.name,
+      phone: order.dropoff.phone,
+      line1: order.dropoff.line1,
+      line2: order.dropoff.line2,
+      city: order.dropoff.city,
+      state: order.dropoff.state,
+      zip: order.dropoff.zip,
+    },
+  };
+}
+
+export type DriverErrorCode = 'malformed' | 'hello_first' | 'already_signed_in' | 'rate_limited' | 'unavailable';
+
+export function stateMessage(state: DriverState): string {
+  return JSON.stringify({ type: 'state', ...driverStateOnWire(state) });
+}
+
+export function errorMessage(code: DriverErrorCode, message: string): string {
+  return JSON.stringify({ type: 'error', code, message });
+}
+
+export const DRIVER_PONG = JSON.stringify({ type: 'pong' });

@@ -1,0 +1,122 @@
+import { LIVE_READ_RETRY_MAX_MS, LIVE_READ_RETRY_MS, MAX_LIVE_READS } from '../limits.ts';
+
+export type LatestReader = {
+  /**
+   * Asks for a read of `key` that begins after this call. Resolves when its first try is over, whatever came of it.
+   * Only ask for keys somebody watches: what is watched is bounded, so is this.
+   */
+  request(key: string): Promise<void>;
+  /** Whether something changed that has not been read and applied yet. */
+  isPending(key: string): boolean;
+  /** Nobody watches `key` any more: a read under way is not applied, a failed one not tried again. */
+  forget(key: string): void;
+  close(): void;
+};
+
+type Deferred = { readonly promise: Promise<void>; readonly resolve: () => void };
+type Entry = { reading: boolean; wanted: Deferred | null; failures: number; retry: NodeJS.Timeout | null };
+
+/**
+ * Reads the newest state of keys that are told to have changed. Two reads of one key never overlap, so results are
+ * applied in the order in which they were true; changes that come while a read is under way share one more; at most
+ * MAX_LIVE_READS run at once; a failed read is tried again until it succeeds or nobody watches.
+ */
+export function createLatestReader<Value>(deps: {
+  readonly read: (key: string) => Promise<Value>;
+  readonly apply: (key: string, value: Value) => void;
+  readonly failed: (error: unknown) => void;
+}): LatestReader {
+  const entries = new Map<string, Entry>();
+  const queue = new Set<string>();
+  let reads = 0;
+
+  function pump(): void {
+    for (const key of queue) {
+      if (reads >= MAX_LIVE_READS) return;
+      queue.delete(key);
+      const entry = entries.get(key);
+      if (entry) void run(key, entry);
+    }
+  }
+
+  async function run(key: string, entry: Entry): Promise<void> {
+    const served = entry.wanted;
+    entry.wanted = null;
+    entry.reading = true;
+    reads += 1;
+    try {
+      const value = await deps.read(key);
+      entry.failures = 0;
+      if (entries.get(key) === entry) applyGuarded(key, value);
+    } catch (error) {
+      deps.failed(error);
+      if (entries.get(key) === entry) retryLater(key, entry);
+    }
+    reads -= 1;
+    entry.reading = false;
+    served?.resolve();
+    if (entries.get(key) === entry && !entry.retry) {
+      if (entry.wanted) queue.add(key);
+      else entries.delete(key);
+    }
+    pump();
+  }
+
+  /** A value that cannot be applied would fail again, so it is told and not retried. */
+  function applyGuarded(key: string, value: Value): void {
+    try {
+      deps.apply(key, value);
+    } catch (error) {
+      deps.failed(error);
+    }
+  }
+
+  function retryLater(key: string, entry: Entry): void {
+    const waitMs = Math.min(LIVE_READ_RETRY_MS * 2 ** entry.failures, LIVE_READ_RETRY_MAX_MS);
+    entry.failures += 1;
+    entry.wanted ??= deferred();
+    entry.retry = setTimeout(() => {
+      entry.retry = null;
+      queue.add(key);
+      pump();
+    }, waitMs);
+    entry.retry.unref();
+  }
+
+  function forget(key: string): void {
+    const entry = entries.get(key);
+    if (!entry) return;
+    if (entry.retry) clearTimeout(entry.retry);
+    entries.delete(key);
+    queue.delete(key);
+    entry.wanted?.resolve();
+  }
+
+  return {
+    request(key) {
+      let entry = entries.get(key);
+      if (!entry) {
+        entry = { reading: false, wanted: null, failures: 0, retry: null };
+        entries.set(key, entry);
+      }
+      entry.wanted ??= deferred();
+      const { promise } = entry.wanted;
+      if (!entry.reading && !entry.retry) {
+        queue.add(key);
+        pump();
+      }
+      return promise;
+    },
+    isPending: (key) => entries.has(key),
+    forget,
+    close: () => [...entries.keys()].forEach(forget),
+  };
+}
+
+function deferred(): Deferred {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,117 @@
+import { type Html, html } from './html.ts';
+import type { Stage } from './stages.ts';
+import type { TrackingView } from './view.ts';
+
+export type PageSettings = {
+  readonly tileUrl: string | null;
+  /** Whose map it is, as its licence asks; plain text. */
+  readonly tileAttribution: string;
+  readonly sandbox: boolean;
+};
+export type PageFiles = { readonly script: string; readonly style: string; readonly icon: string };
+
+/** Pages without JavaScript load themselves again this often. */
+const RELOAD_SECONDS = 30;
+
+/**
+ * The tracking page with everything essential in its markup: what the script does is keep it current and add the map.
+ * The script finds what it needs in `data-` attributes, so that no script stands in the page itself.
+ */
+export function trackingPage(view: TrackingView, token: string, settings: PageSettings, files: PageFiles): string {
+  const main = html`
+<main id="track" data-token="${token}" data-view="${JSON.stringify(view)}" data-tile-url="${settings.tileUrl ?? ''}"
+  data-tile-attribution="${settings.tileAttribution}">
+  <section class="now" data-tone="${tone(view)}">
+    <div id="message" aria-live="polite" aria-atomic="true">
+      <h1 id="headline">${view.headline}</h1>
+      <p id="detail">${view.detail}</p>
+    </div>
+    <p id="link" class="link" hidden></p>
+    <noscript><p class="link">This page loads itself again every ${RELOAD_SECONDS} seconds. <a href="">Reload now</a></p></noscript>
+  </section>
+  <section id="map-card" class="card map-card" aria-label="Map" hidden>
+    <div id="map"></div>
+    <p class="map-foot"><span id="position-age"></span><button id="recentre" type="button" hidden>Show both</button></p>
+  </section>
+  <section class="card" aria-label="Steps of the delivery">
+    <ol id="stages" class="stages">${view.stages.map(stageItem)}</ol>
+  </section>
+  <figure id="photo" class="card photo"${view.photo_url === null ? html` hidden` : null}>
+    ${view.photo_url === null ? null : html`<img src="${view.photo_url}" alt="Photo taken at the handover">`}
+    <figcaption>Photo taken at the handover</figcaption>
+  </figure>
+</main>`;
+  return page({
+    title: `${view.headline} · ${view.store_name}`,
+    header: html`Delivery from <strong><bdi id="store">${view.store_name}</bdi></strong>`,
+    main,
+    head: html`<script type="module" src="${files.script}"></script>
+<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>`,
+    sandbox: settings.sandbox,
+    files,
+  });
+}
+
+/** A plain page that says one thing: an unknown link, one that is too old, or a service out of order. */
+export function messagePage(
+  headline: string,
+  detail: string,
+  sandbox: boolean,
+  files: PageFiles,
+  reload = false,
+): string {
+  return page({
+    title: headline,
+    header: html`Delivery tracking`,
+    main: html`
+<main id="notice">
+  <section class="now" data-tone="plain">
+    <h1>${headline}</h1>
+    <p>${detail}</p>
+  </section>
+</main>`,
+    head: reload ? html`<meta http-equiv="refresh" content="${RELOAD_SECONDS}">` : html``,
+    sandbox,
+    files,
+  });
+}
+
+/** The colour of the sentence: under way, good end, bad end. */
+function tone(view: TrackingView): string {
+  if (view.status === 'delivered') return 'good';
+  return view.stages.some((stage) => stage.state === 'failed') ? 'bad' : 'moving';
+}
+
+function stageItem(stage: Stage): Html {
+  const time = stage.at === null ? null : html`<time datetime="${stage.at}">${stage.at.slice(11, 16)} UTC</time>`;
+  const step = stage.state === 'current' ? html` aria-current="step"` : null;
+  return html`<li data-state="${stage.state}"${step}><span class="dot" aria-hidden="true"></span><span class="label">${stage.label}</span>${time}</li>`;
+}
+
+function page(parts: {
+  readonly title: string;
+  readonly header: Html;
+  readonly main: Html;
+  readonly head: Html;
+  readonly sandbox: boolean;
+  readonly files: PageFiles;
+}): string {
+  const badge = html`<span class="badge" title="A trial: no real delivery, charge or text">Sandbox</span>`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex, nofollow">
+<title>${parts.title}</title>
+<link rel="icon" href="${parts.files.icon}" type="image/svg+xml">
+<link rel="stylesheet" href="${parts.files.style}">
+${parts.head}
+</head>
+<body>
+<header class="top"><p>${parts.header}</p>${parts.sandbox ? badge : null}</header>${parts.main}
+</body>
+</html>
+`.text;
+}

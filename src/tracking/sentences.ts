@@ -1,0 +1,50 @@
+import type { TrackedOrder } from '../domain/tracked.ts';
+
+/** How the driver is called where the page has no first name. */
+const someone = (order: TrackedOrder): string => order.driverFirstName || 'Your driver';
+
+/** The one sentence a customer came for. An order that will not arrive says "Not delivered" first. */
+export function headline(order: TrackedOrder): string {
+  switch (order.status) {
+    case 'pending_dispatch':
+      return 'Finding a driver for your order';
+    case 'driver_assigned':
+      return `${someone(order)} is on the way to the store`;
+    case 'picked_up':
+      return `${someone(order)} is on the way with your order`;
+    case 'delivered':
+      return 'Your order was delivered';
+    case 'cancelled':
+      return 'Not delivered: the order was cancelled';
+    case 'expired':
+      return 'Not delivered: no driver was found';
+    case 'undeliverable':
+      return 'Not delivered: the handover was not possible';
+    case 'returned':
+      return 'Not delivered: the order went back to the store';
+  }
+}
+
+/** What it means, or what to do now, in one or two short sentences. */
+export function detail(order: TrackedOrder): string {
+  switch (order.status) {
+    case 'pending_dispatch':
+      return `We are looking for a driver near ${order.storeName}.`;
+    case 'driver_assigned':
+      return `${someone(order)} will pick up your order at ${order.storeName}.`;
+    case 'picked_up':
+      return `It was picked up at ${order.storeName} and is coming to you.`;
+    case 'delivered':
+      return order.driverFirstName
+        ? `${order.driverFirstName} brought it from ${order.storeName}.`
+        : `It was brought from ${order.storeName}.`;
+    case 'cancelled':
+      return `Please ask ${order.storeName} if you did not expect this.`;
+    case 'expired':
+      return `No driver could take it in time. Please ask ${order.storeName} what happens next.`;
+    case 'undeliverable':
+      return `It is being brought back. Please ask ${order.storeName} what happens next.`;
+    case 'returned':
+      return `Please ask ${order.storeName} what happens next.`;
+  }
+}

@@ -1,0 +1,54 @@
+import type { OrderStatus } from '../domain/order.ts';
+import type { TrackedOrder } from '../domain/tracked.ts';
+
+/** One step of a delivery on the page. A `failed` one is always the last. */
+export type Stage = {
+  readonly id: 'ordered' | 'driver_assigned' | 'picked_up' | 'delivered' | 'not_delivered';
+  readonly label: string;
+  readonly state: 'done' | 'current' | 'upcoming' | 'failed';
+  /** When it was reached, ISO 8601; null while it is ahead. */
+  readonly at: string | null;
+};
+
+/** How far along the path each status is; off the path the times of the order tell. */
+const REACHED: Partial<Record<OrderStatus, number>> = {
+  pending_dispatch: 0,
+  driver_assigned: 1,
+  picked_up: 2,
+  delivered: 3,
+};
+
+const END_LABELS: Partial<Record<OrderStatus, string>> = {
+  cancelled: 'Cancelled',
+  expired: 'No driver found',
+  undeliverable: 'Not delivered',
+  returned: 'Back at the store',
+};
+
+/**
+ * The steps of an order with their times. An order on its path shows what is ahead; one that ended undelivered shows
+ * what it reached and then how it ended. The status decides, so a time left from a released driver shows nothing.
+ */
+export function stages(order: TrackedOrder): Stage[] {
+  const path = [
+    { id: 'ordered', label: 'Ordered', at: order.createdAt },
+    { id: 'driver_assigned', label: 'Driver assigned', at: order.assignedAt },
+    { id: 'picked_up', label: 'Picked up', at: order.pickedUpAt },
+    { id: 'delivered', label: 'Delivered', at: order.deliveredAt },
+  ] as const;
+  const endLabel = END_LABELS[order.status];
+  if (endLabel !== undefined) {
+    const reached = path.filter(
+      (step) => step.at !== null && (step.id !== 'driver_assigned' || order.driverId !== null),
+    );
+    return [
+      ...reached.map((step) => ({ ...step, state: 'done' as const })),
+      { id: 'not_delivered', label: endLabel, state: 'failed', at: order.endedAt },
+    ];
+  }
+  const last = REACHED[order.status] ?? 0;
+  return path.map((step, index) => {
+    if (index > last) return { ...step, state: 'upcoming', at: null };
+    return { ...step, state: index === last && index < path.length - 1 ? 'current' : 'done' };
+  });
+}

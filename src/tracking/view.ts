@@ -1,0 +1,109 @@
+import type { OrderStatus } from '../domain/order.ts';
+import type { TrackedOrder } from '../domain/tracked.ts';
+import type { Point } from '../geo/point.ts';
+import { TRACKING_GONE_AFTER_MS } from '../limits.ts';
+import { detail, headline } from './sentences.ts';
+import { type Stage, stages } from './stages.ts';
+
+/** Where a driver was last, by the database's clock. */
+export type KnownPosition = { readonly lat: number; readonly lng: number; readonly atMs: number };
+
+/** A driver's position as a customer may see it. */
+export type ShownPosition = {
+  readonly lat: number;
+  readonly lng: number;
+  /** `approximate` is the middle of a square of about 1 km in which the driver is. */
+  readonly precision: 'exact' | 'approximate';
+  readonly at: string;
+  /** Its age when this was written; a page counts on from there, so that its own clock need not be right. */
+  readonly age_ms: number;
+};
+
+/** What the tracking page shows, as JSON on the wire. Times are ISO 8601 in UTC. */
+export type TrackingView = {
+  readonly sequence: number;
+  readonly status: OrderStatus;
+  /** Whether nothing more will happen to the order. */
+  readonly final: boolean;
+  readonly headline: string;
+  readonly detail: string;
+  readonly stages: readonly Stage[];
+  readonly store_name: string;
+  readonly pickup: Point;
+  readonly driver: { readonly first_name: string | null; readonly position: ShownPosition | null } | null;
+  /** A range in which the order arrives; null where no honest one is known. */
+  readonly arrival: { readonly earliest: string; readonly latest: string } | null;
+  readonly photo_url: string | null;
+};
+
+const FINAL: readonly OrderStatus[] = ['delivered', 'cancelled', 'expired', 'returned'];
+const WITH_DRIVER: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'delivered', 'undeliverable'];
+
+/**
+ * Everything a customer may know of an order at this moment, and nothing else.
+ *
+ * @param position the last position of the order's driver, or null where none is known
+ * @param nowMs the database's clock
+ */
+export function trackingView(order: TrackedOrder, position: KnownPosition | null, nowMs: number): TrackingView {
+  return {
+    sequence: order.sequence,
+    status: order.status,
+    final: FINAL.includes(order.status),
+    headline: headline(order),
+    detail: detail(order),
+    stages: stages(order),
+    store_name: order.storeName,
+    pickup: { lat: order.pickup.lat, lng: order.pickup.lng },
+    driver: WITH_DRIVER.includes(order.status)
+      ? { first_name: order.driverFirstName || null, position: shownPosition(order.status, position, nowMs) }
+      : null,
+    arrival: null,
+    photo_url: order.status === 'delivered' && order.hasPhoto ? `/track/${order.trackingToken}/photo` : null,
+  };
+}
+
+/**
+ * The driver's position as the order's status allows it: exact between pickup and delivery, on a grid of about 1 km
+ * between assignment and pickup, and never otherwise.
+ */
+export function shownPosition(
+  status: OrderStatus,
+  position: KnownPosition | null,
+  nowMs: number,
+): ShownPosition | null {
+  if (!position || (status !== 'driver_assigned' && status !== 'picked_up')) return null;
+  const exact = status === 'picked_up';
+  const { lat, lng } = exact ? position : roundedToKilometer(position);
+  return {
+    lat,
+    lng,
+    precision: exact ? 'exact' : 'approximate',
+    at: new Date(position.atMs).toISOString(),
+    age_ms: Math.max(0, Math.round(nowMs - position.atMs)),
+  };
+}
+
+/** A hundredth of a degree of latitude is 1.11 km everywhere. */
+const GRID_DEGREES = 0.01;
+/** Keeps the east-west step finite at the poles. */
+const MIN_COSINE = 1e-4;
+
+/** The nearest point of a fixed grid of about 1 km, so that reports from within one square all look the same. */
+export function roundedToKilometer({ lat, lng }: Point): Point {
+  const gridLat = Math.round(lat / GRID_DEGREES) * GRID_DEGREES;
+  const lngStep = GRID_DEGREES / Math.max(Math.cos((gridLat * Math.PI) / 180), MIN_COSINE);
+  const gridLng = Math.round(lng / lngStep) * lngStep;
+  return { lat: clamp(gridLat, 90), lng: clamp(gridLng, 180) };
+}
+
+/** Within ±`bound`, without the noise of floating point behind the fifth decimal (1 m). */
+function clamp(degrees: number, bound: number): number {
+  return Number(Math.min(bound, Math.max(-bound, degrees)).toFixed(5));
+}
+
+/** Whether the order ended so long ago that its link no longer answers. */
+export function isGone(order: TrackedOrder, nowMs: number): boolean {
+  const endedAt = order.deliveredAt ?? order.endedAt;
+  return FINAL.includes(order.status) && endedAt !== null && nowMs - Date.parse(endedAt) > TRACKING_GONE_AFTER_MS;
+}

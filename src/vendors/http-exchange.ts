@@ -1,0 +1,121 @@
+import http, { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
+import { MAX_VENDOR_REPLY_BYTES, VENDOR_SOCKET_IDLE_MS, VENDOR_SOCKETS } from '../limits.ts';
+import { type RetryLater, retryLater } from './retry-later.ts';
+
+export type ExchangeRequest = {
+  readonly protocol: 'http:' | 'https:';
+  readonly host: string;
+  readonly port: string | number;
+  readonly path: string;
+  readonly method: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body?: string | undefined;
+  /** From the call to the last byte of the reply, waiting for a free connection included. */
+  readonly timeoutMs: number;
+};
+
+export type ExchangeReply = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+};
+
+export type HttpExchange = {
+  /** Sends one request exactly once. @throws ExchangeError where no complete reply came. */
+  send(request: ExchangeRequest): Promise<ExchangeReply>;
+  /** Closes the connections, whatever they are doing. */
+  close(): void;
+};
+
+/** Why there is no reply, and so whether the request can have had an effect. */
+export class ExchangeError extends Error {
+  readonly outcome: RetryLater;
+  readonly code: string;
+
+  constructor(outcome: RetryLater, code: string) {
+    super(`no reply: ${outcome.reason}`);
+    this.name = 'ExchangeError';
+    this.outcome = outcome;
+    this.code = code;
+  }
+}
+
+/**
+ * One HTTP request and its whole reply, over connections that are kept. It stands below the vendors' SDKs, whose own
+ * clients bound the silence on a socket and not the call, do not bound the reply, and cannot tell a request that was
+ * never sent from one that was.
+ */
+export function createHttpExchange(): HttpExchange {
+  const options = { keepAlive: true, maxSockets: VENDOR_SOCKETS, timeout: VENDOR_SOCKET_IDLE_MS };
+  const plain = new http.Agent(options);
+  const secure = new https.Agent(options);
+  return {
+    send(request) {
+      return request.protocol === 'https:'
+        ? exchange(https.request, secure, request)
+        : exchange(http.request, plain, request);
+    },
+    close() {
+      plain.destroy();
+      secure.destroy();
+    },
+  };
+}
+
+function exchange(open: typeof http.request, agent: http.Agent, request: ExchangeRequest): Promise<ExchangeReply> {
+  return new Promise((resolve, reject) => {
+    const { protocol, host, port, path, method, headers, body = '', timeoutMs } = request;
+    const outgoing = open({ agent, protocol, host, port, path, method, headers });
+    let connected = false;
+    let replied = false;
+    const fail = (error: Error & { code?: string }) => {
+      clearTimeout(deadline);
+      outgoing.destroy();
+      if (error instanceof ExchangeError) return reject(error);
+      if (!connected) return reject(new ExchangeError(retryLater('unreachable'), error.code ?? 'UNREACHABLE'));
+      // A kept connection that the vendor had just closed keeps Node's code, which Stripe's SDK sends once more.
+      const stale = outgoing.reusedSocket && !replied && error.code !== undefined;
+      reject(new ExchangeError(retryLater('connection_lost'), stale ? (error.code ?? '') : 'CONNECTION_LOST'));
+    };
+    const deadline = setTimeout(() => {
+      fail(new ExchangeError(retryLater(connected ? 'timeout' : 'unreachable'), 'DEADLINE'));
+    }, timeoutMs);
+    outgoing.once('socket', (socket) => {
+      // Until the handshake is done no byte of the request has left this machine.
+      if (!socket.connecting) connected = true;
+      else socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => (connected = true));
+    });
+    outgoing.on('error', fail);
+    outgoing.once('response', (incoming) => {
+      replied = true;
+      readReply(incoming).then((reply) => {
+        clearTimeout(deadline);
+        resolve(reply);
+      }, fail);
+    });
+    outgoing.end(body);
+  });
+}
+
+function readReply(incoming: IncomingMessage): Promise<ExchangeReply> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    incoming.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_VENDOR_REPLY_BYTES) reject(new ExchangeError(retryLater('bad_reply'), 'REPLY_TOO_LARGE'));
+      else chunks.push(chunk);
+    });
+    incoming.once('error', reject);
+    incoming.once('close', () => reject(new ExchangeError(retryLater('connection_lost'), 'REPLY_CUT_SHORT')));
+    incoming.once('end', () => {
+      if (!incoming.complete) return;
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: incoming.headers,
+        body: Buffer.concat(chunks).toString('utf8'),
+      });
+    });
+  });
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FileStorage, isFileWasNotFound, toReadable } from '@flystorage/file-storage';
+import { LocalStorageAdapter } from '@flystorage/local-fs';
+
+/** Photos by the names that `newPhotoName` made; another name is a bug and is thrown. */
+export type PhotoStorage = {
+  /** Keeps a photo: when this returns it is on the disk, and nobody ever sees half of it. */
+  put(name: string, jpeg: Buffer): Promise<void>;
+  get(name: string): Promise<Buffer | null>;
+  /** Removes a photo; one that is not there is fine. */
+  remove(name: string): Promise<void>;
+};
+
+const NAME = /^[0-9a-f]{32}\.jpg$/;
+
+/** A name that says nothing and that nobody guesses: 128 random bits. */
+export function newPhotoName(): string {
+  return `${randomBytes(16).toString('hex')}.jpg`;
+}
+
+/** Photos in a folder, spread over 256 folders inside it; only the service's own user can read them. */
+export function createFolderPhotoStorage(folder: string): PhotoStorage {
+  const adapter = new LocalStorageAdapter(folder, { rootDirectoryVisibility: 'private' });
+  const storage = new FileStorage(adapter, undefined, {
+    visibility: { visibility: 'private', directoryVisibility: 'private' },
+    moves: { retainVisibility: false },
+  });
+  return {
+    async put(name, jpeg) {
+      const path = pathOf(name);
+      const unfinished = `${path}.${randomBytes(4).toString('hex')}`;
+      try {
+        await storage.write(unfinished, toReadable(jpeg));
+        await flushToDisk(join(folder, unfinished));
+        await storage.moveFile(unfinished, path);
+      } catch (error) {
+        await storage.deleteFile(unfinished).catch(() => {});
+        throw error;
+      }
+    },
+    async get(name) {
+      try {
+        return await storage.readToBuffer(pathOf(name));
+      } catch (error) {
+        if (isNotFound(error)) return null;
+        throw error;
+      }
+    },
+    remove: async (name) => storage.deleteFile(pathOf(name)),
+  };
+}
+
+function pathOf(name: string): string {
+  if (!NAME.test(name)) throw new TypeError('not the name of a photo');
+  return `${name.slice(0, 2)}/${name}`;
+}
+
+/** An order says it has a photo as soon as `put` returns, so a power cut must not take it back. */
+async function flushToDisk(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) if (isFileWasNotFound(at)) return true;
+  return false;
+}

@@ -1,0 +1,81 @@
+import sharp from 'sharp';
+import {
+  MAX_PHOTO_BYTES,
+  MAX_PHOTO_PIXELS,
+  MAX_PHOTO_QUEUE,
+  PHOTO_TIMEOUT_SECONDS,
+  STORED_PHOTO_SIDE,
+} from '../limits.ts';
+
+export type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels' | 'damaged' | 'too_slow';
+
+export type Reencoded =
+  | { readonly kind: 'ok'; readonly jpeg: Buffer; readonly width: number; readonly height: number }
+  | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
+  /** Too many photos wait already. */
+  | { readonly kind: 'busy' };
+
+export type PhotoProcessor = {
+  /**
+   * A JPEG of the same picture, upright, its longest side at most STORED_PHOTO_SIDE pixels, and nothing else that the
+   * file held: no place, no time, no camera, no second file. Takes JPEG, PNG and WebP, whatever name the file had.
+   */
+  reencode(bytes: Buffer): Promise<Reencoded>;
+};
+
+type Format = 'jpeg' | 'png' | 'webp';
+
+/** Decodes one photo at a time, each in at most PHOTO_TIMEOUT_SECONDS; the others wait. */
+export function createPhotoProcessor(): PhotoProcessor {
+  // One thread, and no memory for pictures that nobody asks for twice.
+  sharp.concurrency(1);
+  sharp.cache(false);
+  let last: Promise<unknown> = Promise.resolve();
+  let held = 0;
+  return {
+    async reencode(bytes) {
+      if (bytes.length > MAX_PHOTO_BYTES) return { kind: 'unusable', reason: 'too_many_bytes' };
+      const format = sniff(bytes);
+      if (!format) return { kind: 'unusable', reason: 'wrong_format' };
+      if (held > MAX_PHOTO_QUEUE) return { kind: 'busy' };
+      held += 1;
+      const turn = last.then(() => reencode(bytes, format));
+      last = turn.catch(() => {});
+      try {
+        return await turn;
+      } finally {
+        held -= 1;
+      }
+    },
+  };
+}
+
+/** The format by its first bytes; a file's name and a request's Content-Type say what the sender likes. */
+function sniff(bytes: Buffer): Format | undefined {
+  const latin = bytes.toString('latin1', 0, 12);
+  if (latin.startsWith('\xff\xd8\xff')) return 'jpeg';
+  if (latin.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
+  if (latin.startsWith('RIFF') && latin.endsWith('WEBP')) return 'webp';
+  return undefined;
+}
+
+async function reencode(bytes: Buffer, format: Format): Promise<Reencoded> {
+  try {
+    const options = { failOn: 'error', limitInputPixels: MAX_PHOTO_PIXELS } as const;
+    // Reads the header only, so that a picture of a million square meters is refused before it is unpacked. The limit is
+    // lifted here because libvips' refusal could only be told from a damaged file by its wording.
+    const head = await sharp(bytes, { ...options, limitInputPixels: false }).metadata();
+    if (head.format !== format) return { kind: 'unusable', reason: 'wrong_format' };
+    if (head.width * head.height > MAX_PHOTO_PIXELS) return { kind: 'unusable', reason: 'too_many_pixels' };
+    const { data, info } = await sharp(bytes, options)
+      .autoOrient()
+      .resize(STORED_PHOTO_SIDE, STORED_PHOTO_SIDE, { fit: 'inside', withoutEnlargement: true })
+      .flatten({ background: '#ffffff' })
+      .jpeg({ quality: 80 })
+      .timeout({ seconds: PHOTO_TIMEOUT_SECONDS })
+      .toBuffer({ resolveWithObject: true });
+    return { kind: 'ok', jpeg: data, width: info.width, height: info.height };
+  } catch (error) {
+    return { kind: 'unusable', reason: /timeout/i.test(String(error)) ? 'too_slow' : 'damaged' };
+  }
+}

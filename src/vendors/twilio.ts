@@ -1,0 +1,125 @@
+import twilio from 'twilio';
+import { MAX_MESSAGES_SEARCHED } from '../limits.ts';
+import { createHttpExchange, ExchangeError, type HttpExchange } from './http-exchange.ts';
+import { type RetryLater, retryLater } from './retry-later.ts';
+
+export type SendOutcome =
+  | { readonly kind: 'sent'; readonly sid: string }
+  /** A definite no, with Twilio's error code (or the HTTP status where there is none). */
+  | { readonly kind: 'refused'; readonly code: string }
+  /** Ambiguous: the message may have been created, and sending it again may text the customer twice; ask `find`. */
+  | RetryLater;
+
+export type TextLookup = { readonly kind: 'found'; readonly sid: string } | { readonly kind: 'not_found' } | RetryLater;
+
+export type TwilioSender = {
+  /** Sends one text, once: creating a message is not idempotent, so nothing here tries again. `to` is E.164. */
+  send(text: { readonly to: string; readonly body: string }): Promise<SendOutcome>;
+  /** Looks for a text that may have been created at `sinceMs` (milliseconds since 1970) or later. */
+  find(text: { readonly to: string; readonly body: string; readonly sinceMs: number }): Promise<TextLookup>;
+  close(): void;
+};
+
+export type TwilioOptions = {
+  readonly accountSid: string;
+  readonly authToken: string;
+  /** The sending number, E.164. */
+  readonly from: string;
+  /** Base URL of another server that speaks Twilio's API. */
+  readonly apiBase?: string | undefined;
+  readonly timeoutMs: number;
+};
+
+/** "This number's queue of unsent messages is full": a 4xx that passes by itself. */
+const QUEUE_FULL = 21611;
+
+/** Twilio, as one text an order needs it. @throws where the account sid does not begin with AC. */
+export function createTwilioSender(options: TwilioOptions): TwilioSender {
+  const http = createHttpExchange();
+  const httpClient = new ExchangeClient(http, options.apiBase, options.timeoutMs);
+  // Read here, because the first reading loads the API's classes: 40 ms that a start can bear and a request can't.
+  const { messages } = twilio(options.accountSid, options.authToken, { httpClient });
+  return {
+    send: ({ to, body }) =>
+      outcomeOf(async (): Promise<SendOutcome> => {
+        const message = await messages.create({ to, from: options.from, body });
+        return message.sid ? { kind: 'sent', sid: message.sid } : retryLater('bad_reply');
+      }),
+    find: async ({ to, body, sinceMs }) => {
+      const outcome = await outcomeOf(async (): Promise<TextLookup> => {
+        // Not narrowed by the day sent: a message that is still queued has none.
+        const latest = await messages.list({ to, limit: MAX_MESSAGES_SEARCHED, pageSize: MAX_MESSAGES_SEARCHED });
+        const found = latest.find((message) => {
+          // Twilio's times are whole seconds, and its trial accounts put a sentence before the text.
+          return message.body.endsWith(body) && message.dateCreated.getTime() >= sinceMs - 1_000;
+        });
+        return found ? { kind: 'found', sid: found.sid } : { kind: 'not_found' };
+      });
+      return outcome.kind === 'refused' ? retryLater('bad_reply') : outcome;
+    },
+    close: () => http.close(),
+  };
+}
+
+type Refused = { readonly kind: 'refused'; readonly code: string };
+
+async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome | Refused | RetryLater> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof ExchangeError) return error.outcome;
+    if (error instanceof SyntaxError) return retryLater('bad_reply');
+    const { status, code } = error as { status?: unknown; code?: unknown };
+    if (typeof status !== 'number') throw error;
+    if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
+    if (status === 401) return retryLater('misconfigured');
+    if (status >= 400 && status < 500 && status !== 408) return { kind: 'refused', code: String(code ?? status) };
+    return retryLater('server_error');
+  }
+}
+
+/** Puts our bounded exchange below Twilio's SDK, and another server's address where one is given. */
+class ExchangeClient extends twilio.RequestClient {
+  readonly #http: HttpExchange;
+  readonly #apiBase: string | undefined;
+  readonly #timeoutMs: number;
+
+  constructor(http: HttpExchange, apiBase: string | undefined, timeoutMs: number) {
+    super({ timeout: timeoutMs });
+    this.#http = http;
+    this.#apiBase = apiBase;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  override async request<Data>(options: RequestOptions<Data>): Promise<TwilioReply<Data>> {
+    const asked = new URL(options.uri);
+    for (const [name, value] of fields(options.params)) asked.searchParams.append(name, value);
+    const server = this.#apiBase === undefined ? asked : new URL(this.#apiBase);
+    const body = options.data ? new URLSearchParams(fields(options.data)).toString() : '';
+    const reply = await this.#http.send({
+      protocol: server.protocol === 'http:' ? 'http:' : 'https:',
+      host: server.hostname,
+      port: server.port || (server.protocol === 'http:' ? 80 : 443),
+      path: asked.pathname + asked.search,
+      method: options.method.toUpperCase(),
+      headers: {
+        ...options.headers,
+        Authorization: `Basic ${Buffer.from(`${options.username}:${options.password}`).toString('base64')}`,
+        ...(body ? { 'Content-Length': Buffer.byteLength(body) } : {}),
+      },
+      body,
+      timeoutMs: this.#timeoutMs,
+    });
+    // The SDK parses the text of a reply itself; its types speak of the parsed one.
+    return { statusCode: reply.status, body: reply.body as Data, headers: reply.headers };
+  }
+}
+
+type RequestOptions<Data> = Parameters<InstanceType<typeof twilio.RequestClient>['request']>[0] & { data?: Data };
+type TwilioReply<Data> = { statusCode: number; body: Data; headers: unknown };
+
+function fields(values: unknown): [string, string][] {
+  return Object.entries(values ?? {}).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one): [string, string] => [name, String(one)]),
+  );
+}

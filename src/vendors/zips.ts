@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { isPoint, type Point } from '../geo/point.ts';
+
+/** Where the build puts the table, the same from `src/` and from `dist/`. */
+export const ZIPS_FILE = fileURLToPath(new URL('../../dist/vendors/zips.bin', import.meta.url));
+
+/** ZIP, latitude, longitude: four bytes each, written by `scripts/build-zips.mjs`. */
+const RECORD_BYTES = 12;
+const UNITS_PER_DEGREE = 10_000;
+
+/**
+ * Loads the table of ZIP codes and answers with the centroid of one (five digits), or undefined for an unknown one. A
+ * centroid is kilometres off: it is good for finding drivers, not a door. The data is GeoNames', CC BY 4.0; the half
+ * megabyte is searched where it lies.
+ *
+ * @throws when the file is missing or is not this table
+ */
+export function loadZips(path: string): (zip5: string) => Point | undefined {
+  const table = readFileSync(path);
+  const count = table.length / RECORD_BYTES;
+  if (count === 0 || !Number.isInteger(count)) throw new Error('zips.bin is damaged: build it again');
+  return (zip5) => {
+    if (!/^\d{5}$/.test(zip5)) return undefined;
+    const at = find(table, count, Number(zip5));
+    if (at === undefined) return undefined;
+    const lat = table.readInt32LE(at + 4) / UNITS_PER_DEGREE;
+    const lng = table.readInt32LE(at + 8) / UNITS_PER_DEGREE;
+    return isPoint(lat, lng) ? { lat, lng } : undefined;
+  };
+}
+
+/** Binary search; the offset of the ZIP's record. */
+function find(table: Buffer, count: number, zip: number): number | undefined {
+  let low = 0;
+  let high = count - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = table.readUInt32LE(middle * RECORD_BYTES);
+    if (found === zip) return middle * RECORD_BYTES;
+    if (found < zip) low = middle + 1;
+    else high = middle - 1;
+  }
+  return undefined;
+}

@@ -1,0 +1,183 @@
+import type { TrackingMessage, TrackingStatus } from '../tracking/messages.ts';
+import type { TrackingView } from '../tracking/view.ts';
+
+/** How the page is kept current at the moment. */
+export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'offline' | 'closed' | 'gone';
+
+export type FeedListener = {
+  order(view: TrackingView): void;
+  message(message: Extract<TrackingMessage, { type: 'position' }>): void;
+  state(state: LinkState): void;
+};
+
+/** Sockets that fail this often in a row are taken for blocked, and the page asks over HTTP in between. */
+const FAILURES_BEFORE_POLLING = 2;
+const POLL_MS = 10_000;
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 30_000;
+const PING_MS = 25_000;
+/** A socket that says nothing for so long after a ping, or after it was opened, is dead. */
+const SILENCE_MS = 8_000;
+/** A page in the background lets go of its socket after this. */
+const HIDDEN_MS = 30_000;
+/** The server takes faster pings for noise. */
+const PING_MIN_MS = 2_000;
+
+/** Keeps one order current: a socket that reconnects, polling where sockets are blocked, nothing while out of sight. */
+export class Feed {
+  readonly #path: string;
+  readonly #listener: FeedListener;
+  #socket: WebSocket | null = null;
+  #failures = 0;
+  #final = false;
+  #gone = false;
+  #lastPingMs = 0;
+  #retry: number | undefined;
+  #poll: number | undefined;
+  #ping: number | undefined;
+  #silence: number | undefined;
+  #hidden: number | undefined;
+
+  constructor(token: string, listener: FeedListener) {
+    this.#path = `/track/${token}`;
+    this.#listener = listener;
+  }
+
+  start(): void {
+    document.addEventListener('visibilitychange', () => this.#visibilityChanged());
+    window.addEventListener('online', () => this.#resume());
+    window.addEventListener('offline', () => this.#listener.state('offline'));
+    window.addEventListener('pageshow', (event) => event.persisted && this.#resume());
+    this.#listener.state('connecting');
+    this.#connect();
+  }
+
+  /** Nothing more will happen to the order: the socket may close and is not missed. */
+  finish(): void {
+    this.#final = true;
+  }
+
+  #connect(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    if (this.#socket || this.#gone) return;
+    const url = new URL(`${this.#path}/live`, location.href);
+    url.protocol = url.protocol.replace('http', 'ws');
+    const socket = new WebSocket(url);
+    this.#socket = socket;
+    this.#expectSomething();
+    socket.onmessage = (event) => this.#received(String(event.data));
+    socket.onclose = () => this.#lost();
+  }
+
+  #received(text: string): void {
+    clearTimeout(this.#silence);
+    const message = JSON.parse(text) as TrackingMessage;
+    if (message.type === 'position') this.#listener.message(message);
+    if (message.type !== 'order') return;
+    this.#failures = 0;
+    this.#stopPolling();
+    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), PING_MS);
+    this.#listener.state('live');
+    this.#listener.order(message.order);
+  }
+
+  /** Lets go of the socket without waiting for its closing handshake, which a dead network never answers. */
+  #drop(): void {
+    clearTimeout(this.#silence);
+    clearInterval(this.#ping);
+    this.#ping = undefined;
+    const socket = this.#socket;
+    this.#socket = null;
+    if (!socket) return;
+    socket.onmessage = null;
+    socket.onclose = null;
+    socket.close();
+  }
+
+  #lost(): void {
+    this.#drop();
+    if (this.#final) {
+      this.#listener.state('closed');
+      return;
+    }
+    this.#failures += 1;
+    if (this.#failures < FAILURES_BEFORE_POLLING) this.#listener.state('reconnecting');
+    else if (this.#poll === undefined) void this.#pollNow();
+    const ceiling = Math.min(RETRY_FIRST_MS * 2 ** this.#failures, RETRY_MAX_MS);
+    this.#retry = window.setTimeout(() => this.#connect(), ceiling * (0.5 + Math.random() / 2));
+  }
+
+  #sayPing(): void {
+    if (this.#socket?.readyState !== WebSocket.OPEN || Date.now() - this.#lastPingMs < PING_MIN_MS) return;
+    this.#lastPingMs = Date.now();
+    this.#socket.send('ping');
+    this.#expectSomething();
+  }
+
+  #expectSomething(): void {
+    clearTimeout(this.#silence);
+    this.#silence = window.setTimeout(() => this.#lost(), SILENCE_MS);
+  }
+
+  async #pollNow(): Promise<void> {
+    this.#poll = window.setTimeout(() => void this.#pollNow(), POLL_MS);
+    const round = this.#poll;
+    const answer = await ask(`${this.#path}/status`);
+    // A socket opened meanwhile, or the page went out of sight.
+    if (round !== this.#poll) return;
+    if (answer === 'gone') {
+      this.#end();
+      return;
+    }
+    this.#listener.state(answer === 'failed' ? 'offline' : 'polling');
+    if (answer !== 'failed') this.#listener.order(answer);
+    if (this.#final) this.#stopPolling();
+  }
+
+  #stopPolling(): void {
+    clearTimeout(this.#poll);
+    this.#poll = undefined;
+  }
+
+  #end(): void {
+    this.#gone = true;
+    this.#pause();
+    this.#listener.state('gone');
+  }
+
+  #pause(): void {
+    this.#drop();
+    this.#stopPolling();
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+  }
+
+  #resume(): void {
+    if (this.#final || this.#gone) return;
+    this.#failures = 0;
+    if (this.#socket) this.#sayPing();
+    else this.#connect();
+  }
+
+  #visibilityChanged(): void {
+    clearTimeout(this.#hidden);
+    if (document.visibilityState === 'visible') this.#resume();
+    else this.#hidden = window.setTimeout(() => this.#pause(), HIDDEN_MS);
+  }
+}
+
+async function ask(path: string): Promise<TrackingView | 'gone' | 'failed'> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), SILENCE_MS);
+  try {
+    const response = await fetch(path, { cache: 'no-store', signal: abort.signal });
+    if (response.status === 404 || response.status === 410) return 'gone';
+    if (!response.ok) return 'failed';
+    return ((await response.json()) as TrackingStatus).order;
+  } catch {
+    return 'failed';
+  } finally {
+    clearTimeout(timer);
+  }
+}

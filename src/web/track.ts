@@ -1,0 +1,92 @@
+import type { ShownPosition, TrackingView } from '../tracking/view.ts';
+import { Feed, type LinkState } from './feed.ts';
+import type { DeliveryMap } from './map.ts';
+import { age, byId, renderLink, renderView } from './render.ts';
+
+const root = byId('track');
+let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
+let link: LinkState = 'connecting';
+let position: ShownPosition | null = null;
+/** When the position was taken, by this page's own running clock. */
+let takenMs = 0;
+let map: Promise<DeliveryMap> | null = null;
+
+function takePosition(next: ShownPosition | null): void {
+  position = next;
+  if (next) takenMs = performance.now() - next.age_ms;
+}
+
+function showOrder(next: TrackingView): void {
+  if (next.sequence < view.sequence) return;
+  view = next;
+  takePosition(next.driver?.position ?? null);
+  renderView(view);
+  if (view.final) feed.finish();
+  renderLink(link, view.final);
+  showMap();
+}
+
+function showMap(): void {
+  const underWay = view.status === 'driver_assigned' || view.status === 'picked_up';
+  const card = byId('map-card');
+  if (!underWay) {
+    card.hidden = true;
+    return;
+  }
+  const appears = card.hidden;
+  card.hidden = false;
+  map ??= loadMap();
+  map.then(
+    (shown) => {
+      if (appears) shown.resized();
+      shown.show(view.pickup, view.store_name, position, view.driver?.first_name ?? 'Driver');
+    },
+    () => {
+      // The page says everything in words too; the next change tries again.
+      map = null;
+      card.hidden = true;
+    },
+  );
+  showAge();
+}
+
+async function loadMap(): Promise<DeliveryMap> {
+  const { DeliveryMap } = await import('./map.ts');
+  const button = byId('recentre');
+  const tiles = { url: root.dataset.tileUrl ?? '', attribution: root.dataset.tileAttribution ?? '' };
+  const shown = new DeliveryMap(byId('map'), tiles, (moved) => {
+    button.hidden = !moved;
+  });
+  button.addEventListener('click', () => shown.fit(true));
+  return shown;
+}
+
+function showAge(): void {
+  const line = byId('position-age');
+  if (!position) {
+    line.textContent = 'The driver’s position is not known yet';
+    return;
+  }
+  const words = age(performance.now() - takenMs);
+  const roughly = position.precision === 'approximate';
+  line.textContent = roughly ? `Roughly here, ${words}` : words[0]?.toUpperCase() + words.slice(1);
+}
+
+const feed = new Feed(root.dataset.token ?? '', {
+  order: showOrder,
+  message({ sequence, position: next }) {
+    if (sequence < view.sequence) return;
+    takePosition(next);
+    showMap();
+  },
+  state(next) {
+    link = next;
+    renderLink(link, view.final);
+  },
+});
+
+showOrder(view);
+feed.start();
+setInterval(() => {
+  if (document.visibilityState === 'visible' && position) showAge();
+}, 1_000);

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { findZip, foldAddress, STATE_CODES } from '../../src/domain/address.ts';
+
+test.each([
+  ['350 5th Ave, New York, NY 10118', '10118'],
+  ['350 5th Ave, New York, NY 10118-0110', '10118'],
+  ['12345 Main St, Springfield, IL 62701', '62701'],
+  ['12345 Main St, Springfield, IL, 62701, USA', '62701'],
+  ['12345 Main St, Springfield IL-62701', '62701'],
+  ['1 Main St, New York NY 10001, Apt 12345', '10001'],
+  ['1 Main St, 62701 Springfield', '62701'],
+  ['  10118 ', '10118'],
+  ['1 Main St, Boston, ma 02108', '02108'],
+])('the ZIP of %j is %s', (text, zip) => {
+  expect(findZip(text)).toBe(zip);
+});
+
+test.each(['', '12345 Main St, Springfield', '1 Main St', 'Call 555-12345-67', 'Box 123456', 'Box 12345-67'])(
+  '%j has no ZIP',
+  (text) => {
+    expect(findZip(text)).toBeUndefined();
+  },
+);
+
+test('addresses that differ in case and spaces fold to the same text', () => {
+  expect(foldAddress('  1 Main\tSt,\n NEW  York\u00a0')).toBe(foldAddress('1 main st, new york'));
+  expect(foldAddress('Cafe\u0301 1')).toBe(foldAddress('CAF\u00c9 1'));
+  expect(foldAddress('1 Main St')).not.toBe(foldAddress('11 Main St'));
+});
+
+test('knows the 50 states, DC, six territories and three military codes, each once', () => {
+  expect(new Set(STATE_CODES).size).toBe(50 + 1 + 6 + 3);
+  expect(STATE_CODES.every((code) => /^[A-Z]{2}$/.test(code))).toBe(true);
+});

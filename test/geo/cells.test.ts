@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { cellToLatLng, cellToParent, getHexagonEdgeLengthAvg, latLngToCell } from 'h3-js';
+import { describe, expect, it } from 'vitest';
+import {
+  CELL_EDGE_METERS,
+  COARSEST,
+  cellCentre,
+  cellIndex,
+  cellPath,
+  childDigit,
+  coarseCell,
+  FINEST,
+} from '../../src/geo/cells.ts';
+import { anywhere } from './places.ts';
+
+describe('a cell path', () => {
+  it('leads through the H3 cell of the place and all its parents', () => {
+    fc.assert(
+      fc.property(anywhere, ({ lat, lng }) => {
+        const path = cellPath(lat, lng);
+        const finest = latLngToCell(lat, lng, FINEST);
+        for (let resolution = COARSEST; resolution <= FINEST; resolution++) {
+          const cell = cellToParent(finest, resolution);
+          expect(cellIndex(path, resolution)).toBe(cell);
+          const [centreLat, centreLng] = cellToLatLng(cell);
+          expect(cellCentre(path, resolution)).toEqual({ lat: centreLat, lng: centreLng });
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('has one coarse cell and one digit from 0 to 6 for each finer resolution', () => {
+    fc.assert(
+      fc.property(anywhere, ({ lat, lng }) => {
+        const path = cellPath(lat, lng);
+        expect(Number.isSafeInteger(path)).toBe(true);
+        expect(coarseCell(path)).toBeLessThan(2 ** 19);
+        for (let resolution = COARSEST + 1; resolution <= FINEST; resolution++) {
+          expect(childDigit(path, resolution)).toBeLessThanOrEqual(6);
+        }
+      }),
+    );
+  });
+
+  it('is sized as H3 says', () => {
+    for (let resolution = COARSEST; resolution <= FINEST; resolution++) {
+      expect(CELL_EDGE_METERS[resolution]).toBeCloseTo(getHexagonEdgeLengthAvg(resolution, 'm'), 1);
+    }
+  });
+});

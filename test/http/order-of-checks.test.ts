@@ -1,0 +1,159 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { echoRoute, GOOD, gate, knowsKey, rawConnection, startServer } from './support.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const KEY = { authorization: 'Bearer good' };
+
+async function post(url: string, headers: Record<string, string>, body: BodyInit) {
+  const response = await fetch(`${url}/echo/7`, { method: 'POST', headers, body });
+  return { response, status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('the order of checks', () => {
+  it('answers 401 before a wrong type, a large body and a full server are looked at', async () => {
+    const { url } = await startServer({ routes: [echoRoute()], limits: { maxRequestsInFlight: 0 } });
+    const answer = await post(url, { 'content-type': 'text/plain' }, 'x'.repeat(100_000));
+    expect(answer.status).toBe(401);
+    expect(answer.response.headers.get('www-authenticate')).toBe('Bearer');
+    expect(answer.body.message).toContain('help@sameday.test');
+  });
+
+  it('answers 415 before 413 and before 503', async () => {
+    const { url } = await startServer({ routes: [echoRoute()], limits: { maxRequestsInFlight: 0 } });
+    expect((await post(url, { ...KEY, 'content-type': 'text/plain' }, 'x'.repeat(100_000))).status).toBe(415);
+  });
+
+  it('answers 413 before 503', async () => {
+    const { url } = await startServer({ routes: [echoRoute()], limits: { maxRequestsInFlight: 0 } });
+    expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(100_000))).status).toBe(413);
+  });
+
+  it('answers 503 with Retry-After where too many requests are at work, and serves again when one is done', async () => {
+    const first = gate();
+    const handle = vi.fn(async () => {
+      await first.opened;
+      return { status: 200, body: 'done' };
+    });
+    const { url } = await startServer({ routes: [echoRoute({ handle })], limits: { maxRequestsInFlight: 1 } });
+    const working = fetch(`${url}/echo/7`, { method: 'POST', headers: { ...KEY, ...JSON_TYPE }, body: '{}' });
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledOnce());
+    const refused = await post(url, { ...KEY, ...JSON_TYPE }, '{}');
+    expect(refused.status).toBe(503);
+    expect(refused.response.headers.get('retry-after')).toBe('1');
+    expect(refused.body.error).toEqual({ code: 'unavailable', retryable: true, fields: [] });
+    expect((await post(url, JSON_TYPE, '{}')).status).toBe(401);
+    first.open();
+    expect((await working).status).toBe(200);
+    expect((await fetch(`${url}/echo/7`, { method: 'POST', headers: { ...KEY, ...JSON_TYPE }, body: '{}' })).status).toBe(
+      200,
+    );
+  });
+
+  it('takes a body of exactly the limit and refuses one byte more', async () => {
+    const { url } = await startServer({ routes: [echoRoute()] });
+    const fits = await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(65_536));
+    expect([fits.status, fits.body]).toEqual([200, { id: '7', bytes: 65_536 }]);
+    expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(65_537))).status).toBe(413);
+  });
+
+  it('refuses a body in chunks as soon as it is over the limit, without its end', async () => {
+    const { port } = await startServer({ routes: [echoRoute()] });
+    const client = rawConnection(port);
+    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Transfer-Encoding: chunked\r\n\r\n`);
+    for (let sent = 0; sent < 5; sent++) client.send(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
+    await expect.poll(() => client.statuses).toEqual([413]);
+    await expect.poll(() => client.ended).toBe(true);
+  });
+
+  it('judges the announced length without waiting for a byte of the body', async () => {
+    const { port } = await startServer({ routes: [echoRoute()] });
+    const client = rawConnection(port);
+    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 70000\r\n\r\n`);
+    await expect.poll(() => client.statuses).toEqual([413]);
+  });
+
+  it('answers a wrong key at once and never hands its body to the route', async () => {
+    const handle = vi.fn();
+    const { port } = await startServer({ routes: [echoRoute({ handle })] });
+    const client = rawConnection(port);
+    client.send('POST /echo/7 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\nContent-Length: 20\r\n\r\n{"a":');
+    await expect.poll(() => client.statuses).toEqual([401]);
+    expect(handle).not.toHaveBeenCalled();
+  });
+
+  it('says 503 and not 401 where the key cannot be looked up', async () => {
+    const authenticate = () => {
+      throw new ServiceError('unavailable', 'The database cannot be asked.', { cause: new Error('secret detail') });
+    };
+    const { url, log } = await startServer({ routes: [echoRoute({ authenticate })] });
+    const answer = await post(url, { ...KEY, ...JSON_TYPE }, '{}');
+    expect(answer.status).toBe(503);
+    expect(JSON.stringify([answer.body, log])).not.toContain('secret detail');
+  });
+
+  it('takes the media type in any case and with a UTF-8 character set, and no other', async () => {
+    const { url } = await startServer({ routes: [echoRoute()] });
+    const statusOf = async (type: string) => (await post(url, { ...KEY, 'content-type': type }, '{}')).status;
+    expect(await statusOf('Application/JSON')).toBe(200);
+    expect(await statusOf('application/json; charset=utf-8')).toBe(200);
+    expect(await statusOf('application/json;charset="UTF-8"')).toBe(200);
+    expect(await statusOf('application/json; charset=utf-16')).toBe(415);
+    expect(await statusOf('application/jsonx')).toBe(415);
+    expect(await statusOf('application/json, text/plain')).toBe(415);
+    expect(await statusOf(',')).toBe(415);
+  });
+
+  it('refuses a body without a content type', async () => {
+    const { port } = await startServer({ routes: [echoRoute()] });
+    const client = rawConnection(port);
+    client.send('POST /echo/7 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Length: 2\r\n\r\n{}');
+    await expect.poll(() => client.statuses).toEqual([415]);
+  });
+
+  it('takes the scheme of the key in any case and refuses other schemes', async () => {
+    const { url } = await startServer({ routes: [echoRoute()] });
+    const statusOf = async (authorization: string) => (await post(url, { authorization, ...JSON_TYPE }, '{}')).status;
+    expect(await statusOf('bearer good')).toBe(200);
+    expect(await statusOf('BEARER  good ')).toBe(200);
+    expect(await statusOf('Basic good')).toBe(401);
+    expect(await statusOf('Bearer')).toBe(401);
+    expect(await statusOf('Bearer good extra')).toBe(401);
+  });
+
+  it('collects the body while the key is looked up', async () => {
+    const lookup = gate<string>();
+    const { url } = await startServer({ routes: [echoRoute({ authenticate: () => lookup.opened })] });
+    const answer = post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(1000));
+    lookup.open('store');
+    expect((await answer).body).toEqual({ id: '7', bytes: 1000 });
+  });
+
+  it('holds back a large upload until its sender is known, then takes all of it', async () => {
+    const lookup = gate<string>();
+    const asked = gate();
+    const route = echoRoute({
+      authenticate: (head) => {
+        asked.open();
+        return lookup.opened.then(() => knowsKey(head));
+      },
+      body: { contentTypes: ['image/jpeg'], maxBytes: 4_000_000 },
+    });
+    const { url } = await startServer({ routes: [route] });
+    const good = post(url, { ...KEY, 'content-type': 'image/jpeg' }, Buffer.alloc(3_000_000));
+    const bad = post(url, { 'content-type': 'image/jpeg' }, Buffer.alloc(900_000));
+    await asked.opened;
+    lookup.open('store');
+    expect((await good).body).toEqual({ id: '7', bytes: 3_000_000 });
+    expect((await bad).status).toBe(401);
+  });
+
+  it('refuses an upload with 503 where the process holds too many bytes, and gives the room back', async () => {
+    const { url } = await startServer({ routes: [echoRoute()], limits: { maxBufferedBodyBytes: 5_000 } });
+    expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(6_000))).status).toBe(503);
+    for (let round = 0; round < 5; round++) {
+      expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(4_000))).status).toBe(200);
+    }
+    expect((await post(url, JSON_TYPE, 'x'.repeat(6_000))).status).toBe(401);
+  });
+});

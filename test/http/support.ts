@@ -1,0 +1,102 @@
+import { connect } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { json } from '../../src/http/reply.ts';
+import { bearerToken } from '../../src/http/request.ts';
+import type { Route } from '../../src/http/route.ts';
+import { createServer, type HttpServer, type ServerOptions } from '../../src/http/server.ts';
+import type { Logger } from '../../src/telemetry.ts';
+
+export type LogLine = { readonly level: string; readonly fields: unknown; readonly message: string };
+
+export type Running = { readonly server: HttpServer; readonly port: number; readonly url: string; readonly log: LogLine[] };
+
+/** A server on a free port for the running test, with the routes and bounds given; closed when the test is over. */
+export async function startServer(options: Partial<ServerOptions>): Promise<Running> {
+  const log: LogLine[] = [];
+  const server = createServer({
+    routes: [],
+    sockets: [],
+    logger: recorder(log),
+    mode: 'sandbox',
+    supportEmail: 'help@sameday.test',
+    trustProxy: false,
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  const { port } = await server.listen('127.0.0.1', 0);
+  return { server, port, url: `http://127.0.0.1:${port}`, log };
+}
+
+function recorder(lines: LogLine[]): Logger {
+  const at = (level: string) => (fields: unknown, message: string) => {
+    lines.push({ level, fields, message });
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** A route that takes JSON from whoever knows the key `good` and tells how many bytes came. */
+export function echoRoute(changes: Partial<Route<string>> = {}): Route<string> {
+  return {
+    method: 'post',
+    pattern: '/echo/:id',
+    authenticate: knowsKey,
+    body: { contentTypes: ['application/json'], maxBytes: 65_536 },
+    handle: ({ head, body }) => json(200, { id: head.params[0], bytes: body.length }),
+    ...changes,
+  };
+}
+
+export function knowsKey(head: Parameters<Route['authenticate']>[0]): string {
+  const key = bearerToken(head);
+  if (key !== 'good') throw new ServiceError('unauthorized', 'The API key is wrong.');
+  return key;
+}
+
+/** A promise that the test settles. */
+export function gate<Value = void>(): { readonly opened: Promise<Value>; open(value: Value): void } {
+  let open: (value: Value) => void = () => {};
+  const opened = new Promise<Value>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** A bare TCP connection: what it sends is what arrives. It never ends its own side unless told. */
+export function rawConnection(port: number) {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  const state = { text: '', ended: false };
+  socket.on('data', (chunk) => {
+    state.text += chunk.toString('latin1');
+  });
+  socket.on('end', () => {
+    state.ended = true;
+  });
+  socket.on('close', () => {
+    state.ended = true;
+  });
+  socket.on('error', () => {
+    state.ended = true;
+  });
+  return {
+    send: (data: string | Buffer) => socket.write(data),
+    halfClose: () => socket.end(),
+    destroy: () => socket.destroy(),
+    pause: () => socket.pause(),
+    get text() {
+      return state.text;
+    },
+    /** Whether the server has ended the connection. */
+    get ended() {
+      return state.ended;
+    },
+    get statuses() {
+      return [...state.text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]));
+    },
+  };
+}
+
+export const GOOD = 'Host: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\n';

@@ -1,0 +1,134 @@
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { MAX_LEDGER_BYTES } from '../../src/limits.ts';
+import { openLedger } from '../../src/sandbox/ledger.ts';
+import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { temporaryFolder } from './temporary.ts';
+
+const PAYMENT = 'amount=999&currency=usd&customer=cus_1&payment_method=pm_card_visa&off_session=true&confirm=true';
+
+function post(url: string, body: string, headers: Record<string, string> = {}) {
+  return fetch(url, {
+    method: 'POST',
+    body,
+    headers: { Authorization: 'Bearer sk_test_1', 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+  });
+}
+
+async function stripe(ledgerFile = join(temporaryFolder(), 'stripe.jsonl')) {
+  const standIn = await startStripeStandIn({ ledgerFile });
+  onTestFinished(() => standIn.close());
+  return standIn;
+}
+
+test('replays a payment under its key and says so, also after a restart', async () => {
+  const ledgerFile = join(temporaryFolder(), 'stripe.jsonl');
+  const headers = { 'Idempotency-Key': 'k1' };
+  const first = await startStripeStandIn({ ledgerFile });
+  const made = await post(`${first.url}/v1/payment_intents`, PAYMENT, headers);
+  expect(made.status).toBe(200);
+  expect(made.headers.get('request-id')).toMatch(/^req_/);
+  expect(made.headers.get('idempotent-replayed')).toBeNull();
+  const payment = await made.json();
+  await first.close();
+  // As a kill in the middle of a line leaves it.
+  appendFileSync(ledgerFile, '{"type":"pay');
+
+  const second = await stripe(ledgerFile);
+  const again = await post(`${second.url}/v1/payment_intents`, PAYMENT, headers);
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
+  expect(await again.json()).toEqual(payment);
+  await post(`${second.url}/v1/payment_intents`, PAYMENT, { 'Idempotency-Key': 'k2' });
+  await second.close();
+  expect((await stripe(ledgerFile)).entries()).toHaveLength(2);
+});
+
+test('keeps its ledger from other users of the machine', async () => {
+  const ledgerFile = join(temporaryFolder(), 'deep', 'twilio.jsonl');
+  const standIn = await startTwilioStandIn({ ledgerFile });
+  onTestFinished(() => standIn.close());
+  expect(statSync(ledgerFile).mode & 0o077).toBe(0);
+});
+
+test('refuses what Stripe’s present API refuses', async () => {
+  const { url } = await stripe();
+  const old = await post(`${url}/v1/payment_intents`, `${PAYMENT}&payment_method_types[0]=card`);
+  expect(old.status).toBe(400);
+  expect(await old.json()).toMatchObject({ error: { code: 'payment_method_types_no_longer_supported' } });
+  const unknown = await post(`${url}/v1/payment_intents`, `${PAYMENT}&colour=red`);
+  expect(await unknown.json()).toMatchObject({ error: { code: 'parameter_unknown', param: 'colour' } });
+  const live = await post(`${url}/v1/payment_intents`, PAYMENT, { Authorization: 'Bearer sk_live_1' });
+  expect(live.status).toBe(401);
+});
+
+test('a decline is a 402 with Stripe’s error and the payment in it', async () => {
+  const { url } = await stripe();
+  const reply = await post(`${url}/v1/payment_intents`, PAYMENT.replace('visa', 'chargeDeclined'));
+  expect(reply.status).toBe(402);
+  expect(await reply.json()).toMatchObject({
+    error: {
+      type: 'card_error',
+      code: 'card_declined',
+      decline_code: 'generic_decline',
+      payment_intent: { status: 'requires_payment_method' },
+    },
+  });
+});
+
+test('faults are ordered over HTTP, happen in their order, and then it works again', async () => {
+  const { url } = await stripe();
+  const next = [{ kind: 'status', status: 503 }, { kind: 'reset', effect: 'after' }, { kind: 'rate_limit' }];
+  const ordered = await post(`${url}/_control/faults`, JSON.stringify({ next, latencyMs: 1 }));
+  expect(await ordered.json()).toEqual({ ordered: 3 });
+  expect((await post(`${url}/v1/payment_intents`, PAYMENT)).status).toBe(503);
+  await expect(post(`${url}/v1/payment_intents`, PAYMENT)).rejects.toThrow();
+  expect((await post(`${url}/v1/payment_intents`, PAYMENT)).status).toBe(429);
+  expect((await post(`${url}/v1/payment_intents`, PAYMENT)).status).toBe(200);
+  const ledger = (await (await fetch(`${url}/_control/ledger`)).json()) as { entries: unknown[] };
+  expect(ledger.entries).toHaveLength(2);
+});
+
+test.each([
+  '{',
+  '[]',
+  '{"next":[{"kind":"explode"}]}',
+  '{"latencyMs":-1}',
+  '{"next":[{"kind":"status","status":200}]}',
+])('refuses an order of faults that is none: %s', async (body) => {
+  const { url } = await stripe();
+  expect((await post(`${url}/_control/faults`, body)).status).toBe(400);
+});
+
+test('lists Twilio’s messages by phone and day, newest first', async () => {
+  const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
+  onTestFinished(() => standIn.close());
+  const headers = { Authorization: `Basic ${Buffer.from('AC1:any').toString('base64')}` };
+  const url = `${standIn.url}/2010-04-01/Accounts/AC1/Messages.json`;
+  for (const body of ['one', 'two']) {
+    const reply = await post(url, `To=%2B15551234567&From=%2B15550000000&Body=${body}`, headers);
+    expect(reply.status).toBe(201);
+  }
+  const list = async (query: string) => {
+    const reply = await fetch(`${url}?${query}`, { headers });
+    return ((await reply.json()) as { messages: { body: string }[] }).messages.map((message) => message.body);
+  };
+  expect(await list('To=%2B15551234567&DateSent%3E=2020-01-01')).toEqual(['two', 'one']);
+  expect(await list('To=%2B15551234567&DateSent%3E=2999-01-01')).toEqual([]);
+  expect(await list('To=%2B15557654321')).toEqual([]);
+});
+
+test('a ledger that has grown large is set aside once and read again whole', () => {
+  const file = join(temporaryFolder(), 'ledger.jsonl');
+  const ledger = openLedger<{ n: number; fill: string }>(file, () => {});
+  const fill = 'x'.repeat(1024 * 1024);
+  const lines = MAX_LEDGER_BYTES / fill.length + 2;
+  for (let n = 0; n < lines; n += 1) ledger.append({ n, fill });
+  ledger.close();
+  expect(statSync(file).size).toBeLessThan(statSync(`${file}.1`).size);
+  expect(readFileSync(file, 'utf8').split('\n').length).toBeGreaterThan(1);
+  const seen: number[] = [];
+  openLedger<{ n: number }>(file, ({ n }) => seen.push(n)).close();
+  expect(seen).toEqual(Array.from({ length: lines }, (_, n) => n));
+});

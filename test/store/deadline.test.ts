@@ -1,0 +1,139 @@
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { connect, type Sql } from '../../src/store/connect.ts';
+import { boundStatements, withDeadline } from '../../src/store/deadline.ts';
+import { classifyFailure } from '../../src/store/failures.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+
+let database: FreshDatabase;
+const open: Sql[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase({ migrated: false });
+  await database.sql`create table marks (n int)`;
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((sql) => sql.end({ timeout: 1 })));
+});
+afterAll(() => database.drop());
+
+function pool(options: Partial<Parameters<typeof connect>[0]>): Sql {
+  const sql = connect({ url: database.url, applicationName: 'deadline test', ...options });
+  open.push(sql);
+  return sql;
+}
+
+const fate = (query: Promise<unknown>): Promise<string> =>
+  query.then(
+    () => 'done',
+    (error) => classifyFailure(error),
+  );
+
+describe('a bounded statement', () => {
+  it('is ended by the server first, so its outcome is known', async () => {
+    const sql = pool({ statementTimeoutMs: 100, deadlineMs: 5_000 });
+    await expect(sql`select pg_sleep(10)`).rejects.toMatchObject({ code: '57014' });
+  });
+
+  it('is unknown when its deadline passes after it was sent', async () => {
+    const sql = pool({ max: 1 });
+    await expect(withDeadline(sql`select pg_sleep(1)`, 100)).rejects.toMatchObject({ code: 'DEADLINE_SENT' });
+  });
+
+  it('never runs when its deadline passes before it was sent, and the pool goes on', async () => {
+    const sql = pool({ max: 1 });
+    // A statement with parameters is described first, and nothing is pipelined behind it.
+    const busy = sql`select pg_sleep(${0.3})`.execute();
+    const waiting = withDeadline(sql`insert into marks values (1)`, 50);
+    await expect(waiting).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
+    await busy;
+    expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
+  });
+
+  it('never runs when its deadline passes while its connection is being opened', async () => {
+    const sql = pool({ max: 1 });
+    await expect(withDeadline(sql`insert into marks values (2)`, 0)).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
+    expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
+  });
+
+  it('leaves its fragments to the whole', async () => {
+    const sql = pool({ max: 1 });
+    expect(await sql`select ${sql`1 + ${1}`}::int as n`).toMatchObject([{ n: 2 }]);
+  });
+
+  it('is refused unsent when too many wait', async () => {
+    const inner = pool({ deadlineMs: 0 });
+    const sql = boundStatements(inner, { deadlineMs: 5_000, maxPending: 2 });
+    const waiting = [sql`select 1`.execute(), sql`select 2`.execute()];
+    await expect(sql`insert into marks values (3)`).rejects.toMatchObject({ code: 'TOO_MANY_PENDING' });
+    await Promise.all(waiting);
+    expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
+  });
+
+  it('is the only way: transactions and reserved connections are refused', async () => {
+    const sql = pool({});
+    await expect(sql.begin(async () => undefined)).rejects.toThrow(/not safe/);
+    await expect(sql.reserve()).rejects.toThrow(/not safe/);
+  });
+});
+
+describe('a lost link', () => {
+  /** A link that can swallow everything without closing, or cut. */
+  async function link(): Promise<{ url: string; server: Server; sockets: Socket[]; swallow: { on: boolean } }> {
+    const target = new URL(database.url);
+    const sockets: Socket[] = [];
+    const swallow = { on: false };
+    const server = createServer((near) => {
+      const far = dial(Number(target.port), target.hostname);
+      sockets.push(near, far);
+      near.on('data', (bytes) => swallow.on || far.write(bytes));
+      far.on('data', (bytes) => swallow.on || near.write(bytes));
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        one.on('error', () => undefined);
+        one.on('close', () => other.destroy());
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(database.url);
+    url.port = String((server.address() as { port: number }).port);
+    return { url: url.href, server, sockets, swallow };
+  }
+
+  it('that swallows everything is given up, its connection destroyed and the next one used', async () => {
+    const { url, server, swallow, sockets } = await link();
+    const sql = pool({ url, max: 1, statementTimeoutMs: 200, deadlineMs: 500 });
+    await sql`select 1`;
+    swallow.on = true;
+    expect(await fate(sql`select 2`)).toBe('unknown');
+    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true), { timeout: 10_000 });
+    swallow.on = false;
+    expect(await fate(sql`select 3`)).toBe('done');
+    await sql.end({ timeout: 1 });
+    server.close();
+  });
+
+  it('that is cut with a statement on it leaves the outcome unknown, and the pool recovers', async () => {
+    const { url, server, sockets } = await link();
+    const sql = pool({ url, max: 1 });
+    await sql`select 1`;
+    const waiting = fate(sql`select pg_sleep(3)`);
+    await vi.waitFor(async () => {
+      const rows = await database.sql`select 1 from pg_stat_activity where query = 'select pg_sleep(3)'`;
+      expect(rows.length).toBe(1);
+    });
+    for (const socket of sockets) socket.destroy();
+    expect(await waiting).toBe('unknown');
+    expect(await fate(sql`select 3`)).toBe('done');
+    await sql.end({ timeout: 1 });
+    server.close();
+  });
+
+  it('that was never there is unavailable', async () => {
+    const { url, server } = await link();
+    await new Promise((resolve) => server.close(resolve));
+    expect(await fate(pool({ url })`select 1`)).toBe('unavailable');
+  });
+});

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium } from 'playwright-core';
+import { findProgram } from './programs.ts';
+
+/** The browser tests may start; undefined when there is none on the PATH. */
+export function findChromium(): string | undefined {
+  return findProgram(['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']);
+}
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // A container's /dev/shm is often 64 MB, which is too small for a page.
+  '--disable-dev-shm-usage',
+];
+
+/** A headless browser with an empty profile. The size is a phone's unless told. */
+export async function launchBrowser(
+  viewport: { width: number; height: number } = { width: 390, height: 844 },
+): Promise<{ context: BrowserContext; close(): Promise<void> }> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error('No Chromium on the PATH: guard the test with findChromium().');
+  const profile = mkdtempSync(join(tmpdir(), 'sameday-chromium-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    args: FLAGS,
+    headless: true,
+    viewport,
+    timeout: 60_000,
+  });
+  return {
+    context,
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import sharp from 'sharp';
+import { expect, test } from 'vitest';
+import { MAX_PHOTO_BYTES, MAX_PHOTO_QUEUE, STORED_PHOTO_SIDE } from '../../src/limits.ts';
+import { createPhotoProcessor } from '../../src/vendors/photos.ts';
+
+const { reencode } = createPhotoProcessor();
+
+/** Left half red, right half blue: turning it shows. */
+function picture(width: number, height: number): sharp.Sharp {
+  const half = { width: Math.floor(width / 2), height, channels: 3, background: 'red' } as const;
+  return sharp({ create: { width, height, channels: 3, background: 'blue' } }).composite([
+    { input: { create: half }, left: 0, top: 0 },
+  ]);
+}
+
+test.each(['jpeg', 'png', 'webp'] as const)('a %s becomes a JPEG of the same picture', async (format) => {
+  const outcome = await reencode(await picture(64, 32).toFormat(format).toBuffer());
+  if (outcome.kind !== 'ok') throw new Error(outcome.kind);
+  expect(outcome).toMatchObject({ width: 64, height: 32 });
+  expect(await sharp(outcome.jpeg).metadata()).toMatchObject({ format: 'jpeg', width: 64, height: 32 });
+  const { data } = await sharp(outcome.jpeg).raw().toBuffer({ resolveWithObject: true });
+  expect(data[0]).toBeGreaterThan(200);
+  expect(data[data.length - 1]).toBeGreaterThan(200);
+});
+
+test('nothing but the picture remains: no place, no camera, no comment, no hidden file', async () => {
+  const photo = await picture(64, 32)
+    .withExif({
+      IFD0: { Make: 'SecretCamera', Copyright: 'somebody' },
+      IFD3: { GPSLatitude: '40/1 44/1 54/1', GPSLatitudeRef: 'N', GPSLongitude: '73/1 59/1 9/1', GPSLongitudeRef: 'W' },
+    })
+    .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/">hidden-xmp</x:xmpmeta>')
+    .keepIccProfile()
+    .jpeg()
+    .toBuffer();
+  const polyglot = Buffer.concat([photo, Buffer.from('PK\x03\x04 a zip file behind it <script>')]);
+  expect((await sharp(photo).metadata()).exif?.includes('SecretCamera')).toBe(true);
+  const outcome = await reencode(polyglot);
+  if (outcome.kind !== 'ok') throw new Error(outcome.kind);
+  const { exif, xmp, iptc, icc } = await sharp(outcome.jpeg).metadata();
+  expect({ exif, xmp, iptc, icc }).toEqual({});
+  for (const secret of ['SecretCamera', 'hidden-xmp', 'a zip file', '<script>']) {
+    expect(outcome.jpeg.includes(secret), secret).toBe(false);
+  }
+});
+
+test('a phone’s turned picture is stored upright', async () => {
+  // Orientation 6: to be turned by 90 degrees clockwise, so what was left is on top.
+  const outcome = await reencode(await picture(64, 32).jpeg().withMetadata({ orientation: 6 }).toBuffer());
+  if (outcome.kind !== 'ok') throw new Error(outcome.kind);
+  expect(outcome).toMatchObject({ width: 32, height: 64 });
+  const { data } = await sharp(outcome.jpeg).raw().toBuffer({ resolveWithObject: true });
+  const [top, bottom] = [data.subarray(0, 3), data.subarray(data.length - 3)];
+  expect((top[0] ?? 0) > (top[2] ?? 0)).toBe(true);
+  expect((bottom[0] ?? 0) < (bottom[2] ?? 0)).toBe(true);
+});
+
+test('a large picture is made smaller, a small one is not made larger', async () => {
+  const outcome = await reencode(await picture(4_000, 3_000).jpeg().toBuffer());
+  expect(outcome).toMatchObject({ kind: 'ok', width: STORED_PHOTO_SIDE, height: STORED_PHOTO_SIDE * 0.75 });
+  expect(await reencode(await picture(10, 20).png().toBuffer())).toMatchObject({ width: 10, height: 20 });
+});
+
+test('a transparent picture gets a white ground', async () => {
+  const clear = { r: 0, g: 0, b: 0, alpha: 0 };
+  const photo = await sharp({ create: { width: 8, height: 8, channels: 4, background: clear } })
+    .png()
+    .toBuffer();
+  const outcome = await reencode(photo);
+  if (outcome.kind !== 'ok') throw new Error(outcome.kind);
+  expect((await sharp(outcome.jpeg).raw().toBuffer())[0]).toBe(255);
+});
+
+test('24 megapixels are taken, more are refused before they are unpacked', async () => {
+  const flat = (width: number, height: number) => sharp({ create: { width, height, channels: 3, background: 'red' } });
+  expect(await reencode(await flat(6_000, 4_000).jpeg().toBuffer())).toMatchObject({ kind: 'ok' });
+  expect(await reencode(await flat(5_000, 5_000).jpeg().toBuffer())).toEqual({
+    kind: 'unusable',
+    reason: 'too_many_pixels',
+  });
+  // A few kilobytes that claim to be a gigapixel.
+  const bomb = await flat(8, 8).png().toBuffer();
+  bomb.writeUInt32BE(32_000, 16);
+  bomb.writeUInt32BE(32_000, 20);
+  expect(await reencode(bomb)).toMatchObject({ kind: 'unusable' });
+});
+
+test.each(['jpeg', 'png', 'webp'] as const)('a %s that was cut short is refused', async (format) => {
+  const noise = sharp({
+    create: { width: 300, height: 300, channels: 3, noise: { type: 'gaussian', mean: 128, sigma: 60 } },
+  });
+  const photo = await noise.toFormat(format).toBuffer();
+  for (const part of [0.9, 0.5, 0.1]) {
+    const cut = photo.subarray(0, Math.floor(photo.length * part));
+    expect(await reencode(cut), `${part}`).toEqual({ kind: 'unusable', reason: 'damaged' });
+  }
+});
+
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
+
+test.each([
+  ['SVG', async () => Buffer.from(SVG)],
+  ['SVG after white space', async () => Buffer.from(`\n ${SVG}`)],
+  ['GIF', () => picture(8, 8).gif().toBuffer()],
+  ['TIFF', () => picture(8, 8).tiff().toBuffer()],
+  ['AVIF', () => picture(8, 8).avif().toBuffer()],
+  ['HEIC by its brand', async () => Buffer.from('\x00\x00\x00\x18ftypheic\x00\x00\x00\x00', 'latin1')],
+  ['PDF', async () => Buffer.from('%PDF-1.7')],
+  ['text', async () => Buffer.from('hello')],
+  ['nothing', async () => Buffer.alloc(0)],
+])('%s is not a photo', async (_name, make) => {
+  expect(await reencode(await make())).toEqual({ kind: 'unusable', reason: 'wrong_format' });
+});
+
+test.each([
+  ['JPEG', Buffer.from('\xff\xd8\xff\xe0', 'latin1')],
+  ['PNG', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')],
+  ['WebP', Buffer.from('RIFF\x10\x00\x00\x00WEBPVP8 ', 'latin1')],
+  ['WebP in letters only', Buffer.from('RIFFaaaaWEBPVP8 ')],
+])('an SVG disguised as %s is refused', async (_name, head) => {
+  expect(await reencode(Buffer.concat([head, Buffer.from(SVG)]))).toMatchObject({ kind: 'unusable' });
+});
+
+test('a file above the limit is refused unread', async () => {
+  expect(await reencode(Buffer.alloc(MAX_PHOTO_BYTES + 1))).toEqual({ kind: 'unusable', reason: 'too_many_bytes' });
+});
+
+test('a bounded number of photos waits, the next is told it is busy, and then it goes on', async () => {
+  const processor = createPhotoProcessor();
+  const photo = await picture(640, 480).jpeg().toBuffer();
+  const outcomes = await Promise.all(Array.from({ length: MAX_PHOTO_QUEUE + 4 }, () => processor.reencode(photo)));
+  expect(outcomes.filter(({ kind }) => kind === 'ok')).toHaveLength(MAX_PHOTO_QUEUE + 1);
+  expect(outcomes.filter(({ kind }) => kind === 'busy')).toHaveLength(3);
+  expect(await processor.reencode(photo)).toMatchObject({ kind: 'ok' });
+});
+
+test('a damaged photo does not hold up the next one', async () => {
+  const processor = createPhotoProcessor();
+  const photo = await picture(64, 32).jpeg().toBuffer();
+  const [damaged, good] = await Promise.all([processor.reencode(photo.subarray(0, 100)), processor.reencode(photo)]);
+  expect(damaged).toMatchObject({ kind: 'unusable' });
+  expect(good).toMatchObject({ kind: 'ok' });
+});

@@ -1,0 +1,287 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { FaultOrder } from '../../src/sandbox/faults.ts';
+import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { type ChargeRequest, createStripeCharger } from '../../src/vendors/stripe.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
+
+const ORDER = '01890a5d-ac96-774b-bcce-b302099a8057';
+
+async function world(options: { faults?: FaultOrder; secretKey?: string; timeoutMs?: number } = {}) {
+  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
+  onTestFinished(() => standIn.close());
+  standIn.orderFaults(options.faults ?? {});
+  const charger = chargerOf(standIn.url, options);
+  return { standIn, charger };
+}
+
+function chargerOf(apiBase: string, options: { secretKey?: string; timeoutMs?: number } = {}) {
+  const { secretKey = 'sk_test_1', timeoutMs = 5_000 } = options;
+  const charger = createStripeCharger({ secretKey, apiBase, timeoutMs });
+  onTestFinished(() => charger.close());
+  return charger;
+}
+
+function request(changes: Partial<ChargeRequest> = {}): ChargeRequest {
+  return {
+    idempotencyKey: `${ORDER}:1`,
+    amountCents: 999,
+    customerId: 'cus_1',
+    paymentMethodId: 'pm_card_visa',
+    orderId: ORDER,
+    retailerId: 'retailer-1',
+    ...changes,
+  };
+}
+
+test('a good card pays, off session, for the order', async () => {
+  const { charger, standIn } = await world();
+  const outcome = await charger.charge(request());
+  expect(outcome).toEqual({ kind: 'paid', paymentIntentId: expect.stringMatching(/^pi_/) });
+  expect(standIn.entries()).toMatchObject([
+    {
+      type: 'payment',
+      key: `${ORDER}:1`,
+      amount: 999,
+      currency: 'usd',
+      customer: 'cus_1',
+      paymentMethod: 'pm_card_visa',
+      metadata: { order_id: ORDER, retailer_id: 'retailer-1' },
+    },
+  ]);
+});
+
+test.each([
+  ['pm_card_chargeDeclined', 'generic_decline', true],
+  ['pm_sandbox_insufficient_funds', 'insufficient_funds', true],
+  ['pm_card_chargeDeclinedProcessingError', 'processing_error', true],
+  ['pm_card_chargeDeclinedExpiredCard', 'expired_card', false],
+  ['pm_card_chargeDeclinedLostCard', 'lost_card', false],
+])('%s is declined as %s, and a new attempt may pass: %s', async (paymentMethodId, code, mayPass) => {
+  const { charger } = await world();
+  expect(await charger.charge(request({ paymentMethodId }))).toEqual({
+    kind: 'declined',
+    code,
+    paymentIntentId: expect.stringMatching(/^pi_/),
+    mayPass,
+  });
+});
+
+test.each(['pm_card_authenticationRequired', 'pm_sandbox_needs_auth'])(
+  '%s needs its holder',
+  async (paymentMethodId) => {
+    const { charger } = await world();
+    expect(await charger.charge(request({ paymentMethodId }))).toEqual({
+      kind: 'needs_authentication',
+      code: 'authentication_required',
+      paymentIntentId: expect.stringMatching(/^pi_/),
+    });
+  },
+);
+
+test.each([
+  ['an unknown card', { paymentMethodId: 'pm_gone' }],
+  ['an unknown customer', { customerId: 'cus_missing' }],
+])('%s is no card', async (_name, changes) => {
+  const { charger, standIn } = await world();
+  expect(await charger.charge(request(changes))).toEqual({ kind: 'no_card', code: 'resource_missing' });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test('an amount that Stripe never takes is a final decline', async () => {
+  const { charger } = await world();
+  expect(await charger.charge(request({ amountCents: 10 }))).toEqual({
+    kind: 'declined',
+    code: 'amount_too_small',
+    mayPass: false,
+  });
+});
+
+test('the same key charges once and tells the same again', async () => {
+  const { charger, standIn } = await world();
+  const first = await charger.charge(request());
+  expect(await charger.charge(request())).toEqual(first);
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('a decline is told again under its key, and a new key is a new attempt', async () => {
+  const { charger, standIn } = await world();
+  const paymentMethodId = 'pm_sandbox_declined_once';
+  const first = await charger.charge(request({ paymentMethodId }));
+  expect(first).toMatchObject({ kind: 'declined', mayPass: true });
+  expect(await charger.charge(request({ paymentMethodId }))).toEqual(first);
+  const second = await charger.charge(request({ paymentMethodId, idempotencyKey: `${ORDER}:2` }));
+  expect(second).toMatchObject({ kind: 'paid' });
+  expect(standIn.entries()).toHaveLength(2);
+});
+
+test('a key used with other parameters is looked up, not taken for an answer', async () => {
+  const { charger } = await world();
+  await charger.charge(request());
+  expect(await charger.charge(request({ amountCents: 1_999 }))).toEqual({
+    kind: 'retry_later',
+    reason: 'key_reused',
+    rateLimited: false,
+    ambiguous: true,
+  });
+});
+
+test('of two charges at once under one key, one is told to wait for the other', async () => {
+  const { charger, standIn } = await world({ faults: { latencyMs: 300 } });
+  const outcomes = await Promise.all([charger.charge(request()), charger.charge(request())]);
+  expect(outcomes).toContainEqual({ kind: 'retry_later', reason: 'in_progress', rateLimited: false, ambiguous: true });
+  expect(outcomes).toContainEqual({ kind: 'paid', paymentIntentId: expect.stringMatching(/^pi_/) });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test.each([
+  ['before', 0],
+  ['after', 1],
+] as const)('a reset %s the effect is ambiguous, and the same key charges once in all', async (effect, done) => {
+  const { charger, standIn } = await world({ faults: { next: [{ kind: 'reset', effect }] } });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'connection_lost',
+    rateLimited: false,
+    ambiguous: true,
+  });
+  expect(standIn.entries()).toHaveLength(done);
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('silence ends with the time-out, is ambiguous, and the same key charges once in all', async () => {
+  const { charger, standIn } = await world({
+    faults: { next: [{ kind: 'hang', effect: 'after' }] },
+    timeoutMs: 200,
+  });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'timeout',
+    rateLimited: false,
+    ambiguous: true,
+  });
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('a server that is not there is unreachable, and nothing was sent', async () => {
+  const { charger, standIn } = await world();
+  await standIn.close();
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'unreachable',
+    rateLimited: false,
+    ambiguous: false,
+  });
+});
+
+test('a kept connection that the server has closed is opened anew within one call', async () => {
+  const ledgerFile = join(temporaryFolder(), 'stripe.jsonl');
+  const first = await startStripeStandIn({ ledgerFile });
+  const charger = chargerOf(first.url);
+  await charger.charge(request());
+  await first.close();
+  const second = await startStripeStandIn({ ledgerFile, port: Number(new URL(first.url).port) });
+  onTestFinished(() => second.close());
+  expect(await charger.charge(request({ idempotencyKey: `${ORDER}:2` }))).toMatchObject({ kind: 'paid' });
+  expect(second.entries()).toHaveLength(2);
+});
+
+test.each([500, 502, 503])('a %s is ambiguous', async (status) => {
+  const { charger } = await world({ faults: { next: [{ kind: 'status', status, effect: 'after', sticky: false }] } });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'server_error',
+    rateLimited: false,
+    ambiguous: true,
+  });
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+});
+
+test('a 500 that Stripe repeats under its key stays one', async () => {
+  const { charger, standIn } = await world({
+    faults: { next: [{ kind: 'status', status: 500, effect: 'before', sticky: true }] },
+  });
+  expect(await charger.charge(request())).toMatchObject({ reason: 'server_error' });
+  expect(await charger.charge(request())).toMatchObject({ reason: 'server_error' });
+  expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('a 429 is told apart and nothing happened', async () => {
+  const { charger, standIn } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'rate_limited',
+    rateLimited: true,
+    ambiguous: false,
+  });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test('a secret key that Stripe refuses is a matter for the operator', async () => {
+  const { charger } = await world({ secretKey: 'sk_wrong' });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'misconfigured',
+    rateLimited: false,
+    ambiguous: false,
+  });
+});
+
+test.each([
+  ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>', 'server_error'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>', 'bad_reply'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"id":', 'connection_lost'],
+])('a reply that is not Stripe’s (%j) is ambiguous: %s', async (reply, reason) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(reply));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const charger = chargerOf(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+  expect(await charger.charge(request())).toMatchObject({ kind: 'retry_later', reason, ambiguous: true });
+});
+
+test('a payment that a bank is still working on is not taken for paid', async () => {
+  const { charger } = await world();
+  const outcome = await charger.charge(request({ paymentMethodId: 'pm_sandbox_processing' }));
+  expect(outcome).toMatchObject({ kind: 'retry_later', reason: 'in_progress' });
+});
+
+test('an order’s charge is found by the order, the paid one before the declined', async () => {
+  const { charger } = await world();
+  expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
+  const paymentMethodId = 'pm_sandbox_insufficient_funds_once';
+  const declined = await charger.charge(request({ paymentMethodId }));
+  expect(await charger.findCharge(ORDER)).toEqual(declined);
+  const paid = await charger.charge(request({ paymentMethodId, idempotencyKey: `${ORDER}:2` }));
+  expect(paid).toMatchObject({ kind: 'paid' });
+  expect(await charger.findCharge(ORDER)).toEqual(paid);
+  expect(await charger.findCharge('another')).toEqual({ kind: 'not_found' });
+});
+
+test('a payment is refunded in full once, whatever the key', async () => {
+  const { charger, standIn } = await world();
+  const paid = await charger.charge(request());
+  if (paid.kind !== 'paid') throw new Error('not paid');
+  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+  const first = await charger.refund(refund);
+  expect(first).toEqual({ kind: 'refunded', refundId: expect.stringMatching(/^re_/) });
+  expect(await charger.refund(refund)).toEqual(first);
+  expect(await charger.refund({ ...refund, idempotencyKey: 'other' })).toEqual({ kind: 'refunded', refundId: null });
+  expect(standIn.entries().filter((entry) => (entry as { type: string }).type === 'refund')).toHaveLength(1);
+});
+
+test('a refund of an unknown payment is refused, one without an answer is tried later', async () => {
+  const { charger, standIn } = await world();
+  const refund = { idempotencyKey: 'k', paymentIntentId: 'pi_unknown' };
+  expect(await charger.refund(refund)).toEqual({ kind: 'refused', code: 'resource_missing' });
+  // Twice: on a connection kept from before, the first could be the server closing an idle one.
+  const reset = { kind: 'reset', effect: 'before' } as const;
+  standIn.orderFaults({ next: [reset, reset] });
+  expect(await charger.refund(refund)).toMatchObject({ kind: 'retry_later', reason: 'connection_lost' });
+});

@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { FaultOrder } from '../../src/sandbox/faults.ts';
+import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { createTwilioSender } from '../../src/vendors/twilio.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
+
+const TEXT = { to: '+15551234567', body: 'Confirmed & on its way: http://localhost/track/abc ü' };
+const AMBIGUOUS = { kind: 'retry_later', rateLimited: false, ambiguous: true };
+
+async function world(options: { faults?: FaultOrder; authToken?: string; timeoutMs?: number } = {}) {
+  const ledgerFile = join(temporaryFolder(), 'twilio.jsonl');
+  const standIn = await startTwilioStandIn({ ledgerFile, authToken: 'token' });
+  onTestFinished(() => standIn.close());
+  standIn.orderFaults(options.faults ?? {});
+  const sender = createTwilioSender({
+    accountSid: 'AC00000000000000000000000000000000',
+    authToken: options.authToken ?? 'token',
+    from: '+15550000000',
+    apiBase: standIn.url,
+    timeoutMs: options.timeoutMs ?? 5_000,
+  });
+  onTestFinished(() => sender.close());
+  return { standIn, sender };
+}
+
+test('a text is sent as it was written', async () => {
+  const { sender, standIn } = await world();
+  expect(await sender.send(TEXT)).toEqual({ kind: 'sent', sid: expect.stringMatching(/^SM[0-9a-f]{32}$/) });
+  expect(standIn.entries()).toMatchObject([{ ...TEXT, from: '+15550000000' }]);
+});
+
+test.each([
+  ['+15005550001', '21211'],
+  ['+15005550004', '21610'],
+  ['+15005550009', '21614'],
+])('%s is refused with code %s', async (to, code) => {
+  const { sender, standIn } = await world();
+  expect(await sender.send({ ...TEXT, to })).toEqual({ kind: 'refused', code });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test('a wrong token is a matter for the operator, and nothing was sent', async () => {
+  const { sender } = await world({ authToken: 'wrong' });
+  expect(await sender.send(TEXT)).toEqual({
+    kind: 'retry_later',
+    reason: 'misconfigured',
+    rateLimited: false,
+    ambiguous: false,
+  });
+});
+
+test('a 429 is told apart, and nothing was sent', async () => {
+  const { sender, standIn } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
+  expect(await sender.send(TEXT)).toMatchObject({ reason: 'rate_limited', rateLimited: true, ambiguous: false });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test('a server that is not there is unreachable, and nothing was sent', async () => {
+  const { sender, standIn } = await world();
+  await standIn.close();
+  expect(await sender.send(TEXT)).toMatchObject({ reason: 'unreachable', rateLimited: false, ambiguous: false });
+});
+
+test.each([
+  ['a reset', { kind: 'reset', effect: 'before' }, 'connection_lost'],
+  ['a 500', { kind: 'status', status: 500, effect: 'before', sticky: false }, 'server_error'],
+  ['silence', { kind: 'hang', effect: 'before' }, 'timeout'],
+] as const)('%s is ambiguous; a text that was not sent is not found', async (_name, fault, reason) => {
+  const { sender, standIn } = await world({ faults: { next: [fault] }, timeoutMs: 200 });
+  const sinceMs = Date.now();
+  expect(await sender.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason });
+  expect(await sender.find({ ...TEXT, sinceMs })).toEqual({ kind: 'not_found' });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test.each([
+  ['a reset', { kind: 'reset', effect: 'after' }],
+  ['a 500', { kind: 'status', status: 500, effect: 'after', sticky: false }],
+  ['silence', { kind: 'hang', effect: 'after' }],
+] as const)('%s is ambiguous; a text that was sent is found, and was sent once', async (_name, fault) => {
+  const { sender, standIn } = await world({ faults: { next: [fault] }, timeoutMs: 200 });
+  const sinceMs = Date.now();
+  expect(await sender.send(TEXT)).toMatchObject(AMBIGUOUS);
+  const [message] = standIn.entries() as { sid: string }[];
+  expect(await sender.find({ ...TEXT, sinceMs })).toEqual({ kind: 'found', sid: message?.sid });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('finds neither another text, nor one to another phone, nor an older one', async () => {
+  const { sender } = await world();
+  const sinceMs = Date.now();
+  await sender.send(TEXT);
+  expect(await sender.find({ ...TEXT, body: 'another', sinceMs })).toEqual({ kind: 'not_found' });
+  expect(await sender.find({ ...TEXT, to: '+15557654321', sinceMs })).toEqual({ kind: 'not_found' });
+  expect(await sender.find({ ...TEXT, sinceMs: sinceMs + 10_000 })).toEqual({ kind: 'not_found' });
+});
+
+test('a search without an answer is tried later', async () => {
+  const { sender } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
+  expect(await sender.find({ ...TEXT, sinceMs: 0 })).toMatchObject({ kind: 'retry_later' });
+});

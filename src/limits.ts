@@ -278,8 +278,8 @@ export const DB_CONNECTIONS_CLI = 1;
 // --- Sandbox ------------------------------------------------------------------------------------------------------
 /** A simulated driver moves and reports this often. */
 export const SIMULATED_TICK_MS = 1_000;
-/** Fast, so that a demonstration lasts a minute and not an hour. */
-export const SIMULATED_SPEED_METERS_PER_SECOND = 80;
+/** As on a motorway, so that a demonstration lasts a minute. */
+export const SIMULATED_SPEED_METERS_PER_SECOND = 25;
 /** A simulated driver whose socket closed tries again after this. */
 export const SIMULATED_RETRY_MS = 2_000;
 export const SIMULATED_REQUEST_MS = 10_000;

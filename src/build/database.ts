@@ -4,7 +4,7 @@ import { API_LOCK_CHECK_MS } from '../limits.ts';
 import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
 import { connect, type Sql } from '../store/connect.ts';
-import { migrate } from '../store/migrate.ts';
+import { migrateDatabase } from '../store/migrate.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 
@@ -18,7 +18,8 @@ export type Database = { readonly url: string; readonly sql: Sql };
 /** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
 export async function openDatabase(config: Config, say: (line: string) => void, closers: Closers): Promise<Database> {
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
-  await migrateTo(url, say);
+  const applied = await migrateDatabase({ url, dir: MIGRATIONS });
+  if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
   const sql = connect({ url, applicationName: 'sameday' });
   closers.add('database', () => sql.end({ timeout: 3 }));
   return { url, sql };
@@ -35,16 +36,6 @@ async function startEmbedded(config: Config, say: (line: string) => void, closer
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say });
   closers.add('embedded Postgres', () => postgres.stop());
   return postgres.url;
-}
-
-async function migrateTo(url: string, say: (line: string) => void): Promise<void> {
-  const sql = connect({ url, max: 1, applicationName: 'sameday-migrate', statementTimeoutMs: 0, deadlineMs: 0 });
-  try {
-    const applied = await migrate(sql, { dir: MIGRATIONS });
-    if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
-  } finally {
-    await sql.end({ timeout: 3 });
-  }
 }
 
 /** The number of the advisory lock: the first eight bytes of SHA-256 of "sameday api", as a signed integer. */

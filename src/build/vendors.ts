@@ -4,8 +4,8 @@ import type { Config } from '../config.ts';
 import { STRIPE_TIMEOUT_MS, TWILIO_TIMEOUT_MS } from '../limits.ts';
 import { startStripeStandIn } from '../sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../sandbox/twilio-stand-in.ts';
-import { createStripeCharger, type StripeCharger } from '../vendors/stripe.ts';
-import { createTwilioSender, type TwilioSender } from '../vendors/twilio.ts';
+import type { StripeCharger } from '../vendors/stripe.ts';
+import type { TwilioSender } from '../vendors/twilio.ts';
 import type { Closers } from './closers.ts';
 
 export type Vendors = { readonly stripe: StripeCharger; readonly twilio: TwilioSender };
@@ -20,29 +20,36 @@ function ledger(config: Config, name: string): string {
   return join(config.dataDir, name);
 }
 
+/** The SDKs cost 150 ms and 22 MB each, so a process that never charges does not load them. */
 async function openStripe(config: Config, closers: Closers): Promise<StripeCharger> {
-  if (config.stripe) {
-    const { secretKey, apiBase } = config.stripe;
-    return createStripeCharger({ secretKey, timeoutMs: STRIPE_TIMEOUT_MS, ...(apiBase ? { apiBase } : {}) });
-  }
+  const { createStripeCharger } = await import('../vendors/stripe.ts');
+  const settings = config.stripe ?? { secretKey: 'sk_test_sandbox', apiBase: await standInForStripe(config, closers) };
+  const { secretKey, apiBase } = settings;
+  const stripe = createStripeCharger({ secretKey, timeoutMs: STRIPE_TIMEOUT_MS, ...(apiBase ? { apiBase } : {}) });
+  closers.add('Stripe', () => stripe.close());
+  return stripe;
+}
+
+async function standInForStripe(config: Config, closers: Closers): Promise<string> {
   const standIn = await startStripeStandIn({ ledgerFile: ledger(config, 'stripe-ledger.jsonl') });
   closers.add('Stripe stand-in', () => standIn.close());
-  return createStripeCharger({ secretKey: 'sk_test_sandbox', apiBase: standIn.url, timeoutMs: STRIPE_TIMEOUT_MS });
+  return standIn.url;
 }
 
 async function openTwilio(config: Config, closers: Closers): Promise<TwilioSender> {
-  if (config.twilio) {
-    const { accountSid, authToken, from, apiBase } = config.twilio;
-    const timeoutMs = TWILIO_TIMEOUT_MS;
-    return createTwilioSender({ accountSid, authToken, from, timeoutMs, ...(apiBase ? { apiBase } : {}) });
-  }
+  const { createTwilioSender } = await import('../vendors/twilio.ts');
+  const settings = config.twilio ?? { ...SANDBOX_ACCOUNT, apiBase: await standInForTwilio(config, closers) };
+  const { accountSid, authToken, from, apiBase } = settings;
+  const timeoutMs = TWILIO_TIMEOUT_MS;
+  const twilio = createTwilioSender({ accountSid, authToken, from, timeoutMs, ...(apiBase ? { apiBase } : {}) });
+  closers.add('Twilio', () => twilio.close());
+  return twilio;
+}
+
+const SANDBOX_ACCOUNT = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'sandbox', from: '+15005550006' };
+
+async function standInForTwilio(config: Config, closers: Closers): Promise<string> {
   const standIn = await startTwilioStandIn({ ledgerFile: ledger(config, 'twilio-ledger.jsonl') });
   closers.add('Twilio stand-in', () => standIn.close());
-  return createTwilioSender({
-    accountSid: `AC${'0'.repeat(32)}`,
-    authToken: 'sandbox',
-    from: '+15005550006',
-    apiBase: standIn.url,
-    timeoutMs: TWILIO_TIMEOUT_MS,
-  });
+  return standIn.url;
 }

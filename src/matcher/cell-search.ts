@@ -6,9 +6,10 @@ import {
   CELL_RADIUS,
   CELL_STRIDE,
   type Cell,
-  MEMBER_NUMBER,
   MEMBER_STAMP,
   MEMBER_STRIDE,
+  MEMBER_TAG,
+  TIER_BITS,
 } from './cell.ts';
 import type { CellIndex } from './cell-index.ts';
 
@@ -78,7 +79,7 @@ export class CellSearch {
         continue;
       }
       const cell = stack[height] as Cell;
-      if ((this.index.cells[cell.number * CELL_STRIDE + CELL_NEWEST] as number) < oldestStamp) continue;
+      if ((this.index.figures[cell.number * CELL_STRIDE + CELL_NEWEST] as number) < oldestStamp) continue;
       const found = this.nearestIn(cell, best, query);
       if (found === best) continue;
       best = found;
@@ -109,7 +110,6 @@ export class CellSearch {
   /** Reads a cell through and returns its member that is better than `best`, or `best`. */
   private nearestIn(cell: Cell, best: number, query: NearestQuery): number {
     const { members } = cell;
-    const { tiers } = this.index;
     const bit = 1 << query.tier;
     const x = this.at[0] as number;
     const y = this.at[1] as number;
@@ -122,9 +122,10 @@ export class CellSearch {
       const dz = (members[i + 2] as number) - z;
       const squared = dx * dx + dy * dy + dz * dz;
       if (squared > bestSquared) continue;
-      const member = members[i + MEMBER_NUMBER] as number;
-      if (((tiers[member] as number) & bit) === 0) continue;
+      const tag = members[i + MEMBER_TAG] as number;
+      if ((tag & bit) === 0) continue;
       if ((members[i + MEMBER_STAMP] as number) < query.oldestStamp) continue;
+      const member = tag >>> TIER_BITS;
       if (squared === bestSquared && found !== NO_MEMBER && !query.precedes(member, found)) continue;
       if (query.accepts !== undefined && !query.accepts(member)) continue;
       found = member;
@@ -160,12 +161,12 @@ export class CellSearch {
 
   /** No member of the cell is nearer than this; below 0 the deeper inside the cell's circle, so that one goes first. */
   private chordToCell(cell: Cell): number {
-    const { cells } = this.index;
+    const { figures } = this.index;
     const at = cell.number * CELL_STRIDE;
-    const dx = (cells[at] as number) - (this.at[0] as number);
-    const dy = (cells[at + 1] as number) - (this.at[1] as number);
-    const dz = (cells[at + 2] as number) - (this.at[2] as number);
-    return Math.sqrt(dx * dx + dy * dy + dz * dz) - (cells[at + CELL_RADIUS] as number);
+    const dx = (figures[at] as number) - (this.at[0] as number);
+    const dy = (figures[at + 1] as number) - (this.at[1] as number);
+    const dz = (figures[at + 2] as number) - (this.at[2] as number);
+    return Math.sqrt(dx * dx + dy * dy + dz * dz) - (figures[at + CELL_RADIUS] as number);
   }
 
   private growStack(size: number): void {

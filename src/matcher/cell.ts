@@ -3,12 +3,13 @@ import { CELL_EDGE_METERS, type CellPath } from '../geo/cells.ts';
 import { chordOfMeters } from '../geo/point.ts';
 
 /**
- * Members of a cell stand packed in one array, so that reading a cell through is one run over memory: unit vector,
- * time stamp, and the member's number.
+ * Members of a cell stand packed in one array, so that reading a cell through is one run over memory: unit vector, time
+ * stamp, and a tag of the member's number (in all bits above) and the tiers it serves (the low `TIER_BITS`).
  */
 export const MEMBER_STRIDE = 5;
 export const MEMBER_STAMP = 3;
-export const MEMBER_NUMBER = 4;
+export const MEMBER_TAG = 4;
+export const TIER_BITS = 4;
 
 /**
  * What a search asks of every cell it passes stands in one array for all cells, a cache line each: the unit vector of
@@ -37,7 +38,7 @@ const INITIAL_RADIUS = CELL_EDGE_METERS.map((edge) => chordOfMeters(RADIUS_EDGES
 
 /**
  * One H3 cell of the index and an item of the trees. A leaf has members; a branch has children, one for each digit,
- * and is in no tree. `total` counts the members in it or below.
+ * and is in no tree.
  */
 export class Cell implements Box {
   minX = 0;
@@ -45,7 +46,6 @@ export class Cell implements Box {
   maxX = 0;
   maxY = 0;
   count = 0;
-  total = 0;
   members: Float64Array = NO_MEMBERS;
   children: (Cell | undefined)[] | undefined = undefined;
   /** How many members serve each tier. */

@@ -2,8 +2,9 @@ import type { FleetDriver } from '../domain/driver.ts';
 import type { TierId } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../limits.ts';
-import { CellIndex, enlarged } from './cell-index.ts';
+import { CellIndex } from './cell-index.ts';
 import { CellSearch, NO_MEMBER } from './cell-search.ts';
+import { enlarged } from './enlarged.ts';
 import { TIER_COUNT, TIERS_OF_BITS, tierBits, tierNumber } from './tier-bits.ts';
 
 /** Asks for the nearest driver. Distances in meters, times in milliseconds since 1970. */
@@ -229,7 +230,7 @@ export class Drivers {
     const { index } = this;
     const placed = index.stamp(slot) !== UNPLACED;
     const tiers = placed && this.slotIsFree(slot) ? (this.tiers[slot] as number) : 0;
-    const indexed = index.tiers[slot] as number;
+    const indexed = index.tiersOf(slot);
     if (tiers === indexed) return;
     if (indexed !== 0) index.remove(slot);
     if (tiers !== 0) index.insert(slot, tiers);

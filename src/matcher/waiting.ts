@@ -1,6 +1,6 @@
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
-import { CELL_OLDEST, CELL_STRIDE, type Cell, MEMBER_NUMBER, MEMBER_STAMP, MEMBER_STRIDE } from './cell.ts';
+import { CELL_OLDEST, CELL_STRIDE, type Cell, MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, TIER_BITS } from './cell.ts';
 import { CellIndex } from './cell-index.ts';
 import { CellSearch, CHORD_ERROR } from './cell-search.ts';
 import { TIER_COUNT, tierNumber } from './tier-bits.ts';
@@ -101,12 +101,12 @@ export class WaitingOrders {
   /** Hides an order from drivers; it goes on waiting. */
   hide(orderId: string): void {
     const number = this.numbers.get(orderId);
-    if (number !== undefined && this.index.tiers[number] !== 0) this.index.remove(number);
+    if (number !== undefined && this.index.tiersOf(number) !== 0) this.index.remove(number);
   }
 
   show(orderId: string): void {
     const number = this.numbers.get(orderId);
-    if (number === undefined || this.index.tiers[number] !== 0) return;
+    if (number === undefined || this.index.tiersOf(number) !== 0) return;
     this.index.insert(number, 1 << tierNumber((this.orders[number] as WaitingOrder).tierId));
   }
 
@@ -151,16 +151,16 @@ export class WaitingOrders {
       const sinceMs = members[i + MEMBER_STAMP] as number;
       if (sinceMs < oldest) oldest = sinceMs;
       const waitedMs = nowMs - sinceMs;
-      const number = members[i + MEMBER_NUMBER] as number;
-      if (claimOf(tier, waitedMs) < best.claim || ((this.index.tiers[number] as number) & bit) === 0) continue;
+      const tag = members[i + MEMBER_TAG] as number;
+      if (claimOf(tier, waitedMs) < best.claim || (tag & bit) === 0) continue;
       const dx = (members[i] as number) - (this.vector[0] as number);
       const dy = (members[i + 1] as number) - (this.vector[1] as number);
       const dz = (members[i + 2] as number) - (this.vector[2] as number);
       const distanceMeters = metersOfChordSquared(dx * dx + dy * dy + dz * dz);
       if (distanceMeters > radiusAfter(tier, waitedMs)) continue;
-      this.weigh(this.orders[number] as WaitingOrder, claimOf(tier, waitedMs), distanceMeters, seeker, best);
+      this.weigh(this.orders[tag >>> TIER_BITS] as WaitingOrder, claimOf(tier, waitedMs), distanceMeters, seeker, best);
     }
-    this.index.cells[cell.number * CELL_STRIDE + CELL_OLDEST] = oldest;
+    this.index.figures[cell.number * CELL_STRIDE + CELL_OLDEST] = oldest;
   }
 
   private weigh(order: WaitingOrder, claim: number, distanceMeters: number, seeker: Seeker, best: Best): void {
@@ -175,12 +175,12 @@ export class WaitingOrders {
   }
 
   private oldestIn(cell: Cell): number {
-    return this.index.cells[cell.number * CELL_STRIDE + CELL_OLDEST] as number;
+    return this.index.figures[cell.number * CELL_STRIDE + CELL_OLDEST] as number;
   }
 
   private forget(number: number): void {
     const order = this.orders[number] as WaitingOrder;
-    if (this.index.tiers[number] !== 0) this.index.remove(number);
+    if (this.index.tiersOf(number) !== 0) this.index.remove(number);
     this.orders[number] = undefined;
     const left = this.countOf(order.retailerId) - 1;
     if (left === 0) this.countByRetailer.delete(order.retailerId);

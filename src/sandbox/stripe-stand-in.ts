@@ -19,7 +19,7 @@ type Failure = {
   readonly status: number;
 };
 
-export type StripeEntry = Payment | Refund | Failure;
+type StripeEntry = Payment | Refund | Failure;
 
 /**
  * Stripe's API for what this service asks of it, kept under `ledgerFile`: payment intents (create with confirm,

@@ -9,7 +9,7 @@ import {
   type VendorApi,
 } from './stand-in.ts';
 
-export type Message = {
+type Message = {
   readonly sid: string;
   readonly accountSid: string;
   readonly to: string;

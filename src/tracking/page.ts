@@ -1,4 +1,5 @@
 import { type Html, html } from './html.ts';
+import { tone } from './sentences.ts';
 import type { Stage } from './stages.ts';
 import type { TrackingView } from './view.ts';
 
@@ -21,7 +22,7 @@ export function trackingPage(view: TrackingView, token: string, settings: PageSe
   const main = html`
 <main id="track" data-token="${token}" data-view="${JSON.stringify(view)}" data-tile-url="${settings.tileUrl ?? ''}"
   data-tile-attribution="${settings.tileAttribution}">
-  <section class="now" data-tone="${tone(view)}">
+  <section class="now" data-tone="${tone(view.status)}">
     <div id="message" aria-live="polite" aria-atomic="true">
       <h1 id="headline">${view.headline}</h1>
       <p id="detail">${view.detail}</p>
@@ -74,12 +75,6 @@ export function messagePage(
     sandbox,
     files,
   });
-}
-
-/** The colour of the sentence: under way, good end, bad end. */
-function tone(view: TrackingView): string {
-  if (view.status === 'delivered') return 'good';
-  return view.stages.some((stage) => stage.state === 'failed') ? 'bad' : 'moving';
 }
 
 function stageItem(stage: Stage): Html {

@@ -1,3 +1,4 @@
+import type { OrderStatus } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 
 /** How the driver is called where the page has no first name. */
@@ -47,4 +48,10 @@ export function detail(order: TrackedOrder): string {
     case 'returned':
       return `Please ask ${order.storeName} what happens next.`;
   }
+}
+
+/** The colour of the sentence: under way, a good end, a bad one. */
+export function tone(status: OrderStatus): 'moving' | 'good' | 'bad' {
+  if (status === 'delivered') return 'good';
+  return status === 'pending_dispatch' || status === 'driver_assigned' || status === 'picked_up' ? 'moving' : 'bad';
 }

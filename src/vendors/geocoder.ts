@@ -8,7 +8,7 @@ import {
   MAX_VENDOR_REPLY_BYTES,
 } from '../limits.ts';
 
-export type Geocoded =
+type Geocoded =
   /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder gives one. */
   | { readonly kind: 'found'; readonly point: Point; readonly accuracyMeters?: number }
   | { readonly kind: 'not_found' }

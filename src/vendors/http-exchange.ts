@@ -3,7 +3,7 @@ import https from 'node:https';
 import { MAX_VENDOR_REPLY_BYTES, VENDOR_SOCKET_IDLE_MS, VENDOR_SOCKETS } from '../limits.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
 
-export type ExchangeRequest = {
+type ExchangeRequest = {
   readonly protocol: 'http:' | 'https:';
   readonly host: string;
   readonly port: string | number;
@@ -15,7 +15,7 @@ export type ExchangeRequest = {
   readonly timeoutMs: number;
 };
 
-export type ExchangeReply = {
+type ExchangeReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;

@@ -7,9 +7,9 @@ import {
   STORED_PHOTO_SIDE,
 } from '../limits.ts';
 
-export type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels' | 'damaged' | 'too_slow';
+type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels' | 'damaged' | 'too_slow';
 
-export type Reencoded =
+type Reencoded =
   | { readonly kind: 'ok'; readonly jpeg: Buffer; readonly width: number; readonly height: number }
   | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
   /** Too many photos wait already. */

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import Stripe from 'stripe';
 import { createHttpExchange, ExchangeError, type HttpExchange } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
@@ -32,7 +33,7 @@ export type ChargeOutcome =
 
 export type ChargeLookup = ChargeOutcome | { readonly kind: 'not_found' };
 
-export type RefundOutcome =
+type RefundOutcome =
   | { readonly kind: 'refunded'; readonly refundId: string | null }
   | { readonly kind: 'refused'; readonly code: string }
   | RetryLater;
@@ -186,12 +187,19 @@ function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
   return {
     getClientName: () => 'node',
     async makeRequest(host, port, path, method, headers, body, protocol, timeoutMs) {
-      const secure = protocol === 'http' ? ('http:' as const) : ('https:' as const);
-      const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value ?? undefined]));
-      const reply = await http.send({ protocol: secure, host, port, path, method, headers: sent, body, timeoutMs });
+      const reply = await http.send({
+        protocol: protocol === 'http' ? 'http:' : 'https:',
+        host,
+        port,
+        path,
+        method,
+        headers: headers as OutgoingHttpHeaders,
+        body,
+        timeoutMs,
+      });
       return {
         getStatusCode: () => reply.status,
-        getHeaders: () => Object.fromEntries(Object.entries(reply.headers).map(([name, value]) => [name, `${value}`])),
+        getHeaders: () => reply.headers as Record<string, string | string[]>,
         getRawResponse: () => ({ statusCode: reply.status }),
         toStream: () => {
           throw new Error('streamed replies are not used');

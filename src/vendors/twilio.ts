@@ -69,7 +69,7 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
   } catch (error) {
     if (error instanceof ExchangeError) return error.outcome;
     if (error instanceof SyntaxError) return retryLater('bad_reply');
-    const { status, code } = error as { status?: unknown; code?: unknown };
+    const { status, code } = error as { status?: unknown; code?: number };
     if (typeof status !== 'number') throw error;
     if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
     if (status === 401) return retryLater('misconfigured');

@@ -1,3 +1,4 @@
+import { tone } from '../tracking/sentences.ts';
 import type { Stage } from '../tracking/stages.ts';
 import type { TrackingView } from '../tracking/view.ts';
 import type { LinkState } from './feed.ts';
@@ -16,18 +17,13 @@ export function renderView(view: TrackingView): void {
   const title = `${view.headline} · ${view.store_name}`;
   if (document.title !== title) document.title = title;
   const now = document.querySelector<HTMLElement>('.now');
-  if (now) now.dataset.tone = tone(view);
+  if (now) now.dataset.tone = tone(view.status);
   byId('stages').replaceChildren(...view.stages.map(stageItem));
   renderPhoto(view.photo_url);
 }
 
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
-}
-
-function tone(view: TrackingView): string {
-  if (view.status === 'delivered') return 'good';
-  return view.stages.some((stage) => stage.state === 'failed') ? 'bad' : 'moving';
 }
 
 function stageItem(stage: Stage): HTMLLIElement {

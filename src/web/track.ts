@@ -86,7 +86,7 @@ const feed = new Feed(root.dataset.token ?? '', {
 });
 
 showOrder(view);
-feed.start();
+if (!view.final) feed.start();
 setInterval(() => {
   if (document.visibilityState === 'visible' && position) showAge();
 }, 1_000);

@@ -1,0 +1,111 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const READY_MS = 60_000;
+const STOP_MS = 15_000;
+
+export type Running = {
+  /** Where the built service answers. */
+  readonly url: string;
+  readonly dataDir: string;
+  readonly pid: number;
+  /** What it has printed so far, both streams. */
+  output(): string;
+  /** Sends the signal and waits for the end; the exit code, or the signal's name. */
+  stop(signal?: NodeJS.Signals): Promise<number | string>;
+};
+
+export type Environment = Record<string, string>;
+
+/** A new folder for a service's data, removed by the given disposer. */
+export function newDataDir(): { readonly dataDir: string; remove(): void } {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sameday-data-'));
+  return { dataDir, remove: () => rmSync(dataDir, { recursive: true, force: true }) };
+}
+
+/**
+ * Starts the built service (`dist/main.js`) as a process of its own: in the sandbox, on any free port, without simulated
+ * drivers, on the given database, unless `env` says otherwise. Rejects with its output if it ends before it is ready.
+ */
+export function startBuiltService(env: Environment): Promise<Running> {
+  const child = spawn(process.execPath, [join(ROOT, 'dist/main.js')], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const killWithRun = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithRun);
+  child.once('exit', () => process.off('exit', killWithRun));
+  return readyService(child, env.DATA_DIR ?? '');
+}
+
+function readyService(child: ChildProcess, dataDir: string): Promise<Running> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail('was not ready in time'), READY_MS);
+    const fail = (why: string) => {
+      clearTimeout(timer);
+      child.kill('SIGKILL');
+      reject(new Error(`The service ${why}:\n${output}`));
+    };
+    const hear = (chunk: Buffer) => {
+      output += String(chunk);
+      const ready = /Sameday is ready(?: at (\S+))? \(/.exec(output);
+      if (!ready) return;
+      clearTimeout(timer);
+      const url = ready[1] ?? '';
+      const stop = (signal: NodeJS.Signals = 'SIGTERM') => stopProcess(child, signal);
+      resolve({ url, dataDir, pid: child.pid ?? 0, output: () => output, stop });
+    };
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
+    child.once('exit', (code, signal) => fail(`ended with ${code ?? signal}`));
+  });
+}
+
+function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<number | string> {
+  if (child.exitCode !== null || child.signalCode !== null) {
+    return Promise.resolve(child.exitCode ?? child.signalCode ?? 0);
+  }
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error('The service did not stop in time'));
+    }, STOP_MS);
+    child.once('exit', (code, by) => {
+      clearTimeout(timer);
+      resolve(code ?? by ?? 0);
+    });
+    child.kill(signal);
+  });
+}
+
+/** Runs one command of the built command line with `--json`; rejects with what it said when it fails. */
+export function runCli<Result = Record<string, string>>(env: Environment, ...args: string[]): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      [join(ROOT, 'dist/cli.js'), ...args, '--json'],
+      { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: READY_MS },
+      (error, stdout, stderr) => {
+        if (error) reject(new Error(`sameday ${args.join(' ')} exited with ${error.code}: ${stderr}`));
+        else resolve(JSON.parse(stdout) as Result);
+      },
+    );
+  });
+}
+
+/** A whole valid body of `POST /orders/create`, with changes. */
+export function orderBody(retailerId: string, changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    retailer_id: retailerId,
+    customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true },
+    pickup_address: '2000 Mission St, San Francisco, CA 94110',
+    dropoff_address: { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' },
+    ...changes,
+  };
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { buildApi } from './build/api.ts';
 import { Closers } from './build/closers.ts';
-import { holdApiLock, openDatabase } from './build/database.ts';
+import { asStartError, holdApiLock, openDatabase } from './build/database.ts';
 import { openMetrics } from './build/metrics.ts';
 import { openQueueBackend, openRelay } from './build/queues.ts';
 import { healthRoutes } from './build/routes.ts';
@@ -108,7 +108,7 @@ function openHealthServer(
 }
 
 async function listen(server: HttpServer, config: Config): Promise<string> {
-  const { port } = await server.listen(config.host, config.port);
+  const { port } = await server.listen(config.host, config.port).catch(asStartError);
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host;
   return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -63,11 +63,6 @@ export function readCliConfig(): Config {
   return { ...config, sandbox: sandbox === '1' };
 }
 
-/** Whether this process has a person's terminal to speak to. */
-export function isInteractive(): boolean {
-  return process.stderr.isTTY === true;
-}
-
 /**
  * Turns an environment into settings.
  *

@@ -171,7 +171,7 @@ export const POSTGRES_INIT_MS = 120_000;
 /** Longest wait for the embedded Postgres to accept connections; after a crash it replays its log first. */
 export const POSTGRES_READY_MS = 120_000;
 /** How long a start is tried again while the processes of a killed Postgres die and free what they hold. */
-export const POSTGRES_RETRY_MS = 15_000;
+export const POSTGRES_RETRY_MS = 30_000;
 /** Longest wait for an orderly stop of the embedded Postgres, and then for a stop at once. */
 export const POSTGRES_FAST_STOP_MS = 5_000;
 export const POSTGRES_IMMEDIATE_STOP_MS = 2_000;

@@ -13,12 +13,17 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 /** Something a person has to change before the service can start: one message, no stack. */
 export class StartError extends Error {}
 
+/** For steps whose errors are sentences for a person. */
+export function asStartError(error: unknown): never {
+  throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+}
+
 export type Database = { readonly url: string; readonly sql: Sql };
 
 /** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
 export async function openDatabase(config: Config, say: (line: string) => void, closers: Closers): Promise<Database> {
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
-  const applied = await migrateDatabase({ url, dir: MIGRATIONS });
+  const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asStartError);
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
   const sql = connect({ url, applicationName: 'sameday' });
   closers.add('database', () => sql.end({ timeout: 3 }));
@@ -33,7 +38,7 @@ async function startEmbedded(config: Config, say: (line: string) => void, closer
     throw new StartError(`Sameday is running already on ${config.dataDir} ${where} (process ${claim.pid}).`);
   }
   closers.add('claim', () => claim.release());
-  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say });
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }).catch(asStartError);
   closers.add('embedded Postgres', () => postgres.stop());
   return postgres.url;
 }

@@ -14,9 +14,6 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** The statuses in which an order holds its driver. The partial unique index on `orders (driver_id)` names the same. */
-export const ACTIVE_STATUSES = ['driver_assigned', 'picked_up', 'undeliverable'] as const satisfies OrderStatus[];
-
 const NEXT: Record<OrderStatus, readonly OrderStatus[]> = {
   pending_dispatch: ['driver_assigned', 'cancelled', 'expired'],
   driver_assigned: ['picked_up', 'pending_dispatch', 'cancelled'],
@@ -33,20 +30,10 @@ export function canBecome(from: OrderStatus, to: OrderStatus): boolean {
   return NEXT[from].includes(to);
 }
 
-export function isActive(status: OrderStatus): boolean {
-  return (ACTIVE_STATUSES as readonly OrderStatus[]).includes(status);
-}
-
-export const PAYMENT_STATUSES = ['not_charged', 'processing', 'paid', 'failed', 'refunded'] as const;
-export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
-
-/** What became of the one text of an order; `none` where the customer did not consent. */
-export const SMS_STATUSES = ['none', 'queued', 'sent', 'failed'] as const;
-export type SmsStatus = (typeof SMS_STATUSES)[number];
+export type PaymentStatus = 'not_charged' | 'processing' | 'paid' | 'failed' | 'refunded';
 
 /** Where the pickup's point came from, best first. */
-export const PICKUP_POINT_SOURCES = ['registered', 'geocoder', 'registered_fallback', 'zip_centroid'] as const;
-export type PickupPointSource = (typeof PICKUP_POINT_SOURCES)[number];
+export type PickupPointSource = 'registered' | 'geocoder' | 'registered_fallback' | 'zip_centroid';
 
 export type Customer = {
   readonly name: string;

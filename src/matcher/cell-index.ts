@@ -31,7 +31,7 @@ const HOME = 5;
 const OFFSET = 6;
 
 /** What a radius that turns out too small grows by beyond what is needed, so that it does not grow with every step. */
-const RADIUS_MARGIN = 1.05;
+const RADIUS_MARGIN = 1.02;
 
 /**
  * Members (drivers, or waiting orders) at places on the globe, each serving some tiers, held for searching.

@@ -22,10 +22,11 @@ export const CELL_OLDEST = 4;
 export const CELL_NEWEST = 5;
 
 /**
- * The radius of a new cell in average edges: farther than a corner of nearly every cell of that resolution (seen over
- * the globe: at most 1.13), so a member close outside the cell's edge may stay when it wanders across.
+ * The radius of a new cell in average edges. Of the places in a cell about one in a hundred is farther from its centre
+ * (the farthest seen over the globe: 1.13); a cell that gets such a member grows. Larger circles would overlap more and
+ * be searched more; with smaller ones drivers near a corner would change cells with every step.
  */
-const RADIUS_EDGES = 1.15;
+const RADIUS_EDGES = 1.03;
 
 const NO_MEMBERS = new Float64Array(0);
 const FIRST_CAPACITY = 4;

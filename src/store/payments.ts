@@ -95,11 +95,3 @@ export function settlePayment(
     settled,
   );
 }
-
-export type PaymentState = { readonly status: PaymentStatus; readonly failureCode: string | null };
-
-/** The payment status of an order as it is now. */
-export async function findPaymentState(sql: Sql, orderId: string): Promise<PaymentState | null> {
-  const [row] = await sql`select payment_status, payment_failure_code from orders where id = ${orderId}`;
-  return row ? { status: row.payment_status, failureCode: row.payment_failure_code } : null;
-}

@@ -2,6 +2,7 @@ import {
   Circle,
   control,
   DivIcon,
+  type FitBoundsOptions,
   GridLayer,
   LatLngBounds,
   Map as LeafletMap,
@@ -14,7 +15,8 @@ import type { ShownPosition } from '../tracking/view.ts';
 /** Half the diagonal of the square in which an approximate position lies, in meters. */
 const APPROXIMATE_METERS = 780;
 const MAX_TRAIL_POINTS = 200;
-const FIT = { padding: [44, 44] as [number, number], maxZoom: 15 };
+/** Room around the pins, more below for their labels. */
+const FIT = { paddingTopLeft: [44, 36], paddingBottomRight: [44, 64], maxZoom: 15 } satisfies FitBoundsOptions;
 
 const STORE_ICON =
   '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 9h16l-1.2-4.2A1 1 0 0 0 17.8 4H6.2a1 1 0 0 0-1 .8zM5 11v8a1 1 0 0 0 1 1h5v-5h3v5h4a1 1 0 0 0 1-1v-8z"/></svg>';
@@ -66,7 +68,8 @@ export class DeliveryMap {
       tileLayer(tiles.url, { maxZoom: 18 }).addTo(this.#map);
       control.attribution({ prefix: false }).addAttribution(asHtml(tiles.attribution)).addTo(this.#map);
     }
-    control.scale({ position: 'bottomleft', maxWidth: 90 }).addTo(this.#map);
+    const imperial = /-(US|LR|MM)$/i.test(navigator.language);
+    control.scale({ position: 'bottomleft', maxWidth: 90, imperial, metric: !imperial }).addTo(this.#map);
     this.#trail = new Polyline([], { className: 'trail', interactive: false }).addTo(this.#map);
     this.#area = new Circle([0, 0], { radius: APPROXIMATE_METERS, className: 'area', interactive: false });
     this.#store = pin('pin store-pin', STORE_ICON, 0);
@@ -87,7 +90,7 @@ export class DeliveryMap {
       this.#driver.remove();
       this.#area.remove();
     }
-    const outside = driver && !this.#map.getBounds().pad(-0.12).contains(driver);
+    const outside = driver && !this.#map.getBounds().pad(-0.18).contains(driver);
     if (!this.#movedByHand && (changed || outside)) this.fit(!changed);
   }
 

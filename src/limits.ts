@@ -130,6 +130,10 @@ export const OUTBOX_LEASE_SECONDS = 15 * 60;
 export const POSITION_BROADCAST_MS = 200;
 /** Most positions in one message between processes. */
 export const MAX_POSITION_OUTBOX = 5_000;
+/** Most orders or drivers read at once after notices of other processes. */
+export const MAX_NEWS_BATCH = 500;
+/** Most orders whose commit was given up on that are still listened for. */
+export const MAX_UNSETTLED = 10_000;
 /** How often the difference to the database's clock is measured; clocks drift by less than a millisecond in that time. */
 export const CLOCK_SYNC_MS = 30_000;
 

@@ -94,6 +94,8 @@ export function buildDispatch(
     },
     logger,
   );
+  /** Orders answered with 504: the notice of our own commit is news after all, should it come. */
+  const unsettled = new Set<string>();
   const placeOrder = createPlaceOrder({
     tiers,
     matcher,
@@ -104,6 +106,9 @@ export function buildDispatch(
     refreshDriver: (driverId) => quietly(fleet.refreshDrivers([driverId]), 'a driver could not be read again'),
     assigned,
     waits: (orderId) => quietly(redispatch.orderWaits(orderId), 'a new order could not be matched again'),
+    unsettled(orderId) {
+      if (unsettled.size < MAX_UNSETTLED) unsettled.add(orderId);
+    },
     settledWithin: parts.paymentWait.settledWithin,
   });
 
@@ -132,7 +137,7 @@ export function buildDispatch(
     driverAvailable,
   });
 
-  return { fleet, redispatch, placeOrder, positions, actions, groupCommit, driverAvailable };
+  return { fleet, unsettled, redispatch, placeOrder, positions, actions, groupCommit, driverAvailable };
 }
 
 /** The chain that finds a pickup's point (README, "Where the pickup is"). */

@@ -1,6 +1,7 @@
 import { listenForNotices } from '../bus/notices.ts';
+import { createBatches } from '../dispatch/batches.ts';
 import type { PaymentStatus } from '../domain/order.ts';
-import { REDISPATCH_SWEEP_MS } from '../limits.ts';
+import { MAX_NEWS_BATCH, REDISPATCH_SWEEP_MS } from '../limits.ts';
 import type { Sql } from '../store/connect.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
@@ -62,14 +63,20 @@ export async function followNews(
     return sweeping;
   }
 
+  const failed = (error: unknown) =>
+    logger.warn({ err: errorFields(error) }, 'news of other processes could not be read');
+  const orders = createBatches(ordersChanged, MAX_NEWS_BATCH, failed);
+  const drivers = createBatches(driversChanged, MAX_NEWS_BATCH, failed);
   let first = true;
   const stop = await listenForNotices(
     parts.sql,
     parts.origin,
     {
-      async changed(kind, ids) {
-        if (kind === 'order') await ordersChanged(ids);
-        else if (kind === 'driver') await driversChanged(ids);
+      async changed(kind, ids, own) {
+        const news = own ? ids.filter((id) => parts.dispatch.unsettled.delete(id)) : ids;
+        if (news.length === 0) return;
+        if (kind === 'order') orders.add(news);
+        else if (kind === 'driver') drivers.add(news);
         else await parts.reloadTiers();
       },
       async listening() {

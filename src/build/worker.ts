@@ -61,10 +61,9 @@ export async function startWorkers(
 
   const stripeRate = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: config.stripe?.rate ?? 0 };
   const charges = startWorker('charge', backend, chargeJob, stripeRate, logger);
-  closers.add('charge worker', () => charges.close());
   const twilioRate = { concurrency: SMS_CONCURRENCY, ratePerSecond: config.twilio?.rate ?? 0 };
   const texts = startWorker('sms', backend, smsJob, twilioRate, logger);
-  closers.add('sms worker', () => texts.close());
+  closers.add('workers', () => Promise.all([charges.close(), texts.close()]));
   const sweeper = startSweeper(
     {
       takeExpired: (limit) => takeExpired(sql, limit),

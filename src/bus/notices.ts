@@ -6,14 +6,14 @@ export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 /** Who is told what: ids only, the tables are the truth. */
 export type NoticeHandlers = {
-  readonly changed: (kind: NoticeKind, ids: readonly string[]) => Promise<void> | void;
+  readonly changed: (kind: NoticeKind, ids: readonly string[], own: boolean) => Promise<void> | void;
   /** Called each time listening begins, the first time included: notices before it were missed. */
   readonly listening: () => Promise<void> | void;
 };
 
 /**
  * Listens for the notices that other processes send with their commits, `{origin}:{kind}:{id,id,…}` on the channel
- * `sameday`. Our own come back too and are ignored: their effect was applied when the commit returned.
+ * `sameday`. Our own come back too, marked as such: their effect was applied when the commit returned, if it returned.
  *
  * @returns a function that stops listening
  */
@@ -34,8 +34,8 @@ export async function listenForNotices(
     'sameday',
     (payload) => {
       const [from, kind, ids] = payload.split(':');
-      if (from === origin || !ids || !NOTICE_KINDS.includes(kind as NoticeKind)) return;
-      void guard(() => handlers.changed(kind as NoticeKind, ids.split(',')));
+      if (!ids || !NOTICE_KINDS.includes(kind as NoticeKind)) return;
+      void guard(() => handlers.changed(kind as NoticeKind, ids.split(','), from === origin));
     },
     () => void guard(handlers.listening),
   );

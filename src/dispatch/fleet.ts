@@ -40,17 +40,18 @@ export class Fleet {
   /** Reads everything again: at start, and whenever notices may have been missed. */
   async rebuild(): Promise<void> {
     await this.#read(async () => {
+      // What came into memory during the read is not in what was read; only what was there before can be gone.
+      const driversBefore = [...this.#matcher.driverIds()];
+      const ordersBefore = Array.from(this.#matcher.waitingOrders(), (order) => order.orderId);
       const [drivers, waiting] = await Promise.all([
         this.#source.loadFleet(),
         this.#source.loadWaiting(MAX_WAITING_ORDERS),
       ]);
       const known = new Set(drivers.map((driver) => driver.id));
-      for (const id of [...this.#matcher.driverIds()]) if (!known.has(id)) this.#matcher.removeDriver(id);
+      for (const id of driversBefore) if (!known.has(id)) this.#matcher.removeDriver(id);
       for (const driver of drivers) this.#put(driver);
       const stillWaiting = new Set(waiting.map((order) => order.orderId));
-      for (const { orderId } of [...this.#matcher.waitingOrders()]) {
-        if (!stillWaiting.has(orderId)) this.#matcher.unwait(orderId);
-      }
+      for (const id of ordersBefore) if (!stillWaiting.has(id)) this.#matcher.unwait(id);
       for (const order of waiting) this.#matcher.wait(order);
     });
   }

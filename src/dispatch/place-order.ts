@@ -32,6 +32,8 @@ export function createPlaceOrder(deps: {
   readonly assigned: (orderId: string, driverId: string) => void;
   /** The order waits; it is matched once more, since a driver may have become free during its commit. */
   readonly waits: (orderId: string) => void;
+  /** Nobody knows whether the order was committed; should it be, its notice will come. */
+  readonly unsettled: (orderId: string) => void;
   readonly settledWithin: (orderId: string) => Promise<PaymentStatus>;
 }): (request: PlaceOrder, key: RetailerKey) => Promise<PlaceOrderOutcome> {
   const { matcher } = deps;
@@ -54,6 +56,7 @@ export function createPlaceOrder(deps: {
       const order = { ...draft, driver };
       const outcome = await deps.groupCommit.commit(order);
       if (outcome.kind === 'created') return { order, committed: outcome.order };
+      if (outcome.kind === 'unknown') deps.unsettled(order.id);
       if (driver) letGo(driver.driverId, order.id, outcome.kind);
       if (outcome.kind !== 'driver_lost') return { kind: REFUSALS[outcome.kind] };
       if (driver) lost.add(driver.driverId);

@@ -34,14 +34,12 @@ class Connection implements LiveSocket<unknown> {
   }
 
   send(text: string): boolean {
+    let taken = false;
     const native = this.#native;
-    if (!native) return false;
-    let taken = true;
-    // 2: not sent, because more than the reader's share is waiting for it already.
-    native.cork(() => {
+    // 2: not sent, because too much waits for the reader already; the transport drops him.
+    native?.cork(() => {
       taken = native.send(text) !== 2;
     });
-    if (!taken) this.#native?.close();
     return taken;
   }
 

@@ -26,9 +26,10 @@ type Best = { order: WaitingOrder | undefined; claim: number; distanceMeters: nu
 /**
  * The waiting orders, in an index of their own with the time they wait since as their stamp.
  *
- * A driver's order is searched by place, not by age: the cells within the tier's greatest radius are gathered, the one
- * with the oldest order is read first, and then only those cells that could hold a stronger claim, which after the
- * first find are few. So the cost is that of the orders around the driver, wherever the rest of the queue waits.
+ * A driver's order is searched by place, not by age: of the cells within the tier's greatest radius those are read
+ * through whose oldest order could have a stronger claim than the best so far and a radius that reaches the driver. In
+ * whatever order they come, these are about as many as the logarithm of all. So the cost is that of the cells around
+ * the driver, wherever the rest of the queue waits.
  */
 export class WaitingOrders {
   private readonly index = new CellIndex(TIER_COUNT);
@@ -125,21 +126,13 @@ export class WaitingOrders {
   }
 
   private searchTier(tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
-    const near: { cell: Cell; bound: number }[] = [];
-    let first = 0;
     const reach = chordOfMeters(tier.maxRadiusMeters);
     this.search.within(tierNumber(tier.id), seeker.lat, seeker.lng, reach, (cell, bound) => {
-      near.push({ cell, bound });
-      const oldestFirst = near[first]?.cell as Cell;
-      if (this.oldestIn(cell) < this.oldestIn(oldestFirst)) first = near.length - 1;
-    });
-    for (let i = 0; i < near.length; i++) {
-      const { cell, bound } = near[i === 0 ? first : i === first ? 0 : i] as { cell: Cell; bound: number };
-      const longest = nowMs - this.oldestIn(cell);
-      if (claimOf(tier, longest) < best.claim) continue;
-      if (bound > chordOfMeters(radiusAfter(tier, longest)) + CHORD_ERROR) continue;
+      const longest = nowMs - (this.index.figures[cell.number * CELL_STRIDE + CELL_OLDEST] as number);
+      if (claimOf(tier, longest) < best.claim) return;
+      if (bound > chordOfMeters(radiusAfter(tier, longest)) + CHORD_ERROR) return;
       this.searchCell(cell, tier, seeker, nowMs, best);
-    }
+    });
   }
 
   /** Reads a cell through; on the way its oldest stamp is put right, which orders that left may have made too old. */
@@ -172,10 +165,6 @@ export class WaitingOrders {
     best.order = order;
     best.claim = claim;
     best.distanceMeters = distanceMeters;
-  }
-
-  private oldestIn(cell: Cell): number {
-    return this.index.figures[cell.number * CELL_STRIDE + CELL_OLDEST] as number;
   }
 
   private forget(number: number): void {

@@ -13,6 +13,7 @@ export type PageFiles = { readonly script: string; readonly style: string; reado
 
 /** Pages without JavaScript load themselves again this often. */
 const RELOAD_SECONDS = 30;
+const RELOAD_NOTE = html`<noscript><p class="link">This page loads itself again every ${RELOAD_SECONDS} seconds. <a href="">Reload now</a></p></noscript>`;
 
 /**
  * The tracking page with everything essential in its markup: what the script does is keep it current and add the map.
@@ -28,7 +29,7 @@ export function trackingPage(view: TrackingView, token: string, settings: PageSe
       <p id="detail">${view.detail}</p>
     </div>
     <p id="link" class="link" hidden></p>
-    <noscript><p class="link">This page loads itself again every ${RELOAD_SECONDS} seconds. <a href="">Reload now</a></p></noscript>
+    ${view.final ? null : RELOAD_NOTE}
   </section>
   <section id="map-card" class="card map-card" aria-label="Map" hidden>
     <div id="map"></div>
@@ -47,7 +48,7 @@ export function trackingPage(view: TrackingView, token: string, settings: PageSe
     header: html`Delivery from <strong><bdi id="store">${view.store_name}</bdi></strong>`,
     main,
     head: html`<script type="module" src="${files.script}"></script>
-<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>`,
+${view.final ? null : html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>`}`,
     sandbox: settings.sandbox,
     files,
   });

@@ -301,8 +301,6 @@ export const QUEUE_DB_CONNECTIONS = 12;
 export const CREDENTIAL_KEEP_MS = 1_000;
 /** Most keys, and most tokens, remembered at once. */
 export const MAX_CREDENTIALS_KEPT = 50_000;
-/** A photo may take this long to arrive: 10 MB at 350 KB/s. */
-export const PHOTO_BODY_DEADLINE_MS = 30_000;
 /** How long a stop waits for the requests that were accepted. */
 export const DRAIN_MS = 3_500;
 /** A stop that takes longer ends the process. */

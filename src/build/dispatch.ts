@@ -10,7 +10,14 @@ import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
 import type { Tiers } from '../domain/tier.ts';
 import type { Relay } from '../jobs/relay.ts';
-import { MAX_COMMIT_BATCH, MAX_COMMIT_QUEUE, MAX_COMMITS_IN_FLIGHT, SETTLE_MS, SETTLE_PAUSE_MS } from '../limits.ts';
+import {
+  MAX_COMMIT_BATCH,
+  MAX_COMMIT_QUEUE,
+  MAX_COMMITS_IN_FLIGHT,
+  MAX_UNSETTLED,
+  SETTLE_MS,
+  SETTLE_PAUSE_MS,
+} from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { type DriverPosition, loadFleet, setDriverDuty, writePositions } from '../store/drivers.ts';

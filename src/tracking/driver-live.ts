@@ -132,17 +132,20 @@ export function createDriverLive(deps: {
     if (outcome === 'unknown_driver') socket.send(errorMessage('unavailable', 'the driver is not known here yet'));
   }
 
-  function message(socket: Socket, text: string): Promise<void> | void {
+  function message(socket: Socket, text: string): void {
     const { data } = socket;
     if (isClosed(data)) return;
-    if (!data.allowance.take(deps.now())) return strike(socket, 'rate_limited', 'too many messages');
+    if (!data.allowance.take(deps.now())) {
+      strike(socket, 'rate_limited', 'too many messages');
+      return;
+    }
     const read = readDriverMessage(text, deps.validateReport);
-    if (read.type === 'malformed') return strike(socket, 'malformed', read.message);
-    if (read.type === 'hello') return signIn(socket, read.token);
-    if (data.driverId === null) return strike(socket, 'hello_first', 'say hello and wait for the state');
-    if (read.type === 'position') return takeReport(socket, data.driverId, read.report);
-    if (read.type === 'duty') return changeDuty(socket, data.driverId, read.onDuty);
-    socket.send(DRIVER_PONG);
+    if (read.type === 'malformed') strike(socket, 'malformed', read.message);
+    else if (read.type === 'hello') signIn(socket, read.token).catch(deps.failed);
+    else if (data.driverId === null) strike(socket, 'hello_first', 'say hello and wait for the state');
+    else if (read.type === 'position') takeReport(socket, data.driverId, read.report);
+    else if (read.type === 'duty') changeDuty(socket, data.driverId, read.onDuty).catch(deps.failed);
+    else socket.send(DRIVER_PONG);
   }
 
   function closed(socket: Socket): void {

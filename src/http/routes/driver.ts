@@ -2,7 +2,7 @@ import type { ActionOutcome, DriverActions } from '../../dispatch/driver-actions
 import type { PositionReport, ReportOutcome } from '../../dispatch/positions.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
-import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, PHOTO_BODY_DEADLINE_MS } from '../../limits.ts';
+import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, PHOTO_DEADLINE_MS } from '../../limits.ts';
 import type { DriverOrder } from '../../store/drivers.ts';
 import { asAvailable, unauthorized } from '../credentials.ts';
 import { validateDriverDuty, validateDriverLocation } from '../driver-input.ts';
@@ -84,7 +84,7 @@ export function driverRoutes(deps: {
     body: {
       contentTypes: ['image/jpeg', 'image/png', 'image/webp'],
       maxBytes: MAX_PHOTO_BYTES,
-      deadlineMs: PHOTO_BODY_DEADLINE_MS,
+      deadlineMs: PHOTO_DEADLINE_MS,
     },
     async handle({ head, principal: { driverId }, body }) {
       const orderId = orderIdOf(head);

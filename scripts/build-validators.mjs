@@ -3,7 +3,7 @@
  * Writes them to `dist/http/validators.js` for the service and to `src/http/validators.js` for tests that run the source.
  * Both are self-contained modules: the few lines of Ajv's runtime that they need are bundled in.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Ajv } from 'ajv';
@@ -51,7 +51,13 @@ export async function buildValidators() {
   for (const target of TARGETS) {
     const path = join(ROOT, target);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, `// Written by scripts/build-validators.mjs; edit src/http/schemas.ts instead.\n${code}`);
+    // In one step, so that a service or a test that starts meanwhile never reads half of it.
+    const unfinished = `${path}.${process.pid}`;
+    await writeFile(
+      unfinished,
+      `// Written by scripts/build-validators.mjs; edit src/http/schemas.ts instead.\n${code}`,
+    );
+    await rename(unfinished, path);
   }
 }
 

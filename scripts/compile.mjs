@@ -20,13 +20,13 @@ export function isBuilt(root) {
 }
 
 /** Builds everything anew. The mark is written last, so what a failed build leaves does not count as built. */
-export async function build(root, say) {
+export async function build(root, say, holdFor) {
   const started = performance.now();
   // Taken first: a source saved during the build makes it stale.
   const hash = hashSources(root);
   say('Building');
   emptyDist(root);
-  for (const [script, ...args] of STEPS) await run(root, script, args);
+  for (const [script, ...args] of STEPS) await run(root, script, args, holdFor);
   writeFileSync(join(root, MARK), hash);
   say(`Built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
@@ -65,9 +65,10 @@ function filesUnder(root, folder) {
 }
 
 /** One step, its output on standard error. */
-function run(root, script, args) {
+function run(root, script, args, holdFor) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(root, script), ...args], { cwd: root, stdio: ['ignore', 2, 2] });
+    if (child.pid !== undefined) holdFor(child.pid);
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       if (code === 0) resolve();

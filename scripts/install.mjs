@@ -20,10 +20,10 @@ export function isInstalled(root) {
 }
 
 /** Runs `npm ci`, a second time if the first fails. Its output goes to standard error. */
-export async function install(root, say) {
+export async function install(root, say, holdFor) {
   say(`Installing packages with npm (${existsSync(join(root, 'node_modules')) ? 'they have changed' : 'first start'})`);
   for (let attempt = 1; ; attempt++) {
-    const failure = await runNpm(root, say);
+    const failure = await runNpm(root, say, holdFor);
     if (failure === undefined) break;
     if (attempt === 2) throw new Error(`npm could not install the packages (${failure}); its own words are above.`);
     say(`npm failed (${failure}), trying once more`);
@@ -64,7 +64,7 @@ function npmInstalledAll(root) {
 }
 
 /** Undefined when it went well, else how it ended. No package runs a script of its own: none here needs to. */
-function runNpm(root, say) {
+function runNpm(root, say, holdFor) {
   // The npm that started this command, so that the version is the same; else the one on the PATH.
   const own = process.env.npm_execpath;
   const args = ['ci', '--include=dev', '--include=optional', '--ignore-scripts', '--no-audit', '--no-fund'];
@@ -72,6 +72,7 @@ function runNpm(root, say) {
   const windows = process.platform === 'win32' && program === 'npm';
   return new Promise((resolve) => {
     const child = spawn(program, [...before, ...args], { cwd: root, stdio: ['ignore', 2, 2], shell: windows });
+    if (child.pid !== undefined) holdFor(child.pid);
     const started = Date.now();
     const timer = setInterval(
       () => say(`Still installing (${Math.round((Date.now() - started) / 1000)} s)`),

@@ -7,7 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const WRITTEN_WITHIN_MS = 2_000;
 
 /**
- * Runs `work` while no other process runs its own under the same folder; waits for its turn at most `waitMs`.
+ * Runs `work` while no other process runs its own under the same folder; waits for its turn at most `waitMs`. `work` is
+ * given a function to name each child process it starts: if this process is killed, its child may go on, and the lock is
+ * held until that has ended too.
  *
  * Locks are numbered files of which the highest counts. Who finds its holder dead creates the next number, which the
  * file system gives to one process alone, and gives it up if a still higher one has appeared. The highest file is never
@@ -21,9 +23,9 @@ export async function withLock(folder, waitMs, onWait, work) {
     const number = tryLock(folder);
     if (number !== undefined) {
       try {
-        return await work();
+        return await work((child) => writeHolders(pathOf(folder, number), [process.pid, child]));
       } finally {
-        writeFileSync(pathOf(folder, number), '{"pid":0}\n');
+        writeHolders(pathOf(folder, number), []);
       }
     }
     if (Date.now() > until)
@@ -39,8 +41,7 @@ function tryLock(folder) {
   if (highest > 0 && isHeld(pathOf(folder, highest))) return undefined;
   const mine = highest + 1;
   try {
-    const holder = { pid: process.pid, started: startOf(process.pid) };
-    writeFileSync(pathOf(folder, mine), `${JSON.stringify(holder)}\n`, { flag: 'wx' });
+    writeHolders(pathOf(folder, mine), [process.pid], 'wx');
   } catch (error) {
     if (error.code === 'EEXIST') return undefined;
     throw error;
@@ -62,10 +63,15 @@ const numbers = (folder) =>
     return match ? [Number(match[1])] : [];
   });
 
+function writeHolders(path, pids, flag = 'w') {
+  const holders = pids.map((pid) => ({ pid, started: startOf(pid) }));
+  writeFileSync(path, `${JSON.stringify(holders)}\n`, { flag });
+}
+
 function isHeld(path) {
   try {
-    const { pid, started } = JSON.parse(readFileSync(path, 'utf8'));
-    return pid > 0 && startOf(pid) === started;
+    const holders = JSON.parse(readFileSync(path, 'utf8'));
+    return holders.some(({ pid, started }) => started !== null && startOf(pid) === started);
   } catch {
     const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
     return written !== undefined && Date.now() - written < WRITTEN_WITHIN_MS;

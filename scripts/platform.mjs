@@ -9,7 +9,12 @@ const OLDEST_GLIBC = { 20: '2.27', 21: '2.27', 22: '2.38', 24: '2.38', 25: '2.38
 const BUILT_FOR = ['linux x64', 'linux arm64', 'darwin x64', 'darwin arm64', 'win32 x64'];
 const OLDEST_NODE = [20, 11];
 
-/** The sentence, or undefined when nothing is known to be in the way. */
+/**
+ * The sentence, or undefined when nothing is known to be in the way.
+ *
+ * @param {string} root the folder of package.json
+ * @param {{ node: string, platform: string, arch: string, glibc: () => string | undefined }} machine
+ */
 export function whyNotHere(root, machine = thisMachine()) {
   const [major, minor] = machine.node.split('.').map(Number);
   if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {

@@ -29,11 +29,11 @@ export async function prepare({ onlyMissing = false, rebuild = false } = {}) {
     const why = whyNotHere(ROOT);
     if (why !== undefined) throw new Error(why);
     const onWait = () => say('Another command is preparing this folder, waiting for it');
-    await withLock(join(ROOT, 'dist'), WAIT_MS, onWait, async () => {
+    await withLock(join(ROOT, 'dist'), WAIT_MS, onWait, async (holdFor) => {
       // The other command may have done it.
-      if (!installed()) await install(ROOT, say);
+      if (!installed()) await install(ROOT, say, holdFor);
       await loadTransport();
-      if (!built()) await build(ROOT, say);
+      if (!built()) await build(ROOT, say, holdFor);
     });
   } catch (error) {
     say(error.code === 'EACCES' ? `This user may not write here: ${error.message}` : error.message);

@@ -10,6 +10,9 @@ import {
 } from '../../src/geo/point.ts';
 import { anywhere } from './places.ts';
 
+// The same worlds in every run; another seed finds other ones.
+fc.configureGlobal({ seed: 20261 });
+
 /** The formula over angles, as every textbook has it. */
 function haversine(a: Point, b: Point): number {
   const radians = Math.PI / 180;
@@ -32,7 +35,7 @@ describe('distance', () => {
     );
   });
 
-  it('is the same in both directions and zero only to the same place', () => {
+  it('is the same in both directions and zero to the same place', () => {
     fc.assert(
       fc.property(anywhere, anywhere, (a, b) => {
         expect(distanceMeters(a, b)).toBe(distanceMeters(b, a));
@@ -49,7 +52,7 @@ describe('distance', () => {
 
   it('gives half the circumference between poles and a known city pair', () => {
     expect(distanceMeters({ lat: 90, lng: 0 }, { lat: -90, lng: 0 })).toBeCloseTo(Math.PI * EARTH_RADIUS_METERS, 5);
-    // Nashville airport to Los Angeles airport, the pair that is usually given for this formula (2886.44 km at R = 6371).
+    // Nashville airport to Los Angeles airport, the pair that is usually given for this formula: 2887.26 km at R = 6372.8.
     const flight = distanceMeters({ lat: 36.12, lng: -86.67 }, { lat: 33.94, lng: -118.4 });
     expect(flight / (EARTH_RADIUS_METERS / 6_372_800)).toBeCloseTo(2_887_259.95, 1);
   });

@@ -5,7 +5,7 @@ import { echoRoute, GOOD, gate, knowsKey, rawConnection, startServer } from './s
 const JSON_TYPE = { 'content-type': 'application/json' };
 const KEY = { authorization: 'Bearer good' };
 
-async function post(url: string, headers: Record<string, string>, body: BodyInit) {
+async function post(url: string, headers: Record<string, string>, body: string | Buffer) {
   const response = await fetch(`${url}/echo/7`, { method: 'POST', headers, body });
   return { response, status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
@@ -45,9 +45,9 @@ describe('the order of checks', () => {
     expect((await post(url, JSON_TYPE, '{}')).status).toBe(401);
     first.open();
     expect((await working).status).toBe(200);
-    expect((await fetch(`${url}/echo/7`, { method: 'POST', headers: { ...KEY, ...JSON_TYPE }, body: '{}' })).status).toBe(
-      200,
-    );
+    expect(
+      (await fetch(`${url}/echo/7`, { method: 'POST', headers: { ...KEY, ...JSON_TYPE }, body: '{}' })).status,
+    ).toBe(200);
   });
 
   it('takes a body of exactly the limit and refuses one byte more', async () => {
@@ -131,21 +131,29 @@ describe('the order of checks', () => {
 
   it('holds back a large upload until its sender is known, then takes all of it', async () => {
     const lookup = gate<string>();
-    const asked = gate();
-    const route = echoRoute({
-      authenticate: (head) => {
-        asked.open();
-        return lookup.opened.then(() => knowsKey(head));
-      },
-      body: { contentTypes: ['image/jpeg'], maxBytes: 4_000_000 },
-    });
-    const { url } = await startServer({ routes: [route] });
-    const good = post(url, { ...KEY, 'content-type': 'image/jpeg' }, Buffer.alloc(3_000_000));
-    const bad = post(url, { 'content-type': 'image/jpeg' }, Buffer.alloc(900_000));
-    await asked.opened;
+    const { port, url } = await startServer({ routes: [uploadRoute(lookup.opened)] });
+    const client = rawConnection(port);
+    client.send(`POST /echo/7 HTTP/1.1\r\n${PHOTO}Authorization: Bearer good\r\nContent-Length: 30000000\r\n\r\n`);
+    client.send(Buffer.alloc(30_000_000));
+    for (let round = 0; round < 50; round++) await fetch(`${url}/nowhere`);
+    // Only what the kernel's buffers take has left the client.
+    expect(client.unsent).toBeGreaterThan(10_000_000);
     lookup.open('store');
-    expect((await good).body).toEqual({ id: '7', bytes: 3_000_000 });
-    expect((await bad).status).toBe(401);
+    await expect.poll(() => client.text.endsWith('{"id":"7","bytes":30000000}'), { timeout: 10_000 }).toBe(true);
+  });
+
+  it('lets the connection of a held back and refused upload go on', async () => {
+    const lookup = gate<string>();
+    const { port, url } = await startServer({ routes: [uploadRoute(lookup.opened)] });
+    const client = rawConnection(port);
+    client.send(`POST /echo/7 HTTP/1.1\r\n${PHOTO}Content-Length: 900000\r\n\r\n`);
+    client.send(Buffer.alloc(450_000));
+    for (let round = 0; round < 50; round++) await fetch(`${url}/nowhere`);
+    lookup.open('nobody');
+    await expect.poll(() => client.statuses).toEqual([401]);
+    client.send(Buffer.alloc(450_000));
+    client.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => client.statuses).toEqual([401, 404]);
   });
 
   it('refuses an upload with 503 where the process holds too many bytes, and gives the room back', async () => {
@@ -157,3 +165,13 @@ describe('the order of checks', () => {
     expect((await post(url, JSON_TYPE, 'x'.repeat(6_000))).status).toBe(401);
   });
 });
+
+const PHOTO = 'Host: x\r\nContent-Type: image/jpeg\r\n';
+
+/** Takes large bodies once `lookup` has settled, from whoever knows the key. */
+function uploadRoute(lookup: Promise<unknown>) {
+  return echoRoute({
+    authenticate: (head) => lookup.then(() => knowsKey(head)),
+    body: { contentTypes: ['image/jpeg'], maxBytes: 30_000_000 },
+  });
+}

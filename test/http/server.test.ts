@@ -132,7 +132,9 @@ describe('an error', () => {
 
 describe('a request', () => {
   it('has its parameters decoded where they can be, and its query read', async () => {
-    const route = getRoute(({ head }) => json(200, { params: head.params, q: head.query.getAll('q'), path: head.path }));
+    const route = getRoute(({ head }) =>
+      json(200, { params: head.params, q: head.query.getAll('q'), path: head.path }),
+    );
     const { url } = await startServer({ routes: [route] });
     const read = async (path: string) => (await fetch(url + path)).json();
     expect(await read('/thing/a%20%C3%A9?q=1&q=%C3%A9+b')).toEqual({
@@ -169,28 +171,34 @@ describe('a request', () => {
   it.each([
     [undefined, 503, 'unavailable'],
     ['outcome_unknown', 504, 'outcome_unknown'],
-  ] as const)('that takes too long is answered with its route’s code %s, and the route is told', async (code, status, told) => {
-    const work = gate();
-    const seen: RouteRequest<unknown>['signal'][] = [];
-    const aborted = vi.fn();
-    const route = getRoute(
-      async ({ signal }) => {
-        seen.push(signal);
-        signal.onAbort(aborted);
-        await work.opened;
-        return json(200, {});
-      },
-      code ? { onDeadline: code } : {},
-    );
-    const { server, url } = await startServer({ routes: [route], limits: { requestDeadlineMs: 50 } });
-    const response = await fetch(`${url}/thing/1`);
-    expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([status, told]);
-    expect(aborted).toHaveBeenCalledOnce();
-    expect(seen[0]?.aborted).toBe(true);
-    expect(server.inFlight).toBe(1);
-    work.open();
-    await expect.poll(() => server.inFlight).toBe(0);
-  });
+  ] as const)(
+    'that takes too long is answered with its route’s code %s, and the route is told',
+    async (code, status, told) => {
+      const work = gate();
+      const seen: RouteRequest<unknown>['signal'][] = [];
+      const aborted = vi.fn();
+      const route = getRoute(
+        async ({ signal }) => {
+          seen.push(signal);
+          signal.onAbort(aborted);
+          await work.opened;
+          return json(200, {});
+        },
+        code ? { onDeadline: code } : {},
+      );
+      const { server, url } = await startServer({ routes: [route], limits: { requestDeadlineMs: 50 } });
+      const response = await fetch(`${url}/thing/1`);
+      expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
+        status,
+        told,
+      ]);
+      expect(aborted).toHaveBeenCalledOnce();
+      expect(seen[0]?.aborted).toBe(true);
+      expect(server.inFlight).toBe(1);
+      work.open();
+      await expect.poll(() => server.inFlight).toBe(0);
+    },
+  );
 
   it('whose client leaves is worked on to its end, and the route is told', async () => {
     const work = gate();
@@ -234,11 +242,11 @@ describe('a request', () => {
 
 describe('a server', () => {
   it('does not share its port', async () => {
-    const { port } = await startServer({});
-    const logger = { debug() {}, info() {}, warn() {}, error() {} };
-    const options = { routes: [], sockets: [], logger, mode: 'live', supportEmail: 'a@b.c', trustProxy: false } as const;
-    const second = createServer(options);
-    onTestFinished(() => second.close());
+    // On a port of the system's choice the transport never shares; on one that was named it would.
+    const { port, server } = await startServer({});
+    server.close();
+    const [first, second] = [newServer(), newServer()];
+    expect(await first.listen('127.0.0.1', port)).toEqual({ port });
     await expect(second.listen('127.0.0.1', port)).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
   });
 
@@ -292,3 +300,17 @@ describe('a server', () => {
     await expect(startServer({ tls: { certFile: join(folder, 'none.pem'), keyFile } })).rejects.toThrow('none.pem');
   });
 });
+
+function newServer() {
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const server = createServer({
+    routes: [],
+    sockets: [],
+    logger,
+    mode: 'live',
+    supportEmail: 'help@sameday.test',
+    trustProxy: false,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}

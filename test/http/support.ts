@@ -9,7 +9,12 @@ import type { Logger } from '../../src/telemetry.ts';
 
 export type LogLine = { readonly level: string; readonly fields: unknown; readonly message: string };
 
-export type Running = { readonly server: HttpServer; readonly port: number; readonly url: string; readonly log: LogLine[] };
+export type Running = {
+  readonly server: HttpServer;
+  readonly port: number;
+  readonly url: string;
+  readonly log: LogLine[];
+};
 
 /** A server on a free port for the running test, with the routes and bounds given; closed when the test is over. */
 export async function startServer(options: Partial<ServerOptions>): Promise<Running> {
@@ -88,6 +93,10 @@ export function rawConnection(port: number) {
     pause: () => socket.pause(),
     get text() {
       return state.text;
+    },
+    /** Bytes that the client's kernel has not taken yet. */
+    get unsent() {
+      return socket.writableLength;
     },
     /** Whether the server has ended the connection. */
     get ended() {

@@ -1,0 +1,256 @@
+import type { FleetDriver } from '../../src/domain/driver.ts';
+import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
+import { chordSquared, distanceMeters, type Point, writeVector } from '../../src/geo/point.ts';
+import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../../src/limits.ts';
+import type {
+  AssignOutcome,
+  DriverQuery,
+  FoundDriver,
+  FoundOrder,
+  Matcher,
+  WaitingOrder,
+  WaitReason,
+} from '../../src/matcher/matcher.ts';
+
+export const TIERS: Tiers = new Map<TierId, Tier>([
+  ['standard', tier('standard', 3_000, 600, 20_000, 1)],
+  ['priority', tier('priority', 5_000, 0, 5_000, 4)],
+  ['scheduled', tier('scheduled', 500, 100_000, 5_000_000, 1)],
+]);
+
+function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters: number, weight: number): Tier {
+  const radiusGrowthMetersPerMinute = growth;
+  const money = { feeCents: 1000, payoutCents: 700, maxWaitSeconds: 86_400 };
+  return { id, ...money, radiusMeters, radiusGrowthMetersPerMinute, maxRadiusMeters, weight };
+}
+
+type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAsideUntil: number | undefined };
+
+/** What a matcher can be asked and told. */
+export type MatcherFace = Pick<Matcher, keyof Matcher>;
+
+/** The matcher as its documentation reads, by looking at every driver and every order each time. */
+export class BruteForce implements MatcherFace {
+  readonly known = new Map<string, Known>();
+  readonly orders = new Map<string, WaitingOrder>();
+  readonly inFlight = new Map<string, string>();
+  tiers: Tiers = TIERS;
+
+  setTiers(tiers: Tiers): void {
+    this.tiers = tiers;
+  }
+
+  putDriver(driver: FleetDriver): void {
+    const before = this.known.get(driver.id)?.position ?? null;
+    const keeps = before !== null && (driver.position === null || driver.position.atMs < before.atMs);
+    this.known.set(driver.id, { ...driver, position: keeps ? before : driver.position, setAsideUntil: undefined });
+  }
+
+  removeDriver(id: string): boolean {
+    return this.known.delete(id);
+  }
+
+  moveDriver(id: string, point: Point, atMs: number): boolean {
+    const driver = this.known.get(id);
+    if (!driver || (driver.position && atMs < driver.position.atMs)) return false;
+    driver.position = { lat: point.lat, lng: point.lng, atMs };
+    if (driver.setAsideUntil !== undefined && atMs >= driver.setAsideUntil) driver.setAsideUntil = undefined;
+    return true;
+  }
+
+  setDuty(id: string, onDuty: boolean, nowMs: number): boolean {
+    const driver = this.known.get(id);
+    if (!driver) return false;
+    if (onDuty && !driver.onDuty) driver.freeSinceMs = nowMs;
+    driver.onDuty = onDuty;
+    driver.setAsideUntil = undefined;
+    return true;
+  }
+
+  driver(id: string): FleetDriver | undefined {
+    const driver = this.known.get(id);
+    if (!driver) return undefined;
+    const { setAsideUntil: _, ...told } = driver;
+    return told;
+  }
+
+  driverIds(): Iterable<string> {
+    return this.known.keys();
+  }
+
+  holderOf(orderId: string): string | undefined {
+    return [...this.known.values()].find((driver) => driver.orderId === orderId)?.id;
+  }
+
+  driverCount(): number {
+    return this.known.size;
+  }
+
+  onDutyCount(): number {
+    return this.count((driver) => driver.onDuty);
+  }
+
+  freeCount(): number {
+    return this.count((driver) => this.isFree(driver));
+  }
+
+  nearest(query: DriverQuery): FoundDriver | undefined {
+    const found = [...this.known.values()]
+      .filter((driver) => this.isAvailable(driver, query.tierId, query.nowMs) && !query.exclude?.has(driver.id))
+      .map((driver) => ({ driver, chord: chord(query.point, driver.position as Point) }))
+      .sort(
+        (a, b) => a.chord - b.chord || a.driver.freeSinceMs - b.driver.freeSinceMs || byText(a.driver.id, b.driver.id),
+      )
+      .at(0)?.driver;
+    if (!found) return undefined;
+    const meters = distanceMeters(query.point, found.position as Point);
+    return meters <= query.radiusMeters ? { driverId: found.id, distanceMeters: meters } : undefined;
+  }
+
+  claimNearest(query: DriverQuery & { orderId: string }): FoundDriver | undefined {
+    const found = this.nearest(query);
+    if (found) this.claim(found.driverId, query.orderId);
+    return found;
+  }
+
+  claim(id: string, orderId: string): boolean {
+    const driver = this.known.get(id);
+    if (!driver || (driver.orderId !== null && driver.orderId !== orderId)) return false;
+    if (driver.orderId === null) driver.setAsideUntil = undefined;
+    driver.orderId = orderId;
+    return true;
+  }
+
+  release(id: string, nowMs: number, orderId?: string): boolean {
+    const driver = this.known.get(id);
+    if (!driver) return false;
+    if (driver.orderId === null && driver.setAsideUntil === undefined) return false;
+    if (driver.orderId !== null && orderId !== undefined && driver.orderId !== orderId) return false;
+    Object.assign(driver, { orderId: null, setAsideUntil: undefined, freeSinceMs: nowMs });
+    return true;
+  }
+
+  setAside(id: string, orderId: string, nowMs: number): boolean {
+    const driver = this.known.get(id);
+    if (driver?.orderId !== orderId) return false;
+    Object.assign(driver, { orderId: null, setAsideUntil: nowMs + SET_ASIDE_MS });
+    return true;
+  }
+
+  wait(order: WaitingOrder): void {
+    this.orders.set(order.orderId, order);
+  }
+
+  unwait(orderId: string): boolean {
+    return this.orders.delete(orderId);
+  }
+
+  waitingCount(): number {
+    return this.orders.size;
+  }
+
+  waitingCountOf(retailerId: string): number {
+    return [...this.orders.values()].filter((order) => order.retailerId === retailerId).length;
+  }
+
+  isWaiting(orderId: string): boolean {
+    return this.orders.has(orderId);
+  }
+
+  waitingOrder(orderId: string): WaitingOrder | undefined {
+    return this.orders.get(orderId);
+  }
+
+  waitingOrders(): IterableIterator<WaitingOrder> {
+    return this.orders.values();
+  }
+
+  nextWaiting(limit: number): WaitingOrder[] {
+    return [...this.orders.values()].slice(0, limit);
+  }
+
+  bestWaitingFor(driverId: string, nowMs: number): FoundOrder | undefined {
+    const driver = this.known.get(driverId);
+    if (!driver) return undefined;
+    return [...this.orders.values()]
+      .filter((order) => this.isAvailable(driver, order.tierId, nowMs) && !this.inFlight.has(order.orderId))
+      .filter((order) => !order.excludedDriverIds?.has(driverId))
+      .map((order) => ({
+        order,
+        claim: Math.max(0, nowMs - order.sinceMs) * (this.tiers.get(order.tierId) as Tier).weight,
+        distanceMeters: distanceMeters(order.point, driver.position as Point),
+      }))
+      .filter(({ order, distanceMeters }) => distanceMeters <= this.radiusOf(order, nowMs))
+      .sort(
+        (a, b) => b.claim - a.claim || a.distanceMeters - b.distanceMeters || byText(a.order.orderId, b.order.orderId),
+      )
+      .map(({ order, distanceMeters }) => ({ orderId: order.orderId, distanceMeters }))
+      .at(0);
+  }
+
+  bestDriverFor(orderId: string, nowMs: number, alsoExclude?: ReadonlySet<string>): FoundDriver | undefined {
+    const order = this.orders.get(orderId);
+    if (!order || this.inFlight.has(orderId)) return undefined;
+    const exclude = new Set([...(order.excludedDriverIds ?? []), ...(alsoExclude ?? [])]);
+    return this.nearest({ ...order, nowMs, exclude, radiusMeters: this.radiusOf(order, nowMs) });
+  }
+
+  beginAssign(orderId: string, driverId: string): boolean {
+    const driver = this.known.get(driverId);
+    if (!this.orders.has(orderId) || this.inFlight.has(orderId) || !driver || !this.isFree(driver)) return false;
+    driver.orderId = orderId;
+    this.inFlight.set(orderId, driverId);
+    return true;
+  }
+
+  endAssign(orderId: string, outcome: AssignOutcome, nowMs: number): boolean {
+    const driverId = this.inFlight.get(orderId);
+    if (driverId === undefined) return false;
+    this.inFlight.delete(orderId);
+    const driver = this.known.get(driverId);
+    if (outcome === 'driver_lost') this.setAside(driverId, orderId, nowMs);
+    else this.orders.delete(orderId);
+    if (outcome === 'assigned' && driver) Object.assign(driver, { orderId, setAsideUntil: undefined });
+    if (outcome === 'order_gone' && driver?.orderId === orderId) driver.orderId = null;
+    return true;
+  }
+
+  whyWaiting(orderId: string): WaitReason | undefined {
+    const order = this.orders.get(orderId);
+    if (!order) return undefined;
+    if (this.onDutyCount() === 0) return 'no_driver_on_duty';
+    const qualified = [...this.known.values()].filter(
+      (driver) => driver.onDuty && driver.tierIds.includes(order.tierId) && !order.excludedDriverIds?.has(driver.id),
+    );
+    if (qualified.length === 0) return 'none_qualified';
+    return qualified.some((driver) => this.isFree(driver)) ? 'none_in_radius' : 'all_drivers_busy';
+  }
+
+  private radiusOf(order: WaitingOrder, nowMs: number): number {
+    return radiusAfter(this.tiers.get(order.tierId) as Tier, nowMs - order.sinceMs);
+  }
+
+  private count(which: (driver: Known) => boolean): number {
+    return [...this.known.values()].filter(which).length;
+  }
+
+  private isFree(driver: Known): boolean {
+    return driver.onDuty && driver.orderId === null && driver.setAsideUntil === undefined;
+  }
+
+  private isAvailable(driver: Known, tierId: TierId, nowMs: number): boolean {
+    if (!this.isFree(driver) || !driver.tierIds.includes(tierId) || driver.position === null) return false;
+    return nowMs - driver.position.atMs <= POSITION_FRESH_MS;
+  }
+}
+
+const pair = new Float64Array(6);
+function chord(a: Point, b: Point): number {
+  writeVector(a.lat, a.lng, pair, 0);
+  writeVector(b.lat, b.lng, pair, 3);
+  return chordSquared(pair, 0, pair, 3);
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

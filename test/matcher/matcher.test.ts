@@ -1,0 +1,329 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { FleetDriver } from '../../src/domain/driver.ts';
+import type { Tier, TierId } from '../../src/domain/tier.ts';
+import { distanceMeters } from '../../src/geo/point.ts';
+import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../../src/limits.ts';
+import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
+import { TIERS } from './brute-force.ts';
+
+const NOW = 1_700_000_000_000;
+const STORE = { lat: 40.73, lng: -73.99 };
+let matcher: Matcher;
+beforeEach(() => {
+  matcher = new Matcher(TIERS);
+});
+
+/** A driver who is available `north` degrees of the store. */
+function put(id: string, north: number, changes: Partial<FleetDriver> = {}): void {
+  const position = { lat: STORE.lat + north, lng: STORE.lng, atMs: NOW };
+  const usual: FleetDriver = { id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null };
+  matcher.putDriver({ ...usual, ...changes });
+}
+
+function wait(orderId: string, changes: Partial<WaitingOrder> = {}): void {
+  const usual: WaitingOrder = { orderId, retailerId: 'store', tierId: 'standard', point: STORE, sinceMs: NOW };
+  matcher.wait({ ...usual, ...changes });
+}
+
+const query = (changes: Partial<Parameters<Matcher['nearest']>[0]> = {}) => ({
+  tierId: 'standard' as TierId,
+  point: STORE,
+  radiusMeters: 5_000,
+  nowMs: NOW,
+  ...changes,
+});
+
+describe('the nearest driver', () => {
+  it('is at the distance that is told, to the last bit', () => {
+    put('a', 0.02);
+    put('b', 0.01);
+    const distance = distanceMeters(STORE, { lat: STORE.lat + 0.01, lng: STORE.lng });
+    expect(matcher.nearest(query())).toEqual({ driverId: 'b', distanceMeters: distance });
+  });
+
+  it('may be exactly at the radius but not beyond it', () => {
+    put('a', 0.01);
+    const { distanceMeters } = matcher.nearest(query()) ?? { distanceMeters: Number.NaN };
+    expect(matcher.nearest(query({ radiusMeters: distanceMeters }))).toBeDefined();
+    expect(matcher.nearest(query({ radiusMeters: distanceMeters * (1 - 1e-15) }))).toBeUndefined();
+  });
+
+  it('is found across the antimeridian and over a pole', () => {
+    put('east', 0, { position: { lat: -17, lng: 179.99, atMs: NOW } });
+    put('pole', 0, { position: { lat: 89.99, lng: 100, atMs: NOW } });
+    expect(matcher.nearest(query({ point: { lat: -17, lng: -179.99 } }))?.driverId).toBe('east');
+    expect(matcher.nearest(query({ point: { lat: 89.99, lng: -80 } }))?.driverId).toBe('pole');
+  });
+
+  it('is of two at the same distance the one who has been free longer, then the one with the smaller id', () => {
+    put('c', 0.01);
+    put('b', 0.01);
+    expect(matcher.nearest(query())?.driverId).toBe('b');
+    put('z', 0.01, { freeSinceMs: NOW - 1 });
+    expect(matcher.nearest(query())?.driverId).toBe('z');
+  });
+
+  it('is never one off duty, busy, silent for too long, without a position, of another tier, or excluded', () => {
+    put('off', 0, { onDuty: false });
+    put('busy', 0, { orderId: 'other' });
+    put('silent', 0, { position: { ...STORE, atMs: NOW - POSITION_FRESH_MS - 1 } });
+    put('nowhere', 0, { position: null });
+    put('other-tier', 0, { tierIds: ['priority', 'scheduled'] });
+    put('no-tier', 0, { tierIds: [] });
+    put('excluded', 0);
+    expect(matcher.nearest(query({ exclude: new Set(['excluded']) }))).toBeUndefined();
+    put('just-fresh', 0.01, { position: { ...STORE, atMs: NOW - POSITION_FRESH_MS } });
+    expect(matcher.nearest(query({ exclude: new Set(['excluded']) }))?.driverId).toBe('just-fresh');
+  });
+});
+
+describe('a position report', () => {
+  it('moves a driver, near or far, and is ignored when it is older than what is known', () => {
+    put('a', 0);
+    expect(matcher.moveDriver('a', { lat: 51, lng: 0 }, NOW - 1)).toBe(false);
+    expect(matcher.driver('a')?.position).toEqual({ ...STORE, atMs: NOW });
+    expect(matcher.moveDriver('a', { lat: 51, lng: 0 }, NOW + 1)).toBe(true);
+    expect(matcher.nearest(query())).toBeUndefined();
+    expect(matcher.nearest(query({ point: { lat: 51, lng: 0 } }))?.distanceMeters).toBe(0);
+    expect(matcher.moveDriver('stranger', STORE, NOW)).toBe(false);
+  });
+
+  it('places a driver who had no position', () => {
+    put('a', 0, { position: null });
+    expect(matcher.moveDriver('a', STORE, NOW)).toBe(true);
+    expect(matcher.nearest(query())?.driverId).toBe('a');
+  });
+
+  it('is not undone by an older position from the database', () => {
+    put('a', 0);
+    matcher.moveDriver('a', { lat: 51, lng: 0 }, NOW + 1);
+    put('a', 0);
+    expect(matcher.driver('a')?.position).toEqual({ lat: 51, lng: 0, atMs: NOW + 1 });
+    put('a', 0, { position: null });
+    expect(matcher.driver('a')?.position?.atMs).toBe(NOW + 1);
+  });
+});
+
+describe('a claim', () => {
+  it('keeps the driver from every other order until he is released', () => {
+    put('a', 0);
+    expect(matcher.claimNearest({ ...query(), orderId: 'one' })?.driverId).toBe('a');
+    expect(matcher.claimNearest({ ...query(), orderId: 'two' })).toBeUndefined();
+    expect(matcher.claim('a', 'two')).toBe(false);
+    expect(matcher.claim('a', 'one')).toBe(true);
+    expect(matcher.holderOf('one')).toBe('a');
+    expect(matcher.release('a', NOW + 5, 'two')).toBe(false);
+    expect(matcher.release('a', NOW + 5, 'one')).toBe(true);
+    expect(matcher.driver('a')).toMatchObject({ orderId: null, freeSinceMs: NOW + 5 });
+    expect(matcher.holderOf('one')).toBeUndefined();
+    expect(matcher.claimNearest({ ...query(), orderId: 'two' })?.driverId).toBe('a');
+  });
+
+  it('of a stranger, or release of a free driver, changes nothing', () => {
+    put('a', 0);
+    expect(matcher.claim('stranger', 'one')).toBe(false);
+    expect(matcher.release('stranger', NOW)).toBe(false);
+    expect(matcher.release('a', NOW + 5)).toBe(false);
+    expect(matcher.driver('a')?.freeSinceMs).toBe(NOW);
+  });
+
+  it('stays with a driver who goes off duty, and he is not found after its release until he is back', () => {
+    put('a', 0);
+    matcher.claim('a', 'one');
+    matcher.setDuty('a', false, NOW);
+    expect(matcher.driver('a')?.orderId).toBe('one');
+    matcher.release('a', NOW);
+    expect(matcher.nearest(query())).toBeUndefined();
+    matcher.setDuty('a', true, NOW + 9);
+    expect(matcher.nearest(query())?.driverId).toBe('a');
+    expect(matcher.driver('a')?.freeSinceMs).toBe(NOW + 9);
+  });
+
+  it('gives way to what the database says of the driver', () => {
+    put('a', 0);
+    matcher.claim('a', 'one');
+    put('a', 0, { orderId: 'two' });
+    expect(matcher.holderOf('one')).toBeUndefined();
+    expect(matcher.holderOf('two')).toBe('a');
+    put('a', 0);
+    expect(matcher.nearest(query())?.driverId).toBe('a');
+  });
+});
+
+describe('a driver set aside', () => {
+  it('is passed over until a row, a duty change or a release says something new of him', () => {
+    const news = [
+      () => put('a', 0),
+      () => matcher.setDuty('a', true, NOW),
+      () => matcher.release('a', NOW, 'what-he-really-carried'),
+    ];
+    for (const newsOfHim of news) {
+      put('a', 0);
+      matcher.claim('a', 'one');
+      expect(matcher.setAside('a', 'another', NOW)).toBe(false);
+      expect(matcher.setAside('a', 'one', NOW)).toBe(true);
+      expect([matcher.nearest(query()), matcher.freeCount(), matcher.driver('a')?.orderId]).toEqual([
+        undefined,
+        0,
+        null,
+      ]);
+      newsOfHim();
+      expect(matcher.nearest(query())?.driverId).toBe('a');
+    }
+  });
+
+  it('is passed over no longer once he reports a position late enough', () => {
+    put('a', 0);
+    matcher.claim('a', 'one');
+    matcher.setAside('a', 'one', NOW);
+    matcher.moveDriver('a', STORE, NOW + SET_ASIDE_MS - 1);
+    expect(matcher.nearest(query())).toBeUndefined();
+    matcher.moveDriver('a', STORE, NOW + SET_ASIDE_MS);
+    expect(matcher.nearest(query())?.driverId).toBe('a');
+  });
+});
+
+describe('a removed driver', () => {
+  it('is gone, and one who comes after him knows nothing of him', () => {
+    put('a', 0, { orderId: 'one' });
+    expect(matcher.removeDriver('a')).toBe(true);
+    expect(matcher.removeDriver('a')).toBe(false);
+    expect([matcher.driver('a'), matcher.holderOf('one'), matcher.driverCount()]).toEqual([undefined, undefined, 0]);
+    put('b', 0, { position: null, onDuty: false });
+    expect(matcher.driver('b')).toMatchObject({ position: null, onDuty: false, orderId: null });
+  });
+});
+
+describe('the waiting order for a driver', () => {
+  it('is the one with the highest waited time × weight, then the nearest, then the smallest id', () => {
+    put('a', 0, { tierIds: ['standard', 'priority'] });
+    wait('old', { sinceMs: NOW - 300_000 });
+    wait('urgent', { tierId: 'priority', sinceMs: NOW - 80_000 });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('urgent');
+    expect(matcher.bestWaitingFor('a', NOW + 600_000)).toBeUndefined();
+    wait('older', { sinceMs: NOW - 330_000, point: { lat: STORE.lat + 0.01, lng: STORE.lng } });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('older');
+    wait('equal', { sinceMs: NOW - 330_000 });
+    wait('equal-2', { sinceMs: NOW - 330_000 });
+    expect(matcher.bestWaitingFor('a', NOW)).toEqual({ orderId: 'equal', distanceMeters: 0 });
+  });
+
+  it('comes into reach as its radius grows', () => {
+    put('a', 0);
+    const grows: Tier = { ...(TIERS.get('standard') as Tier), radiusMeters: 1_000, radiusGrowthMetersPerMinute: 1_000 };
+    matcher.setTiers(new Map([['standard', grows]]));
+    wait('north', { point: { lat: STORE.lat + 0.0135, lng: STORE.lng } });
+    expect(matcher.bestWaitingFor('a', NOW + 25_000)).toBeUndefined();
+    expect(matcher.bestWaitingFor('a', NOW + 35_000)?.orderId).toBe('north');
+    expect(matcher.bestDriverFor('north', NOW + 25_000)).toBeUndefined();
+    expect(matcher.bestDriverFor('north', NOW + 35_000)?.driverId).toBe('a');
+  });
+
+  it('is none that excludes him, and none at all while he is not available', () => {
+    put('a', 0);
+    put('b', 0.001);
+    wait('one', { excludedDriverIds: new Set(['a']) });
+    expect(matcher.bestWaitingFor('a', NOW)).toBeUndefined();
+    expect(matcher.bestWaitingFor('b', NOW)?.orderId).toBe('one');
+    expect(matcher.bestDriverFor('one', NOW)?.driverId).toBe('b');
+    expect(matcher.bestDriverFor('one', NOW, new Set(['b']))).toBeUndefined();
+    expect(matcher.bestWaitingFor('b', NOW + POSITION_FRESH_MS + 1)).toBeUndefined();
+    matcher.setDuty('b', false, NOW);
+    expect(matcher.bestWaitingFor('b', NOW)).toBeUndefined();
+  });
+
+  it('is found among a hundred thousand others, near and far', () => {
+    put('a', 0);
+    for (let i = 0; i < 100_000; i++) {
+      const point = { lat: STORE.lat + (i % 317) * 1e-4, lng: STORE.lng + (i % 311) * 1e-4 };
+      wait(`order-${i}`, { point, sinceMs: NOW - ((i * 7919) % 100_003) });
+    }
+    wait('first', { sinceMs: NOW - 200_000, point: { lat: STORE.lat + 0.03, lng: STORE.lng } });
+    wait('far', { sinceMs: NOW - 900_000, point: { lat: -30, lng: 100 } });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('first');
+    expect(matcher.waitingCountOf('store')).toBe(100_002);
+  });
+});
+
+describe('an assignment in flight', () => {
+  beforeEach(() => {
+    put('a', 0);
+    put('b', 0.001);
+    wait('one');
+  });
+
+  it('keeps order and driver from being picked again', () => {
+    expect(matcher.beginAssign('one', 'a')).toBe(true);
+    expect(matcher.beginAssign('one', 'b')).toBe(false);
+    expect(matcher.bestWaitingFor('b', NOW)).toBeUndefined();
+    expect(matcher.bestDriverFor('one', NOW)).toBeUndefined();
+    expect(matcher.nearest(query())?.driverId).toBe('b');
+    wait('one');
+    expect(matcher.bestWaitingFor('b', NOW)).toBeUndefined();
+    expect([matcher.isWaiting('one'), matcher.waitingCount()]).toEqual([true, 1]);
+    wait('two');
+    expect(matcher.beginAssign('two', 'a')).toBe(false);
+    expect(matcher.beginAssign('unknown', 'b')).toBe(false);
+  });
+
+  it('that went through leaves the order with its driver', () => {
+    matcher.beginAssign('one', 'a');
+    // A reading that began before the write ended knows nothing of it.
+    put('a', 0);
+    expect(matcher.endAssign('one', 'assigned', NOW)).toBe(true);
+    expect([matcher.isWaiting('one'), matcher.holderOf('one')]).toEqual([false, 'a']);
+    expect(matcher.endAssign('one', 'assigned', NOW)).toBe(false);
+  });
+
+  it('that lost its driver leaves the order waiting since when it did, and the driver aside', () => {
+    matcher.beginAssign('one', 'a');
+    matcher.endAssign('one', 'driver_lost', NOW);
+    expect(matcher.waitingOrder('one')?.sinceMs).toBe(NOW);
+    expect(matcher.bestWaitingFor('a', NOW)).toBeUndefined();
+    expect(matcher.bestDriverFor('one', NOW)?.driverId).toBe('b');
+  });
+
+  it('that lost its order leaves the driver as free as before', () => {
+    matcher.beginAssign('one', 'a');
+    matcher.unwait('one');
+    matcher.endAssign('one', 'order_gone', NOW + 100);
+    expect(matcher.isWaiting('one')).toBe(false);
+    expect(matcher.driver('a')).toMatchObject({ orderId: null, freeSinceMs: NOW });
+    expect(matcher.nearest(query())?.driverId).toBe('a');
+  });
+
+  it('ends well though its driver was removed meanwhile', () => {
+    matcher.beginAssign('one', 'a');
+    matcher.removeDriver('a');
+    expect(matcher.endAssign('one', 'driver_lost', NOW)).toBe(true);
+    expect(matcher.bestWaitingFor('b', NOW)?.orderId).toBe('one');
+  });
+});
+
+describe('the reason an order waits', () => {
+  it('is the first that holds of nobody on duty, none qualified, all busy, none in radius', () => {
+    expect(matcher.whyWaiting('one')).toBeUndefined();
+    wait('one', { excludedDriverIds: new Set(['excluded']) });
+    put('off', 0, { onDuty: false });
+    expect(matcher.whyWaiting('one')).toBe('no_driver_on_duty');
+    put('other-tier', 0, { tierIds: ['priority'] });
+    put('excluded', 0);
+    expect(matcher.whyWaiting('one')).toBe('none_qualified');
+    put('busy', 0, { orderId: 'other' });
+    expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
+    put('far', 5);
+    expect(matcher.whyWaiting('one')).toBe('none_in_radius');
+  });
+});
+
+describe('the round through the waiting orders', () => {
+  it('hands out every order once, bit by bit, and begins again', () => {
+    for (const id of ['1', '2', '3']) wait(id);
+    const ids = () => matcher.nextWaiting(2).map((order) => order.orderId);
+    expect([ids(), ids(), ids(), ids()]).toEqual([['1', '2'], ['3'], ['1', '2'], ['3']]);
+    ids();
+    matcher.unwait('3');
+    wait('4');
+    expect([ids(), [...matcher.waitingOrders()].map((order) => order.orderId)]).toEqual([['4'], ['1', '2', '4']]);
+  });
+});

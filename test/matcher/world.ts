@@ -1,0 +1,175 @@
+import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
+import type { Point } from '../../src/geo/point.ts';
+import type { AssignOutcome } from '../../src/matcher/matcher.ts';
+import { displaced } from '../geo/places.ts';
+import type { MatcherFace } from './brute-force.ts';
+
+/** Random numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export type WorldShape = {
+  readonly seed: number;
+  /** Drivers and orders stand around these, within `spreadMeters`. */
+  readonly centres: readonly Point[];
+  readonly spreadMeters: number;
+  readonly drivers: number;
+  readonly orders: number;
+};
+
+/** A world in which anything happens to drivers and orders, the same to the matcher and to its model. */
+export class World {
+  nowMs = 1_700_000_000_000;
+  private readonly random: () => number;
+  private readonly shape: WorldShape;
+  private readonly places: Point[] = [];
+
+  constructor(shape: WorldShape) {
+    this.shape = shape;
+    this.random = randomFrom(shape.seed);
+  }
+
+  /** A place around one of the centres; one in six is exactly one that was used before. */
+  place(): Point {
+    if (this.places.length > 0 && this.random() < 1 / 6) return this.pick(this.places);
+    const { spreadMeters } = this.shape;
+    const offset = () => (this.random() + this.random() - 1) * spreadMeters;
+    const place = displaced(this.pick(this.shape.centres), offset(), offset());
+    this.places.push(place);
+    return place;
+  }
+
+  /** One more thing that happens, as a function to be called with the matcher and with its model. */
+  next(): (subject: MatcherFace) => unknown {
+    this.nowMs += this.chance(0.02) ? 60_000 : this.below(50);
+    return this.chance(0.6) ? this.nextOfDrivers() : this.nextOfOrders();
+  }
+
+  private nextOfDrivers(): (subject: MatcherFace) => unknown {
+    const id = this.driverId();
+    const orderId = this.orderId();
+    const { nowMs } = this;
+    const what = this.random();
+    if (what < 0.15) return this.putDriver(id);
+    if (what < 0.18) return (subject) => subject.removeDriver(id);
+    if (what < 0.25) {
+      const onDuty = this.chance(0.75);
+      return (subject) => subject.setDuty(id, onDuty, nowMs);
+    }
+    if (what < 0.65) return this.moveDriver(id);
+    if (what < 0.7) return (subject) => subject.claim(id, orderId);
+    if (what < 0.85) return (subject) => subject.release(id, nowMs);
+    if (what < 0.87) return (subject) => subject.release(id, nowMs, orderId);
+    if (what < 0.9) return (subject) => subject.setAside(id, subject.driver(id)?.orderId ?? orderId, nowMs);
+    return this.claimNearest();
+  }
+
+  putDriver(id: string): (subject: MatcherFace) => unknown {
+    const driver = {
+      id,
+      tierIds: this.tierIds(),
+      onDuty: this.chance(0.85),
+      position: this.chance(0.9)
+        ? { ...this.place(), atMs: this.nowMs - this.below(this.chance(0.1) ? 200_000 : 20_000) }
+        : null,
+      freeSinceMs: this.nowMs - this.below(3) * 1000,
+      orderId: this.chance(0.1) ? `carried-${id}` : null,
+    };
+    return (subject) => subject.putDriver(driver);
+  }
+
+  private moveDriver(id: string): (subject: MatcherFace) => unknown {
+    const atMs = this.nowMs - (this.chance(0.1) ? this.below(60_000) : 0);
+    if (this.chance(0.3)) {
+      const place = this.place();
+      return (subject) => subject.moveDriver(id, place, atMs);
+    }
+    const step = Math.min(120, this.shape.spreadMeters / 10);
+    const north = (this.random() - 0.5) * step;
+    const east = (this.random() - 0.5) * step;
+    return (subject) => {
+      const position = subject.driver(id)?.position;
+      return position && subject.moveDriver(id, displaced(position, north, east), atMs);
+    };
+  }
+
+  private claimNearest(): (subject: MatcherFace) => unknown {
+    const query = {
+      orderId: `fresh-${this.below(1e9)}`,
+      tierId: this.pick(TIER_IDS),
+      point: this.place(),
+      radiusMeters: this.pick([0, 100, 2_000, 30_000, 20_100_000]),
+      nowMs: this.nowMs,
+      exclude: this.chance(0.3) ? new Set(Array.from({ length: 10 }, () => this.driverId())) : undefined,
+    };
+    const claims = this.chance(0.5);
+    return (subject) => (claims ? subject.claimNearest(query) : subject.nearest(query));
+  }
+
+  private nextOfOrders(): (subject: MatcherFace) => unknown {
+    const orderId = this.orderId();
+    const id = this.driverId();
+    const { nowMs } = this;
+    const what = this.random();
+    if (what < 0.3) return this.wait(orderId);
+    if (what < 0.35) return (subject) => subject.unwait(orderId);
+    if (what < 0.6) return (subject) => subject.bestWaitingFor(id, nowMs);
+    if (what < 0.7) return (subject) => subject.bestDriverFor(orderId, nowMs, new Set([id]));
+    if (what < 0.75) return (subject) => subject.whyWaiting(orderId);
+    if (what < 0.8) return (subject) => subject.beginAssign(orderId, id);
+    if (what < 0.9) {
+      return (subject) => {
+        const best = subject.bestWaitingFor(id, nowMs);
+        return [best, best && subject.beginAssign(best.orderId, id)];
+      };
+    }
+    const outcome = this.pick<AssignOutcome>(['assigned', 'driver_lost', 'order_gone']);
+    return (subject) => {
+      const holding = subject.driver(id)?.orderId;
+      return subject.endAssign(holding ?? orderId, outcome, nowMs);
+    };
+  }
+
+  wait(orderId: string): (subject: MatcherFace) => unknown {
+    const order = {
+      orderId,
+      retailerId: `store-${this.below(3)}`,
+      tierId: this.pick(TIER_IDS),
+      point: this.place(),
+      sinceMs: this.nowMs - this.below(40) * 15_000 + (this.chance(0.1) ? 30_000 : 0),
+      excludedDriverIds: this.chance(0.2) ? new Set(Array.from({ length: 5 }, () => this.driverId())) : undefined,
+    };
+    return (subject) => subject.wait(order);
+  }
+
+  driverId(): string {
+    return `driver-${this.below(this.shape.drivers)}`;
+  }
+
+  private orderId(): string {
+    return `order-${this.below(this.shape.orders)}`;
+  }
+
+  private tierIds(): TierId[] {
+    return TIER_IDS.filter(() => this.chance(0.6));
+  }
+
+  private chance(probability: number): boolean {
+    return this.random() < probability;
+  }
+
+  private below(limit: number): number {
+    return Math.floor(this.random() * limit);
+  }
+
+  private pick<T>(from: readonly T[]): T {
+    return from[this.below(from.length)] as T;
+  }
+}

@@ -1,0 +1,253 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TrackedOrder } from '../../src/domain/tracked.ts';
+import { LIVE_READ_RETRY_MS, MAX_LIVE_READS, MAX_SOCKETS_PER_ORDER, POSITION_PUBLISH_MS } from '../../src/limits.ts';
+import { createTracking, type Tracking, type Viewer } from '../../src/tracking/live.ts';
+import { assigned, delivered, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
+import { gate, MemorySocket, publisher } from './sockets.ts';
+
+const ORDER_ID = trackedOrder().orderId;
+let order: TrackedOrder | null;
+let position: { lat: number; lng: number; atMs: number } | null;
+let sockets: MemorySocket<Viewer>[];
+let failures: unknown[];
+let tracking: Tracking;
+const findById = vi.fn<(orderId: string) => Promise<TrackedOrder | null>>();
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW_MS });
+  order = trackedOrder();
+  position = null;
+  sockets = [];
+  failures = [];
+  findById.mockReset().mockImplementation(async () => order);
+  tracking = createTracking({
+    findByToken: async (token) => (token === TOKEN ? order : null),
+    findById,
+    positionOf: () => position,
+    publish: (topic, text) => publisher(sockets)(topic, text),
+    now: Date.now,
+    failed: (error) => failures.push(error),
+  });
+});
+afterEach(() => {
+  tracking.close();
+  vi.useRealTimers();
+});
+
+/** A page that opens; pushed before it is opened, as a transport knows a socket before its behaviour does. */
+async function open(orderId?: string): Promise<MemorySocket<Viewer>> {
+  const data = orderId
+    ? { orderId, watching: false, lastPingMs: 0 }
+    : await tracking.behaviour.accept({ params: [TOKEN], remoteAddress: '' });
+  if ('refuse' in data) throw new Error(`refused with ${data.refuse}`);
+  const socket = new MemorySocket(tracking.behaviour, data);
+  sockets.push(socket);
+  return socket;
+}
+const settle = () => vi.advanceTimersByTimeAsync(0);
+const sequences = (socket: MemorySocket<Viewer>) =>
+  socket.ofType('order').map((message) => (message.order as { sequence: number }).sequence);
+
+describe('opening', () => {
+  it('refuses an unknown token, a malformed one and an order long over', async () => {
+    const accept = (token: string) => tracking.behaviour.accept({ params: [token], remoteAddress: '' });
+    expect(await accept('x'.repeat(24))).toEqual({ refuse: 404 });
+    expect(await accept('../../etc')).toEqual({ refuse: 404 });
+    order = delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' });
+    expect(await accept(TOKEN)).toEqual({ refuse: 410 });
+  });
+
+  it('sends the snapshot', async () => {
+    const socket = await open();
+    await settle();
+    expect(socket.ofType('order')).toHaveLength(1);
+    expect(socket.received[0]).toMatchObject({ order: { sequence: 1, status: 'pending_dispatch' } });
+  });
+
+  it('sends a later page its own snapshot and the first one nothing again', async () => {
+    const first = await open();
+    await settle();
+    const second = await open();
+    await settle();
+    expect(sequences(first)).toEqual([1]);
+    expect(sequences(second)).toEqual([1]);
+  });
+
+  it('reaches a socket with a change that falls between its subscription and its snapshot', async () => {
+    const slow = gate<TrackedOrder>();
+    findById.mockReturnValueOnce(slow.promise);
+    const socket = await open();
+    // The read of the snapshot is under way and will return what was true before the change.
+    order = assigned();
+    const told = tracking.orderChanged(ORDER_ID);
+    slow.open(trackedOrder());
+    await told;
+    expect(sequences(socket)).toEqual([1, 2]);
+  });
+
+  it('closes the socket of an order that is no longer there', async () => {
+    order = null;
+    const socket = await open(ORDER_ID);
+    await settle();
+    expect(socket.closed).toEqual({ code: 4404, reason: 'unknown order' });
+    expect(tracking.watched()).toEqual({ orders: 0, sockets: 0 });
+  });
+
+  it('refuses one socket too many on one order and leaves the others alone', async () => {
+    for (let count = 0; count < MAX_SOCKETS_PER_ORDER; count += 1) await open();
+    const surplus = await open();
+    expect(surplus.closed?.code).toBe(1013);
+    await settle();
+    expect(tracking.watched()).toEqual({ orders: 1, sockets: MAX_SOCKETS_PER_ORDER });
+    expect(sockets.slice(0, -1).every((socket) => sequences(socket).length === 1)).toBe(true);
+  });
+});
+
+describe('changes', () => {
+  it('cost no read while nobody watches', async () => {
+    await tracking.orderChanged(ORDER_ID);
+    tracking.driverMoved(ORDER_ID, { lat: 1, lng: 2, atMs: NOW_MS });
+    const socket = await open();
+    await settle();
+    socket.close(1000, '');
+    findById.mockClear();
+    await tracking.orderChanged(ORDER_ID);
+    tracking.everythingChanged();
+    expect(findById).not.toHaveBeenCalled();
+    expect(tracking.watched()).toEqual({ orders: 0, sockets: 0 });
+  });
+
+  it('of one order share one more read while a read is under way', async () => {
+    const socket = await open();
+    await settle();
+    findById.mockClear();
+    const slow = gate<TrackedOrder>();
+    findById.mockReturnValueOnce(slow.promise);
+    const first = tracking.orderChanged(ORDER_ID);
+    order = pickedUp();
+    const others = [1, 2, 3, 4, 5].map(() => tracking.orderChanged(ORDER_ID));
+    expect(findById).toHaveBeenCalledTimes(1);
+    slow.open(assigned());
+    await Promise.all([first, ...others]);
+    expect(findById).toHaveBeenCalledTimes(2);
+    expect(sequences(socket)).toEqual([1, 2, 3]);
+  });
+
+  it('that were told twice are published once', async () => {
+    const socket = await open();
+    await settle();
+    order = assigned();
+    await tracking.orderChanged(ORDER_ID);
+    await tracking.orderChanged(ORDER_ID);
+    expect(sequences(socket)).toEqual([1, 2]);
+  });
+
+  it('are read again when the database failed, and nobody is sent anything wrong meanwhile', async () => {
+    const socket = await open();
+    await settle();
+    order = assigned();
+    findById.mockRejectedValueOnce(new Error('gone')).mockRejectedValueOnce(new Error('gone'));
+    await tracking.orderChanged(ORDER_ID);
+    expect(failures).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(LIVE_READ_RETRY_MS);
+    expect(failures).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(2 * LIVE_READ_RETRY_MS);
+    expect(sequences(socket)).toEqual([1, 2]);
+  });
+
+  it('are not read again for pages that closed', async () => {
+    const socket = await open();
+    findById.mockRejectedValueOnce(new Error('gone'));
+    await settle();
+    socket.close(1001, '');
+    findById.mockClear();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(findById).not.toHaveBeenCalled();
+  });
+
+  it('of every order at once are read a bounded number at a time', async () => {
+    let now = 0;
+    let most = 0;
+    findById.mockImplementation(async (orderId) => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((done) => setTimeout(done, 5));
+      now -= 1;
+      return assigned({ orderId });
+    });
+    for (let index = 0; index < 100; index += 1) await open(`order-${index}`);
+    tracking.everythingChanged();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(most).toBe(MAX_LIVE_READS);
+    expect(sockets.every((socket) => sequences(socket).includes(2))).toBe(true);
+  });
+});
+
+describe('positions', () => {
+  const at = (lat: number) => ({ lat, lng: -73.98765, atMs: Date.now() });
+  const lats = (socket: MemorySocket<Viewer>) =>
+    socket.ofType('position').map((message) => (message.position as { lat: number }).lat);
+
+  async function watching(state: TrackedOrder): Promise<MemorySocket<Viewer>> {
+    order = state;
+    const socket = await open();
+    await settle();
+    return socket;
+  }
+
+  it('are published at most once a second, the newest last', async () => {
+    const socket = await watching(pickedUp());
+    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    for (let step = 0; step < 30; step += 1) {
+      tracking.driverMoved(ORDER_ID, at(40 + step / 1_000));
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    expect(lats(socket)).toEqual([40, 40.009, 40.019, 40.029]);
+  });
+
+  it('are rounded before pickup and carry the sequence they belong to', async () => {
+    const socket = await watching(assigned());
+    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, at(40.74567));
+    expect(socket.ofType('position')[0]).toMatchObject({
+      sequence: 2,
+      position: { lat: 40.75, precision: 'approximate', age_ms: 0 },
+    });
+  });
+
+  it('are not published once the order is delivered', async () => {
+    const socket = await watching(delivered());
+    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, at(40.7));
+    await vi.advanceTimersByTimeAsync(10 * POSITION_PUBLISH_MS);
+    expect(lats(socket)).toEqual([]);
+  });
+
+  it('wait while a change is unread, so that nothing leaks after the delivery', async () => {
+    const socket = await watching(pickedUp());
+    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    const slow = gate<TrackedOrder>();
+    findById.mockReturnValueOnce(slow.promise);
+    const told = tracking.orderChanged(ORDER_ID);
+    tracking.driverMoved(ORDER_ID, at(40.7));
+    await vi.advanceTimersByTimeAsync(3 * POSITION_PUBLISH_MS);
+    slow.open(delivered());
+    await told;
+    await vi.advanceTimersByTimeAsync(3 * POSITION_PUBLISH_MS);
+    expect(lats(socket)).toEqual([]);
+    expect(JSON.stringify(socket.received)).not.toContain('40.7,');
+  });
+});
+
+it('answers a ping and closes a page that says anything else or too much', async () => {
+  const socket = await open();
+  await settle();
+  socket.say('ping');
+  expect(socket.received.at(-1)).toEqual({ type: 'pong' });
+  socket.say('ping');
+  expect(socket.closed?.code).toBe(1008);
+  const other = await open();
+  other.say('{"type":"position"}');
+  expect(other.closed?.code).toBe(1008);
+});

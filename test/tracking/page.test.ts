@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Assets, loadAssets } from '../../src/tracking/assets.ts';
+import { pageHeaders, tileSource } from '../../src/tracking/reply.ts';
+import { createTrackingRoutes } from '../../src/tracking/routes.ts';
+import { assigned, delivered, NOW_MS, pickedUp, TOKEN } from './orders.ts';
+
+let directory: string;
+let assets: Assets;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'sameday-web-'));
+  writeFileSync(join(directory, 'track-AAAA.js'), 'let text = "of the page";'.repeat(20));
+  writeFileSync(join(directory, 'track-BBBB.css'), 'body{}');
+  writeFileSync(join(directory, 'icon-CCCC.svg'), '<svg/>');
+  const manifest = { 'track.js': 'track-AAAA.js', 'track.css': 'track-BBBB.css', 'icon.svg': 'icon-CCCC.svg' };
+  writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
+  assets = loadAssets(directory);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function routes(order: ReturnType<typeof assigned> | Error | null, settings: { sandbox?: boolean } = {}) {
+  const failures: unknown[] = [];
+  const made = createTrackingRoutes({
+    findByToken: async (token) => {
+      if (order instanceof Error) throw order;
+      return token === TOKEN ? order : null;
+    },
+    positionOf: () => ({ lat: 40.74567, lng: -73.98765, atMs: NOW_MS }),
+    now: () => NOW_MS,
+    failed: (error) => failures.push(error),
+    assets,
+    settings: { tileUrl: null, tileAttribution: '', sandbox: settings.sandbox ?? false },
+    publicUrl: 'https://track.example',
+  });
+  return { ...made, failures };
+}
+
+describe('the page', () => {
+  it('says the essentials in its markup', async () => {
+    const { status, body } = await routes(pickedUp()).page(TOKEN);
+    expect(status).toBe(200);
+    expect(body).toContain('<h1 id="headline">Ana is on the way with your order</h1>');
+    expect(body).toContain('Corner Books');
+    expect(body).toContain('14:20 UTC');
+    expect(body).toContain('aria-current="step"');
+    expect(body).toContain('<meta http-equiv="refresh" content="30">');
+  });
+
+  it('holds no script and no style of its own', async () => {
+    const body = String((await routes(delivered()).page(TOKEN)).body);
+    expect(body.match(/<script[^>]*>/g)).toEqual(['<script type="module" src="/assets/track-AAAA.js">']);
+    expect(body).not.toMatch(/<style|\sstyle=|\son\w+=/);
+  });
+
+  it('shows what a person typed as text', async () => {
+    const evil = `"><img src=x onerror=alert(1)>'&amp;`;
+    const body = String((await routes(pickedUp({ storeName: evil, driverFirstName: '<b>' })).page(TOKEN)).body);
+    expect(body).not.toContain('<img');
+    expect(body).not.toContain('<b>');
+    expect(body).toContain('&quot;&gt;&lt;img src=x onerror=alert(1)&gt;&#39;&amp;amp;');
+  });
+
+  it('says sandbox in the sandbox only', async () => {
+    expect((await routes(pickedUp(), { sandbox: true }).page(TOKEN)).body).toContain('>Sandbox</span>');
+    expect((await routes(pickedUp()).page(TOKEN)).body).not.toContain('Sandbox');
+  });
+
+  it('is a plain 404 for an unknown or malformed token and a 410 for an order long over', async () => {
+    const unknown = await routes(null).page(TOKEN);
+    expect([unknown.status, String(unknown.body).includes('This link is not known')]).toEqual([404, true]);
+    expect((await routes(pickedUp()).page('<script>')).status).toBe(404);
+    expect((await routes(delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' })).page(TOKEN)).status).toBe(410);
+  });
+
+  it('is a plain 503 that loads itself again where the database cannot be asked', async () => {
+    const broken = routes(new Error('secret detail'));
+    const reply = await broken.page(TOKEN);
+    expect(reply.status).toBe(503);
+    expect(reply.body).toContain('http-equiv="refresh"');
+    expect(reply.body).not.toContain('secret');
+    expect(broken.failures).toHaveLength(1);
+    await expect(broken.status(TOKEN)).rejects.toThrow();
+  });
+});
+
+it('answers the status as JSON with the same view', async () => {
+  const found = await routes(assigned()).status(TOKEN);
+  expect(found).toMatchObject({
+    kind: 'found',
+    body: { success: true, order: { sequence: 2, driver: { position: { lat: 40.75 } } } },
+  });
+  expect(await routes(null).status(TOKEN)).toEqual({ kind: 'not_found' });
+});
+
+describe('the security policy', () => {
+  const policyOf = (tileUrl: string | null) =>
+    new Map(pageHeaders(tileUrl, 'https://track.example/base')).get('Content-Security-Policy');
+
+  it('allows nothing but our own files, our socket and the tiles', () => {
+    expect(policyOf('https://{s}.tiles.example:8443/{z}/{x}/{y}.png')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https://*.tiles.example:8443; " +
+        "connect-src 'self' wss://track.example; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+    );
+    expect(policyOf(null)).toContain("img-src 'self' data:;");
+  });
+
+  it('takes no tile URL that could add to the policy', () => {
+    expect(tileSource('/tiles/{z}/{x}/{y}.png')).toBe('');
+    for (const url of ['//evil.example/{z}', 'https://a b/{z}/{x}', 'https://x; script-src *;/', 'javascript:1', '']) {
+      expect(() => tileSource(url)).toThrow();
+    }
+  });
+});
+
+describe('the files of the page', () => {
+  const headersOf = (acceptEncoding: string) =>
+    new Map(assets.serve('track-AAAA.js', acceptEncoding)?.headers.map(([name, value]) => [name, value]));
+
+  it('may be kept for ever and come gzipped to whoever takes that', () => {
+    expect(headersOf('')).toEqual(
+      new Map([
+        ['Content-Type', 'text/javascript; charset=utf-8'],
+        ['Cache-Control', 'public, max-age=31536000, immutable'],
+        ['X-Content-Type-Options', 'nosniff'],
+        ['Vary', 'Accept-Encoding'],
+      ]),
+    );
+    expect(headersOf('br;q=1, gzip;q=0.8').get('Content-Encoding')).toBe('gzip');
+    expect(headersOf('gzip;q=0').get('Content-Encoding')).toBeUndefined();
+    const zipped = assets.serve('track-AAAA.js', 'gzip')?.body as Uint8Array;
+    expect(gunzipSync(zipped).toString()).toContain('of the page');
+  });
+
+  it('are those of the build and no others', () => {
+    for (const name of ['manifest.json', '../package.json', 'nothing.js', ''])
+      expect(assets.serve(name, '')).toBeNull();
+  });
+});

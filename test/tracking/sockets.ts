@@ -1,0 +1,59 @@
+import type { LiveSocket, SocketBehaviour } from '../../src/sockets.ts';
+
+/** A socket that keeps what it was sent, and the topics it is subscribed to. */
+export class MemorySocket<Data> implements LiveSocket<Data> {
+  readonly data: Data;
+  readonly received: Record<string, unknown>[] = [];
+  readonly topics = new Set<string>();
+  closed: { code: number; reason: string } | null = null;
+  readonly #behaviour: SocketBehaviour<Data>;
+
+  constructor(behaviour: SocketBehaviour<Data>, data: Data) {
+    this.#behaviour = behaviour;
+    this.data = data;
+    behaviour.opened(this);
+  }
+
+  send(text: string): boolean {
+    if (this.closed) throw new Error('sent to a closed socket');
+    this.received.push(JSON.parse(text));
+    return true;
+  }
+  close(code: number, reason: string): void {
+    if (this.closed) return;
+    this.closed = { code, reason };
+    this.topics.clear();
+    this.#behaviour.closed(this);
+  }
+  subscribe(topic: string): void {
+    this.topics.add(topic);
+  }
+  unsubscribe(topic: string): void {
+    this.topics.delete(topic);
+  }
+  /** What the client says. */
+  say(message: unknown): void {
+    this.#behaviour.message(this, typeof message === 'string' ? message : JSON.stringify(message));
+  }
+  ofType(type: string): Record<string, unknown>[] {
+    return this.received.filter((message) => message.type === type);
+  }
+}
+
+/** Publishes to the sockets that subscribed, as the transport does. */
+export function publisher(sockets: readonly MemorySocket<never>[] | readonly MemorySocket<unknown>[]) {
+  return (topic: string, text: string) => {
+    for (const socket of sockets) if (socket.topics.has(topic)) socket.send(text);
+  };
+}
+
+/** A promise that the test settles, to hold a read where it wants it. */
+export function gate<Value>() {
+  let open: (value: Value) => void = () => {};
+  let fail: (error: Error) => void = () => {};
+  const promise = new Promise<Value>((resolve, reject) => {
+    open = resolve;
+    fail = reject;
+  });
+  return { promise, open, fail };
+}

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ORDER_STATUSES } from '../../src/domain/order.ts';
+import { TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
+import { isGone, roundedToKilometer, trackingView } from '../../src/tracking/view.ts';
+import { assigned, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
+
+const position = { lat: 40.74567, lng: -73.98765, atMs: NOW_MS - 12_000 };
+
+/** Great-circle distance in meters (haversine), written out here so that the test trusts nothing of the code. */
+function meters(a: { lat: number; lng: number }, b: { lat: number; lng: number }): number {
+  const rad = Math.PI / 180;
+  const h =
+    Math.sin(((b.lat - a.lat) * rad) / 2) ** 2 +
+    Math.cos(a.lat * rad) * Math.cos(b.lat * rad) * Math.sin(((b.lng - a.lng) * rad) / 2) ** 2;
+  return 2 * 6_371_008.8 * Math.asin(Math.min(1, Math.sqrt(h)));
+}
+
+describe('the position of the driver', () => {
+  it('is exact between pickup and delivery, with its age', () => {
+    expect(trackingView(pickedUp(), position, NOW_MS).driver).toEqual({
+      first_name: 'Ana',
+      position: { lat: 40.74567, lng: -73.98765, precision: 'exact', at: '2026-03-02T14:59:48.000Z', age_ms: 12_000 },
+    });
+  });
+
+  it('is rounded between assignment and pickup', () => {
+    const shown = trackingView(assigned(), position, NOW_MS).driver?.position;
+    expect(shown).toMatchObject({ lat: 40.75, precision: 'approximate' });
+    expect(shown?.lng).not.toBe(position.lng);
+    const nearby = trackingView(assigned(), { ...position, lat: 40.7481, lng: -73.9871 }, NOW_MS).driver?.position;
+    expect(nearby).toMatchObject({ lat: shown?.lat, lng: shown?.lng });
+  });
+
+  it('is not shown in any other status', () => {
+    for (const status of ORDER_STATUSES) {
+      if (status === 'driver_assigned' || status === 'picked_up') continue;
+      const view = trackingView(delivered({ status }), position, NOW_MS);
+      expect(view.driver?.position ?? null).toBeNull();
+      expect(JSON.stringify(view)).not.toContain('40.74567');
+    }
+  });
+
+  it('never has a negative age', () => {
+    expect(trackingView(pickedUp(), { ...position, atMs: NOW_MS + 900 }, NOW_MS).driver?.position?.age_ms).toBe(0);
+  });
+
+  it('is rounded to the middle of a square of about a kilometer anywhere on Earth', () => {
+    const lat = fc.double({ min: -90, max: 90, noNaN: true });
+    const lng = fc.double({ min: -180, max: 180, noNaN: true });
+    fc.assert(
+      fc.property(lat, lng, (lat, lng) => {
+        const rounded = roundedToKilometer({ lat, lng });
+        expect(Math.abs(rounded.lat)).toBeLessThanOrEqual(90);
+        expect(Math.abs(rounded.lng)).toBeLessThanOrEqual(180);
+        expect(meters({ lat, lng }, rounded)).toBeLessThan(800);
+        expect(roundedToKilometer(rounded)).toEqual(rounded);
+      }),
+    );
+  });
+});
+
+describe('what a customer sees', () => {
+  it('holds no identifier of the order or the driver', () => {
+    const text = JSON.stringify(trackingView(pickedUp(), position, NOW_MS));
+    expect(text).not.toContain(DRIVER_ID);
+    expect(text).not.toContain(pickedUp().orderId);
+  });
+
+  it('says plainly that an order was not delivered', () => {
+    for (const status of ['cancelled', 'expired', 'undeliverable', 'returned'] as const) {
+      const view = trackingView(pickedUp({ status, endedAt: '2026-03-02T14:50:00.000Z' }), null, NOW_MS);
+      expect(view.headline).toMatch(/^Not delivered: /);
+      expect(view.stages.at(-1)).toMatchObject({ state: 'failed', at: '2026-03-02T14:50:00.000Z' });
+      expect(view.stages.map((stage) => stage.id)).not.toContain('delivered');
+    }
+  });
+
+  it('links the photo of a delivered order only', () => {
+    expect(trackingView(delivered(), null, NOW_MS).photo_url).toBe(`/track/${delivered().trackingToken}/photo`);
+    expect(trackingView(delivered({ hasPhoto: false }), null, NOW_MS).photo_url).toBeNull();
+    expect(trackingView(pickedUp({ hasPhoto: true }), null, NOW_MS).photo_url).toBeNull();
+  });
+
+  it('shows the path with what is done, what is on and what is ahead', () => {
+    const states = (order: ReturnType<typeof trackedOrder>) =>
+      trackingView(order, null, NOW_MS).stages.map((stage) => stage.state);
+    expect(states(trackedOrder())).toEqual(['current', 'upcoming', 'upcoming', 'upcoming']);
+    expect(states(assigned())).toEqual(['done', 'current', 'upcoming', 'upcoming']);
+    expect(states(pickedUp())).toEqual(['done', 'done', 'current', 'upcoming']);
+    expect(states(delivered())).toEqual(['done', 'done', 'done', 'done']);
+  });
+
+  it('shows nothing of a driver who gave the order back', () => {
+    const view = trackingView(assigned({ status: 'pending_dispatch', sequence: 3 }), position, NOW_MS);
+    expect(view.driver).toBeNull();
+    expect(view.stages[1]).toMatchObject({ state: 'upcoming', at: null });
+    expect(JSON.stringify(view)).not.toContain('Ana');
+  });
+});
+
+it('lets a link end a bounded time after its order, and never before', () => {
+  const endMs = Date.parse('2026-03-02T14:45:00.000Z');
+  expect(isGone(delivered(), endMs + TRACKING_GONE_AFTER_MS)).toBe(false);
+  expect(isGone(delivered(), endMs + TRACKING_GONE_AFTER_MS + 1)).toBe(true);
+  expect(isGone(pickedUp(), endMs + 10 * TRACKING_GONE_AFTER_MS)).toBe(false);
+});

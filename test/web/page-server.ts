@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import sharp from 'sharp';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { buildWeb } from '../../scripts/build-web.mjs';
+import type { TrackedOrder } from '../../src/domain/tracked.ts';
+import type { LiveSocket } from '../../src/sockets.ts';
+import { loadAssets } from '../../src/tracking/assets.ts';
+import { createTracking, type Viewer } from '../../src/tracking/live.ts';
+import type { PageReply } from '../../src/tracking/reply.ts';
+import { createTrackingRoutes } from '../../src/tracking/routes.ts';
+
+type Position = { readonly lat: number; readonly lng: number };
+
+/** The tracking page served by its real routes and its real socket behaviour, of one order that the test changes. */
+export async function servePage(options: { readonly tileUrl?: string; readonly sandbox?: boolean } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'sameday-page-'));
+  await buildWeb(directory);
+  const photo = await sharp({ create: { width: 640, height: 480, channels: 3, background: '#b98' } })
+    .jpeg()
+    .toBuffer();
+  let order: TrackedOrder | null = null;
+  let position: (Position & { atMs: number }) | null = null;
+  let socketsBlocked = false;
+  const failures: unknown[] = [];
+  const topics = new Map<WebSocket, Set<string>>();
+  const publish = (topic: string, text: string) => {
+    for (const [socket, subscribed] of topics) if (subscribed.has(topic)) socket.send(text);
+  };
+  const reads = {
+    findByToken: async (token: string) => (order?.trackingToken === token ? order : null),
+    positionOf: () => position,
+    now: Date.now,
+    failed: (error: unknown) => failures.push(error),
+  };
+  const tracking = createTracking({ ...reads, findById: async () => order, publish });
+  const routes = createTrackingRoutes({
+    ...reads,
+    assets: loadAssets(directory),
+    settings: { tileUrl: options.tileUrl ?? null, tileAttribution: '© <b>Maps</b>', sandbox: options.sandbox ?? false },
+    publicUrl: null,
+  });
+
+  const requests: string[] = [];
+  const plain = (status: number, body: string | Uint8Array = '', type = 'text/plain'): PageReply => ({
+    status,
+    headers: [['Content-Type', type]],
+    body,
+  });
+  async function answer(path: string): Promise<PageReply> {
+    const [, area = '', name = '', rest] = path.split('/');
+    if (area === 'assets') return routes.asset(name, 'gzip') ?? plain(404);
+    if (area === 'tiles') return plain(200, photo, 'image/jpeg');
+    if (area !== 'track') return plain(404);
+    if (rest === undefined) return routes.page(name);
+    if (rest === 'photo') return plain(200, photo, 'image/jpeg');
+    const status = await routes.status(name);
+    if (status.kind !== 'found') return plain(404);
+    return plain(200, JSON.stringify(status.body), 'application/json');
+  }
+
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    requests.push(path);
+    void answer(path).then(({ status, headers, body }) => {
+      for (const [header, value] of headers) response.setHeader(header, value);
+      response.writeHead(status).end(body);
+    });
+  });
+  const upgrades = new WebSocketServer({ noServer: true });
+  server.on('upgrade', (request, raw, head) => void upgrade(request, raw, head));
+  async function upgrade(request: IncomingMessage, raw: Duplex, head: Buffer): Promise<void> {
+    const token = request.url?.split('/')[2] ?? '';
+    const data = await tracking.behaviour.accept({ params: [token], remoteAddress: '' });
+    if (socketsBlocked || 'refuse' in data) {
+      raw.end('HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
+    upgrades.handleUpgrade(request, raw, head, (socket) => mount(socket, data));
+  }
+
+  function mount(socket: WebSocket, data: Viewer): void {
+    const subscribed = new Set<string>();
+    topics.set(socket, subscribed);
+    const live: LiveSocket<Viewer> = {
+      data,
+      send: (text) => {
+        socket.send(text);
+        return true;
+      },
+      close: (code, reason) => socket.close(code, reason),
+      subscribe: (topic) => void subscribed.add(topic),
+      unsubscribe: (topic) => void subscribed.delete(topic),
+    };
+    socket.on('message', (message) => tracking.behaviour.message(live, String(message)));
+    socket.on('close', () => {
+      topics.delete(socket);
+      tracking.behaviour.closed(live);
+    });
+    tracking.behaviour.opened(live);
+  }
+
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    failures,
+    sockets: () => topics.size,
+    /** Puts the order into a state and tells the pages. */
+    async change(next: TrackedOrder | null) {
+      order = next;
+      if (next) await tracking.orderChanged(next.orderId);
+    },
+    move(next: Position, ageMs = 0) {
+      position = { ...next, atMs: Date.now() - ageMs };
+      if (order) tracking.driverMoved(order.orderId, position);
+    },
+    forgetPosition() {
+      position = null;
+    },
+    /** Says a raw text to every page, past all rules. */
+    say(text: string) {
+      for (const socket of topics.keys()) socket.send(text);
+    },
+    /** Cuts every socket and refuses new ones until told otherwise. */
+    blockSockets(blocked: boolean) {
+      socketsBlocked = blocked;
+      if (blocked) for (const socket of topics.keys()) socket.terminate();
+    },
+    async close() {
+      for (const socket of topics.keys()) socket.terminate();
+      tracking.close();
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+export type PageServer = Awaited<ReturnType<typeof servePage>>;

@@ -94,6 +94,13 @@ describe('a position report', () => {
     expect(matcher.nearest(query())?.driverId).toBe('a');
   });
 
+  it('brings back a driver who had been silent for too long', () => {
+    put('a', 0, { position: { ...STORE, atMs: NOW - POSITION_FRESH_MS - 1 } });
+    expect(matcher.nearest(query())).toBeUndefined();
+    matcher.moveDriver('a', STORE, NOW - POSITION_FRESH_MS);
+    expect(matcher.nearest(query())?.driverId).toBe('a');
+  });
+
   it('is not undone by an older position from the database', () => {
     put('a', 0);
     matcher.moveDriver('a', { lat: 51, lng: 0 }, NOW + 1);

@@ -187,6 +187,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await page.goto(`${server.url}/track/${TOKEN}`);
     expect(await headline(page)).toBe('Ana is on the way with your order');
     expect(await page.locator('#stages').textContent()).toMatch(/Picked up\s*14:20 UTC/);
+    // biome-ignore lint/performance/useDomNodeTextContent: only what is rendered counts here
     expect(await page.locator('#track').innerText()).toContain('This page loads itself again every 30 seconds.');
     await server.change(delivered({ deliveredAt: new Date().toISOString() }));
     await page.locator('#track noscript a').click();

@@ -128,6 +128,8 @@ export const OUTBOX_LEASE_SECONDS = 15 * 60;
 // --- Between processes --------------------------------------------------------------------------------------------
 /** How often positions are passed on to the other API processes; a driver at 50 km/h moves 3 m in that time. */
 export const POSITION_BROADCAST_MS = 200;
+/** How long a start waits for Redis before it goes on without. */
+export const SUBSCRIBE_WAIT_MS = 2_000;
 /** Most positions in one message between processes. */
 export const MAX_POSITION_OUTBOX = 5_000;
 /** Most orders or drivers read at once after notices of other processes. */

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS } from '../limits.ts';
+import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS, SUBSCRIBE_WAIT_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
 export type SharedPosition = {
@@ -36,7 +37,11 @@ export async function createPositionBus(
     if (message.from === origin) return;
     for (const position of message.positions) received(position);
   });
-  await subscriber.subscribe(CHANNEL);
+  // While Redis is away orders are taken all the same; the client subscribes by itself when it is back.
+  const subscribed = subscriber.subscribe(CHANNEL).catch((error) => {
+    logger.warn({ err: errorFields(error) }, 'positions of other processes are not heard');
+  });
+  await Promise.race([subscribed, delay(SUBSCRIBE_WAIT_MS, undefined, { ref: false })]);
   const flush = () => {
     if (pending.size === 0) return;
     const text = JSON.stringify({ from: origin, positions: [...pending.values()] });

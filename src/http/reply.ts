@@ -13,10 +13,6 @@ export function json(status: number, value: unknown, headers: Headers = {}): Rep
   };
 }
 
-export function html(status: number, page: string | Buffer, headers: Headers = {}): Reply {
-  return { status, headers: { 'Content-Type': 'text/html; charset=utf-8', ...headers }, body: page };
-}
-
 export function text(status: number, body: string, headers: Headers = {}): Reply {
   return { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers }, body };
 }

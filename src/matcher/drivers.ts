@@ -172,8 +172,8 @@ export class Drivers {
     if (slot !== undefined) this.giveOrder(slot, orderId);
   }
 
-  /** Makes a driver free, since `freeSinceMs` or, without it, for as long as before the order. */
-  release(id: string, orderId: string | undefined, freeSinceMs?: number): boolean {
+  /** Makes a driver free since `nowMs`, who holds the given order, or any, or is set aside. */
+  release(id: string, orderId: string | undefined, nowMs: number): boolean {
     const slot = this.slots.get(id);
     if (slot === undefined) return false;
     const held = this.orderIds[slot] as string | null;
@@ -181,9 +181,15 @@ export class Drivers {
     this.change(slot, () => {
       this.setAsideUntil.delete(slot);
       this.setOrder(slot, null);
-      if (freeSinceMs !== undefined) this.freeSince[slot] = freeSinceMs;
+      this.freeSince[slot] = nowMs;
     });
     return true;
+  }
+
+  /** Undoes a claim as if it had never been. */
+  unclaim(id: string, orderId: string): void {
+    const slot = this.slots.get(id);
+    if (slot !== undefined && this.orderIds[slot] === orderId) this.change(slot, () => this.setOrder(slot, null));
   }
 
   /** Takes the order from a driver whom the database refused, and passes him over for a while. */

@@ -217,7 +217,7 @@ export class Matcher {
     }
     this.waiting.delete(orderId);
     if (outcome === 'assigned') this.drivers.assign(driverId, orderId);
-    else this.drivers.release(driverId, orderId);
+    else this.drivers.unclaim(driverId, orderId);
     return true;
   }
 

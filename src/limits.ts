@@ -193,6 +193,8 @@ export const JOB_BACKOFF_MS = 1_000;
 export const JOB_LOCK_MS = 60_000;
 /** Failed jobs kept in the queue for a look; the outbox row and the order say the same for longer. */
 export const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
+/** A backend that is away is reported at most this often by each part that misses it. */
+export const LOSS_REPORT_MS = 30_000;
 /** Jobs one worker process runs at once. */
 export const CHARGE_CONCURRENCY = 32;
 export const SMS_CONCURRENCY = 16;
@@ -292,7 +294,7 @@ export const SIMULATED_REQUEST_MS = 10_000;
 
 // --- Start and stop -----------------------------------------------------------------------------------------------
 /** One part that has not closed by then is left behind; all together stay within the 10 s of a stop. */
-export const CLOSE_DEADLINE_MS = 4_000;
+export const CLOSE_DEADLINE_MS = 3_000;
 /** How often an API process without Redis makes sure that it is still the only one. */
 export const API_LOCK_CHECK_MS = 5_000;
 /** Connections of BullMQ where it runs on Postgres; each worker keeps one to listen on. */

@@ -39,6 +39,24 @@ export function errorFields(error: unknown): ErrorFields {
   };
 }
 
+/**
+ * Calls `tell` at most once in `everyMs`: a dependency that is away fails many times a second and says the same.
+ *
+ * @param now a clock in milliseconds that only goes forward
+ */
+export function atMostEvery<Args extends unknown[]>(
+  everyMs: number,
+  tell: (...args: Args) => void,
+  now: () => number = () => performance.now(),
+): (...args: Args) => void {
+  let nextMs = Number.NEGATIVE_INFINITY;
+  return (...args) => {
+    if (now() < nextMs) return;
+    nextMs = now() + everyMs;
+    tell(...args);
+  };
+}
+
 /** A registry of its own for each service, so that two in one process (tests) do not mix their figures. */
 export function createMetrics(): Registry {
   return new Registry();

@@ -3,9 +3,9 @@ import { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../jobs/queues.ts';
 import { createRelay, type Relay } from '../jobs/relay.ts';
-import { QUEUE_DB_CONNECTIONS } from '../limits.ts';
+import { LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS } from '../limits.ts';
 import { extendLease } from '../store/outbox.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 
@@ -13,7 +13,10 @@ import type { Database } from './database.ts';
 export function openRedis(url: string, logger: Logger, closers: Closers): Redis {
   const redis = new Redis(url, { maxRetriesPerRequest: null });
   closers.add('Redis', () => redis.disconnect());
-  redis.on('error', (error) => logger.warn({ err: errorFields(error) }, 'Redis is not reachable'));
+  redis.on(
+    'error',
+    atMostEvery(LOSS_REPORT_MS, (error: Error) => logger.warn({ err: errorFields(error) }, 'Redis is not reachable')),
+  );
   return redis;
 }
 

@@ -13,7 +13,8 @@ export type SharedPosition = {
 export type PositionBus = {
   /** Queues a position for the other API processes; only the newest of each driver is sent. */
   share(position: SharedPosition): void;
-  close(): Promise<void>;
+  /** Sends what is left; the connections are their owner's to close. */
+  close(): void;
 };
 
 const CHANNEL = 'sameday:positions';
@@ -56,10 +57,9 @@ export async function createPositionBus(
       if (pending.size >= MAX_POSITION_OUTBOX && !pending.has(position.driverId)) flush();
       pending.set(position.driverId, position);
     },
-    async close() {
+    close() {
       clearInterval(timer);
       flush();
-      await subscriber.unsubscribe(CHANNEL).catch(() => undefined);
     },
   };
 }

@@ -10,9 +10,9 @@ import {
 } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
-import { JOB_ATTEMPTS, JOB_BACKOFF_MS, JOB_LOCK_MS, KEEP_FAILED_JOBS } from '../limits.ts';
+import { JOB_ATTEMPTS, JOB_BACKOFF_MS, JOB_LOCK_MS, KEEP_FAILED_JOBS, LOSS_REPORT_MS } from '../limits.ts';
 import { QUEUES, type QueueName } from '../store/outbox.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
 export type JobData = { readonly outboxId: number; readonly orderId: string };
@@ -40,15 +40,17 @@ export async function migrateQueues(pool: Pool): Promise<void> {
 
 const OnPostgres = withBackend(createPostgresBackend);
 
+/** What is needed of a queue to add jobs. */
+export type AddingQueue = Pick<Queue, 'addBulk' | 'close'>;
 type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on'>;
 
 /** The three queues, for adding jobs. */
-export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueName, AnyQueue> {
+export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueName, AddingQueue> {
   return new Map(
     QUEUES.map((name) => {
       const queue = openQueue(name, backend);
-      queue.on('error', (error) => logger.warn({ err: errorFields(error), queue: name }, 'a queue lost its backend'));
-      return [name, queue];
+      queue.on('error', reportLoss(name, 'a queue has no backend', logger));
+      return [name, { addBulk: queue.addBulk.bind(queue), close: () => closeIfReached(backend, queue) }];
     }),
   );
 }
@@ -93,8 +95,20 @@ export function startWorker(
     throw Worker.RateLimitError();
   };
   const worker = openWorker(name, backend, process, workerOptions);
-  worker.on('error', (error) => logger.warn({ err: errorFields(error), queue: name }, 'a worker lost its backend'));
-  return worker;
+  worker.on('error', reportLoss(name, 'a worker has no backend', logger));
+  return { close: () => closeIfReached(backend, worker) };
+}
+
+function reportLoss(queue: QueueName, message: string, logger: Logger): (error: Error) => void {
+  return atMostEvery(LOSS_REPORT_MS, (error) => logger.warn({ err: errorFields(error), queue }, message));
+}
+
+/** Waits for the jobs at work. While Redis is away a close never ends; what is left is run again, which is safe. */
+async function closeIfReached(backend: QueueBackend, part: { close(force?: boolean): Promise<void> }): Promise<void> {
+  const reached = backend.kind === 'postgres' || backend.connection.status === 'ready';
+  const closed = part.close(!reached);
+  if (reached) await closed;
+  else closed.catch(() => undefined);
 }
 
 function openWorker(

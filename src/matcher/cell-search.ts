@@ -25,7 +25,7 @@ export const CHORD_ERROR = 1e-14;
 export const NO_MEMBER = -1;
 
 /** What is searched, and the questions the search asks its owner while it runs. */
-export type NearestQuery = {
+type NearestQuery = {
   readonly tier: number;
   readonly lat: number;
   readonly lng: number;

@@ -20,7 +20,7 @@ export type DriverQuery = {
 export type FoundDriver = { readonly driverId: string; readonly distanceMeters: number };
 
 /** How many drivers there are, by what they do; `free` are on duty and carry nothing. */
-export type DriverCounts = { readonly all: number; readonly onDuty: number; readonly free: number };
+type DriverCounts = { readonly all: number; readonly onDuty: number; readonly free: number };
 
 /**
  * The drivers in flat arrays by slot. Those that are on duty, free and placed stand in the index; all others cost a

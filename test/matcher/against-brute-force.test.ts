@@ -53,7 +53,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
       fc.property(seed, centres(12), fc.constantFrom(0, 1000, 1e6, 1e7), (seed, centres, spreadMeters) => {
         sameAnswers({ seed, centres, spreadMeters, drivers: 40, orders: 30 }, 400, false);
       }),
-      { numRuns: 150 },
+      { numRuns: 200 },
     );
   });
 

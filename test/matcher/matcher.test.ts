@@ -299,6 +299,13 @@ describe('an assignment in flight', () => {
     expect(matcher.nearest(query())?.driverId).toBe('a');
   });
 
+  it('that lost its order does not bring back a driver who was set aside meanwhile', () => {
+    matcher.beginAssign('one', 'a');
+    matcher.setAside('a', 'one', NOW);
+    matcher.endAssign('one', 'order_gone', NOW);
+    expect(matcher.nearest(query())?.driverId).toBe('b');
+  });
+
   it('ends well though its driver was removed meanwhile', () => {
     matcher.beginAssign('one', 'a');
     matcher.removeDriver('a');

@@ -27,6 +27,8 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
   '53300': 'unavailable',
   // The database is being dropped or is missing, or the login is refused: found before any statement.
   '3D000': 'unavailable',
+  // The database was closed to connections by its operator, also found before any statement.
+  '55000': 'unavailable',
   '28000': 'unavailable',
   '28P01': 'unavailable',
   // The server closed a session that was idle; a statement that arrives then is not read.

@@ -1,17 +1,13 @@
 /**
  * Declines that another attempt with the same card can pass, and why. Every other code is final: the bank has said
- * that it will not change its mind, or we do not know the code, and card networks fine repeated hopeless attempts.
+ * that it will not change its mind, gives no reason, or we do not know the code, and card networks fine hopeless attempts.
  * Source: Stripe's list of decline codes.
  */
 const MAY_PASS: Readonly<Record<string, string>> = {
   approve_with_id: 'the bank could not be reached to approve',
-  call_issuer: 'the bank gives no reason',
   card_velocity_exceeded: 'a limit on payments a day or hour, which ends',
-  do_not_honor: 'the bank gives no reason',
-  generic_decline: 'the bank gives no reason',
   insufficient_funds: 'a balance changes',
   issuer_not_available: 'the bank could not be reached',
-  no_action_taken: 'the bank gives no reason',
   processing_error: 'something broke on the way to the bank',
   reenter_transaction: 'something broke on the way to the bank',
   try_again_later: 'the bank says so',

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CommitOutcome, createGroupCommit, type GroupCommit } from '../../src/dispatch/group-commit.ts';
+import { hashSecret, newId } from '../../src/domain/ids.ts';
+import { connect } from '../../src/store/connect.ts';
+import { explainRefused, insertOrders, type NewOrder, settleUnknown } from '../../src/store/orders-create.ts';
+import { rotateKey } from '../../src/store/retailers.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+const logger = createLogger('silent');
+const bounds = { maxBatch: 64, maxInFlight: 2, maxQueue: 1_000, settleMs: 3_000, settlePauseMs: 20 };
+
+beforeAll(async () => {
+  database = await freshDatabase({ max: 10 });
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+/** A group commit on the real statements, which counts them and can hold them back. */
+function world(changes: Partial<typeof bounds> = {}) {
+  const { sql } = database;
+  const seen = { inserts: [] as number[], inFlight: 0, mostInFlight: 0 };
+  let gate: Promise<unknown> = Promise.resolve();
+  const groupCommit = createGroupCommit(
+    {
+      async insert(orders) {
+        seen.inserts.push(orders.length);
+        seen.mostInFlight = Math.max(seen.mostInFlight, ++seen.inFlight);
+        await gate;
+        return insertOrders(sql, orders, 'test').finally(() => {
+          seen.inFlight--;
+        });
+      },
+      explain: (orders) => explainRefused(sql, orders),
+      settle: (orders) => settleUnknown(sql, orders),
+    },
+    { ...bounds, ...changes },
+    logger,
+  );
+  return {
+    groupCommit,
+    seen,
+    hold: () => {
+      let release = () => {};
+      gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return () => release();
+    },
+  };
+}
+
+const drafts = (count: number) => Promise.all(Array.from({ length: count }, () => draftOrder(database.sql, store)));
+const commitAll = (groupCommit: GroupCommit, orders: readonly NewOrder[]): Promise<CommitOutcome[]> =>
+  Promise.all(orders.map((order) => groupCommit.commit(order)));
+const kinds = (outcomes: readonly CommitOutcome[]) => outcomes.map((outcome) => outcome.kind);
+
+test('orders that arrive while commits are in flight share the next one, at most two in flight', async () => {
+  const { groupCommit, seen, hold } = world();
+  const release = hold();
+  const orders = await drafts(20);
+  const first = commitAll(groupCommit, orders.slice(0, 1));
+  await expect.poll(() => seen.inFlight).toBe(1);
+  const second = commitAll(groupCommit, orders.slice(1, 2));
+  await expect.poll(() => seen.inFlight).toBe(2);
+  const rest = commitAll(groupCommit, orders.slice(2));
+  expect(groupCommit.depth()).toBe(20);
+  release();
+  expect(kinds([...(await first), ...(await second), ...(await rest)])).toEqual(Array(20).fill('created'));
+  expect(seen.inserts).toEqual([1, 1, 18]);
+  expect(seen.mostInFlight).toBe(2);
+  expect(groupCommit.depth()).toBe(0);
+});
+
+test('a row the database refuses fails alone, whatever its place in the batch', async () => {
+  const { groupCommit } = world();
+  const orders = await drafts(9);
+  const poison = await draftOrder(database.sql, store, { name: 'no\u0000name' });
+  const outcomes = await commitAll(groupCommit, [...orders.slice(0, 5), poison, ...orders.slice(5)]);
+  expect(kinds(outcomes)).toEqual([...Array(5).fill('created'), 'refused', ...Array(4).fill('created')]);
+});
+
+test('a dead key, a busy driver and a good order of one batch each get their own answer', async () => {
+  const { groupCommit } = world();
+  const dead = await addStoreRow(database.sql);
+  await rotateKey(database.sql, dead.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
+  const driverId = await addDriverRow(database.sql);
+  await addOrder(database.sql, store, { driverId });
+  const outcomes = await commitAll(groupCommit, [
+    await draftOrder(database.sql, dead),
+    await draftOrder(database.sql, store, { driverId }),
+    await draftOrder(database.sql, store),
+  ]);
+  expect(kinds(outcomes)).toEqual(['key_dead', 'driver_lost', 'created']);
+});
+
+test('two orders of one batch for one driver: one gets him', async () => {
+  const { groupCommit } = world();
+  const driverId = await addDriverRow(database.sql);
+  const orders = [
+    await draftOrder(database.sql, store, { driverId }),
+    await draftOrder(database.sql, store, { driverId }),
+  ];
+  expect(kinds(await commitAll(groupCommit, orders)).sort()).toEqual(['created', 'driver_lost']);
+});
+
+test('more than may wait are refused at once', async () => {
+  const { groupCommit, seen, hold } = world({ maxQueue: 2, maxInFlight: 1 });
+  const release = hold();
+  const orders = await drafts(4);
+  const first = groupCommit.commit(orders[0] as NewOrder);
+  await expect.poll(() => seen.inFlight).toBe(1);
+  const rest = commitAll(groupCommit, orders.slice(1));
+  await expect.poll(() => groupCommit.depth()).toBe(3);
+  release();
+  expect(kinds([await first, ...(await rest)])).toEqual(['created', 'created', 'created', 'unavailable']);
+});
+
+test('a commit whose connection died is settled by writing: the order is void and stays so', async () => {
+  const { sql } = database;
+  const doomed = connect({ url: database.url, applicationName: 'doomed', max: 1 });
+  const order = await draftOrder(sql, store);
+  const groupCommit = createGroupCommit(
+    {
+      insert: (orders) => insertOrders(doomed, orders, 'test'),
+      explain: (orders) => explainRefused(sql, orders),
+      settle: (orders) => settleUnknown(sql, orders),
+    },
+    bounds,
+    logger,
+  );
+  // Somebody holds the table, so the statement waits, and its backend is killed while it does.
+  const blocker = connect({ url: database.url, applicationName: 'blocker', max: 1, statementTimeoutMs: 0 });
+  const held = blocker.unsafe('begin; lock table customers in access exclusive mode').simple();
+  await held;
+  const outcome = groupCommit.commit(order);
+  const waiting = () =>
+    sql`select pid from pg_stat_activity where application_name = 'doomed' and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await waiting()).length).toBe(1);
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'doomed'`;
+  expect((await outcome).kind).toBe('failed');
+  await blocker.unsafe('rollback').simple();
+  expect((await orderRow(sql, order.id)).status).toBe('void');
+  expect((await insertOrders(sql, [order], 'test')).size).toBe(0);
+  await Promise.all([doomed.end({ timeout: 1 }), blocker.end({ timeout: 1 })]);
+});
+
+test('a commit that was given up but goes through after all is told as created', async () => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store);
+  const groupCommit = createGroupCommit(
+    {
+      async insert(orders) {
+        await insertOrders(sql, orders, 'test');
+        throw Object.assign(new Error('the reply was lost'), { code: 'CONNECTION_CLOSED' });
+      },
+      explain: (orders) => explainRefused(sql, orders),
+      settle: (orders) => settleUnknown(sql, orders),
+    },
+    bounds,
+    logger,
+  );
+  const outcome = await groupCommit.commit(order);
+  expect(outcome).toMatchObject({ kind: 'created', order: { id: order.id } });
+  expect(outcome.kind === 'created' && outcome.order.outbox.map((row) => row.queue).sort()).toEqual([
+    'redispatch',
+    'sms',
+  ]);
+});
+
+test('a database that cannot be reached leaves nothing behind', async () => {
+  const nowhere = connect({ url: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test', max: 1 });
+  const groupCommit = createGroupCommit(
+    {
+      insert: (orders) => insertOrders(nowhere, orders, 'test'),
+      explain: (orders) => explainRefused(nowhere, orders),
+      settle: (orders) => settleUnknown(nowhere, orders),
+    },
+    bounds,
+    logger,
+  );
+  const order = await draftOrder(database.sql, store);
+  expect((await groupCommit.commit(order)).kind).toBe('unavailable');
+  expect(await orderRow(database.sql, order.id)).toEqual({});
+  await nowhere.end({ timeout: 1 });
+});
+
+test('what cannot be settled in time is told as unknown', async () => {
+  const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
+  const groupCommit = createGroupCommit(
+    { insert: lost, explain: lost, settle: lost },
+    { ...bounds, settleMs: 50, settlePauseMs: 5 },
+    logger,
+  );
+  expect((await groupCommit.commit(await draftOrder(database.sql, store))).kind).toBe('unknown');
+});

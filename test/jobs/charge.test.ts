@@ -1,0 +1,144 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createChargeJob } from '../../src/jobs/charge.ts';
+import type { FaultOrder } from '../../src/sandbox/faults.ts';
+import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { finishOutbox } from '../../src/store/outbox.ts';
+import { openPaymentAttempt, settlePayment } from '../../src/store/payments.ts';
+import { createStripeCharger } from '../../src/vendors/stripe.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+
+type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** A store's assigned order, the stand-in, and the charge job exactly as the worker wires it. */
+async function world(options: { paymentMethod?: string | null; faults?: FaultOrder; loseWrites?: number } = {}) {
+  const { sql } = database;
+  const { paymentMethod = 'pm_card_visa', faults = {} } = options;
+  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
+  onTestFinished(() => standIn.close());
+  standIn.orderFaults(faults);
+  const stripe = createStripeCharger({ secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: 2_000 });
+  onTestFinished(() => stripe.close());
+  const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
+  const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  const told: string[] = [];
+  let lose = options.loseWrites ?? 0;
+  const job = createChargeJob({
+    open: (id) => openPaymentAttempt(sql, id, 3),
+    async settle(attempt, result, outboxId) {
+      if (lose-- > 0) throw new Error('the worker died before the write');
+      return (await settlePayment(sql, attempt, result, outboxId, 'test')) !== null;
+    },
+    finish: (outboxId) => finishOutbox(sql, outboxId, null),
+    charge: stripe.charge,
+    findCharge: stripe.findCharge,
+    settled: (_orderId, status) => void told.push(status),
+  });
+  const run = () => job({ orderId, outboxId: jobs.charge?.id ?? 0 });
+  /** The charges that Stripe took for the order; a replayed key is not a new one. */
+  const paidInLedger = () =>
+    (standIn.entries() as LedgerEntry[]).filter(
+      (entry) => entry.metadata?.order_id === orderId && entry.answer?.kind === 'paid',
+    );
+  const outbox = async () =>
+    (await sql`select done_at, failure_code from outbox where id = ${jobs.charge?.id ?? 0}`)[0];
+  return { run, told, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
+}
+
+test('a good card is charged the stored fee and the order says paid', async () => {
+  const { run, row, told, outbox } = await world();
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(await row()).toMatchObject({ payment_status: 'paid', charge_id: expect.stringMatching(/^pi_/) });
+  expect(told).toEqual(['paid']);
+  expect((await outbox())?.done_at).toBeInstanceOf(Date);
+});
+
+test('running twice, one after the other and at once, charges once', async () => {
+  const { run, paidInLedger, told } = await world();
+  await Promise.all([run(), run()].map((each) => each.catch(() => null)));
+  await run();
+  expect(paidInLedger()).toHaveLength(1);
+  expect(told).toEqual(['paid']);
+});
+
+test('a worker that dies after Stripe answered leaves a charge that the next one finds', async () => {
+  const { run, paidInLedger, row } = await world({ loseWrites: 1 });
+  await expect(run()).rejects.toThrow('died before the write');
+  expect((await row()).payment_status).toBe('processing');
+  expect(await run()).toEqual({ kind: 'done' });
+  expect((await row()).payment_status).toBe('paid');
+  expect(paidInLedger()).toHaveLength(1);
+});
+
+test('a hard decline fails the payment with its code, for good', async () => {
+  const { run, row, told } = await world({ paymentMethod: 'pm_card_chargeDeclined' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(await row()).toMatchObject({ payment_status: 'failed', status: 'driver_assigned' });
+  expect((await row()).payment_failure_code).toBeTruthy();
+  expect(told).toEqual(['failed']);
+});
+
+test('a card that needs its holder fails the payment and says so', async () => {
+  const { run, row } = await world({ paymentMethod: 'pm_card_authenticationRequired' });
+  await run();
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'authentication_required' });
+});
+
+test('a store without a card fails the payment without asking Stripe', async () => {
+  const { run, row, standIn } = await world({ paymentMethod: null });
+  await run();
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'no_card_on_file' });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test.each([
+  ['a reset after the effect', { kind: 'reset', effect: 'after' }],
+  ['a 500 after the effect', { kind: 'status', status: 500, effect: 'after', sticky: false }],
+  ['a reset before the effect', { kind: 'reset', effect: 'before' }],
+  ['a 500 before the effect', { kind: 'status', status: 500, effect: 'before', sticky: false }],
+] as const)('%s is tried again under the same key and charges once', async (_name, fault) => {
+  const { run, row, paidInLedger } = await world({ faults: { next: [fault] } });
+  const first = await run();
+  if (first.kind === 'retry') expect(await run()).toEqual({ kind: 'done' });
+  expect((await row()).payment_status).toBe('paid');
+  expect(paidInLedger()).toHaveLength(1);
+});
+
+test('a 429 pauses the queue and costs no attempt', async () => {
+  const { run, row } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
+  expect(await run()).toMatchObject({ kind: 'rate_limited' });
+  expect(await run()).toEqual({ kind: 'done' });
+  const attempts = await database.sql`select attempt from payments where order_id = ${(await row()).id as string}`;
+  expect(attempts.map(({ attempt }) => attempt)).toEqual([1]);
+});
+
+test('a decline that may pass is attempted anew under a new key, three times at most', async () => {
+  const { run, row, orderId } = await world({ paymentMethod: 'pm_card_insufficient_funds' });
+  const results = [await run(), await run(), await run(), await run()];
+  expect(results.map((result) => result.kind)).toEqual(['retry', 'retry', 'done', 'done']);
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'insufficient_funds' });
+  const attempts = await database.sql`select attempt, status from payments where order_id = ${orderId} order by 1`;
+  expect(attempts.map((each) => ({ ...each }))).toEqual([
+    { attempt: 1, status: 'declined' },
+    { attempt: 2, status: 'declined' },
+    { attempt: 3, status: 'declined' },
+  ]);
+});
+
+test('an attempt older than Stripe keeps its key is looked up, not sent again', async () => {
+  const { run, row, orderId, paidInLedger } = await world({ loseWrites: 1 });
+  await expect(run()).rejects.toThrow();
+  await database.sql`update payments set first_sent_at = now() - interval '23 hours' where order_id = ${orderId}`;
+  const sent = paidInLedger().length;
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(paidInLedger().length).toBe(sent);
+  expect((await row()).payment_status).toBe('paid');
+});

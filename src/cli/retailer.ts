@@ -175,10 +175,15 @@ function chosenCard(context: Context, options: CardOptions): { customer: string;
   return { customer, paymentMethod };
 }
 
+/** A number as a person writes one; `Number` alone would take an empty text for 0, which is a place in the sea. */
+function degrees(text: string | undefined): number {
+  return text?.trim() ? Number(text) : Number.NaN;
+}
+
 /** A store can't be without a point: as given, else the geocoder's, else its ZIP's centroid. */
 async function locateStore(context: Context, address: string, { lat, lng }: PlaceOptions): Promise<Point> {
   if (lat !== undefined || lng !== undefined) {
-    const point = { lat: Number(lat ?? Number.NaN), lng: Number(lng ?? Number.NaN) };
+    const point = { lat: degrees(lat), lng: degrees(lng) };
     if (!isPoint(point.lat, point.lng))
       throw new CommandError('--lat is −90 to 90 and --lng is −180 to 180, together.');
     return point;

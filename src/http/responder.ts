@@ -59,15 +59,21 @@ export class Responder {
     return true;
   }
 
-  /** Accepts the request as a WebSocket with what `upgrade` does. False where it was too late. */
+  /**
+   * Accepts the request as a WebSocket with what `upgrade` does. False where it was too late.
+   *
+   * The upgrade itself stays outside of the cork: it makes the response's memory the socket's, and where that did not
+   * move, the transport's cork goes on to read the response's state in it and, by chance, closes the new socket
+   * (uWebSockets.js 20, seen in one of four processes).
+   */
   upgrade(upgrade: (response: HttpResponse) => void): boolean {
     if (this.#over) return false;
     this.#over = true;
     this.#response.cork(() => {
       this.#response.writeStatus('101 Switching Protocols');
       this.#writeOwnHeaders();
-      upgrade(this.#response);
     });
+    upgrade(this.#response);
     return true;
   }
 

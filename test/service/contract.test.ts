@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
+import { connect } from '../../src/store/connect.ts';
 import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
@@ -42,7 +43,7 @@ const create = (body: unknown, options: { key?: string | undefined; headers?: Re
 async function rows(): Promise<Record<string, number>> {
   const [counts] = await database.sql`
     select (select count(*)::int from orders) as orders, (select count(*)::int from customers) as customers,
-      (select count(*)::int from dropoff_addresses) as addresses, (select count(*)::int from order_events) as events,
+      (select count(*)::int from dropoff_addresses) as addresses, (select count(*)::int from order_events where type = 'created') as events,
       (select count(*)::int from outbox) as outbox`;
   return { ...counts };
 }
@@ -539,19 +540,12 @@ describe('the fields', () => {
     expect((await show(service, store, answer.body.order.id)).dropoff_address.line2).toBeNull();
   });
 
-  it.each([
-    '14155550123',
-    '+04155550123',
-    '+1415555',
-    '+1 415 555 0123',
-    '+1415555012312345',
-    '(415) 555-0123',
-    '+1415555O123',
-  ])('phone is refused as %s', async (phone) => {
-    // The shortest that E.164 allows here is seven digits.
-    const expected = phone === '+1415555' ? 201 : 400;
-    expect((await place(service, store, { customer: { ...customer, phone } })).status).toBe(expected);
-  });
+  it.each(['14155550123', '+04155550123', '+141555', '+1 415 555 0123', '+1415555012312345', '+1415555O123'])(
+    'phone is refused as %s',
+    async (phone) => {
+      expect(badFields(await place(service, store, { customer: { ...customer, phone } }))).toEqual(['customer.phone']);
+    },
+  );
 
   it.each(['+1415555', '+15555555555', '+447700900123', '+123456789012345'])('phone is taken as %s', async (phone) => {
     expect((await place(service, store, { customer: { ...customer, phone } })).status).toBe(201);
@@ -660,7 +654,7 @@ describe('every reply', () => {
 describe('a database that cannot be asked', () => {
   it('is 503 and never 401, creates nothing, and orders are taken again as soon as it is back', async () => {
     const other = await addStore(database.sql);
-    const admin = database.sql;
+    const admin = connect({ url: inject('testPostgres').url, applicationName: 'test', max: 1 });
     const name = new URL(database.url).pathname.slice(1);
     const before = await rows();
     await admin`alter database ${admin(name)} with allow_connections false`;
@@ -668,6 +662,11 @@ describe('a database that cannot be asked', () => {
       select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name} and pid <> pg_backend_pid()
         and application_name <> 'test'`;
     try {
+      // A statement on a connection that is just dying has an unknown outcome, which is another matter.
+      const left = () => admin`
+        select pid from pg_stat_activity where datname = ${name} and application_name <> 'test'`;
+      await expect.poll(left, { timeout: 5_000, interval: 20 }).toEqual([]);
+      await expect.poll(async () => (await ask(service, '/readyz')).status, { timeout: 5_000 }).toBe(503);
       const known = await place(service, store);
       const unknown = await place(service, other);
       const bad = await create(orderBody(store.retailerId), { key: newSecret('api_key') });
@@ -679,6 +678,7 @@ describe('a database that cannot be asked', () => {
       expect((await ask(service, '/readyz')).status).toBe(503);
     } finally {
       await admin`alter database ${admin(name)} with allow_connections true`;
+      await admin.end();
     }
     await expect.poll(async () => (await place(service, other)).status, { timeout: 15_000, interval: 100 }).toBe(201);
     expect((await rows()).orders).toBe((before.orders ?? 0) + 1);

@@ -1,0 +1,544 @@
+import { request } from 'node:http';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import {
+  addDriver,
+  addFreeDriver,
+  addStore,
+  ask,
+  chargesOf,
+  type Driver,
+  newPhone,
+  northOf,
+  openPhone,
+  openSocket,
+  place,
+  type Socket,
+  type Store,
+  show,
+  storedPhotos,
+  textsTo,
+  untilOrder,
+} from './clients.ts';
+
+const TRACKING_URL = 'https://track.sameday.test';
+const SOON = { timeout: 5_000, interval: 20 };
+
+let database: FreshDatabase;
+let service: Running;
+let photo: Buffer;
+const data = newDataDir();
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir, TRACKING_URL });
+  photo = await picture().jpeg().toBuffer();
+});
+
+afterAll(async () => {
+  for (const socket of sockets) socket.close();
+  await service?.stop();
+  await database?.drop();
+  data.remove();
+});
+
+const picture = (width = 320, height = 240) => sharp({ create: { width, height, channels: 3, background: '#8a5a2b' } });
+
+function customer(smsOptIn: boolean, phone = newPhone()) {
+  return { name: 'Winifred Quackenbush', email: 'w.quackenbush@example.com', phone, sms_opt_in: smsOptIn };
+}
+
+async function connected(path: string): Promise<Socket> {
+  const socket = await openSocket(service, path);
+  sockets.push(socket);
+  return socket;
+}
+
+/** An order with its driver, assigned at creation. */
+async function assigned(options: Parameters<typeof addStore>[1] = {}) {
+  const store = await addStore(database.sql, options);
+  const driver = await addFreeDriver(service, database.sql, northOf(store.point, 300));
+  const answer = await place(service, store, { customer: customer(false) });
+  expect(answer.body.order).toMatchObject({ status: 'driver_assigned' });
+  return { store, driver, created: answer.body.order, id: answer.body.order.id };
+}
+
+async function carry(driver: Driver, orderId: string): Promise<void> {
+  expect((await driver.pickUp(orderId)).status).toBe(200);
+  expect((await driver.deliver(orderId, photo)).status).toBe(200);
+}
+
+describe('an order without a driver', () => {
+  it('waits uncharged, says why, and is charged exactly once when a driver comes on duty near it', async () => {
+    const store = await addStore(database.sql);
+    const { status, body } = await place(service, store, { delivery_tier: 'priority' });
+    expect(status).toBe(201);
+    expect(body.order).toMatchObject({ status: 'pending_dispatch', payment_status: 'not_charged' });
+    expect(await show(service, store, body.order.id)).toMatchObject({
+      driver_id: null,
+      charge_id: null,
+      waiting_because: expect.stringMatching(/^[a-z_]+$/),
+    });
+    expect(chargesOf(data.dataDir, body.order.id)).toEqual([]);
+    const [owed] = await database.sql`
+      select count(*)::int as n from outbox where order_id = ${body.order.id} and queue = 'charge'`;
+    expect(owed?.n).toBe(0);
+
+    const driver = await addDriver(service, database.sql);
+    await driver.at(northOf(store.point, 900));
+    await driver.duty(true);
+    const shown = await untilOrder(service, store, body.order.id, {
+      status: 'driver_assigned',
+      payment_status: 'paid',
+      driver_id: driver.id,
+    });
+    expect(shown.events.map(({ type }) => type).filter((type) => !type.startsWith('sms'))).toEqual([
+      'created',
+      'driver_assigned',
+      'payment_paid',
+    ]);
+    expect(shown).not.toHaveProperty('waiting_because');
+    expect(shown.charge_id).toMatch(/^pi_/);
+    expect(chargesOf(data.dataDir, body.order.id)).toEqual([
+      expect.objectContaining({
+        key: `${body.order.id}:1`,
+        amount: 1299,
+        currency: 'usd',
+        customer: TEST_CARDS.ok.customer,
+        paymentMethod: TEST_CARDS.ok.paymentMethod,
+        answer: { kind: 'paid' },
+      }),
+    ]);
+  });
+
+  it('is taken by a driver on duty who moves into its reach', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 30_000));
+    const { body } = await place(service, store);
+    expect(body.order.status).toBe('pending_dispatch');
+    await driver.at(northOf(store.point, 2_000));
+    await untilOrder(service, store, body.order.id, { status: 'driver_assigned', driver_id: driver.id });
+  });
+
+  it('goes to the driver who is free again, the one that waited longest first', async () => {
+    const { store, driver, id } = await assigned();
+    const [second, third] = [await place(service, store), await place(service, store)];
+    expect([second.body.order.status, third.body.order.status]).toEqual(['pending_dispatch', 'pending_dispatch']);
+    for (const [now, next] of [
+      [id, second.body.order.id],
+      [second.body.order.id, third.body.order.id],
+    ] as const) {
+      await carry(driver, now);
+      await untilOrder(service, store, next, { status: 'driver_assigned', driver_id: driver.id });
+      expect((await driver.state()).order).toMatchObject({ id: next, status: 'driver_assigned' });
+    }
+    await carry(driver, third.body.order.id);
+    expect((await driver.state()).order).toBeNull();
+    for (const order of [id, second.body.order.id, third.body.order.id]) {
+      await untilOrder(service, store, order, { status: 'delivered', payment_status: 'paid' });
+      expect(chargesOf(data.dataDir, order)).toHaveLength(1);
+    }
+  });
+});
+
+describe('a text', () => {
+  it.each([true, false])('is sent with the right link only with sms_opt_in (driver there: %s)', async (driverThere) => {
+    const store = await addStore(database.sql, { name: 'Blue Door Books' });
+    if (driverThere) {
+      await addFreeDriver(service, database.sql, northOf(store.point, 100));
+      await addFreeDriver(service, database.sql, northOf(store.point, 100));
+    }
+    const [yes, no] = [customer(true), customer(false)];
+    const wanted = await place(service, store, { customer: yes });
+    const unwanted = await place(service, store, { customer: no });
+    const status = driverThere ? 'driver_assigned' : 'pending_dispatch';
+    expect([wanted.body.order.status, unwanted.body.order.status]).toEqual([status, status]);
+    await untilOrder(service, store, wanted.body.order.id, { sms_status: 'sent', sms_failure_code: null });
+    const link = `${TRACKING_URL}/track/${wanted.body.order.tracking_token}`;
+    const sent = textsTo(data.dataDir, yes.phone);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.body).toContain('Blue Door Books');
+    expect(sent[0]?.body.endsWith(` ${link}`)).toBe(true);
+    // The other text's turn would have come before: its order was there when the first one was sent.
+    const [jobs] = await database.sql`
+      select count(*)::int as n from outbox where order_id = ${unwanted.body.order.id} and queue = 'sms'`;
+    expect(jobs?.n).toBe(0);
+    expect(textsTo(data.dataDir, no.phone)).toEqual([]);
+    expect(await show(service, store, unwanted.body.order.id)).toMatchObject({ sms_status: 'none' });
+  });
+
+  it('that cannot be sent says why on the order, and the delivery goes on', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 100));
+    const { body } = await place(service, store, { customer: customer(true, '+15005550004') });
+    await untilOrder(service, store, body.order.id, { sms_status: 'failed', sms_failure_code: '21610' });
+    await carry(driver, body.order.id);
+    await untilOrder(service, store, body.order.id, { status: 'delivered', payment_status: 'paid' });
+  });
+});
+
+describe('a driver who is free', () => {
+  it('is given the order with the reply, and the reply says that it is paid', async () => {
+    const { driver, created, store } = await assigned();
+    expect(created).toMatchObject({ status: 'driver_assigned', payment_status: 'paid', delivery_fee: 799 });
+    expect(chargesOf(data.dataDir, created.id)).toEqual([expect.objectContaining({ amount: 799, currency: 'usd' })]);
+    expect(await show(service, store, created.id)).toMatchObject({ driver_id: driver.id, driver_name: 'Sam Rider' });
+  });
+
+  it('is the nearest one, order after order', async () => {
+    const store = await addStore(database.sql);
+    const meters = [4_000, 1_000, 7_900, 250, 2_500];
+    const drivers = await Promise.all(
+      meters.map(async (away) => ({
+        away,
+        driver: await addFreeDriver(service, database.sql, northOf(store.point, away)),
+      })),
+    );
+    const nearestFirst = drivers.toSorted((a, b) => a.away - b.away).map(({ driver }) => driver.id);
+    const given: (string | null)[] = [];
+    for (const _ of nearestFirst) {
+      const { body } = await place(service, store);
+      given.push((await show(service, store, body.order.id)).driver_id);
+    }
+    expect(given).toEqual(nearestFirst);
+    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+  });
+
+  it('is not used where he is off duty, not qualified, too far or was not heard of lately', async () => {
+    const store = await addStore(database.sql);
+    const near = northOf(store.point, 50);
+    const offDuty = await addDriver(service, database.sql);
+    await offDuty.at(near);
+    await addFreeDriver(service, database.sql, near, { tiers: ['scheduled', 'priority'] });
+    await addFreeDriver(service, database.sql, northOf(store.point, 9_500));
+    const silent = await addDriver(service, database.sql);
+    await silent.at(near, 95_000);
+    await silent.duty(true);
+    const nowhere = await addDriver(service, database.sql);
+    await nowhere.duty(true);
+
+    const { body } = await place(service, store, { delivery_tier: 'standard' });
+    expect(body.order.status).toBe('pending_dispatch');
+    await offDuty.duty(true);
+    await untilOrder(service, store, body.order.id, { driver_id: offDuty.id });
+    // A position that is older than the known one changes nothing; a new one makes him available again.
+    const next = await place(service, store);
+    expect(next.body.order.status).toBe('pending_dispatch');
+    await silent.at(near);
+    await untilOrder(service, store, next.body.order.id, { driver_id: silent.id });
+  });
+
+  it('who went off duty is not used any more', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 50));
+    await driver.duty(false);
+    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+  });
+
+  it('is given one order, however many come at once', async () => {
+    const store = await addStore(database.sql);
+    const drivers = await Promise.all(
+      [1, 2, 3].map((n) => addFreeDriver(service, database.sql, northOf(store.point, n))),
+    );
+    const answers = await Promise.all(Array.from({ length: 40 }, () => place(service, store)));
+    expect(answers.every(({ status }) => status === 201)).toBe(true);
+    const orders = answers.map(({ body }) => body.order);
+    const taken = orders.filter(({ status }) => status === 'driver_assigned');
+    const holders = await Promise.all(taken.map(({ id }) => show(service, store, id)));
+    expect(holders.map(({ driver_id }) => driver_id).toSorted()).toEqual(drivers.map(({ id }) => id).toSorted());
+    expect(orders.filter(({ status }) => status === 'pending_dispatch')).toHaveLength(37);
+  });
+});
+
+describe('the driver', () => {
+  it('sees the order over HTTP and on his socket, as it is given to him and as it goes on', async () => {
+    const store = await addStore(database.sql, { name: 'Blue Door Books' });
+    const driver = await addDriver(service, database.sql);
+    const phone = await openPhone(service, driver.token);
+    sockets.push(phone);
+    expect(phone.messages[0]).toEqual({ type: 'state', on_duty: false, order: null });
+    phone.send({ type: 'duty', on_duty: true });
+    const state = () => phone.messages.filter(({ type }) => type === 'state').at(-1);
+    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: null });
+    const { lat, lng } = northOf(store.point, 400);
+    phone.send({ type: 'position', lat, lng, captured_at: new Date().toISOString() });
+    phone.send({ type: 'ping' });
+    await expect.poll(() => phone.messages, SOON).toContainEqual({ type: 'pong' });
+
+    const recipient = customer(false);
+    const dropoff = { line1: '9 Elm St', line2: 'Unit 4', city: 'Daly City', state: 'CA', zip: '94014' };
+    const { body } = await place(service, store, { customer: recipient, dropoff_address: dropoff });
+    expect(body.order.status).toBe('driver_assigned');
+    const order = {
+      id: body.order.id,
+      status: 'driver_assigned',
+      sequence: expect.any(Number),
+      delivery_tier: 'standard',
+      driver_payout_cents: 550,
+      store_name: 'Blue Door Books',
+      pickup: { address: store.address, ...store.point },
+      dropoff: { name: recipient.name, phone: recipient.phone, ...dropoff },
+    };
+    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order });
+    expect(await driver.state()).toEqual({ success: true, on_duty: true, order });
+
+    const pickedUp = await driver.pickUp(body.order.id);
+    expect([pickedUp.status, pickedUp.body.order.status]).toEqual([200, 'picked_up']);
+    const carried = { ...order, status: 'picked_up', sequence: pickedUp.body.order.sequence };
+    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: carried });
+    const delivered = await driver.deliver(body.order.id, photo);
+    expect([delivered.status, delivered.body.order.status]).toEqual([200, 'delivered']);
+    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: null });
+  });
+
+  it('is refused without his own token, over HTTP and on the socket', async () => {
+    const { store, id } = await assigned();
+    for (const key of [undefined, `sdd_${'a'.repeat(32)}`, store.apiKey, 'x']) {
+      const sent = key === undefined ? {} : { key };
+      expect((await ask(service, '/driver/orders', sent)).status).toBe(401);
+      expect((await ask(service, `/driver/orders/${id}/pick-up`, { ...sent, method: 'POST' })).status).toBe(401);
+      expect((await ask(service, '/driver/duty', { ...sent, method: 'PUT', body: { on_duty: true } })).status).toBe(
+        401,
+      );
+    }
+    const stranger = await connected('/driver/live');
+    stranger.send({ type: 'hello', token: `sdd_${'a'.repeat(32)}` });
+    await expect.poll(() => stranger.closedWith(), SOON).toBe(4401);
+    expect(stranger.messages).toEqual([]);
+  });
+
+  it("cannot touch another driver's order, which is as unknown as one that is not there", async () => {
+    const { store, id } = await assigned();
+    const other = await addFreeDriver(service, database.sql, northOf(store.point, 500));
+    const before = await untilOrder(service, store, id, { payment_status: 'paid' });
+    const unknown = id.replace(/.{12}$/, '000000000000');
+    const answers = [];
+    for (const target of [id, unknown, 'nonsense']) {
+      answers.push(await other.pickUp(target), await other.deliver(target, photo));
+    }
+    for (const answer of answers) expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found']);
+    expect(new Set(answers.map(({ text, body }) => text.replace(body.request_id, ''))).size).toBe(1);
+    expect(await show(service, store, id)).toEqual(before);
+  });
+
+  it('cannot take a step that is not the next one: 409, and nothing changes', async () => {
+    const { store, driver, id } = await assigned();
+    await untilOrder(service, store, id, { payment_status: 'paid' });
+    const refuse = async (act: () => ReturnType<Driver['pickUp']>): Promise<void> => {
+      const before = [await show(service, store, id), storedPhotos(data.dataDir)];
+      const answer = await act();
+      expect([answer.status, answer.body.error.code]).toEqual([409, 'illegal_transition']);
+      expect([await show(service, store, id), storedPhotos(data.dataDir)]).toEqual(before);
+    };
+    await refuse(() => driver.deliver(id, photo));
+    expect((await driver.pickUp(id)).status).toBe(200);
+    await refuse(() => driver.pickUp(id));
+    expect((await driver.deliver(id, photo)).status).toBe(200);
+    await refuse(() => driver.deliver(id, photo));
+    await refuse(() => driver.pickUp(id));
+  });
+
+  it('who sends the same step many times at once takes it once', async () => {
+    const { store, driver, id } = await assigned();
+    await untilOrder(service, store, id, { payment_status: 'paid' });
+    const before = storedPhotos(data.dataDir).length;
+    const statuses = async (act: () => ReturnType<Driver['pickUp']>) =>
+      (await Promise.all(Array.from({ length: 6 }, act))).map(({ status }) => status).toSorted();
+    expect(await statuses(() => driver.pickUp(id))).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(await statuses(() => driver.deliver(id, photo))).toEqual([200, 409, 409, 409, 409, 409]);
+    const { events } = await show(service, store, id);
+    expect(events.filter(({ type }) => type === 'picked_up' || type === 'delivered')).toHaveLength(2);
+    await expect.poll(() => storedPhotos(data.dataDir).length, SOON).toBe(before + 1);
+  });
+});
+
+/** The status of an upload whose size is announced and of which no byte is sent. */
+function announce(driver: Driver, orderId: string, bytes: number): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const upload = request(`${service.url}/driver/orders/${orderId}/deliver`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${driver.token}`, 'content-type': 'image/jpeg', 'content-length': bytes },
+    });
+    upload.once('error', reject);
+    upload.once('response', (response) => {
+      resolve(response.statusCode);
+      upload.destroy();
+    });
+    upload.flushHeaders();
+  });
+}
+
+describe('the photo', () => {
+  const place5 = { name: 'EXIF', gps: '37/1 46/1 0/1' };
+
+  it.each(['jpeg', 'png', 'webp'] as const)(
+    'may be a %s and is shown on the tracking link as a plain JPEG',
+    async (type) => {
+      const { driver, created, id } = await assigned();
+      await driver.pickUp(id);
+      const bytes = await picture(2_400, 1_200)
+        .withExif({ IFD0: { Copyright: place5.name }, IFD3: { GPSLatitude: place5.gps } })
+        [type]()
+        .toBuffer();
+      expect((await sharp(bytes).metadata()).exif).toBeDefined();
+      expect((await ask(service, `/track/${created.tracking_token}/photo`)).status).toBe(404);
+      expect((await driver.deliver(id, bytes, `image/${type}`)).status).toBe(200);
+      const response = await fetch(`${service.url}/track/${created.tracking_token}/photo`);
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+      const shown = Buffer.from(await response.arrayBuffer());
+      const { format, width, height, exif } = await sharp(shown).metadata();
+      expect({ format, width, height, exif }).toEqual({ format: 'jpeg', width: 2_048, height: 1_024, exif: undefined });
+      const status = await ask<{ order: { photo_url: string } }>(service, `/track/${created.tracking_token}/status`);
+      expect(status.body.order.photo_url).toBe(`/track/${created.tracking_token}/photo`);
+      const page = await ask(service, `/track/${created.tracking_token}`);
+      expect(page.text).toContain(`<img src="/track/${created.tracking_token}/photo"`);
+    },
+  );
+
+  it('that is none is refused with 422 and changes nothing; a good one is then taken', async () => {
+    const { store, driver, id } = await assigned();
+    await driver.pickUp(id);
+    await untilOrder(service, store, id, { payment_status: 'paid' });
+    const before = [await show(service, store, id), storedPhotos(data.dataDir)];
+    const gif = await picture().gif().toBuffer();
+    const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
+    const huge = await picture(6_000, 4_001).png({ compressionLevel: 9 }).toBuffer();
+    const junk = [Buffer.alloc(0), Buffer.from('not a photo'), photo.subarray(0, 200), gif, svg, huge];
+    for (const bytes of [...junk, Buffer.concat([photo.subarray(0, 3), Buffer.alloc(5_000, 7)])]) {
+      const answer = await driver.deliver(id, bytes);
+      expect([answer.status, answer.body.error.code], answer.text).toEqual([422, 'unusable_photo']);
+    }
+    expect((await driver.deliver(id, photo, 'text/plain')).status).toBe(415);
+    expect(await announce(driver, id, 10 * 1024 * 1024 + 1)).toBe(413);
+    expect([await show(service, store, id), storedPhotos(data.dataDir)]).toEqual(before);
+    expect((await driver.deliver(id, photo)).status).toBe(200);
+  });
+});
+
+describe('a card that does not pay', () => {
+  it.each([
+    // A decline that may pass is tried three times in all.
+    ['declined', TEST_CARDS.declined, 'generic_decline', 1],
+    ['asking for authentication', TEST_CARDS['needs-auth'], 'authentication_required', 1],
+    ['missing', null, 'no_card_on_file', 0],
+  ] as const)('(%s) is on the order with its code, and the delivery goes on', async (_what, card, code, sent) => {
+    const { store, driver, created, id } = await assigned({ card });
+    if (sent < 3) expect(created.payment_status).toBe('failed');
+    else expect(['failed', 'processing']).toContain(created.payment_status);
+    await carry(driver, id);
+    const failed = { payment_status: 'failed', payment_failure_code: code, charge_id: null };
+    const shown = await untilOrder(service, store, id, { ...failed, status: 'delivered' });
+    expect(shown.events).toContainEqual(expect.objectContaining({ type: 'payment_failed', data: { code } }));
+    const keys = chargesOf(data.dataDir, id).map(({ key }) => key);
+    expect(keys).toEqual([1, 2, 3].slice(0, sent).map((attempt) => `${id}:${attempt}`));
+  });
+
+  it('once and then pays is charged once, for the fee of then', async () => {
+    const card = { customer: 'cus_sandbox', paymentMethod: 'pm_sandbox_insufficient_funds_once' };
+    const { store, id } = await assigned({ card });
+    await database.sql`update tiers set fee_cents = 999 where id = 'standard'`;
+    const shown = await untilOrder(service, store, id, { payment_status: 'paid', payment_failure_code: null });
+    await database.sql`update tiers set fee_cents = 799 where id = 'standard'`;
+    expect(shown.charge_id).toMatch(/^pi_/);
+    const charges = chargesOf(data.dataDir, id);
+    expect(charges.map(({ amount, answer }) => [amount, answer.kind])).toEqual([
+      [799, 'declined'],
+      [799, 'paid'],
+    ]);
+  });
+});
+
+describe('the tracking link', () => {
+  it('tells every step while it happens, and never a phone, an e-mail, a surname or an address', async () => {
+    const store = await addStore(database.sql, { name: 'Blue Door Books' });
+    const recipient = customer(true);
+    const dropoff = { line1: '77 Hidden Lane', line2: 'Attic', city: 'Daly City', state: 'CA', zip: '94014' };
+    const { body } = await place(service, store, { customer: recipient, dropoff_address: dropoff });
+    const path = `/track/${body.order.tracking_token}`;
+    const page = await connected(`${path}/live`);
+    const seen: string[] = [];
+    const look = async (): Promise<void> => {
+      for (const each of [path, `${path}/status`]) {
+        const answer = await ask(service, each);
+        expect(answer.status).toBe(200);
+        seen.push(answer.text);
+      }
+    };
+    const latest = () =>
+      page.messages.filter(({ type }) => type === 'order').at(-1)?.order as Record<string, unknown> | undefined;
+    const untilShown = (expected: Record<string, unknown>) => expect.poll(latest, SOON).toMatchObject(expected);
+
+    await untilShown({ status: 'pending_dispatch', driver: null });
+    await look();
+    const driver = await addDriver(service, database.sql, { name: 'Florence Abernathy-Stone', phone: '+14155550188' });
+    await driver.duty(true);
+    await driver.at(northOf(store.point, 3_000));
+    await untilShown({
+      status: 'driver_assigned',
+      driver: { first_name: 'Florence', position: { precision: 'approximate' } },
+    });
+    await look();
+    await driver.pickUp(body.order.id);
+    const spot = northOf(store.point, 1_234);
+    await driver.at(spot);
+    await untilShown({ status: 'picked_up' });
+    const position = { ...spot, precision: 'exact' };
+    // With the change of status, or after it in a message of its own.
+    const shown = () => {
+      const last = page.messages.filter(({ type }) => type !== 'pong').at(-1);
+      return last?.type === 'position' ? last.position : (latest()?.driver as { position: unknown } | null)?.position;
+    };
+    await expect.poll(shown, SOON).toMatchObject(position);
+    await look();
+    await driver.deliver(body.order.id, photo);
+    await untilShown({ status: 'delivered', final: true, photo_url: `${path}/photo` });
+    await look();
+    await untilOrder(service, store, body.order.id, { sms_status: 'sent', payment_status: 'paid' });
+
+    const everything = [...seen, ...page.messages.map((message) => JSON.stringify(message))].join('\n');
+    expect(everything).toContain('Florence');
+    expect(everything).toContain('Blue Door Books');
+    const secrets = [
+      recipient.phone,
+      recipient.email,
+      'Quackenbush',
+      'Winifred',
+      'Hidden Lane',
+      'Attic',
+      'Abernathy',
+      '5550188',
+      driver.token,
+      store.apiKey,
+      '799',
+      'paid',
+    ];
+    for (const secret of [...secrets, recipient.phone.slice(2)]) expect(everything).not.toContain(secret);
+    const sequences = page.messages
+      .filter(({ type }) => type === 'order')
+      .map(({ order }) => (order as { sequence: number }).sequence);
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+  });
+
+  it('that nobody was given is a plain 404 page, and 404 for status, photo and socket', async () => {
+    for (const token of ['unknown', 'a'.repeat(24), '%3Cscript%3E', `${'a'.repeat(24)}'--`]) {
+      const page = await ask(service, `/track/${token}`);
+      expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+      expect(page.text).toContain('This link is not known');
+      expect(page.text).not.toContain('<script>');
+      expect((await ask(service, `/track/${token}/status`)).status).toBe(404);
+      expect((await ask(service, `/track/${token}/photo`)).status).toBe(404);
+      await expect(connected(`/track/${token}/live`)).rejects.toThrow('refused with 404');
+    }
+  });
+
+  it("is not the order's id", async () => {
+    const store: Store = await addStore(database.sql);
+    const { body } = await place(service, store);
+    expect((await ask(service, `/track/${body.order.id}`)).status).toBe(404);
+    expect(body.order.tracking_token).not.toContain(body.order.id.slice(0, 8));
+  });
+});

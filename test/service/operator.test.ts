@@ -1,0 +1,559 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashSecret, newId } from '../../src/domain/ids.ts';
+import type { StandIn } from '../../src/sandbox/stand-in.ts';
+import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
+import {
+  ask,
+  driverOf,
+  newPhone,
+  newPlace,
+  northOf,
+  openPhone,
+  openSocket,
+  place,
+  type Socket,
+  type Store,
+  show,
+  untilOrder,
+} from './clients.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SOON = { timeout: 5_000, interval: 20 };
+const ADDRESS = 'One Test Square, San Francisco, CA 94110';
+
+let database: FreshDatabase;
+let service: Running;
+let stripe: StandIn;
+let twilio: StandIn;
+let env: Record<string, string>;
+const data = newDataDir();
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  stripe = await startStripeStandIn({ ledgerFile: `${data.dataDir}/stripe.jsonl` });
+  twilio = await startTwilioStandIn({ ledgerFile: `${data.dataDir}/twilio.jsonl` });
+  env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
+  service = await startBuiltService({
+    ...env,
+    LOG_LEVEL: 'debug',
+    STRIPE_SECRET_KEY: 'sk_test_secret0123456789',
+    STRIPE_API_BASE: stripe.url,
+    TWILIO_ACCOUNT_SID: `AC${'7'.repeat(32)}`,
+    TWILIO_AUTH_TOKEN: 'twilio-secret-0123456789',
+    TWILIO_FROM: '+15005550006',
+    TWILIO_API_BASE: twilio.url,
+  });
+});
+
+afterAll(async () => {
+  for (const socket of sockets) socket.close();
+  await service?.stop();
+  await stripe?.close();
+  await twilio?.close();
+  await database?.drop();
+  data.remove();
+});
+
+type Printed = Record<string, string>;
+const sameday = <Result = Printed>(...args: string[]) => runCli<Result>(env, ...args);
+
+type Said = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+/** Runs a command as a person would, without `--json`, and takes whatever it says. */
+function said(args: readonly string[], environment: Record<string, string> = env): Promise<Said> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [`${ROOT}dist/cli.js`, ...args],
+      { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: 30_000 },
+      (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
+}
+
+/** A store made by the command line, at a place of its own. */
+async function newStore(...options: string[]): Promise<Store> {
+  const point = newPlace();
+  const place = ['--lat', String(point.lat), '--lng', String(point.lng)];
+  const made = await sameday(
+    'retailer',
+    'create',
+    '--name',
+    'Corner Market',
+    '--address',
+    ADDRESS,
+    ...place,
+    ...options,
+  );
+  return { retailerId: made.retailer_id ?? '', apiKey: made.api_key ?? '', address: ADDRESS, point };
+}
+
+async function newDriver(...options: string[]) {
+  const made = await sameday('driver', 'create', '--name', 'Sam Rider', '--phone', '+14155550177', ...options);
+  expect(made.driver_token).toMatch(/^sdd_[\w-]{32}$/);
+  return driverOf(service, made.driver_id ?? '', made.driver_token ?? '');
+}
+
+describe('an application', () => {
+  const apply = () =>
+    sameday('retailer', 'apply', '--name', 'Blue Door Books', '--address', ADDRESS, '--email', 'owner@example.com');
+
+  it('is recorded and, approved, becomes a store whose key works', async () => {
+    const { application_id: id = '' } = await apply();
+    const listed = await sameday<{ applications: Printed[] }>('retailer', 'list');
+    expect(listed.applications).toContainEqual(
+      expect.objectContaining({ application_id: id, name: 'Blue Door Books', status: 'applied' }),
+    );
+    expect(await sameday('retailer', 'show', id)).toMatchObject({
+      contact_email: 'owner@example.com',
+      decided_at: null,
+    });
+
+    const made = await sameday('retailer', 'approve', id);
+    expect(Object.keys(made)).toEqual(['retailer_id', 'api_key']);
+    const store = {
+      retailerId: made.retailer_id ?? '',
+      apiKey: made.api_key ?? '',
+      address: ADDRESS,
+      point: newPlace(),
+    };
+    expect((await place(service, store)).status).toBe(201);
+    expect(await sameday('retailer', 'show', id)).toMatchObject({
+      status: 'approved',
+      retailer_id: store.retailerId,
+      decided_at: expect.stringMatching(/^\d{4}-/),
+    });
+    const [stores] = await database.sql`select count(*)::int as n from retailers where name = 'Blue Door Books'`;
+    const again = await said(['retailer', 'approve', id]);
+    expect([again.code, again.stdout, again.stderr.split('\n').at(-2)]).toEqual([
+      1,
+      '',
+      'That application was approved before.',
+    ]);
+    expect((await said(['retailer', 'reject', id, '--reason', 'late'])).code).toBe(1);
+    const [after] = await database.sql`select count(*)::int as n from retailers where name = 'Blue Door Books'`;
+    expect(after?.n).toBe(stores?.n);
+  });
+
+  it('is recorded with the reason where it is rejected, and makes no store', async () => {
+    const { application_id: id = '' } = await apply();
+    const [before] = await database.sql`select count(*)::int as n from retailers`;
+    await sameday('retailer', 'reject', id, '--reason', 'outside of the area');
+    expect(await sameday('retailer', 'show', id)).toMatchObject({
+      status: 'rejected',
+      decision_note: 'outside of the area',
+      retailer_id: null,
+    });
+    const again = await said(['retailer', 'approve', id]);
+    expect([again.code, again.stderr.split('\n').at(-2)]).toEqual([1, 'That application was rejected before.']);
+    expect((await sameday<{ applications: Printed[] }>('retailer', 'list')).applications).not.toContainEqual(
+      expect.objectContaining({ application_id: id }),
+    );
+    const [after] = await database.sql`select count(*)::int as n from retailers`;
+    expect(after?.n).toBe(before?.n);
+  });
+});
+
+describe('a store', () => {
+  it('is listed and shown without its secrets, and charged to the card that was set last', async () => {
+    const store = await newStore('--test-card', 'declined');
+    const shown = await sameday<Record<string, unknown>>('retailer', 'show', store.retailerId);
+    expect(shown).toMatchObject({
+      status: 'active',
+      stripe_payment_method_id: 'pm_card_chargeDeclined',
+      ...store.point,
+    });
+    expect(shown.keys).toEqual([expect.objectContaining({ revoked_at: null })]);
+    const listed = await sameday<{ retailers: Printed[] }>('retailer', 'list');
+    expect(listed.retailers).toContainEqual(expect.objectContaining({ retailer_id: store.retailerId, has_card: true }));
+    for (const each of [shown, listed]) {
+      expect(JSON.stringify(each)).not.toContain(store.apiKey);
+      expect(JSON.stringify(each)).not.toContain(hashSecret(store.apiKey));
+    }
+
+    const card = ['--stripe-customer', 'cus_of_ours', '--payment-method', 'pm_card_mastercard'];
+    expect(await sameday('retailer', 'set-card', store.retailerId, ...card)).toMatchObject({ card: 'set' });
+    const driver = await newDriver();
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    const { body } = await place(service, store);
+    expect(body.order.payment_status).toBe('paid');
+    expect(stripe.entries()).toContainEqual(
+      expect.objectContaining({ customer: 'cus_of_ours', paymentMethod: 'pm_card_mastercard' }),
+    );
+  });
+
+  it("can't create an order from the moment it is suspended, even under load, and can once it is active again", async () => {
+    const store = await newStore();
+    const load = startLoad(store);
+    for (let round = 0; round < 4; round++) {
+      await load.until(201);
+      await sameday('retailer', 'suspend', store.retailerId);
+      expect(await load.statusesFromNowOn(60)).toEqual([401]);
+      await sameday('retailer', 'activate', store.retailerId);
+      expect((await place(service, store)).status).toBe(201);
+      expect(await load.statusesFromNowOn(60)).toEqual([201]);
+    }
+    await load.stop();
+    const [row] = await database.sql`select count(*)::int as n from orders where retailer_id = ${store.retailerId}`;
+    expect(row?.n).toBe(load.created() + 4);
+  });
+
+  it("can't create an order with its old key from the moment that was rotated, even under load", async () => {
+    let store = await newStore();
+    for (let round = 0; round < 4; round++) {
+      const load = startLoad(store);
+      await load.until(201);
+      const rotated = await sameday('retailer', 'rotate-key', store.retailerId);
+      expect(await load.statusesFromNowOn(60)).toEqual([401]);
+      await load.stop();
+      expect(rotated.api_key).not.toBe(store.apiKey);
+      store = { ...store, apiKey: rotated.api_key ?? '' };
+      expect((await place(service, store)).status).toBe(201);
+    }
+    const shown = await sameday<{ keys: Printed[] }>('retailer', 'show', store.retailerId);
+    expect(shown.keys.map(({ revoked_at }) => revoked_at === null)).toEqual([false, false, false, false, true]);
+  });
+
+  it('that is suspended, or whose key was rotated, is a stranger to other routes within a second', async () => {
+    const store = await newStore();
+    const { body } = await place(service, store);
+    const read = async () => (await ask(service, `/orders/${body.order.id}`, { key: store.apiKey })).status;
+    expect(await read()).toBe(200);
+    await sameday('retailer', 'suspend', store.retailerId);
+    await expect.poll(read, { timeout: 1_000, interval: 20 }).toBe(401);
+    await sameday('retailer', 'activate', store.retailerId);
+    expect(await read()).toBe(200);
+    await sameday('retailer', 'rotate-key', store.retailerId);
+    await expect.poll(read, { timeout: 1_000, interval: 20 }).toBe(401);
+  });
+});
+
+/** Six clients of one store that create orders as fast as they are answered. */
+function startLoad(store: Store) {
+  let stopped = false;
+  let created = 0;
+  const finished: { sentAt: number; status: number }[] = [];
+  const clients = Array.from({ length: 6 }, async () => {
+    while (!stopped) {
+      const sentAt = performance.now();
+      const { status } = await place(service, store);
+      if (status === 201) created++;
+      finished.push({ sentAt, status });
+    }
+  });
+  return {
+    created: () => created,
+    until: (status: number) => expect.poll(() => finished.at(-1)?.status, SOON).toBe(status),
+    /** What requests that are sent from now on are answered, each status once; `count` of them at least. */
+    async statusesFromNowOn(count: number): Promise<number[]> {
+      const now = performance.now();
+      const later = () => finished.filter(({ sentAt }) => sentAt > now);
+      await expect.poll(() => later().length, SOON).toBeGreaterThanOrEqual(count);
+      return [...new Set(later().map(({ status }) => status))];
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+describe('a driver', () => {
+  it('is created, listed and shown, qualified for the tiers named', async () => {
+    const driver = await newDriver('--tiers', 'priority, scheduled');
+    const expected = { driver_id: driver.id, active: true, on_duty: false, tiers: ['priority', 'scheduled'] };
+    expect(await sameday('driver', 'list')).toContainEqual(expect.objectContaining(expected));
+    await driver.at({ lat: 12.5, lng: 45.25 });
+    await driver.duty(true);
+    await expect
+      .poll(() => sameday<Record<string, unknown>>('driver', 'show', driver.id), { timeout: 5_000, interval: 200 })
+      .toMatchObject({ ...expected, on_duty: true, lat: 12.5, lng: 45.25, order_id: null });
+  });
+
+  it('who is deactivated gets no order from then on, and is signed out within a second', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    const phone = await openPhone(service, driver.token);
+    sockets.push(phone);
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    await sameday('driver', 'deactivate', driver.id);
+    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    await expect.poll(() => phone.closedWith(), { timeout: 1_000, interval: 10 }).toBe(4401);
+    const read = async () => (await ask(service, '/driver/orders', { key: driver.token })).status;
+    await expect.poll(read, { timeout: 1_000, interval: 20 }).toBe(401);
+    const again = await openSocket(service, '/driver/live');
+    sockets.push(again);
+    again.send({ type: 'hello', token: driver.token });
+    await expect.poll(() => again.closedWith(), SOON).toBe(4401);
+  });
+
+  it('who is deactivated on the way keeps his order', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    const { body } = await place(service, store);
+    await sameday('driver', 'deactivate', driver.id);
+    expect(await show(service, store, body.order.id)).toMatchObject({
+      status: 'driver_assigned',
+      driver_id: driver.id,
+    });
+    expect(await sameday('driver', 'show', driver.id)).toMatchObject({ active: false, order_id: body.order.id });
+  });
+});
+
+describe('an order', () => {
+  it('is listed by status and shown with its events, payments, text and jobs', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    const customer = { name: 'Jo Ng', email: 'jo@example.com', phone: newPhone(), sms_opt_in: true };
+    const { body } = await place(service, store, { customer });
+    await untilOrder(service, store, body.order.id, { payment_status: 'paid', sms_status: 'sent' });
+    const assigned = await sameday<Printed[]>('order', 'list', '--status', 'driver_assigned');
+    expect(assigned).toContainEqual(expect.objectContaining({ order_id: body.order.id, store: 'Corner Market' }));
+    expect(await sameday<Printed[]>('order', 'list', '--status', 'delivered')).toEqual([]);
+    const shown = await sameday<Record<string, Record<string, unknown>[]>>('order', 'show', body.order.id);
+    expect(shown).toMatchObject({
+      order: { id: body.order.id, status: 'driver_assigned', driver_id: driver.id },
+      customer: { name: 'Jo Ng' },
+      payments: [{ attempt: 1, status: 'paid', amount_cents: 799 }],
+      text: { status: 'sent', sends: 1 },
+    });
+    expect(shown.events?.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
+    expect(shown.jobs?.map(({ queue, done_at }) => [queue, typeof done_at]).toSorted()).toEqual([
+      ['charge', 'string'],
+      ['sms', 'string'],
+    ]);
+  });
+
+  it('that waits is tried again at once where the operator asks, and only then', async () => {
+    const store = await newStore();
+    const driver = await newDriver('--tiers', 'scheduled');
+    await driver.at(northOf(store.point, 15_000));
+    await driver.duty(true);
+    const { body } = await place(service, store, { delivery_tier: 'scheduled' });
+    expect(body.order.status).toBe('pending_dispatch');
+    await sameday('tier', 'set', 'scheduled', '--radius-meters', '20000');
+    expect(await sameday('order', 'redispatch', body.order.id)).toMatchObject({ redispatch: 'asked' });
+    await untilOrder(service, store, body.order.id, { status: 'driver_assigned', driver_id: driver.id });
+    const again = await said(['order', 'redispatch', body.order.id]);
+    expect([again.code, again.stderr]).toEqual([1, 'No such order is waiting.\n']);
+  });
+});
+
+describe('a tier', () => {
+  it("'s new fee is the next order's, and orders already created keep theirs", async () => {
+    const store = await newStore();
+    const before = await place(service, store, { delivery_tier: 'priority' });
+    expect(before.body.order.delivery_fee).toBe(1299);
+    for (const fee of [1450, 50, 1_000_000, 1299]) {
+      const changed = await sameday('tier', 'set', 'priority', '--fee-cents', String(fee));
+      expect(changed).toMatchObject({ id: 'priority', fee_cents: fee, payout_cents: 950 });
+      expect((await place(service, store, { delivery_tier: 'priority' })).body.order.delivery_fee).toBe(fee);
+      expect((await place(service, store)).body.order.delivery_fee).toBe(799);
+    }
+    const tiers = await sameday<Printed[]>('tier', 'list');
+    expect(tiers.map(({ id }) => id).toSorted()).toEqual(['priority', 'scheduled', 'standard']);
+    expect((await show(service, store, before.body.order.id)).delivery_fee).toBe(1299);
+  });
+});
+
+describe('stats', () => {
+  it('count orders, payments, texts, drivers and what the queues owe', async () => {
+    const [orders] = await database.sql`select count(*)::int as n from orders`;
+    const stats = await sameday<Record<string, Record<string, number>>>('stats');
+    expect(stats.mode).toBe('sandbox');
+    expect(Object.values(stats.orders ?? {}).reduce((sum, n) => sum + n, 0)).toBe(orders?.n);
+    expect(stats.payments_last_day?.paid).toBeGreaterThan(0);
+    expect(stats.drivers?.active).toBeGreaterThan(0);
+    expect(stats).toHaveProperty('queues');
+  });
+});
+
+describe('a command that cannot be done', () => {
+  const id = newId();
+  const create = ['retailer', 'create', '--name', 'A', '--address'];
+
+  it.concurrent.each([
+    [['retailer', 'show', 'nonsense'], 'That is not an id: nonsense'],
+    [['retailer', 'show', id], 'There is no such store or application.'],
+    [['retailer', 'suspend', id], 'There is no such store.'],
+    [['retailer', 'rotate-key', id], 'There is no such store.'],
+    [['retailer', 'approve', id], 'There is no such application.'],
+    [['retailer', 'reject', id, '--reason', 'x'], 'There is no such open application.'],
+    [['retailer', 'set-card', id], 'Name the card: --stripe-customer and --payment-method, or --test-card.'],
+    [['retailer', 'set-card', id, '--stripe-customer', 'cus_x'], '--stripe-customer and --payment-method go together.'],
+    [['retailer', 'set-card', id, '--test-card', 'gold'], '--test-card is one of ok, declined, needs-auth.'],
+    [[...create, 'Nowhere'], 'That address could not be found: give --lat and --lng.'],
+    [[...create, 'X 94110', '--lat', '12'], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
+    [[...create, 'X 94110', '--lat', '91', '--lng', '0'], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
+    [[...create, 'X 94110', '--lat', '', '--lng', ' '], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
+    [[...create, '  '], '--address takes 1 to 400 characters.'],
+    [['driver', 'create', '--name', 'A', '--phone', '4155550123'], '--phone takes E.164 form, like +14155550123.'],
+    [
+      ['driver', 'create', '--name', 'A', '--phone', '+14155550123', '--tiers', 'express'],
+      '--tiers takes some of standard,priority,scheduled.',
+    ],
+    [
+      ['driver', 'create', '--name', 'A', '--phone', '+14155550123', '--tiers', ''],
+      '--tiers takes some of standard,priority,scheduled.',
+    ],
+    [['driver', 'deactivate', id], 'There is no such driver.'],
+    [['order', 'show', id], 'There is no such order.'],
+    [['order', 'redispatch', id], 'No such order is waiting.'],
+    [['tier', 'set', 'express', '--fee-cents', '100'], 'The tier is one of standard, priority, scheduled.'],
+    [['tier', 'set', 'standard'], 'Name what to change; see --help.'],
+    [['tier', 'set', 'standard', '--fee-cents', '7.99'], '--fee-cents <n> takes a whole number from 50 to 1000000.'],
+    [['tier', 'set', 'standard', '--fee-cents', '-5'], '--fee-cents <n> takes a whole number from 50 to 1000000.'],
+    [
+      ['tier', 'set', 'standard', '--max-radius-meters', '10'],
+      '--max-radius-meters must not be smaller than --radius-meters.',
+    ],
+  ])('says why in one line and exits with 1: %j', async (args, sentence) => {
+    expect(await said(args)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
+  });
+
+  it.concurrent.each([
+    [['retailer', 'create', '--address', ADDRESS], "error: required option '--name <name>' not specified"],
+    [['retailer', 'vanish'], "error: unknown command 'vanish'"],
+    [['order', 'show'], "error: missing required argument 'order_id'"],
+    [['stats', '--yesterday'], "error: unknown option '--yesterday'"],
+  ])('is explained with its usage and exits with 2 where it is no command: %j', async (args, sentence) => {
+    const { code, stdout, stderr } = await said(args);
+    expect([code, stdout, stderr.split('\n')[0]]).toEqual([2, '', sentence]);
+    expect(stderr).toContain('Usage: sameday');
+  });
+
+  it('changes nothing', async () => {
+    const tiers = await sameday<Printed[]>('tier', 'list');
+    expect(tiers.find((tier) => tier.id === 'standard')).toMatchObject({ fee_cents: 799, max_radius_meters: 25_000 });
+    const [made] = await database.sql`select count(*)::int as n from retailers where name = 'A'`;
+    const [hired] = await database.sql`select count(*)::int as n from drivers where name = 'A'`;
+    expect([made?.n, hired?.n]).toEqual([0, 0]);
+  });
+
+  it('says so in one line where no service runs and no database is named, or none answers', async () => {
+    const nowhere = newDataDir();
+    const none = await said(['stats'], { DATA_DIR: nowhere.dataDir });
+    expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/^No service is running on [^\n]+\n$/)]);
+    const deaf = await said(['stats'], { DATABASE_URL: 'postgres://u:hidden-word@127.0.0.1:1/x' });
+    expect([deaf.code, deaf.stderr]).toEqual([1, expect.stringMatching(/^The command failed: [^\n]+\n$/)]);
+    expect(deaf.stderr).not.toContain('hidden-word');
+    nowhere.remove();
+  });
+});
+
+describe('secrets and personal data', () => {
+  const customer = {
+    name: 'Winifred Quackenbush',
+    email: 'w.quackenbush@example.org',
+    phone: '+14155567001',
+    sms_opt_in: true,
+  };
+  const dropoff = { line1: '77 Hidden Lane', line2: 'Attic Nine', city: 'Daly City', state: 'CA', zip: '94014' };
+  const secrets: string[] = [];
+
+  it('are told once to whom they belong, and the database holds only hashes of keys and tokens', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    const rotated = await sameday('retailer', 'rotate-key', store.retailerId);
+    const created = await said(['retailer', 'create', '--name', 'Once', '--address', `${ADDRESS} 94110`]);
+    const [key = ''] = /sdk_[\w-]{32}/.exec(created.stdout) ?? [];
+    expect(created.stdout.split(key)).toHaveLength(2);
+    expect(created.stderr).not.toContain(key);
+    secrets.push(store.apiKey, driver.token, rotated.api_key ?? '', key);
+    const listings = await Promise.all([
+      said(['retailer', 'list']),
+      said(['retailer', 'show', store.retailerId]),
+      said(['driver', 'list']),
+      said(['driver', 'show', driver.id]),
+    ]);
+    const dump = await dumpDatabase();
+    expect(dump).toContain(hashSecret(key));
+    for (const secret of secrets) {
+      expect(secret).toMatch(/^sd[kd]_[\w-]{32}$/);
+      for (const { code, stdout } of listings) expect([code, stdout.includes(secret)]).toEqual([0, false]);
+      expect(dump.includes(secret) || dump.includes(secret.slice(4))).toBe(false);
+      expect(dump).toContain(hashSecret(secret));
+    }
+  });
+
+  it('are in no line of the log, at its most talkative, after everything went well and everything went wrong', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    const body = { customer, dropoff_address: dropoff };
+    // Vendors that fail in each of their ways first, then a number that cannot be texted.
+    const status = { kind: 'status', status: 500, effect: 'before', sticky: false } as const;
+    stripe.orderFaults({ next: [status, { kind: 'reset', effect: 'after' }, { kind: 'rate_limit' }] });
+    twilio.orderFaults({ next: [{ kind: 'rate_limit' }, { kind: 'reset', effect: 'after' }, status] });
+    const first = await place(service, store, body);
+    const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const { id, tracking_token: token } = first.body.order;
+    const viewer = await openSocket(service, `/track/${token}/live`);
+    sockets.push(viewer);
+    await untilOrder(service, store, id, { payment_status: 'paid', sms_status: 'sent' }, 30_000);
+    await driver.deliver(id, photo, 'image/png');
+    await driver.pickUp(id);
+    await driver.deliver(id, Buffer.from(customer.name), 'image/png');
+    await driver.deliver(id, photo, 'image/png');
+    await ask(service, `/track/${token}`);
+    await ask(service, `/track/${token}/photo`);
+    viewer.send(customer.name);
+    const second = await place(service, store, { ...body, customer: { ...customer, phone: '+15005550001' } });
+    await untilOrder(service, store, second.body.order.id, { sms_status: 'failed' });
+    await place(service, store, { ...body, delivery_tier: customer.name });
+    await place(service, { ...store, apiKey: `${store.apiKey}x` }, body);
+    const malformed = { 'content-type': 'application/json' };
+    const post = { method: 'POST', key: store.apiKey, headers: malformed };
+    await ask(service, '/orders/create', { ...post, body: `{"name": "${customer.name}", ` });
+    await ask(service, '/orders/create', { ...post, body: customer.name, headers: { 'content-type': 'text/plain' } });
+    await ask(service, `/orders/${encodeURIComponent(customer.name)}`, { key: store.apiKey });
+    await sameday('retailer', 'suspend', store.retailerId);
+    await place(service, store, body);
+
+    const log = service.output();
+    const lines = log.split('\n').filter((line) => line.startsWith('{'));
+    expect(lines.length).toBeGreaterThan(10);
+    expect(log).toContain('request refused');
+    expect(log).toContain('a job is tried again later');
+    const personal = [...Object.values(dropoff).filter((value) => value.length > 5), 'Quackenbush', 'Winifred'];
+    const digits = [customer.phone.slice(1), '15005550001', '4155550177'];
+    const vendors = ['sk_test_secret0123456789', 'twilio-secret-0123456789', new URL(database.url).password];
+    const all = [...secrets, store.apiKey, driver.token, token, customer.email, ...personal, ...digits, ...vendors];
+    for (const secret of [...all, ADDRESS, 'Corner Market', 'Sam Rider']) {
+      expect(secret.length).toBeGreaterThan(4);
+      expect(lines.filter((line) => line.includes(secret))).toEqual([]);
+    }
+    // The service prints the demo store's key for a person to paste, and nothing else of these.
+    for (const secret of all) expect(log.includes(secret), secret).toBe(false);
+  });
+});
+
+/** Every row of every table of ours and of the queues, as text. */
+async function dumpDatabase(): Promise<string> {
+  const { sql } = database;
+  const tables = await sql`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema')`;
+  expect(tables.length).toBeGreaterThan(10);
+  const rows = await Promise.all(tables.map(({ name }) => sql.unsafe(`select t::text as row from ${name} t`)));
+  return rows
+    .flat()
+    .map(({ row }) => row as string)
+    .join('\n');
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { type FreshRedis, freshRedis, hasRedis } from '../support/redis.ts';
+import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import {
+  addDriver,
+  addFreeDriver,
+  addStore,
+  chargesOf,
+  openPhone,
+  openSocket,
+  place,
+  show,
+  untilOrder,
+} from './clients.ts';
+
+describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and one Redis', () => {
+  let database: FreshDatabase;
+  let redis: FreshRedis | undefined;
+  let a: Running;
+  let b: Running;
+  let worker: Running;
+  const folders = [newDataDir(), newDataDir()] as const;
+
+  beforeAll(async () => {
+    database = await freshDatabase();
+    redis = await freshRedis();
+    const env = { DATABASE_URL: database.url, REDIS_URL: redis?.url ?? '' };
+    const [shared, own] = folders.map((folder) => folder.dataDir) as [string, string];
+    [a, b, worker] = await Promise.all([
+      startBuiltService({ ...env, ROLES: 'api', DATA_DIR: shared }),
+      startBuiltService({ ...env, ROLES: 'api', DATA_DIR: own }),
+      startBuiltService({ ...env, ROLES: 'worker', DATA_DIR: shared }),
+    ]);
+  });
+  afterAll(async () => {
+    expect(await Promise.all([a, b, worker].map((each) => each?.stop()))).toEqual([0, 0, 0]);
+    await redis?.stop();
+    await database.drop();
+    for (const folder of folders) folder.remove();
+  });
+
+  test('a driver who reports to one process gets an order posted to the other, charged in the worker', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addDriver(a, database.sql);
+    await driver.duty(true);
+    await driver.at(store.point);
+    const order = (await place(b, store)).body.order;
+    await untilOrder(b, store, order.id, { status: 'driver_assigned', payment_status: 'paid' });
+    expect((await driver.state()).order).toMatchObject({ id: order.id, status: 'driver_assigned' });
+    expect(chargesOf(worker.dataDir, order.id)).toHaveLength(1);
+  });
+
+  test('a waiting order of one process goes to a driver who comes on duty at the other', async () => {
+    const store = await addStore(database.sql);
+    const waiting = await place(a, store);
+    expect(waiting.body.order.status).toBe('pending_dispatch');
+    await addFreeDriver(b, database.sql, store.point);
+    await untilOrder(a, store, waiting.body.order.id, { status: 'driver_assigned' });
+  });
+
+  test('a page open at one process sees what a driver does at the other, without asking again', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(a, database.sql, store.point);
+    const order = await untilOrder(a, store, (await place(a, store)).body.order.id, { status: 'driver_assigned' });
+    const page = await openSocket(b, `/track/${order.tracking_token}/live`);
+    await expect.poll(() => JSON.stringify(page.messages), { timeout: 5_000 }).toContain('driver_assigned');
+    const phone = await openPhone(a, driver.token);
+    expect((await driver.pickUp(order.id)).status).toBe(200);
+    await expect.poll(() => JSON.stringify(page.messages.at(-1)), { timeout: 5_000 }).toContain('"status":"picked_up"');
+    phone.close();
+    page.close();
+  });
+
+  test('orders posted to both at once never give one driver two, and every one of them is there', async () => {
+    const store = await addStore(database.sql);
+    for (let i = 0; i < 5; i++) await addFreeDriver(i % 2 === 0 ? a : b, database.sql, store.point);
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => place(i % 2 === 0 ? a : b, store)));
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
+    const rows = await database.sql`
+      select driver_id, count(*)::int as orders from orders
+      where retailer_id = ${store.retailerId} and status = 'driver_assigned' group by driver_id`;
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.every((row) => row.orders === 1)).toBe(true);
+    for (const answer of answers) expect((await show(b, store, answer.body.order.id)).id).toBe(answer.body.order.id);
+  });
+});
+
+test('without Redis a second API process on the same database refuses to start and says why', async () => {
+  const database = await freshDatabase();
+  const [first, second] = [newDataDir(), newDataDir()];
+  const running = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: first.dataDir });
+  try {
+    const env = { DATABASE_URL: database.url, DATA_DIR: second.dataDir };
+    await expect(startBuiltService(env)).rejects.toThrow(
+      /Another API process runs on this database\. Two need REDIS_URL/,
+    );
+  } finally {
+    expect(await running.stop()).toBe(0);
+    await database.drop();
+    first.remove();
+    second.remove();
+  }
+});

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { isPoint } from '../geo/point.ts';
 import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS, SUBSCRIBE_WAIT_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
@@ -34,9 +35,7 @@ export async function createPositionBus(
 ): Promise<PositionBus> {
   const pending = new Map<string, SharedPosition>();
   subscriber.on('message', (_channel, text) => {
-    const message = JSON.parse(text) as { from: string; positions: SharedPosition[] };
-    if (message.from === origin) return;
-    for (const position of message.positions) received(position);
+    for (const position of readPositions(text, origin)) received(position);
   });
   // While Redis is away orders are taken all the same; the client subscribes by itself when it is back.
   const subscribed = subscriber.subscribe(CHANNEL).catch((error) => {
@@ -62,4 +61,20 @@ export async function createPositionBus(
       flush();
     },
   };
+}
+
+/** The positions of another process's message; none where it is not one of ours: it would end this process. */
+function readPositions(text: string, origin: string): SharedPosition[] {
+  try {
+    const message = JSON.parse(text) as { from?: unknown; positions?: unknown } | null;
+    if (message?.from === origin || !Array.isArray(message?.positions)) return [];
+    return message.positions.filter(isPosition);
+  } catch {
+    return [];
+  }
+}
+
+function isPosition(value: unknown): value is SharedPosition {
+  const { driverId, lat, lng, atMs } = (value ?? {}) as Record<string, unknown>;
+  return typeof driverId === 'string' && isPoint(lat, lng) && Number.isFinite(atMs);
 }

@@ -41,7 +41,8 @@ export type AssignOutcome =
 
 /**
  * Gives a waiting order to a driver: one conditional update, with the event, the charge that is owed from the first
- * assignment on, and the notice. The unique index refuses a driver who already has an order.
+ * assignment on, and the notice. The unique index refuses a driver who already has an order. The order's row is locked
+ * before it is judged: a plain read would show it as waiting when another process gives it away at the same moment.
  */
 export async function assignWaiting(
   sql: Sql,
@@ -50,14 +51,16 @@ export async function assignWaiting(
   origin: string,
 ): Promise<AssignOutcome> {
   const rows = await sql`
-    with driver as (
+    with waiting as materialized (
+      select id from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
+    ), driver as (
       select id from drivers where id = ${driver.driverId} and active and on_duty
     ), changed as (
       update orders o set status = 'driver_assigned', driver_id = driver.id, assigned_at = now(),
         sequence = sequence + 1,
         payment_status = case when payment_status = 'not_charged' then 'processing' else payment_status end
-      from driver
-      where o.id = ${orderId} and o.status = 'pending_dispatch' and o.expires_at > now()
+      from driver, waiting
+      where o.id = waiting.id
         and not exists (select from orders a where a.driver_id = driver.id
                         and a.status in ('driver_assigned', 'picked_up', 'undeliverable'))
       returning o.id, o.sequence, o.driver_id, o.retailer_id, o.payment_status
@@ -77,8 +80,7 @@ export async function assignWaiting(
     ), notice as (
       select pg_notify('sameday', ${origin} || ':order:' || id) from changed
     )
-    select exists (select from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now())
-        as waiting,
+    select exists (select from waiting) as waiting,
       (select count(*) from notice)::int as assigned,
       (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
               'retailer_id', retailer_id, 'run_at', run_at)), '[]') from jobs) as outbox`.catch(driverTaken);

@@ -1,0 +1,121 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createPositionBus, type SharedPosition } from '../../src/bus/positions.ts';
+import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS } from '../../src/limits.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshRedis, freshRedis, hasRedis } from '../support/redis.ts';
+
+const logger = createLogger('silent');
+const there = hasRedis();
+if (!there)
+  console.warn('SKIPPED: the bus of positions, since there is no Redis (REDIS_URL, or redis-server on the PATH)');
+
+const soon = { timeout: 10_000, interval: 10 };
+const DRIVERS = `test-${process.pid}-`;
+const at = (driver: string, lng: number, atMs = 1): SharedPosition => {
+  return { driverId: DRIVERS + driver, lat: 37.5, lng, atMs };
+};
+
+describe.skipIf(!there)('positions of drivers over Redis', () => {
+  let redis: FreshRedis;
+  beforeAll(async () => {
+    redis = (await freshRedis()) as FreshRedis;
+  });
+  afterAll(() => redis?.stop());
+
+  function client(): Redis {
+    const opened = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
+    opened.on('error', () => undefined);
+    onTestFinished(() => opened.disconnect());
+    return opened;
+  }
+
+  /** A process on the bus, and the positions of others that it received. */
+  async function member(origin: string) {
+    const received: SharedPosition[] = [];
+    const [publisher, subscriber] = [client(), client()];
+    const ids = await Promise.all([publisher.client('ID'), subscriber.client('ID')]);
+    // A shared server also carries what other tests share.
+    const take = (position: SharedPosition) => {
+      if (position.driverId.startsWith(DRIVERS)) received.push(position);
+    };
+    const bus = await createPositionBus(publisher, subscriber, origin, take, logger);
+    onTestFinished(() => bus.close());
+    return { bus, received, ids };
+  }
+
+  test('a position arrives at every other process and not at its own', async () => {
+    const members = [await member('a'), await member('b'), await member('c')] as const;
+    members[0].bus.share(at('d1', -122));
+    await expect
+      .poll(() => members.map(({ received }) => received), soon)
+      .toEqual([[], [at('d1', -122)], [at('d1', -122)]]);
+    members[1].bus.share(at('d2', -100));
+    await expect.poll(() => members[0].received, soon).toEqual([at('d2', -100)]);
+  });
+
+  test('of many positions of one driver the newest is sent, together with those of the others', async () => {
+    const [a, b] = [await member('a'), await member('b')];
+    for (let step = 1; step <= 100; step++) a.bus.share(at('d1', -122 + step / 1_000, step));
+    a.bus.share(at('d2', -100));
+    await expect.poll(() => b.received.length, soon).toBe(2);
+    expect(b.received).toEqual([at('d1', -121.9, 100), at('d2', -100)]);
+  });
+
+  test('what was shared right before a stop is still sent', async () => {
+    const [a, b] = [await member('a'), await member('b')];
+    a.bus.share(at('d1', -122));
+    a.bus.close();
+    await expect.poll(() => b.received, soon).toEqual([at('d1', -122)]);
+  });
+
+  test('a stop sends nothing twice, and nothing where nothing was shared', async () => {
+    const [a, b] = [await member('a'), await member('b')];
+    a.bus.close();
+    a.bus.close();
+    b.bus.share(at('d1', -122));
+    await expect.poll(() => a.received, soon).toEqual([at('d1', -122)]);
+    expect(b.received).toEqual([]);
+  });
+
+  test('more drivers than one message holds are sent in several', async () => {
+    const [a, b] = [await member('a'), await member('b')];
+    const count = MAX_POSITION_OUTBOX + 10;
+    for (let driver = 0; driver < count; driver++) a.bus.share(at(`d${driver}`, -122));
+    await expect.poll(() => b.received.length, soon).toBe(count);
+    expect(new Set(b.received.map(({ driverId }) => driverId)).size).toBe(count);
+  });
+
+  test('a message that is none of ours does not end the process, and the next is heard', async () => {
+    const [a, b] = [await member('a'), await member('b')];
+    const stranger = client();
+    const odd = JSON.stringify({ from: 'x', positions: [null, 'd1', { driverId: 'd1' }, at('d1', 900)] });
+    for (const text of ['', 'hello', '{', 'null', '[]', '{"from":"x"}', '{"from":"x","positions":7}', odd]) {
+      await stranger.publish('sameday:positions', text);
+    }
+    a.bus.share(at('d1', -122));
+    await expect.poll(() => b.received, soon).toEqual([at('d1', -122)]);
+  });
+
+  test('after a lost connection positions travel again by themselves', async () => {
+    const [a, b] = [await member('a'), await member('b')];
+    for (const id of [...a.ids, ...b.ids]) await client().client('KILL', 'ID', id);
+    // Latest-only and lossy: the next report makes up for a lost one.
+    await expect
+      .poll(
+        () => {
+          a.bus.share(at('d1', -122));
+          return b.received.length;
+        },
+        { timeout: 10_000, interval: POSITION_BROADCAST_MS },
+      )
+      .toBeGreaterThan(0);
+  });
+});
+
+test('a start does not wait for a Redis that is away', async () => {
+  const away = { on: () => away, subscribe: () => new Promise(() => undefined), publish: () => Promise.resolve(0) };
+  const bus = await createPositionBus(away as never, away as never, 'a', () => undefined, logger);
+  expect(() => bus.share(at('d1', -122))).not.toThrow();
+  bus.close();
+});

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { deactivateDriver, setDriverDuty } from '../../src/store/drivers.ts';
+import { assignWaiting } from '../../src/store/orders.ts';
+import { insertOrders } from '../../src/store/orders-create.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+beforeAll(async () => {
+  database = await freshDatabase();
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+const near = (driverId: string) => ({ driverId, distanceMeters: 120.6 });
+const waitingOrder = async () => (await addOrder(database.sql, store)).orderId;
+const jobsOf = async (orderId: string) => {
+  const rows = await database.sql`
+    select queue, done_at is not null as done from outbox where order_id = ${orderId} order by queue`;
+  return Object.fromEntries(rows.map(({ queue, done }) => [queue, done]));
+};
+
+test('a waiting order is given to the driver, owes its charge from now on, and its own job is done', async () => {
+  const { sql } = database;
+  const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
+  const heard = await noticesDuring(database, async () => {
+    const outcome = await assignWaiting(sql, orderId, near(driverId), 'me');
+    expect(outcome).toMatchObject({ kind: 'assigned', outbox: [{ queue: 'charge', orderId, relays: 0 }] });
+  });
+  expect(heard).toEqual([`me:order:${orderId}`]);
+  expect(await orderRow(sql, orderId)).toMatchObject({
+    status: 'driver_assigned',
+    driver_id: driverId,
+    payment_status: 'processing',
+    sequence: 2,
+    assigned_at: expect.any(Date),
+  });
+  expect(await jobsOf(orderId)).toEqual({ charge: false, redispatch: true, sms: false });
+  const [event] = await sql`select type, data from order_events where order_id = ${orderId} and sequence = 2`;
+  expect({ ...event }).toEqual({ type: 'driver_assigned', data: { driver_id: driverId, distance_meters: 121 } });
+});
+
+test('two drivers for one order at the same moment: one gets it, and the other learns that the order is gone', async () => {
+  const { sql } = database;
+  const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
+  const other = await openTransaction(database);
+  expect(await assignWaiting(other.sql, orderId, near(first), 'other')).toMatchObject({ kind: 'assigned' });
+  const mine = assignWaiting(sql, orderId, near(second), 'me');
+  await untilBlocked(database);
+  await other.commit();
+  expect(await mine).toEqual({ kind: 'order_gone' });
+  expect(await orderRow(sql, orderId)).toMatchObject({ driver_id: first, sequence: 2 });
+  expect(await jobsOf(orderId)).toEqual({ charge: false, redispatch: true, sms: false });
+});
+
+test('two drivers for one order at the same moment: the second gets it where the first is rolled back', async () => {
+  const { sql } = database;
+  const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
+  const other = await openTransaction(database);
+  await assignWaiting(other.sql, orderId, near(first), 'other');
+  const mine = assignWaiting(sql, orderId, near(second), 'me');
+  await untilBlocked(database);
+  await other.rollback();
+  expect(await mine).toMatchObject({ kind: 'assigned' });
+  expect(await orderRow(sql, orderId)).toMatchObject({ driver_id: second, sequence: 2 });
+});
+
+test('a change of the order that does not end its waiting does not keep the driver from it', async () => {
+  const { sql } = database;
+  const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
+  const other = await openTransaction(database);
+  await other.sql`update orders set sms_status = 'sent', sequence = sequence + 1 where id = ${orderId}`;
+  const mine = assignWaiting(sql, orderId, near(driverId), 'me');
+  await untilBlocked(database);
+  await other.commit();
+  expect(await mine).toMatchObject({ kind: 'assigned' });
+  expect(await orderRow(sql, orderId)).toMatchObject({ driver_id: driverId, sms_status: 'sent', sequence: 3 });
+});
+
+test('one driver for two orders at the same moment: one order gets him, the other waits on and learns that he is lost', async () => {
+  const { sql } = database;
+  const [first, second, driverId] = [await waitingOrder(), await waitingOrder(), await addDriverRow(sql)];
+  const other = await openTransaction(database);
+  await assignWaiting(other.sql, first, near(driverId), 'other');
+  const mine = assignWaiting(sql, second, near(driverId), 'me');
+  await untilBlocked(database);
+  await other.commit();
+  expect(await mine).toEqual({ kind: 'driver_lost' });
+  expect(await orderRow(sql, second)).toMatchObject({ status: 'pending_dispatch', driver_id: null, sequence: 1 });
+  expect(await jobsOf(second)).toEqual({ redispatch: false, sms: false });
+});
+
+test('a driver being given a new order at the same moment is lost for the waiting one, and the other way round', async () => {
+  const { sql } = database;
+  const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
+  const fresh = await draftOrder(sql, store, { driverId });
+  const other = await openTransaction(database);
+  await insertOrders(other.sql, [fresh], 'other');
+  const mine = assignWaiting(sql, orderId, near(driverId), 'me');
+  await untilBlocked(database);
+  await other.commit();
+  expect(await mine).toEqual({ kind: 'driver_lost' });
+
+  const another = await addDriverRow(sql);
+  const assigning = await openTransaction(database);
+  await assignWaiting(assigning.sql, orderId, near(another), 'other');
+  const inserting = insertOrders(sql, [await draftOrder(sql, store, { driverId: another })], 'me');
+  await untilBlocked(database);
+  await assigning.commit();
+  expect((await inserting).size).toBe(0);
+});
+
+test('ten drivers and ten orders at once: every order one driver, every driver one order', async () => {
+  const { sql } = database;
+  const orders = await Promise.all(Array.from({ length: 5 }, waitingOrder));
+  const drivers = await Promise.all(Array.from({ length: 5 }, () => addDriverRow(sql)));
+  const pairs = orders.flatMap((orderId) => drivers.map((driverId) => ({ orderId, driverId })));
+  const attempt = async (pair: { orderId: string; driverId: string }): Promise<string> => {
+    for (;;) {
+      try {
+        return (await assignWaiting(sql, pair.orderId, near(pair.driverId), 'me')).kind;
+      } catch (error) {
+        // Statements that wait for each other's rows: one is ended and may be sent again.
+        if ((error as { code?: string }).code !== '40P01') throw error;
+      }
+    }
+  };
+  const kinds = await Promise.all(pairs.map(attempt));
+  const assigned = pairs.filter((_, index) => kinds[index] === 'assigned');
+  expect(new Set(assigned.map(({ orderId }) => orderId)).size).toBe(assigned.length);
+  expect(new Set(assigned.map(({ driverId }) => driverId)).size).toBe(assigned.length);
+  expect(assigned.length).toBeGreaterThan(0);
+});
+
+test('a driver who is busy, off duty, gone or unknown is lost, and nothing is written', async () => {
+  const { sql } = database;
+  const orderId = await waitingOrder();
+  const busy = await addDriverRow(sql);
+  await addOrder(sql, store, { driverId: busy });
+  const offDuty = await addDriverRow(sql);
+  await setDriverDuty(sql, offDuty, false, 'test');
+  const gone = await addDriverRow(sql);
+  await deactivateDriver(sql, gone, 'test');
+  const heard = await noticesDuring(database, async () => {
+    for (const driverId of [busy, offDuty, gone, newId()]) {
+      expect(await assignWaiting(sql, orderId, near(driverId), 'me')).toEqual({ kind: 'driver_lost' });
+    }
+  });
+  expect(heard).toEqual([]);
+  expect(await orderRow(sql, orderId)).toMatchObject({ status: 'pending_dispatch', sequence: 1 });
+  expect(await jobsOf(orderId)).toEqual({ redispatch: false, sms: false });
+});
+
+test('an order that is assigned, past its time or unknown is gone, whoever the driver is', async () => {
+  const { sql } = database;
+  const taken = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
+  const late = await waitingOrder();
+  await sql`update orders set expires_at = now() - interval '1 second' where id = ${late}`;
+  const driverId = await addDriverRow(sql);
+  for (const orderId of [taken, late, newId()]) {
+    expect(await assignWaiting(sql, orderId, near(driverId), 'me')).toEqual({ kind: 'order_gone' });
+    expect(await assignWaiting(sql, orderId, near(newId()), 'me')).toEqual({ kind: 'order_gone' });
+  }
+});
+
+test('an order that was charged at its first assignment is not charged at its second', async () => {
+  const { sql } = database;
+  const paid = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
+  const owing = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
+  await sql`
+    update orders set status = 'pending_dispatch', driver_id = null, payment_status =
+      case id when ${paid} then 'paid' else 'processing' end where id in (${paid}, ${owing})`;
+  for (const [orderId, payment] of [
+    [paid, 'paid'],
+    [owing, 'processing'],
+  ] as const) {
+    const outcome = await assignWaiting(sql, orderId, near(await addDriverRow(sql)), 'me');
+    expect(outcome).toEqual({ kind: 'assigned', outbox: [] });
+    expect((await orderRow(sql, orderId)).payment_status).toBe(payment);
+    expect(await sql`select from outbox where order_id = ${orderId} and queue = 'charge'`).toHaveLength(1);
+  }
+});

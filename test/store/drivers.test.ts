@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
+import {
+  createDriver,
+  deactivateDriver,
+  findDriverByToken,
+  findDriverState,
+  loadFleet,
+  setDriverDuty,
+  writePositions,
+} from '../../src/store/drivers.ts';
+import { deliverOrder, pickUpOrder } from '../../src/store/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../support/orders.ts';
+import { noticesDuring, openTransaction } from './transaction.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+const NOW = Date.parse('2026-03-01T12:00:00.123Z');
+const at = (driverId: string, lng: number, atMs: number) => ({ driverId, lat: 37.5, lng, atMs });
+const positionOf = async (driverId: string) => (await loadFleet(database.sql, [driverId]))[0]?.position;
+
+test('a new driver is off duty, known by his token, and told to every process', async () => {
+  const { sql } = database;
+  const [id, token] = [newId(), newSecret('driver_token')];
+  const driver = { id, name: 'Ada "Fast" O’Neil', phone: '+14155550111', tokenHash: hashSecret(token) };
+  const heard = await noticesDuring(database, () =>
+    createDriver(sql, { ...driver, tierIds: ['standard', 'priority'] }, 'me'),
+  );
+  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(await findDriverByToken(sql, hashSecret(token))).toEqual({ driverId: id });
+  expect(await findDriverByToken(sql, hashSecret('another'))).toBeNull();
+  expect(await findDriverState(sql, id)).toEqual({ onDuty: false, order: null });
+  expect(await loadFleet(sql, [id])).toEqual([
+    {
+      id,
+      tierIds: ['standard', 'priority'],
+      onDuty: false,
+      position: null,
+      freeSinceMs: expect.any(Number),
+      orderId: null,
+    },
+  ]);
+});
+
+test('coming on duty is told, counts as free since now, and once on duty says nothing new', async () => {
+  const { sql } = database;
+  const id = await addDriverRow(sql);
+  await setDriverDuty(sql, id, false, 'me');
+  await sql`update drivers set free_since = now() - interval '1 hour' where id = ${id}`;
+  const freeSince = async () => (await loadFleet(sql, [id]))[0]?.freeSinceMs ?? 0;
+  const longAgo = await freeSince();
+  const heard = await noticesDuring(database, async () => {
+    expect(await setDriverDuty(sql, id, true, 'me')).toEqual({ onDuty: true });
+  });
+  expect(heard).toEqual([`me:driver:${id}`]);
+  const since = await freeSince();
+  expect(since).toBeGreaterThan(longAgo);
+  await setDriverDuty(sql, id, true, 'me');
+  expect(await freeSince()).toBe(since);
+  expect(await setDriverDuty(sql, newId(), true, 'me')).toBeNull();
+});
+
+test('a driver who left is off the fleet for good, his token opens nothing, and the parcel stays with him', async () => {
+  const { sql } = database;
+  const [id, token] = [newId(), newSecret('driver_token')];
+  const tokenHash = hashSecret(token);
+  await createDriver(sql, { id, name: 'Bo', phone: '+14155550112', tokenHash, tierIds: ['standard'] }, 'test');
+  await setDriverDuty(sql, id, true, 'test');
+  const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: id });
+  const heard = await noticesDuring(database, async () => expect(await deactivateDriver(sql, id, 'me')).toBe(true));
+  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(await findDriverByToken(sql, tokenHash)).toBeNull();
+  expect(await setDriverDuty(sql, id, true, 'me')).toBeNull();
+  expect(await loadFleet(sql, [id])).toEqual([]);
+  expect(await findDriverState(sql, id)).toBeNull();
+  const [order] = await sql`select driver_id, status from orders where id = ${orderId}`;
+  expect({ ...order }).toEqual({ driver_id: id, status: 'driver_assigned' });
+  expect(await deactivateDriver(sql, newId(), 'me')).toBeNull();
+});
+
+test('the fleet knows who carries which order, until it is delivered', async () => {
+  const { sql } = database;
+  const [busy, free] = [await addDriverRow(sql), await addDriverRow(sql)];
+  const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: busy });
+  const carried = async () =>
+    Object.fromEntries((await loadFleet(sql, [busy, free, newId()])).map((driver) => [driver.id, driver.orderId]));
+  expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
+  await pickUpOrder(sql, orderId, busy, 'me');
+  expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
+  expect((await findDriverState(sql, busy))?.order).toMatchObject({
+    id: orderId,
+    status: 'picked_up',
+    sequence: 3,
+    payoutCents: 550,
+    storeName: 'Corner Market',
+    dropoff: { name: 'Jordan Lee', phone: '+14155550123', line1: '401 Valencia St', line2: null, zip: '94103' },
+  });
+  await deliverOrder(sql, orderId, busy, 'photo.webp', 'me');
+  expect(await carried()).toEqual({ [busy]: null, [free]: null });
+  expect(await findDriverState(sql, busy)).toEqual({ onDuty: true, order: null });
+});
+
+test('a position is kept to the millisecond and replaced only by a newer one', async () => {
+  const { sql } = database;
+  const id = await addDriverRow(sql);
+  await writePositions(sql, [at(id, -122.1, NOW)]);
+  expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.1, atMs: NOW });
+  await writePositions(sql, [at(id, -122.2, NOW - 1)]);
+  await writePositions(sql, [at(id, -122.3, NOW)]);
+  expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.1, atMs: NOW });
+  await writePositions(sql, [at(id, -122.4, NOW + 1)]);
+  expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.4, atMs: NOW + 1 });
+});
+
+test('positions of many drivers are written together, and none at all is fine', async () => {
+  const { sql } = database;
+  const ids = await Promise.all(Array.from({ length: 30 }, () => addDriverRow(sql)));
+  await writePositions(sql, []);
+  await writePositions(
+    sql,
+    ids.map((id, index) => at(id, -100 - index, NOW + index)),
+  );
+  const fleet = new Map((await loadFleet(sql, ids)).map((driver) => [driver.id, driver.position]));
+  expect(ids.map((id) => fleet.get(id))).toEqual(
+    ids.map((_, index) => ({ lat: 37.5, lng: -100 - index, atMs: NOW + index })),
+  );
+});
+
+test('two processes that write the same positions in other orders never deadlock', async () => {
+  const { sql } = database;
+  const ids = await Promise.all(Array.from({ length: 50 }, () => addDriverRow(sql)));
+  for (let round = 0; round < 5; round++) {
+    const positions = ids.map((id) => at(id, -120, NOW + round));
+    await Promise.all([writePositions(sql, positions), writePositions(sql, positions.toReversed())]);
+  }
+  expect(await positionOf(ids[0] as string)).toMatchObject({ atMs: NOW + 4 });
+});
+
+test('the writing of positions does not wait for the disk, and nothing after it on that connection goes without', async () => {
+  const { sql: admin } = database;
+  const id = await addDriverRow(admin);
+  const { sql, commit } = await openTransaction(database);
+  const setting = async () => (await sql`show synchronous_commit`)[0]?.synchronous_commit;
+  await commit();
+  await sql.unsafe('set synchronous_commit = on').simple();
+  await sql.unsafe('begin').simple();
+  await writePositions(sql, [at(id, -122.1, NOW)]);
+  expect(await setting()).toBe('off');
+  await commit();
+  expect(await setting()).toBe('on');
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { countSend, openText, settleText, type TextResult, uncountSend } from '../../src/store/messages.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+import { noticesDuring } from './transaction.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+const SENT: TextResult = { status: 'sent', sid: 'SM1' };
+const FAILED: TextResult = { status: 'failed', failureCode: '21610' };
+
+async function owed(smsOptIn = true) {
+  const { sql } = database;
+  const store = await addStoreRow(sql);
+  const { orderId, jobs, order } = await addOrder(sql, store, { smsOptIn });
+  const outboxId = jobs.sms?.id ?? 0;
+  return {
+    store,
+    order,
+    orderId,
+    open: () => openText(sql, orderId),
+    count: (earlierSends: number) => countSend(sql, orderId, earlierSends),
+    uncount: () => uncountSend(sql, orderId),
+    settle: (result: TextResult) => settleText(sql, orderId, result, outboxId, 'me'),
+    row: () => orderRow(sql, orderId),
+    job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
+    events: async () =>
+      (await sql`select type, data from order_events where order_id = ${orderId} and type like 'sms%'`).map((row) => ({
+        ...row,
+      })),
+  };
+}
+
+test('a text is owed to the phone of a customer who consented, with the store’s name and the order’s token', async () => {
+  const { open, orderId, order, store } = await owed();
+  expect(await open()).toEqual({
+    orderId,
+    retailerId: store.retailerId,
+    to: '+14155550123',
+    storeName: 'Corner Market',
+    trackingToken: order.trackingToken,
+    earlierSends: 0,
+    firstSentAt: expect.any(Date),
+  });
+});
+
+test('nothing is owed to a customer who did not consent', async () => {
+  const { open } = await owed(false);
+  expect(await open()).toBeNull();
+  const { open: withdrawn, order } = await owed();
+  await database.sql`update customers set sms_opt_in = false where id = ${order.customerId}`;
+  expect(await withdrawn()).toBeNull();
+});
+
+test('a send is counted before it happens, and of workers that count the same one, one may send', async () => {
+  const { open, count } = await owed();
+  const opened = await Promise.all([open(), open(), open()]);
+  expect(opened.map((text) => text?.earlierSends)).toEqual([0, 0, 0]);
+  const allowed = await Promise.all([count(0), count(0), count(0)]);
+  expect(allowed.filter(Boolean)).toHaveLength(1);
+  expect((await open())?.earlierSends).toBe(1);
+  expect(await count(0)).toBe(false);
+  expect(await count(1)).toBe(true);
+  expect((await open())?.earlierSends).toBe(2);
+});
+
+test('the time of the first send stays, however often it is opened', async () => {
+  const { open, count } = await owed();
+  const first = await open();
+  await count(0);
+  expect((await open())?.firstSentAt).toEqual(first?.firstSentAt);
+});
+
+test('a send that definitely did not happen is taken back, never below none', async () => {
+  const { open, count, uncount } = await owed();
+  await open();
+  await count(0);
+  await uncount();
+  expect((await open())?.earlierSends).toBe(0);
+  await uncount();
+  expect((await open())?.earlierSends).toBe(0);
+});
+
+test('a sent text settles message, order, job, event and notice together', async () => {
+  const { open, count, settle, row, job, events, orderId } = await owed();
+  await open();
+  await count(0);
+  const heard = await noticesDuring(database, async () => {
+    expect(await settle(SENT)).toMatchObject({ id: orderId, sequence: 2 });
+  });
+  expect(heard).toEqual([`me:order:${orderId}`]);
+  expect(await row()).toMatchObject({ sms_status: 'sent', sms_failure_code: null });
+  expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: null });
+  expect(await events()).toEqual([{ type: 'sms_sent', data: null }]);
+});
+
+test('a refused text says why, on the order and on its job', async () => {
+  const { open, settle, row, job, events } = await owed();
+  await open();
+  await settle(FAILED);
+  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: '21610' });
+  expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: '21610' });
+  expect(await events()).toEqual([{ type: 'sms_failed', data: { code: '21610' } }]);
+});
+
+test('what is settled stays so, and nothing is owed or counted any more', async () => {
+  const { open, count, uncount, settle, row, events } = await owed();
+  await open();
+  await count(0);
+  const results = await Promise.all([settle(SENT), settle(SENT)]);
+  expect(results.filter((result) => result !== null)).toHaveLength(1);
+  const before = await row();
+  expect(await settle(FAILED)).toBeNull();
+  expect(await open()).toBeNull();
+  expect(await count(1)).toBe(false);
+  await uncount();
+  expect([await row(), (await events()).length]).toEqual([before, 1]);
+  const [message] = await database.sql`select status, sends from messages where order_id = ${before.id as string}`;
+  expect({ ...message }).toEqual({ status: 'sent', sends: 1 });
+});

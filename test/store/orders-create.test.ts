@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { hashSecret, newId } from '../../src/domain/ids.ts';
+import { connect } from '../../src/store/connect.ts';
+import { deactivateDriver, setDriverDuty } from '../../src/store/drivers.ts';
+import { explainRefused, insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
+import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
+import { setTier } from '../../src/store/tiers.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { noticesDuring } from './transaction.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+beforeAll(async () => {
+  database = await freshDatabase();
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+const plain = (rows: readonly object[]) => rows.map((row) => ({ ...row }));
+const eventsOf = async (orderId: string) =>
+  plain(await database.sql`select sequence, type, data from order_events where order_id = ${orderId} order by 1`);
+
+test('an order with a driver is assigned, owes a charge and a text, and tells its two events', async () => {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const order = await draftOrder(sql, store, { driverId });
+  const committed = (await insertOrders(sql, [order], 'me')).get(order.id);
+  const row = await orderRow(sql, order.id);
+  expect(row).toMatchObject({
+    retailer_id: store.retailerId,
+    driver_id: driverId,
+    status: 'driver_assigned',
+    payment_status: 'processing',
+    sms_status: 'queued',
+    payout_status: 'none',
+    delivery_fee_cents: 799,
+    driver_payout_cents: 550,
+    sequence: 2,
+    tracking_token: order.trackingToken,
+    pickup_address: 'One Test Square',
+    pickup_point_source: 'registered',
+    assigned_at: committed?.createdAt,
+    created_at: committed?.createdAt,
+    expires_at: committed?.expiresAt,
+  });
+  expect(await eventsOf(order.id)).toEqual([
+    { sequence: 1, type: 'created', data: null },
+    { sequence: 2, type: 'driver_assigned', data: { driver_id: driverId, distance_meters: 120 } },
+  ]);
+  expect(
+    committed?.outbox.map(({ queue, orderId, retailerId, relays }) => [queue, orderId, retailerId, relays]),
+  ).toEqual([
+    ['charge', order.id, store.retailerId, 0],
+    ['sms', order.id, store.retailerId, 0],
+  ]);
+});
+
+test('an order without a driver waits uncharged, and its own job comes when its time is up', async () => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store, { smsOptIn: false });
+  const committed = (await insertOrders(sql, [order], 'me')).get(order.id);
+  expect(await orderRow(sql, order.id)).toMatchObject({
+    driver_id: null,
+    status: 'pending_dispatch',
+    payment_status: 'not_charged',
+    sms_status: 'none',
+    sequence: 1,
+    assigned_at: null,
+  });
+  expect(await eventsOf(order.id)).toEqual([{ sequence: 1, type: 'created', data: null }]);
+  expect(committed?.outbox.map(({ queue, runAt }) => ({ queue, runAt }))).toEqual([
+    { queue: 'redispatch', runAt: committed?.expiresAt },
+  ]);
+  expect((committed?.expiresAt.getTime() ?? 0) - (committed?.createdAt.getTime() ?? 0)).toBe(86_400_000);
+});
+
+test('a job is its own process’s for 30 seconds before the sweeper may take it', async () => {
+  const { sql } = database;
+  const { orderId } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  const rows = await sql`
+    select extract(epoch from lease_until - run_at)::int as seconds, done_at from outbox where order_id = ${orderId}`;
+  expect(plain(rows)).toEqual([
+    { seconds: 30, done_at: null },
+    { seconds: 30, done_at: null },
+  ]);
+});
+
+test('an order is created at a whole millisecond, as its reply says', async () => {
+  const { sql } = database;
+  const { orderId } = await addOrder(sql, store);
+  const [row] = await sql`
+    select created_at = date_trunc('milliseconds', created_at) as whole from orders where id = ${orderId}`;
+  expect(row?.whole).toBe(true);
+});
+
+test('the fee is the tier’s of that moment and stays the order’s', async () => {
+  const { sql } = database;
+  const { orderId } = await addOrder(sql, store);
+  await setTier(sql, 'standard', { feeCents: 1_234 }, 'test');
+  onTestFinished(async () => void (await setTier(sql, 'standard', { feeCents: 799 }, 'test')));
+  expect((await orderRow(sql, orderId)).delivery_fee_cents).toBe(799);
+});
+
+test.each([
+  ['quotes, braces and commas', `O'Neil "Bob" {a,b} \\ back\\slash, NULL`],
+  ['a text that is a word of SQL', 'NULL'],
+  ['letters of every kind', 'Žofie 王小明 عبد الله José\u0301 👩‍👩‍👧‍👦 ﷽'],
+  ['line breaks and tabs', 'one\ntwo\r\n\tthree'],
+  ['a text that looks like a statement', `'); drop table orders; --`],
+])('%s arrive in the tables as they were sent, also beside others', async (_what, text) => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store, { name: text });
+  const request = {
+    ...order.request,
+    pickupAddress: text,
+    customer: { ...order.request.customer, email: text },
+    dropoffAddress: { line1: text, line2: text, city: text, state: 'CA', zip: '94103-1234' },
+  };
+  const batch = [await draftOrder(sql, store), { ...order, request }, await draftOrder(sql, store)];
+  await insertOrders(sql, batch, 'me');
+  expect((await orderRow(sql, order.id)).pickup_address).toBe(text);
+  expect(plain(await sql`select name, email from customers where id = ${order.customerId}`)).toEqual([
+    { name: text, email: text },
+  ]);
+  expect(plain(await sql`select * from dropoff_addresses where id = ${order.dropoffAddressId}`)).toEqual([
+    { id: order.dropoffAddressId, line1: text, line2: text, city: text, state: 'CA', zip: '94103-1234' },
+  ]);
+});
+
+/** Orders that the statement must leave out, each for a reason of its own. */
+async function badOrders(): Promise<Record<string, NewOrder>> {
+  const { sql } = database;
+  const rotated = await addStoreRow(sql);
+  await rotateKey(sql, rotated.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
+  const suspended = await addStoreRow(sql);
+  await setRetailerStatus(sql, suspended.retailerId, 'suspended');
+  const busy = await addDriverRow(sql);
+  await addOrder(sql, store, { driverId: busy });
+  const offDuty = await addDriverRow(sql);
+  await setDriverDuty(sql, offDuty, false, 'test');
+  const gone = await addDriverRow(sql);
+  await deactivateDriver(sql, gone, 'test');
+  return {
+    'a key that was rotated': await draftOrder(sql, rotated),
+    'a store that is suspended': await draftOrder(sql, suspended),
+    'a key of another store': await draftOrder(sql, { retailerId: store.retailerId, keyId: suspended.keyId }),
+    'a store that is not there': await draftOrder(sql, { retailerId: newId(), keyId: newId() }),
+    'a driver who has an order': await draftOrder(sql, store, { driverId: busy }),
+    'a driver off duty': await draftOrder(sql, store, { driverId: offDuty }),
+    'a driver who left': await draftOrder(sql, store, { driverId: gone }),
+    'a driver who is not there': await draftOrder(sql, store, { driverId: newId() }),
+  };
+}
+
+test('bad rows of a batch are left out, each explained, and leave nothing behind; the good ones are in', async () => {
+  const { sql } = database;
+  const bad = await badOrders();
+  const free = await addDriverRow(sql);
+  const good = [await draftOrder(sql, store), await draftOrder(sql, store, { driverId: free })];
+  const [first, second] = good as [NewOrder, NewOrder];
+  const batch = [first, ...Object.values(bad), second];
+  const committed = await insertOrders(sql, batch, 'me');
+  expect([...committed.keys()].sort()).toEqual(good.map(({ id }) => id).sort());
+
+  const reasons = await explainRefused(sql, Object.values(bad));
+  expect(Object.fromEntries(Object.entries(bad).map(([what, { id }]) => [what, reasons.get(id)]))).toEqual({
+    'a key that was rotated': 'key_dead',
+    'a store that is suspended': 'key_dead',
+    'a key of another store': 'key_dead',
+    'a store that is not there': 'key_dead',
+    'a driver who has an order': 'driver_lost',
+    'a driver off duty': 'driver_lost',
+    'a driver who left': 'driver_lost',
+    'a driver who is not there': 'driver_lost',
+  });
+
+  const ids = Object.values(bad).map(({ id }) => id);
+  const customers = Object.values(bad).map(({ customerId }) => customerId);
+  const addresses = Object.values(bad).map(({ dropoffAddressId }) => dropoffAddressId);
+  const [left] = await sql`
+    select (select count(*)::int from orders where id = any(${ids}::uuid[])) as orders,
+      (select count(*)::int from order_events where order_id = any(${ids}::uuid[])) as events,
+      (select count(*)::int from outbox where order_id = any(${ids}::uuid[])) as jobs,
+      (select count(*)::int from customers where id = any(${customers}::uuid[])) as customers,
+      (select count(*)::int from dropoff_addresses where id = any(${addresses}::uuid[])) as addresses`;
+  expect({ ...left }).toEqual({ orders: 0, events: 0, jobs: 0, customers: 0, addresses: 0 });
+});
+
+test('one driver twice in a batch gets one of the two orders', async () => {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const batch = [await draftOrder(sql, store, { driverId }), await draftOrder(sql, store, { driverId })];
+  const committed = await insertOrders(sql, batch, 'me');
+  expect(committed.size).toBe(1);
+  const lost = batch.filter(({ id }) => !committed.has(id));
+  expect([...(await explainRefused(sql, lost)).values()]).toEqual(['driver_lost']);
+});
+
+test('a batch of which nothing is good commits nothing and tells nobody', async () => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store, { driverId: newId() });
+  const heard = await noticesDuring(database, async () => {
+    expect((await insertOrders(sql, [order], 'me')).size).toBe(0);
+  });
+  expect(heard).toEqual([]);
+});
+
+test('a commit’s notice says who committed and which orders', async () => {
+  const { sql } = database;
+  const orders = [await draftOrder(sql, store), await draftOrder(sql, store)];
+  const heard = await noticesDuring(database, () => insertOrders(sql, orders, 'me'));
+  const [origin, kind, ids] = heard[0]?.split(':') ?? [];
+  expect([heard.length, origin, kind, ids?.split(',').sort()]).toEqual([1, 'me', 'order', orders.map((o) => o.id)]);
+});
+
+test('a batch larger than one notice holds is told whole, each notice below the 8000 bytes Postgres takes', async () => {
+  const { sql } = database;
+  const orders = await Promise.all(Array.from({ length: 600 }, () => draftOrder(sql, store)));
+  const heard = await noticesDuring(database, async () => {
+    expect((await insertOrders(sql, orders, 'a'.repeat(12))).size).toBe(600);
+  });
+  expect(Math.max(...heard.map((notice) => Buffer.byteLength(notice)))).toBeLessThan(8_000);
+  const told = heard.flatMap((notice) => notice.split(':')[2]?.split(',') ?? []);
+  expect(told.sort()).toEqual(orders.map(({ id }) => id).sort());
+});
+
+test('two processes that commit the same drivers the other way round never deadlock; each driver gets one order', async () => {
+  const { sql } = database;
+  const other = connect({ url: database.url, applicationName: 'other', max: 1 });
+  onTestFinished(() => other.end({ timeout: 1 }));
+  const drivers = await Promise.all(Array.from({ length: 40 }, () => addDriverRow(sql)));
+  const draftAll = (ids: readonly string[]) => Promise.all(ids.map((driverId) => draftOrder(sql, store, { driverId })));
+  for (let round = 0; round < 8; round++) {
+    const [mine, theirs] = await Promise.all([draftAll(drivers), draftAll([...drivers].reverse())]);
+    const results = await Promise.all([insertOrders(sql, mine, 'me'), insertOrders(other, theirs, 'other')]);
+    expect(results.reduce((sum, { size }) => sum + size, 0)).toBe(drivers.length);
+    await sql`
+      update orders set status = 'delivered' where driver_id = any(${drivers}::uuid[]) and status = 'driver_assigned'`;
+  }
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { deliverOrder, expireOrder, findOrderState, findStoreOrder, pickUpOrder } from '../../src/store/orders.ts';
+import { findPhotoName, findTrackedById, findTrackedByToken } from '../../src/store/tracked.ts';
+import { findOverdue, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../support/orders.ts';
+import { noticesDuring } from './transaction.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+beforeAll(async () => {
+  database = await freshDatabase();
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+async function assignedOrder(): Promise<{ orderId: string; driverId: string }> {
+  const driverId = await addDriverRow(database.sql);
+  return { orderId: (await addOrder(database.sql, store, { driverId })).orderId, driverId };
+}
+const eventTypes = async (orderId: string) => {
+  const rows = await database.sql`select sequence, type from order_events where order_id = ${orderId} order by 1`;
+  return rows.map(({ sequence, type }) => `${sequence} ${type}`);
+};
+/** Runs `change`, which must leave order, events, jobs and listeners alone. */
+async function changesNothing(orderId: string, change: () => Promise<unknown>): Promise<void> {
+  const before = [await orderRow(database.sql, orderId), await eventTypes(orderId)];
+  expect(await noticesDuring(database, async () => expect(await change()).toBeNull())).toEqual([]);
+  expect([await orderRow(database.sql, orderId), await eventTypes(orderId)]).toEqual(before);
+}
+
+test('the path of an order: picked up, then delivered, each with its time, event and notice', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  const heard = await noticesDuring(database, async () => {
+    expect(await pickUpOrder(sql, orderId, driverId, 'me')).toEqual({
+      id: orderId,
+      sequence: 3,
+      status: 'picked_up',
+      driverId,
+    });
+    expect(await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me')).toEqual({
+      id: orderId,
+      sequence: 4,
+      status: 'delivered',
+      driverId,
+    });
+  });
+  expect(heard).toEqual([`me:order:${orderId}`, `me:order:${orderId}`]);
+  expect(await orderRow(sql, orderId)).toMatchObject({
+    status: 'delivered',
+    photo_name: 'photo.webp',
+    payout_status: 'owed',
+    picked_up_at: expect.any(Date),
+    delivered_at: expect.any(Date),
+  });
+  expect(await eventTypes(orderId)).toEqual(['1 created', '2 driver_assigned', '3 picked_up', '4 delivered']);
+});
+
+test('another driver can neither pick an order up nor deliver it', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  const stranger = await addDriverRow(sql);
+  await changesNothing(orderId, () => pickUpOrder(sql, orderId, stranger, 'me'));
+  await pickUpOrder(sql, orderId, driverId, 'me');
+  await changesNothing(orderId, () => deliverOrder(sql, orderId, stranger, 'photo.webp', 'me'));
+});
+
+test('no step is skipped or taken twice, and nothing is delivered again with another photo', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'early.webp', 'me'));
+  await pickUpOrder(sql, orderId, driverId, 'me');
+  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, 'me'));
+  await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me');
+  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'other.webp', 'me'));
+  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, 'me'));
+});
+
+test('of two deliveries at once one counts', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  await pickUpOrder(sql, orderId, driverId, 'me');
+  const names = ['a', 'b', 'c', 'd'];
+  const results = await Promise.all(names.map((name) => deliverOrder(sql, orderId, driverId, name, 'me')));
+  expect(results.filter((result) => result !== null)).toHaveLength(1);
+  expect((await orderRow(sql, orderId)).photo_name).toBe(names[results.findIndex((result) => result !== null)]);
+  expect(await eventTypes(orderId)).toHaveLength(4);
+});
+
+test('a driver who delivered may have the next order', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  await pickUpOrder(sql, orderId, driverId, 'me');
+  await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me');
+  expect((await addOrder(sql, store, { driverId })).orderId).toBeTruthy();
+});
+
+test('an order expires when its time is up and not before, once, and never one that has a driver', async () => {
+  const { sql } = database;
+  const { orderId } = await addOrder(sql, store);
+  await changesNothing(orderId, () => expireOrder(sql, orderId, 'me'));
+  expect(await findOverdue(sql, 100)).not.toContain(orderId);
+  await sql`update orders set expires_at = now() where id = ${orderId}`;
+  expect(await findOverdue(sql, 100)).toContain(orderId);
+  expect(await expireOrder(sql, orderId, 'me')).toMatchObject({ id: orderId, status: 'expired', driverId: null });
+  expect(await orderRow(sql, orderId)).toMatchObject({
+    status: 'expired',
+    reason_code: 'no_driver',
+    payment_status: 'not_charged',
+    ended_at: expect.any(Date),
+  });
+  await changesNothing(orderId, () => expireOrder(sql, orderId, 'me'));
+  expect(await findOverdue(sql, 100)).not.toContain(orderId);
+
+  const { orderId: taken } = await assignedOrder();
+  await sql`update orders set expires_at = now() where id = ${taken}`;
+  await changesNothing(taken, () => expireOrder(sql, taken, 'me'));
+});
+
+test('a store sees its own order with all its events, and another store’s not at all', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  await pickUpOrder(sql, orderId, driverId, 'me');
+  const order = await findStoreOrder(sql, orderId, store.retailerId);
+  expect(order).toMatchObject({
+    id: orderId,
+    status: 'picked_up',
+    customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true },
+    dropoff: { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' },
+  });
+  expect(order?.events.map(({ type }) => type)).toEqual(['created', 'driver_assigned', 'picked_up']);
+  const other = await addStoreRow(sql);
+  expect(await findStoreOrder(sql, orderId, other.retailerId)).toBeNull();
+  expect(await findStoreOrder(sql, newId(), store.retailerId)).toBeNull();
+  expect(await findOrderState(sql, orderId)).toEqual({ status: 'picked_up', driverId });
+  expect(await findOrderState(sql, newId())).toBeNull();
+});
+
+test('the tracking page is told the driver’s first name and nothing of the customer', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  const { tracking_token: token } = await orderRow(sql, orderId);
+  const tracked = await findTrackedByToken(sql, token as string);
+  expect(tracked).toMatchObject({
+    orderId,
+    driverId,
+    driverFirstName: 'Sam',
+    storeName: 'Corner Market',
+    hasPhoto: false,
+  });
+  expect(await findTrackedById(sql, orderId)).toEqual(tracked);
+  const text = JSON.stringify(tracked);
+  for (const secret of ['Rider', 'Jordan', 'Lee', 'jordan@example.com', '+1415', 'Valencia']) {
+    expect(text).not.toContain(secret);
+  }
+  await pickUpOrder(sql, orderId, driverId, 'me');
+  await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me');
+  expect((await findTrackedById(sql, orderId))?.hasPhoto).toBe(true);
+  expect(await findPhotoName(sql, token as string)).toBe('photo.webp');
+  expect(await findTrackedByToken(sql, 'nobody’s')).toBeNull();
+  expect(await findPhotoName(sql, 'nobody’s')).toBeNull();
+});
+
+test('the waiting orders are read oldest first, at most so many, and as the matcher needs them', async () => {
+  const fresh = await freshDatabase();
+  try {
+    const { sql } = fresh;
+    const own = await addStoreRow(sql);
+    const ids: string[] = [];
+    for (let i = 0; i < 4; i++) ids.push((await addOrder(sql, own)).orderId);
+    await addOrder(sql, own, { driverId: await addDriverRow(sql) });
+    for (const [age, id] of ids.entries()) {
+      await sql`update orders set created_at = now() - make_interval(secs => ${age}) where id = ${id}`;
+    }
+    const oldestFirst = ids.toReversed();
+    expect((await loadWaiting(sql, 10)).map(({ orderId }) => orderId)).toEqual(oldestFirst);
+    const [oldest, ...others] = await loadWaiting(sql, 2);
+    expect(others).toHaveLength(1);
+    const { created_at: createdAt } = await orderRow(sql, oldestFirst[0] as string);
+    expect(oldest).toEqual({
+      orderId: oldestFirst[0],
+      retailerId: own.retailerId,
+      tierId: 'standard',
+      point: PICKUP,
+      sinceMs: (createdAt as Date).getTime(),
+    });
+  } finally {
+    await fresh.drop();
+  }
+});
+
+test('news of orders say who waits and who carries', async () => {
+  const { sql } = database;
+  const { orderId: waits } = await addOrder(sql, store);
+  const { orderId: carried, driverId } = await assignedOrder();
+  const news = new Map((await loadOrderNews(sql, [waits, carried, newId()])).map((each) => [each.orderId, each]));
+  expect(news.size).toBe(2);
+  expect(news.get(waits)).toMatchObject({ status: 'pending_dispatch', driverId: null, waiting: { orderId: waits } });
+  expect(news.get(carried)).toMatchObject({
+    status: 'driver_assigned',
+    driverId,
+    paymentStatus: 'processing',
+    waiting: null,
+  });
+});

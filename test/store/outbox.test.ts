@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { extendLease, finishOutbox, pruneOutbox, readBacklog, takeExpired } from '../../src/store/outbox.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { openTransaction } from './transaction.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+beforeEach(async () => void (await database.sql`delete from outbox`));
+afterAll(() => database.drop());
+
+/** Rows straight in the table, times in seconds from now; the ids in the order given. */
+async function addRows(
+  rows: readonly { lease: number; run?: number; done?: number; queue?: string; failure?: string }[],
+): Promise<number[]> {
+  const ids: number[] = [];
+  for (const { lease, run = -60, done, queue = 'sms', failure = null } of rows) {
+    const [row] = await database.sql`
+      insert into outbox (queue, order_id, retailer_id, run_at, lease_until, done_at, failure_code)
+      values (${queue}, ${newId()}, ${newId()}, now() + make_interval(secs => ${run}),
+        now() + make_interval(secs => ${lease}),
+        ${done === undefined ? null : database.sql`now() + make_interval(secs => ${done})`}, ${failure})
+      returning id`;
+    ids.push(row?.id);
+  }
+  return ids;
+}
+const leaseOf = async (id: number | undefined): Promise<number> => {
+  const [row] = await database.sql`
+    select extract(epoch from lease_until - now())::float8 as seconds from outbox where id = ${id ?? 0}`;
+  return row?.seconds;
+};
+
+test('only owed rows whose lease has run out are taken, and they are leased anew', async () => {
+  const { sql } = database;
+  const [expired, held, done] = await addRows([{ lease: -1 }, { lease: 60 }, { lease: -1, done: -1 }]);
+  const taken = await takeExpired(sql, 10);
+  expect(taken.map(({ id, relays }) => ({ id, relays }))).toEqual([{ id: expired, relays: 1 }]);
+  expect(await leaseOf(expired)).toBeCloseTo(900, -2);
+  expect([await leaseOf(held), await leaseOf(done)].map(Math.round)).toEqual([60, -1]);
+  expect(await takeExpired(sql, 10)).toEqual([]);
+});
+
+test('each time a row is taken again its number grows, so that the queue sees a new job', async () => {
+  const { sql } = database;
+  const [id] = await addRows([{ lease: -1 }]);
+  for (const relays of [1, 2, 3]) {
+    expect((await takeExpired(sql, 10)).map((row) => row.relays)).toEqual([relays]);
+    await sql`update outbox set lease_until = now() - interval '1 second' where id = ${id ?? 0}`;
+  }
+});
+
+test('rows whose lease ran out first are taken first, at most so many', async () => {
+  const [third, first, second] = await addRows([{ lease: -1 }, { lease: -30 }, { lease: -10 }]);
+  expect((await takeExpired(database.sql, 2)).map(({ id }) => id).sort()).toEqual([first, second].sort());
+  expect((await takeExpired(database.sql, 2)).map(({ id }) => id)).toEqual([third]);
+});
+
+test('rows that another sweeper is taking are passed over without waiting', async () => {
+  const { sql } = database;
+  const ids = await addRows([{ lease: -9 }, { lease: -8 }, { lease: -7 }]);
+  const other = await openTransaction(database);
+  expect((await takeExpired(other.sql, 2)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
+  expect((await takeExpired(sql, 10)).map(({ id }) => id)).toEqual([ids[2]]);
+  await other.rollback();
+  expect((await takeExpired(sql, 10)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
+});
+
+test('a row for later is leased from the time it is for', async () => {
+  const { sql } = database;
+  const [later, now, done] = await addRows([
+    { run: 3_600, lease: 3_630 },
+    { run: -60, lease: 30 },
+    { lease: 30, done: -1 },
+  ]);
+  await extendLease(sql, [later, now, done] as number[]);
+  expect(await leaseOf(later)).toBeCloseTo(3_600 + 900, -2);
+  expect(await leaseOf(now)).toBeCloseTo(900, -2);
+  expect(Math.round(await leaseOf(done))).toBe(30);
+});
+
+test('what is finished is not owed any more, and keeps its first result', async () => {
+  const { sql } = database;
+  const [id = 0] = await addRows([{ lease: -1 }]);
+  await finishOutbox(sql, id, 'lost_card');
+  await finishOutbox(sql, id, null);
+  expect(await takeExpired(sql, 10)).toEqual([]);
+  const [row] = await sql`select failure_code, done_at from outbox where id = ${id}`;
+  expect({ ...row }).toEqual({ failure_code: 'lost_card', done_at: expect.any(Date) });
+});
+
+test('done rows are deleted when they are old enough, at most so many at once; owed ones never', async () => {
+  const { sql } = database;
+  const day = 86_400;
+  const ids = await addRows([
+    { lease: 0, done: -8 * day },
+    { lease: 0, done: -9 * day },
+    { lease: 0, done: -6 * day },
+    { lease: -30 * day, run: -30 * day },
+  ]);
+  expect(await pruneOutbox(sql, 7, 1)).toBe(1);
+  expect(await pruneOutbox(sql, 7, 10)).toBe(1);
+  expect(await pruneOutbox(sql, 7, 10)).toBe(0);
+  const left = await sql`select id from outbox order by id`;
+  expect(left.map(({ id }) => id)).toEqual([ids[2], ids[3]]);
+});
+
+test('the backlog counts what is due and what was given up, by queue', async () => {
+  await addRows([
+    { queue: 'charge', lease: 0, run: -120 },
+    { queue: 'charge', lease: 0, run: -10 },
+    { queue: 'charge', lease: 0, done: -1, failure: 'lost_card' },
+    { queue: 'charge', lease: 0, done: -1 },
+    { queue: 'redispatch', lease: 3_600, run: 3_600 },
+    { queue: 'sms', lease: 0, done: -1 },
+  ]);
+  const backlog = await readBacklog(database.sql);
+  expect(backlog).toEqual([
+    { queue: 'charge', owed: 2, oldestSeconds: expect.closeTo(120, -1), failed: 1 },
+    { queue: 'redispatch', owed: 0, oldestSeconds: 0, failed: 0 },
+  ]);
+});

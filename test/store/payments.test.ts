@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPaymentAttempt, type PaymentResult, settlePayment } from '../../src/store/payments.ts';
+import { setCard } from '../../src/store/retailers.ts';
+import { setTier } from '../../src/store/tiers.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+const PAID: PaymentResult = { status: 'paid', paymentIntentId: 'pi_1' };
+const LATER: PaymentResult = { status: 'declined', failureCode: 'insufficient_funds', final: false };
+const NEVER: PaymentResult = { status: 'declined', failureCode: 'lost_card', final: true };
+
+/** An assigned order whose charge is owed, and its outbox row. */
+async function owed() {
+  const { sql } = database;
+  const store = await addStoreRow(sql);
+  const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  const outboxId = jobs.charge?.id ?? 0;
+  const open = () => openPaymentAttempt(sql, orderId, 3);
+  const settle = (attempt: number, result: PaymentResult) =>
+    settlePayment(sql, { orderId, attempt }, result, outboxId, 'me');
+  const isDone = async () => (await sql`select done_at from outbox where id = ${outboxId}`)[0]?.done_at !== null;
+  const events = async () => {
+    const rows = await sql`
+      select type, data from order_events where order_id = ${orderId} and type like 'payment%' order by sequence`;
+    return rows.map((row) => ({ ...row }));
+  };
+  const attempts = async () => {
+    const rows = await sql`select attempt, status from payments where order_id = ${orderId} order by attempt`;
+    return rows.map(({ attempt, status }) => `${attempt} ${status}`);
+  };
+  return { store, orderId, outboxId, open, settle, isDone, events, attempts, row: () => orderRow(sql, orderId) };
+}
+
+test('an attempt holds the order’s fee and the store’s card, is stored before it is sent, and opens again unchanged', async () => {
+  const { sql } = database;
+  const { open, orderId, store, attempts } = await owed();
+  const attempt = await open();
+  expect(attempt).toEqual({
+    orderId,
+    retailerId: store.retailerId,
+    attempt: 1,
+    amountCents: 799,
+    stripeCustomerId: 'cus_1',
+    stripePaymentMethodId: 'pm_card_visa',
+    ageSeconds: 0,
+  });
+  await setTier(sql, 'standard', { feeCents: 5_000 }, 'test');
+  await setCard(sql, store.retailerId, 'cus_2', 'pm_card_other');
+  const again = await open();
+  await setTier(sql, 'standard', { feeCents: 799 }, 'test');
+  expect(again).toEqual({ ...attempt, ageSeconds: expect.any(Number) });
+  expect(await attempts()).toEqual(['1 sending']);
+});
+
+test('an attempt grows older from its first sending', async () => {
+  const { open, orderId } = await owed();
+  await open();
+  await database.sql`update payments set first_sent_at = now() - interval '90 seconds' where order_id = ${orderId}`;
+  expect((await open())?.ageSeconds).toBeCloseTo(90, -1);
+});
+
+test('two workers at once open the same attempt', async () => {
+  const { open, attempts } = await owed();
+  const opened = await Promise.all(Array.from({ length: 5 }, open));
+  expect(opened.map((attempt) => attempt?.attempt)).toEqual([1, 1, 1, 1, 1]);
+  expect(await attempts()).toEqual(['1 sending']);
+});
+
+test('nothing is owed for an order that waits, that is unknown, or that is settled', async () => {
+  const { sql } = database;
+  const waiting = await addOrder(sql, await addStoreRow(sql));
+  expect(await openPaymentAttempt(sql, waiting.orderId, 3)).toBeNull();
+  const { open, settle } = await owed();
+  await open();
+  await settle(1, PAID);
+  expect(await open()).toBeNull();
+});
+
+test('a paid attempt settles attempt, order, job, event and notice together', async () => {
+  const { open, settle, row, isDone, events, attempts, orderId } = await owed();
+  await open();
+  const heard = await noticesDuring(database, async () => {
+    expect(await settle(1, PAID)).toMatchObject({ id: orderId, sequence: 3, status: 'driver_assigned' });
+  });
+  expect(heard).toEqual([`me:order:${orderId}`]);
+  expect(await row()).toMatchObject({ payment_status: 'paid', charge_id: 'pi_1', payment_failure_code: null });
+  expect([await isDone(), await attempts(), await events()]).toEqual([
+    true,
+    ['1 paid'],
+    [{ type: 'payment_paid', data: null }],
+  ]);
+});
+
+test.each([
+  ['paid again', PAID],
+  ['declined after all', NEVER],
+  ['declined for now', LATER],
+])('what is settled stays so: %s changes nothing', async (_what, result) => {
+  const { open, settle, row, events, attempts } = await owed();
+  await open();
+  await settle(1, PAID);
+  const before = [await row(), await events(), await attempts()];
+  const heard = await noticesDuring(database, async () => expect(await settle(1, result)).toBeNull());
+  expect(heard).toEqual([]);
+  expect([await row(), await events(), await attempts()]).toEqual(before);
+});
+
+test('of two workers that settle at once one writes', async () => {
+  const { open, settle, events } = await owed();
+  await open();
+  const results = await Promise.all([settle(1, PAID), settle(1, PAID), settle(1, NEVER)]);
+  expect(results.filter((result) => result !== null)).toHaveLength(1);
+  expect(await events()).toHaveLength(1);
+});
+
+test('a decline that may pass leaves the order owing, its job too, and opens the next attempt with the card of then', async () => {
+  const { sql } = database;
+  const { open, settle, row, isDone, events, store } = await owed();
+  await open();
+  expect(await settle(1, LATER)).toMatchObject({ status: 'driver_assigned' });
+  expect(await row()).toMatchObject({ payment_status: 'processing', payment_failure_code: 'insufficient_funds' });
+  expect(await isDone()).toBe(false);
+  await setCard(sql, store.retailerId, 'cus_2', 'pm_card_other');
+  expect(await open()).toMatchObject({ attempt: 2, stripeCustomerId: 'cus_2', ageSeconds: 0 });
+  await settle(2, PAID);
+  expect(await row()).toMatchObject({ payment_status: 'paid', payment_failure_code: null });
+  expect(await events()).toEqual([
+    { type: 'payment_declined', data: { code: 'insufficient_funds' } },
+    { type: 'payment_paid', data: null },
+  ]);
+});
+
+test('a final decline fails the payment, tells why, and the delivery goes on', async () => {
+  const { open, settle, row, isDone, events, outboxId } = await owed();
+  await open();
+  await settle(1, NEVER);
+  expect(await row()).toMatchObject({
+    status: 'driver_assigned',
+    payment_status: 'failed',
+    payment_failure_code: 'lost_card',
+    charge_id: null,
+  });
+  expect([await isDone(), await open()]).toEqual([true, null]);
+  expect(await events()).toEqual([{ type: 'payment_failed', data: { code: 'lost_card' } }]);
+  const [job] = await database.sql`select failure_code from outbox where id = ${outboxId}`;
+  expect(job?.failure_code).toBe('lost_card');
+});
+
+test('no fourth attempt is opened, whatever the third came to', async () => {
+  const { open, settle, attempts } = await owed();
+  for (const attempt of [1, 2, 3]) {
+    expect((await open())?.attempt).toBe(attempt);
+    await settle(attempt, LATER);
+  }
+  expect(await open()).toBeNull();
+  expect(await attempts()).toEqual(['1 declined', '2 declined', '3 declined']);
+});
+
+test('a worker that comes back late with an attempt that was declined meanwhile changes nothing', async () => {
+  const { open, settle, row, attempts } = await owed();
+  await open();
+  await settle(1, LATER);
+  await open();
+  expect(await settle(1, NEVER)).toBeNull();
+  expect((await row()).payment_status).toBe('processing');
+  expect(await attempts()).toEqual(['1 declined', '2 sending']);
+});
+
+test('an attempt that is being settled elsewhere is not opened once more', async () => {
+  const { open, orderId, outboxId, attempts } = await owed();
+  await open();
+  const other = await openTransaction(database);
+  await settlePayment(other.sql, { orderId, attempt: 1 }, PAID, outboxId, 'other');
+  const opening = open();
+  await untilBlocked(database);
+  await other.commit();
+  expect(await opening).toBeNull();
+  expect(await attempts()).toEqual(['1 paid']);
+});

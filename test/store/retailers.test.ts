@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
+import { CLOCK_SYNC_MS } from '../../src/limits.ts';
+import { createDatabaseClock } from '../../src/store/clock.ts';
+import {
+  applyRetailer,
+  approveApplication,
+  findApplication,
+  findKey,
+  isKeyGood,
+  type NewKey,
+  type NewRetailer,
+  rejectApplication,
+  rotateKey,
+  setCard,
+  setRetailerStatus,
+} from '../../src/store/retailers.ts';
+import { loadTiers, setTier } from '../../src/store/tiers.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addStoreRow, PICKUP } from '../support/orders.ts';
+import { noticesDuring } from './transaction.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+afterEach(() => void vi.useRealTimers());
+
+const newKey = (): NewKey => ({ id: newId(), keyHash: hashSecret(newSecret('api_key')) });
+const newStore = (): NewRetailer => ({
+  id: newId(),
+  name: 'Corner Market',
+  address: 'One Test Square',
+  point: PICKUP,
+  stripeCustomerId: null,
+  stripePaymentMethodId: null,
+});
+/** A store with a key whose hash is known. */
+async function storeWithKey(): Promise<{ retailerId: string; key: NewKey }> {
+  const { retailerId } = await addStoreRow(database.sql);
+  const key = newKey();
+  await rotateKey(database.sql, retailerId, key);
+  return { retailerId, key };
+}
+
+test('a key opens its own active store, and nothing else does', async () => {
+  const { sql } = database;
+  const { retailerId, key } = await storeWithKey();
+  const found = await findKey(sql, key.keyHash);
+  expect(found).toEqual({
+    keyId: key.id,
+    retailerId,
+    name: 'Corner Market',
+    address: 'One Test Square',
+    point: PICKUP,
+  });
+  expect(found && (await isKeyGood(sql, found))).toBe(true);
+  expect(await findKey(sql, hashSecret('another'))).toBeNull();
+});
+
+test('a suspended store is shut the moment the call returned, and open again once it is active', async () => {
+  const { sql } = database;
+  const { retailerId, key } = await storeWithKey();
+  const found = await findKey(sql, key.keyHash);
+  expect(await setRetailerStatus(sql, retailerId, 'suspended')).toBe(true);
+  expect([await findKey(sql, key.keyHash), found && (await isKeyGood(sql, found))]).toEqual([null, false]);
+  expect(await setRetailerStatus(sql, retailerId, 'active')).toBe(true);
+  expect(await findKey(sql, key.keyHash)).toEqual(found);
+  expect(await setRetailerStatus(sql, newId(), 'suspended')).toBe(false);
+});
+
+test('a rotated key is dead, the new one works, and other stores keep theirs', async () => {
+  const { sql } = database;
+  const [one, other] = [await storeWithKey(), await storeWithKey()];
+  const found = await findKey(sql, one.key.keyHash);
+  const next = newKey();
+  expect(await rotateKey(sql, one.retailerId, next)).toBe(true);
+  expect([await findKey(sql, one.key.keyHash), found && (await isKeyGood(sql, found))]).toEqual([null, false]);
+  expect((await findKey(sql, next.keyHash))?.retailerId).toBe(one.retailerId);
+  expect((await findKey(sql, other.key.keyHash))?.retailerId).toBe(other.retailerId);
+  expect(await rotateKey(sql, newId(), newKey())).toBe(false);
+});
+
+async function application(): Promise<string> {
+  const id = newId();
+  const asked = { id, name: 'Corner Market', address: 'One Test Square', contactEmail: 'owner@example.com' };
+  await applyRetailer(database.sql, asked);
+  expect(await findApplication(database.sql, id)).toEqual({ ...asked, status: 'applied' });
+  return id;
+}
+
+test('approving makes store and key and records it; of approvals at once one counts', async () => {
+  const { sql } = database;
+  const id = await application();
+  const tries = Array.from({ length: 4 }, () => ({ store: newStore(), key: newKey() }));
+  const results = await Promise.all(tries.map(({ store, key }) => approveApplication(sql, id, store, key)));
+  expect(results.filter(Boolean)).toHaveLength(1);
+  const opened = await Promise.all(tries.map(({ key }) => findKey(sql, key.keyHash)));
+  expect(opened.map((key) => key !== null)).toEqual(results);
+  const ids = tries.map(({ store }) => store.id);
+  expect(await sql`select from retailers where id = any(${ids}::uuid[])`).toHaveLength(1);
+  expect((await findApplication(sql, id))?.status).toBe('approved');
+  expect(await rejectApplication(sql, id, 'too late')).toBe(false);
+});
+
+test('a rejected application stays so, and no store comes of it', async () => {
+  const { sql } = database;
+  const id = await application();
+  expect(await rejectApplication(sql, id, 'out of area')).toBe(true);
+  const store = newStore();
+  expect(await approveApplication(sql, id, store, newKey())).toBe(false);
+  expect(await sql`select from retailers where id = ${store.id}`).toHaveLength(0);
+  expect((await findApplication(sql, id))?.status).toBe('rejected');
+  expect(await rejectApplication(sql, newId(), '')).toBe(false);
+  expect(await findApplication(sql, newId())).toBeNull();
+});
+
+test('a card is set for a store that is there', async () => {
+  const { retailerId } = await storeWithKey();
+  expect(await setCard(database.sql, retailerId, 'cus_9', 'pm_9')).toBe(true);
+  expect(await setCard(database.sql, newId(), 'cus_9', 'pm_9')).toBe(false);
+});
+
+test('the tiers are the three of the contract, priced as the first schema says', async () => {
+  const tiers = await loadTiers(database.sql);
+  expect([...tiers.keys()].sort()).toEqual(['priority', 'scheduled', 'standard']);
+  expect(tiers.get('standard')).toEqual({
+    id: 'standard',
+    feeCents: 799,
+    payoutCents: 550,
+    radiusMeters: 8_000,
+    radiusGrowthMetersPerMinute: 1_000,
+    maxRadiusMeters: 25_000,
+    weight: 1,
+    maxWaitSeconds: 86_400,
+  });
+  expect(tiers.get('priority')?.weight).toBe(4);
+});
+
+test('a change of a tier keeps its other columns, is told, and is refused where it makes no sense', async () => {
+  const { sql } = database;
+  const before = (await loadTiers(sql)).get('priority');
+  const heard = await noticesDuring(database, async () => {
+    expect(await setTier(sql, 'priority', { feeCents: 1_500, weight: 2.5 }, 'me')).toBe(true);
+  });
+  expect(heard).toEqual(['me:tier:priority']);
+  expect((await loadTiers(sql)).get('priority')).toEqual({ ...before, feeCents: 1_500, weight: 2.5 });
+  await expect(setTier(sql, 'priority', { maxRadiusMeters: 10 }, 'me')).rejects.toMatchObject({ code: '23514' });
+  expect(await setTier(sql, 'overnight' as never, { feeCents: 100 }, 'me')).toBe(false);
+});
+
+test('the clock is the database’s, whatever this machine’s says, and goes on by itself between two looks', async () => {
+  const { sql } = database;
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2001-01-01') });
+  const clock = await createDatabaseClock(sql, createLogger('silent'));
+  onTestFinished(() => clock.close());
+  const told = clock.now();
+  const [row] = await sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+  expect(Math.abs(row?.ms - told)).toBeLessThan(1_000);
+  expect(Number.isInteger(told)).toBe(true);
+  await expect.poll(() => clock.now()).toBeGreaterThan(told);
+});
+
+test('the clock is measured again from time to time, survives a look that failed, and no more once it is closed', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  let aheadMs = 0;
+  let looks = 0;
+  let broken = false;
+  const sql = async () => {
+    looks++;
+    if (broken) throw new Error('no database');
+    return [{ ms: performance.now() + aheadMs }];
+  };
+  const clock = await createDatabaseClock(sql as never, createLogger('silent'));
+  const ahead = () => clock.now() - performance.now();
+  expect(ahead()).toBeCloseTo(0, -2);
+  aheadMs = 3_600_000;
+  await vi.advanceTimersByTimeAsync(CLOCK_SYNC_MS);
+  expect(ahead()).toBeCloseTo(3_600_000, -2);
+  broken = true;
+  await vi.advanceTimersByTimeAsync(CLOCK_SYNC_MS);
+  expect(ahead()).toBeCloseTo(3_600_000, -2);
+  clock.close();
+  await vi.advanceTimersByTimeAsync(3 * CLOCK_SYNC_MS);
+  expect(looks).toBe(3);
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findOrderState, findStoreOrder } from '../../src/store/orders.ts';
+import { explainRefused, insertOrders, settleUnknown } from '../../src/store/orders-create.ts';
+import { findTrackedById } from '../../src/store/tracked.ts';
+import { loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { openTransaction, untilBlocked } from './transaction.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+beforeAll(async () => {
+  database = await freshDatabase();
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+test('settling waits for a commit that is still in flight, and an order that came through is told with its jobs', async () => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
+  const inFlight = await openTransaction(database);
+  await insertOrders(inFlight.sql, [order], 'me');
+  let settled = false;
+  const settling = settleUnknown(sql, [order]).finally(() => {
+    settled = true;
+  });
+  await untilBlocked(database);
+  expect(settled).toBe(false);
+  await inFlight.commit();
+  const real = (await settling).get(order.id);
+  const row = await orderRow(sql, order.id);
+  expect(row.status).toBe('driver_assigned');
+  expect(real).toMatchObject({ id: order.id, createdAt: row.created_at, expiresAt: row.expires_at });
+  expect(real?.outbox.map(({ queue }) => queue).sort()).toEqual(['charge', 'sms']);
+});
+
+test('settling waits for a commit that is still in flight, and one that was rolled back leaves the order void', async () => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store);
+  const inFlight = await openTransaction(database);
+  await insertOrders(inFlight.sql, [order], 'me');
+  const settling = settleUnknown(sql, [order]);
+  await untilBlocked(database);
+  await inFlight.rollback();
+  expect((await settling).size).toBe(0);
+  expect((await orderRow(sql, order.id)).status).toBe('void');
+});
+
+test('an order that was settled as void can never be written, not even by a statement that comes late', async () => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
+  expect((await settleUnknown(sql, [order])).size).toBe(0);
+  expect((await insertOrders(sql, [order], 'me')).size).toBe(0);
+  expect([...(await explainRefused(sql, [order])).values()]).toEqual(['voided']);
+  expect((await settleUnknown(sql, [order])).size).toBe(0);
+  const [left] = await sql`
+    select (select count(*)::int from outbox where order_id = ${order.id}) as jobs,
+      (select count(*)::int from order_events where order_id = ${order.id}) as events,
+      (select count(*)::int from customers where id = ${order.customerId}) as customers`;
+  expect({ ...left }).toEqual({ jobs: 0, events: 0, customers: 0 });
+});
+
+test('a late statement waits for the settling that is still in flight, and then writes nothing', async () => {
+  const { sql } = database;
+  const order = await draftOrder(sql, store);
+  const settling = await openTransaction(database);
+  await settleUnknown(settling.sql, [order]);
+  const late = insertOrders(sql, [order], 'me');
+  await untilBlocked(database);
+  await settling.commit();
+  expect((await late).size).toBe(0);
+});
+
+test('of a batch each order gets its own answer', async () => {
+  const { sql } = database;
+  const [written, lost] = [await draftOrder(sql, store), await draftOrder(sql, store)];
+  await insertOrders(sql, [written], 'me');
+  expect([...(await settleUnknown(sql, [lost, written])).keys()]).toEqual([written.id]);
+});
+
+test('no reader ever sees a void order, and its driver stays free', async () => {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const order = await draftOrder(sql, store, { driverId });
+  await settleUnknown(sql, [order]);
+  expect(await findStoreOrder(sql, order.id, store.retailerId)).toBeNull();
+  expect(await findStoreOrder(sql, order.id, order.id)).toBeNull();
+  expect(await findOrderState(sql, order.id)).toBeNull();
+  expect(await findTrackedById(sql, order.id)).toBeNull();
+  expect(await loadOrderNews(sql, [order.id])).toEqual([]);
+  expect((await loadWaiting(sql, 1_000)).map(({ orderId }) => orderId)).not.toContain(order.id);
+  expect((await insertOrders(sql, [await draftOrder(sql, store, { driverId })], 'me')).size).toBe(1);
+});

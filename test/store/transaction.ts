@@ -1,0 +1,42 @@
+import { expect, onTestFinished } from 'vitest';
+import { connect, type Sql } from '../../src/store/connect.ts';
+import type { FreshDatabase } from '../support/database.ts';
+
+/** A connection with a transaction open on it: what another process has written and not yet committed. */
+export async function openTransaction(database: FreshDatabase): Promise<{
+  readonly sql: Sql;
+  commit(): Promise<unknown>;
+  rollback(): Promise<unknown>;
+}> {
+  const sql = connect({ url: database.url, applicationName: 'other', max: 1, statementTimeoutMs: 0, deadlineMs: 0 });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  await sql.unsafe('begin').simple();
+  return {
+    sql,
+    commit: () => sql.unsafe('commit').simple(),
+    rollback: () => sql.unsafe('rollback').simple(),
+  };
+}
+
+/** Resolves once a statement of this database waits for a lock of somebody else. */
+export async function untilBlocked({ sql }: FreshDatabase): Promise<void> {
+  const blocked = () => sql`
+    select pid from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`;
+  await expect.poll(async () => (await blocked()).length, { timeout: 10_000, interval: 10 }).toBeGreaterThan(0);
+}
+
+/** The notices that were sent while `work` ran, in the order of their commits. */
+export async function noticesDuring(database: FreshDatabase, work: () => Promise<unknown>): Promise<string[]> {
+  const sql = connect({ url: database.url, applicationName: 'listener', max: 1 });
+  const heard: string[] = [];
+  try {
+    await sql.listen('sameday', (payload) => heard.push(payload));
+    await work();
+    // Notices come in the order of commits, so those of `work` are here when this one is.
+    await database.sql`select pg_notify('sameday', 'end')`;
+    await expect.poll(() => heard.at(-1), { timeout: 10_000, interval: 10 }).toBe('end');
+    return heard.slice(0, -1);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}

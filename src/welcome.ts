@@ -31,7 +31,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     '',
     `Then open ${url}/track/ followed by the tracking_token of the reply: the driver comes, picks up and delivers.`,
     '',
-    'Load it:',
+    'Load it (200 orders; with so few drivers the last ones wait for minutes):',
     '',
     `  npx autocannon -c 10 -a 200 -m POST -H 'Authorization: Bearer ${apiKey}' \\`,
     `    -H 'Content-Type: application/json' -b '${body}' ${url}/orders/create`,

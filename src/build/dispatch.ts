@@ -8,6 +8,7 @@ import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createPlaceOrder } from '../dispatch/place-order.ts';
 import { createReportPosition } from '../dispatch/positions.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
+import { createWaitingRoom } from '../dispatch/waiting-room.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
 import type { Tiers } from '../domain/tier.ts';
 import type { Relay } from '../jobs/relay.ts';
@@ -18,6 +19,8 @@ import {
   MAX_COMMITS_IN_FLIGHT,
   MAX_EXPIRIES_PER_SWEEP,
   MAX_UNSETTLED,
+  MAX_WAITING_ORDERS,
+  MAX_WAITING_ORDERS_PER_RETAILER,
   SETTLE_MS,
   SETTLE_PAUSE_MS,
 } from '../limits.ts';
@@ -125,6 +128,7 @@ export function buildDispatch(
     now,
     locate: createLocate(parts.config),
     groupCommit,
+    waitingRoom: createWaitingRoom(matcher, MAX_WAITING_ORDERS, MAX_WAITING_ORDERS_PER_RETAILER),
     relay,
     refreshDriver: (driverId) => quietly(fleet.refreshDrivers([driverId]), 'a driver could not be read again'),
     assigned,

@@ -1,20 +1,19 @@
 import { newId, newTrackingToken } from '../domain/ids.ts';
-import type { CreatedOrder, PaymentStatus, PlaceOrder } from '../domain/order.ts';
+import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
 import type { Tier, Tiers } from '../domain/tier.ts';
-import { MAX_CLAIM_ATTEMPTS, MAX_WAITING_ORDERS, MAX_WAITING_ORDERS_PER_RETAILER } from '../limits.ts';
+import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
 import type { OutboxRow } from '../store/outbox.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { CommitOutcome, GroupCommit } from './group-commit.ts';
 import type { LocatedPickup } from './locate-pickup.ts';
+import type { WaitingRoom } from './waiting-room.ts';
 
 /** What became of a request to place an order. All but `created` and `outcome_unknown` left nothing behind. */
 export type PlaceOrderOutcome =
   | { readonly kind: 'created'; readonly order: CreatedOrder }
   | { readonly kind: 'unauthorized' | 'refused' | 'queue_full' | 'unavailable' | 'internal' | 'outcome_unknown' };
-
-type Created = { readonly order: NewOrder; readonly committed: CommittedOrder };
 
 /**
  * Places an order: locate the pickup, claim the nearest driver, commit, and wait a moment for the charge.
@@ -26,6 +25,7 @@ export function createPlaceOrder(deps: {
   readonly now: () => number;
   readonly locate: (text: string, key: RetailerKey) => Promise<LocatedPickup>;
   readonly groupCommit: GroupCommit;
+  readonly waitingRoom: WaitingRoom;
   readonly relay: (rows: readonly OutboxRow[]) => void;
   readonly refreshDriver: (driverId: string) => void;
   /** The driver's order was committed by this process. */
@@ -43,24 +43,57 @@ export function createPlaceOrder(deps: {
     if (!tier) throw new Error(`the tier table has no row ${request.tierId}`);
     const pickup = await deps.locate(request.pickupAddress, key);
     const draft = draftOrder(request, key, tier, pickup);
-    const outcome = await claimAndCommit(draft);
-    return 'kind' in outcome ? outcome : finish(outcome);
+    return (await giveToDriver(draft)) ?? letWait(draft);
   };
 
-  /** Claims the nearest driver and commits; the loser of a race claims the next nearest and joins the next commit. */
-  async function claimAndCommit(draft: NewOrder): Promise<Created | Exclude<PlaceOrderOutcome, { kind: 'created' }>> {
+  /**
+   * Claims the nearest driver and commits; the loser of a race claims the next nearest and joins the next commit. Null
+   * where no driver is left: then nothing was written.
+   */
+  async function giveToDriver(draft: NewOrder): Promise<PlaceOrderOutcome | null> {
     const lost = new Set<string>();
-    for (let attempt = 0; ; attempt++) {
-      const driver = attempt < MAX_CLAIM_ATTEMPTS ? claim(draft, lost) : null;
-      if (!driver && queueIsFull(draft.request.retailerId)) return { kind: 'queue_full' };
-      const order = { ...draft, driver };
-      const outcome = await deps.groupCommit.commit(order);
-      if (outcome.kind === 'created') return { order, committed: outcome.order };
-      if (outcome.kind === 'unknown') deps.unsettled(order.id);
-      if (driver) letGo(driver.driverId, order.id, outcome.kind);
-      if (outcome.kind !== 'driver_lost') return { kind: REFUSALS[outcome.kind] };
-      if (driver) lost.add(driver.driverId);
+    for (let attempt = 0; attempt < MAX_CLAIM_ATTEMPTS; attempt++) {
+      const driver = claim(draft, lost);
+      if (!driver) return null;
+      const outcome = await deps.groupCommit.commit({ ...draft, driver });
+      if (outcome.kind === 'created') return assigned(draft, outcome.order, driver.driverId);
+      letGo(driver.driverId, draft.id, outcome.kind);
+      if (outcome.kind !== 'driver_lost') return refused(draft, outcome.kind);
+      lost.add(driver.driverId);
     }
+    return null;
+  }
+
+  /** The order is durable and has its driver: hand over its jobs, tell who must know, give the charge its moment. */
+  async function assigned(order: NewOrder, committed: CommittedOrder, driverId: string): Promise<PlaceOrderOutcome> {
+    deps.relay(committed.outbox);
+    // A rebuild during the commit may have undone the claim; the row stands, so it is claimed again.
+    matcher.claim(driverId, order.id);
+    deps.assigned(order.id, driverId);
+    return created(order, committed, 'driver_assigned', await deps.settledWithin(order.id));
+  }
+
+  /** Nobody can take the order now: it is stored uncharged and waits, where there is room. */
+  async function letWait(order: NewOrder): Promise<PlaceOrderOutcome> {
+    const { retailerId } = order.request;
+    if (!deps.waitingRoom.enter(retailerId)) return { kind: 'queue_full' };
+    try {
+      const outcome = await deps.groupCommit.commit(order);
+      if (outcome.kind !== 'created') return refused(order, outcome.kind);
+      const committed = outcome.order;
+      deps.relay(committed.outbox);
+      const sinceMs = committed.createdAt.getTime();
+      matcher.wait({ orderId: order.id, retailerId, tierId: order.tier.id, point: order.pickup, sinceMs });
+      deps.waits(order.id);
+      return created(order, committed, 'pending_dispatch', 'not_charged');
+    } finally {
+      deps.waitingRoom.leave(retailerId);
+    }
+  }
+
+  function refused(order: NewOrder, why: Exclude<CommitOutcome['kind'], 'created'>): PlaceOrderOutcome {
+    if (why === 'unknown') deps.unsettled(order.id);
+    return { kind: REFUSALS[why] };
   }
 
   function claim(order: NewOrder, exclude: ReadonlySet<string>): NewOrder['driver'] {
@@ -81,55 +114,31 @@ export function createPlaceOrder(deps: {
     else if (outcome !== 'unknown') matcher.release(driverId, deps.now(), orderId);
     if (outcome === 'driver_lost' || outcome === 'unknown') deps.refreshDriver(driverId);
   }
-
-  function queueIsFull(retailerId: string): boolean {
-    return (
-      matcher.waitingCount() >= MAX_WAITING_ORDERS ||
-      matcher.waitingCountOf(retailerId) >= MAX_WAITING_ORDERS_PER_RETAILER
-    );
-  }
-
-  /** The order is durable: hand over its jobs, tell who must know, and give the charge its moment. */
-  async function finish({ order, committed }: Created): Promise<PlaceOrderOutcome> {
-    deps.relay(committed.outbox);
-    const { driver, request, tier } = order;
-    if (driver) {
-      // A rebuild during the commit may have undone the claim; the row stands, so it is claimed again.
-      matcher.claim(driver.driverId, order.id);
-      deps.assigned(order.id, driver.driverId);
-    } else {
-      matcher.wait({
-        orderId: order.id,
-        retailerId: request.retailerId,
-        tierId: tier.id,
-        point: order.pickup,
-        sinceMs: committed.createdAt.getTime(),
-      });
-      deps.waits(order.id);
-    }
-    const paymentStatus = driver ? await deps.settledWithin(order.id) : 'not_charged';
-    return {
-      kind: 'created',
-      order: {
-        id: order.id,
-        status: driver ? 'driver_assigned' : 'pending_dispatch',
-        tierId: tier.id,
-        feeCents: tier.feeCents,
-        paymentStatus,
-        trackingToken: order.trackingToken,
-        createdAt: committed.createdAt,
-      },
-    };
-  }
 }
 
 const REFUSALS = {
   key_dead: 'unauthorized',
+  // Only an order with a driver can lose one.
+  driver_lost: 'internal',
   refused: 'refused',
   failed: 'internal',
   unavailable: 'unavailable',
   unknown: 'outcome_unknown',
 } as const;
+
+function created(
+  order: NewOrder,
+  committed: CommittedOrder,
+  status: OrderStatus,
+  paymentStatus: PaymentStatus,
+): PlaceOrderOutcome {
+  const { id, tier, trackingToken } = order;
+  const { createdAt } = committed;
+  return {
+    kind: 'created',
+    order: { id, status, tierId: tier.id, feeCents: tier.feeCents, paymentStatus, trackingToken, createdAt },
+  };
+}
 
 function draftOrder(request: PlaceOrder, key: RetailerKey, tier: Tier, pickup: LocatedPickup): NewOrder {
   return {

@@ -1,0 +1,31 @@
+import type { Matcher } from '../matcher/matcher.ts';
+
+export type WaitingRoom = {
+  /** Takes a place for an order that has no driver and is about to be committed; false where there is none. */
+  enter(retailerId: string): boolean;
+  /** Gives the place back: the order is among the matcher's waiting ones by now, or came to nothing. */
+  leave(retailerId: string): void;
+};
+
+/** Bounds the orders that wait for a driver, those included whose commit is in flight. */
+export function createWaitingRoom(matcher: Matcher, most: number, mostOfOneRetailer: number): WaitingRoom {
+  const committing = new Map<string, number>();
+  let total = 0;
+
+  function add(retailerId: string, change: 1 | -1): void {
+    total += change;
+    const left = (committing.get(retailerId) ?? 0) + change;
+    if (left === 0) committing.delete(retailerId);
+    else committing.set(retailerId, left);
+  }
+
+  return {
+    enter(retailerId) {
+      const waitingOfRetailer = matcher.waitingCountOf(retailerId) + (committing.get(retailerId) ?? 0);
+      if (matcher.waitingCount() + total >= most || waitingOfRetailer >= mostOfOneRetailer) return false;
+      add(retailerId, 1);
+      return true;
+    },
+    leave: (retailerId) => add(retailerId, -1),
+  };
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+
+export type ComposeService = {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly restart?: string;
+  readonly stop_grace_period?: string;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly command?: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[] };
+};
+
+/** The services of a compose file as a person gets them who has set these variables. */
+export function readCompose(
+  file: string,
+  variables: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, ComposeService>> {
+  const document: unknown = parse(readFileSync(file, 'utf8'), { merge: true });
+  return (interpolate(document, variables) as { services: Record<string, ComposeService> }).services;
+}
+
+/** Values are interpolated and keys are not. Forms other than `${NAME:-default}` are refused. */
+function interpolate(value: unknown, variables: Readonly<Record<string, string>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => interpolate(item, variables));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolate(item, variables)]));
+  }
+  if (typeof value !== 'string') return value;
+  const known = /\$\{([A-Z_]+):-([^${}]*)\}/g;
+  if (value.replaceAll(known, '').includes('$')) throw new Error(`${value} is not known here`);
+  return value.replaceAll(known, (_all, name: string, otherwise: string) => variables[name] || otherwise);
+}

@@ -1,0 +1,686 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
+import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
+import { type Answer, addStore, ask, type Body, place, type Store, show } from './clients.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UTC_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const SUPPORT = 'keys@sameday.test';
+
+let database: FreshDatabase;
+let service: Running;
+let store: Store;
+const data = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  service = await startBuiltService({
+    DATABASE_URL: database.url,
+    DATA_DIR: data.dataDir,
+    SUPPORT_EMAIL: SUPPORT,
+  });
+  store = await addStore(database.sql);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await database?.drop();
+  data.remove();
+});
+
+const create = (body: unknown, options: { key?: string | undefined; headers?: Record<string, string> } = {}) =>
+  ask(service, '/orders/create', {
+    method: 'POST',
+    body,
+    key: 'key' in options ? (options.key as string) : store.apiKey,
+    ...(options.headers ? { headers: options.headers } : {}),
+  });
+
+/** Rows of every table that a creation writes. */
+async function rows(): Promise<Record<string, number>> {
+  const [counts] = await database.sql`
+    select (select count(*)::int from orders) as orders, (select count(*)::int from customers) as customers,
+      (select count(*)::int from dropoff_addresses) as addresses, (select count(*)::int from order_events) as events,
+      (select count(*)::int from outbox) as outbox`;
+  return { ...counts };
+}
+
+function expectError(answer: Answer, status: number, code: string): void {
+  expect([answer.status, answer.body?.error?.code], answer.text).toEqual([status, code]);
+  expect(Object.keys(answer.body).toSorted()).toEqual(['error', 'message', 'request_id', 'success']);
+  expect(answer.body).toEqual({
+    success: false,
+    message: expect.stringMatching(/\S/),
+    error: { code, retryable: status >= 500 || status === 429, fields: expect.any(Array) },
+    request_id: answer.headers.get('x-request-id'),
+  });
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(answer.body.request_id).toMatch(UUID);
+}
+
+const badFields = (answer: Answer): string[] => answer.body.error.fields.map(({ field }) => field).toSorted();
+
+describe('a created order', () => {
+  it('is answered with 201 and exactly what the contract shows', async () => {
+    const answer = await place(service, store);
+    expect(answer.status).toBe(201);
+    expect(Object.keys(answer.body)).toEqual(['success', 'message', 'order']);
+    expect(answer.body).toEqual({
+      success: true,
+      message: expect.stringMatching(/\S/),
+      order: {
+        id: expect.stringMatching(UUID),
+        status: 'pending_dispatch',
+        delivery_tier: 'standard',
+        delivery_fee: 799,
+        payment_status: 'not_charged',
+        tracking_token: expect.stringMatching(/^[\w-]{24}$/),
+        created_at: expect.stringMatching(UTC_MILLISECONDS),
+      },
+    });
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(answer.headers.get('x-request-id')).toMatch(UUID);
+    expect(answer.headers.get('x-sameday-mode')).toBe('sandbox');
+    const [row] = await database.sql`select created_at, retailer_id from orders where id = ${answer.body.order.id}`;
+    expect(row?.created_at.toISOString()).toBe(answer.body.order.created_at);
+    expect(row?.retailer_id).toBe(store.retailerId);
+    expect(Math.abs(Date.parse(answer.body.order.created_at) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('has an id and a token of its own every time, though the body is the same', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => place(service, store)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
+    expect(new Set(answers.map(({ body }) => body.order.id)).size).toBe(20);
+    expect(new Set(answers.map(({ body }) => body.order.tracking_token)).size).toBe(20);
+  });
+
+  it('keeps every field of the customer and of the drop-off as sent', async () => {
+    const customer = { name: 'Ada King', email: 'ada@example.org', phone: '+442079460123', sms_opt_in: false };
+    const dropoff = { line1: '1 First St', line2: 'Floor 2', city: 'Oakland', state: 'CA', zip: '94607-1234' };
+    const { body } = await place(service, store, { customer, dropoff_address: dropoff });
+    const shown = await show(service, store, body.order.id);
+    expect(shown.customer).toEqual(customer);
+    expect(shown.dropoff_address).toEqual(dropoff);
+  });
+
+  it('is not texted where sms_opt_in is left out', async () => {
+    const customer = { name: 'Ada King', email: 'ada@example.org', phone: '+442079460123' };
+    const { body } = await place(service, store, { customer });
+    expect(await show(service, store, body.order.id)).toMatchObject({
+      customer: { sms_opt_in: false },
+      sms_status: 'none',
+    });
+  });
+});
+
+describe('the delivery tier', () => {
+  it('is standard where none is sent', async () => {
+    const body = orderBody(store.retailerId);
+    expect(body).not.toHaveProperty('delivery_tier');
+    expect((await create(body)).body.order).toMatchObject({ delivery_tier: 'standard', delivery_fee: 799 });
+  });
+
+  it.each(['standard', 'priority', 'scheduled'])('%s is echoed, with its fee from the tier table', async (tier) => {
+    const [row] = await database.sql`select fee_cents from tiers where id = ${tier}`;
+    const answer = await place(service, store, { delivery_tier: tier });
+    expect(answer.status).toBe(201);
+    expect(answer.body.order).toMatchObject({ delivery_tier: tier, delivery_fee: row?.fee_cents });
+    expect(Number.isInteger(answer.body.order.delivery_fee)).toBe(true);
+  });
+
+  it.each([
+    'express',
+    '',
+    ' ',
+    'STANDARD',
+    'Priority',
+    ' standard',
+    'standard ',
+    'standard\u0000',
+    'constructor',
+    '__proto__',
+    null,
+    0,
+    1,
+    true,
+    false,
+    [],
+    ['standard'],
+    {},
+    { id: 'standard' },
+  ])('is refused with 400 as %j', async (tier) => {
+    const before = await rows();
+    const answer = await place(service, store, { delivery_tier: tier });
+    expectError(answer, 400, 'invalid_request');
+    expect(badFields(answer)).toEqual(['delivery_tier']);
+    expect(await rows()).toEqual(before);
+  });
+});
+
+describe('what a caller sends beside the contract', () => {
+  it.each([1, 0, -500, 79_900, '1', null, 7.99, { amount: 1 }])('never changes the fee (%j)', async (amount) => {
+    const names = [
+      'delivery_fee',
+      'delivery_fee_cents',
+      'fee',
+      'fee_cents',
+      'amount',
+      'amount_cents',
+      'price',
+      'total',
+    ];
+    const guesses = Object.fromEntries([...names, 'cost', 'tip', 'discount'].map((name) => [name, amount]));
+    const { customer, dropoff_address } = orderBody(store.retailerId) as Record<string, object>;
+    const answer = await place(service, store, {
+      ...guesses,
+      order: guesses,
+      payment: guesses,
+      customer: { ...customer, ...guesses },
+      dropoff_address: { ...dropoff_address, ...guesses },
+      delivery_tier: 'priority',
+      currency: 'usd',
+      coupon: 'FREE',
+    });
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body.order.delivery_fee).toBe(1299);
+    const [row] = await database.sql`
+      select delivery_fee_cents, driver_payout_cents from orders where id = ${answer.body.order.id}`;
+    expect(row).toEqual({ delivery_fee_cents: 1299, driver_payout_cents: 950 });
+  });
+
+  it('is ignored, whatever it is called', async () => {
+    const text = JSON.stringify(orderBody(store.retailerId));
+    const extra =
+      '"id":"mine","status":"delivered","payment_status":"paid","driver_id":"d","tracking_token":"t",' +
+      '"created_at":"1999-01-01T00:00:00.000Z","sms_status":"sent","__proto__":{"delivery_tier":"priority"},' +
+      '"constructor":{"prototype":{"x":1}},"toString":1,"deep":{"a":[[{"b":null}]]}';
+    const answer = await create(`{${extra},${text.slice(1)}`, { headers: { 'content-type': 'application/json' } });
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body.order).toMatchObject({
+      status: 'pending_dispatch',
+      payment_status: 'not_charged',
+      delivery_tier: 'standard',
+    });
+    expect(answer.body.order.id).not.toBe('mine');
+    expect(answer.body.order.tracking_token).not.toBe('t');
+    expect(answer.body.order.created_at).not.toMatch(/^1999/);
+  });
+});
+
+describe('authentication', () => {
+  it('answers 401 without a key, and says whom to ask', async () => {
+    const before = await rows();
+    const answer = await create(orderBody(store.retailerId), { key: undefined });
+    expectError(answer, 401, 'unauthorized');
+    expect(answer.body.message).toContain(SUPPORT);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await rows()).toEqual(before);
+  });
+
+  it.each([
+    ['of the right form that nobody has', `sdk_${'a'.repeat(32)}`],
+    ['of another form', 'secret'],
+    ['that is empty', ''],
+    ['that is very long', 'k'.repeat(3_000)],
+    ['with something around it', `x${newSecret('api_key')}x`],
+    ["that is a driver's token", newSecret('driver_token')],
+  ])('answers 401 to a key %s', async (_what, key) => {
+    expectError(await create(orderBody(store.retailerId), { key }), 401, 'unauthorized');
+  });
+
+  it('answers 401 to a good key under another scheme, or changed by one letter', async () => {
+    const last = store.apiKey.at(-1) === 'A' ? 'B' : 'A';
+    for (const authorization of [
+      store.apiKey,
+      `Basic ${store.apiKey}`,
+      `Basic ${Buffer.from(`${store.apiKey}:`).toString('base64')}`,
+      `Token ${store.apiKey}`,
+      `Bearer ${store.apiKey.slice(0, -1)}${last}`,
+      `Bearer ${store.apiKey} ${store.apiKey}`,
+      `Bearer ${store.apiKey.toUpperCase()}`,
+    ]) {
+      const answer = await create(orderBody(store.retailerId), { key: undefined, headers: { authorization } });
+      expectError(answer, 401, 'unauthorized');
+    }
+  });
+
+  it('answers 401 where the key and the retailer_id are not of the same store, both ways', async () => {
+    const other = await addStore(database.sql);
+    const before = await rows();
+    expectError(await create(orderBody(other.retailerId)), 401, 'unauthorized');
+    expectError(await create(orderBody(store.retailerId), { key: other.apiKey }), 401, 'unauthorized');
+    expectError(await create(orderBody(newId())), 401, 'unauthorized');
+    expectError(await create(orderBody(store.retailerId.toUpperCase())), 401, 'unauthorized');
+    expectError(await create({ retailer_id: other.retailerId }), 401, 'unauthorized');
+    expect(await rows()).toEqual(before);
+  });
+
+  it('answers 401 where the store is not active, and takes its orders again once it is', async () => {
+    const other = await addStore(database.sql);
+    await setRetailerStatus(database.sql, other.retailerId, 'suspended');
+    expectError(await place(service, other), 401, 'unauthorized');
+    await setRetailerStatus(database.sql, other.retailerId, 'active');
+    expect((await place(service, other)).status).toBe(201);
+  });
+
+  it('answers a good key something else than 401, whatever is wrong with the body', async () => {
+    const json = { 'content-type': 'application/json' };
+    const answers = await Promise.all([
+      create('{', { headers: json }),
+      create('[]', { headers: json }),
+      create({}),
+      create({ retailer_id: 7 }),
+      create({ retailer_id: null }),
+      create({ retailer_id: store.retailerId }),
+      create({ ...orderBody(store.retailerId), customer: null }),
+      create('x'.repeat(70_000), { headers: json }),
+      create('hello', { headers: { 'content-type': 'text/plain' } }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400, 400, 413, 415]);
+  });
+
+  it('lets a body with nothing but retailer_id test a key without creating anything', async () => {
+    const before = await rows();
+    const answer = await create({ retailer_id: store.retailerId });
+    expectError(answer, 400, 'invalid_request');
+    expect(badFields(answer)).toEqual(['customer', 'dropoff_address', 'pickup_address']);
+    expect(await rows()).toEqual(before);
+  });
+
+  it('tells a suspended store and a rotated key at once, by a key test and by an order, however warm the key is', async () => {
+    const { sql } = database;
+    for (let round = 0; round < 15; round++) {
+      const other = await addStore(sql);
+      const test = { retailer_id: other.retailerId };
+      const [warm] = await Promise.all([place(service, other), create(test, { key: other.apiKey })]);
+      expect(warm.status).toBe(201);
+      await setRetailerStatus(sql, other.retailerId, 'suspended');
+      const suspended = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
+      expect(suspended.map(({ status }) => status)).toEqual([401, 401]);
+      await setRetailerStatus(sql, other.retailerId, 'active');
+      const active = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
+      expect(active.map(({ status }) => status)).toEqual([400, 201]);
+      const apiKey = newSecret('api_key');
+      await rotateKey(sql, other.retailerId, { id: newId(), keyHash: hashSecret(apiKey) });
+      const rotated = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
+      expect(rotated.map(({ status }) => status)).toEqual([401, 401]);
+      const renewed = await Promise.all([create(test, { key: apiKey }), place(service, { ...other, apiKey })]);
+      expect(renewed.map(({ status }) => status)).toEqual([400, 201]);
+      const [row] = await sql`select count(*)::int as n from orders where retailer_id = ${other.retailerId}`;
+      expect(row?.n).toBe(3);
+    }
+  });
+});
+
+describe('the order of checks', () => {
+  const large = JSON.stringify({ padding: 'x'.repeat(70_000) });
+  const json = { 'content-type': 'application/json' };
+  const plain = { 'content-type': 'text/plain' };
+  const other = { retailer_id: newId(), customer: 7 };
+
+  it('puts the key before everything', async () => {
+    const key = newSecret('api_key');
+    expectError(await create(large, { key, headers: plain }), 401, 'unauthorized');
+    expectError(await create(large, { key, headers: json }), 401, 'unauthorized');
+    expectError(await create('{', { key, headers: json }), 401, 'unauthorized');
+    expectError(await create(undefined, { key }), 401, 'unauthorized');
+  });
+
+  it('puts the type before the size, the size before the form, and the form before the store', async () => {
+    expectError(await create(large, { headers: plain }), 415, 'unsupported_media_type');
+    expectError(await create(`${large}{`, { headers: json }), 413, 'payload_too_large');
+    expectError(await create(`${JSON.stringify(other)}{`, { headers: json }), 400, 'malformed_json');
+  });
+
+  it('puts the store before the fields', async () => {
+    expectError(await create(other), 401, 'unauthorized');
+    expectError(await create({ ...other, retailer_id: store.retailerId }), 400, 'invalid_request');
+  });
+});
+
+describe('the body', () => {
+  const json = { 'content-type': 'application/json' };
+
+  it.each(['', ' ', '{', '{}}', "{'a':1}", '{"a":1,}', 'undefined', 'NaN', '[]', '[{}]', 'null', 'true', '1', '"{}"'])(
+    'is refused with 400 as %j',
+    async (text) => {
+      expectError(await create(text, { headers: json }), 400, 'malformed_json');
+    },
+  );
+
+  it('is refused with 400 where it is not UTF-8, or nested without end', async () => {
+    const text = JSON.stringify(orderBody(store.retailerId));
+    const latin = Buffer.from(text.replace('Jordan', 'Jord\u00e5n'), 'latin1');
+    expectError(await create(new Uint8Array(latin), { headers: json }), 400, 'malformed_json');
+    const nested = `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
+    expectError(await create(nested, { headers: json }), 400, 'malformed_json');
+  });
+
+  it('may have 64 KiB and not one byte more, announced or in chunks', async () => {
+    const text = JSON.stringify(orderBody(store.retailerId));
+    const padded = (bytes: number) => `${text.slice(0, -1)},"p":"${'x'.repeat(bytes - text.length - 7)}"}`;
+    expect(padded(65_536)).toHaveLength(65_536);
+    expect((await create(padded(65_536), { headers: json })).status).toBe(201);
+    const before = await rows();
+    expectError(await create(padded(65_537), { headers: json }), 413, 'payload_too_large');
+    const response = await fetch(`${service.url}/orders/create`, {
+      method: 'POST',
+      headers: { ...json, authorization: `Bearer ${store.apiKey}` },
+      body: new Blob([padded(65_537)]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    expect(response.status).toBe(413);
+    await response.text();
+    expect(await rows()).toEqual(before);
+  });
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonp',
+    'application/json; charset=latin1',
+  ])('is refused with 415 as %s', async (type) => {
+    const text = JSON.stringify(orderBody(store.retailerId));
+    expectError(await create(text, { headers: { 'content-type': type } }), 415, 'unsupported_media_type');
+  });
+
+  it('is refused with 415 where no type is named', async () => {
+    const bytes = new TextEncoder().encode(JSON.stringify(orderBody(store.retailerId)));
+    expectError(await create(bytes), 415, 'unsupported_media_type');
+  });
+
+  it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+    'is taken as %s',
+    async (type) => {
+      const text = JSON.stringify(orderBody(store.retailerId));
+      expect((await create(text, { headers: { 'content-type': type } })).status).toBe(201);
+    },
+  );
+});
+
+describe('the fields', () => {
+  const customer = { name: 'Jo Ng', email: 'jo@example.com', phone: '+14155550123' };
+  const dropoff = { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' };
+  const REQUIRED = [
+    'customer.email',
+    'customer.name',
+    'customer.phone',
+    'dropoff_address.city',
+    'dropoff_address.line1',
+    'dropoff_address.state',
+    'dropoff_address.zip',
+  ];
+
+  it('that are missing are all named at once, with their paths', async () => {
+    const answer = await place(service, store, { customer: {}, dropoff_address: {}, pickup_address: undefined });
+    expectError(answer, 400, 'invalid_request');
+    expect(badFields(answer)).toEqual([...REQUIRED, 'pickup_address'].toSorted());
+  });
+
+  it.each([null, 7, true, [], {}, '', '   '])('are refused as %j, all at once and without coercion', async (value) => {
+    const answer = await place(service, store, {
+      customer: { name: value, email: value, phone: value, sms_opt_in: value === true ? 'true' : value },
+      dropoff_address: {
+        line1: value,
+        line2: value === null || value === '' ? 1 : value,
+        city: value,
+        state: value,
+        zip: value,
+      },
+      pickup_address: value,
+      delivery_tier: value,
+    });
+    expectError(answer, 400, 'invalid_request');
+    const all = [...REQUIRED, 'customer.sms_opt_in', 'delivery_tier', 'pickup_address'];
+    // A second line of spaces is an empty one, which is absent.
+    expect(badFields(answer)).toEqual([...all, ...(value === '   ' ? [] : ['dropoff_address.line2'])].toSorted());
+  });
+
+  it.each([null, 7, 'text', true, []])('customer and dropoff_address are refused as %j', async (value) => {
+    const answer = await place(service, store, { customer: value, dropoff_address: value });
+    expect(badFields(answer)).toEqual(['customer', 'dropoff_address']);
+  });
+
+  it('are never quoted in the reply, since they are personal', async () => {
+    const secret = 'Zyxwv-Unlikely';
+    const answer = await place(service, store, {
+      customer: { name: 'x'.repeat(201), email: secret, phone: secret, sms_opt_in: secret },
+      dropoff_address: { line1: secret, city: secret, state: secret, zip: secret },
+      delivery_tier: secret,
+    });
+    expectError(answer, 400, 'invalid_request');
+    expect(answer.text).not.toContain(secret);
+  });
+
+  it.each(['\\u0000', 'a\\u0000b', '\\ud800', 'a\\udc00b', '\\udc00\\ud800'])(
+    'are refused with 400 where they hold %s',
+    async (part) => {
+      const before = await rows();
+      const mark = 'MARK';
+      const body = orderBody(store.retailerId, {
+        customer: { name: mark, email: `${mark}@example.com`, phone: mark },
+        dropoff_address: { line1: mark, line2: mark, city: mark, state: mark, zip: mark },
+        pickup_address: mark,
+        delivery_tier: mark,
+      });
+      const text = JSON.stringify(body).replaceAll(mark, part);
+      const answer = await create(text, { headers: { 'content-type': 'application/json' } });
+      expectError(answer, 400, 'invalid_request');
+      const all = [...REQUIRED, 'dropoff_address.line2', 'pickup_address', 'delivery_tier'];
+      expect(badFields(answer)).toEqual(all.toSorted());
+      expect(await rows()).toEqual(before);
+    },
+  );
+
+  it.each([
+    'Zoë Brontë-O’Neil',
+    '张伟',
+    'नमस्ते शर्मा',
+    'نور الدين',
+    'Nguyễn Thị Minh Khai',
+    'e\u0301a\u0308',
+    '👩🏽‍🚀 Ada 🏳️‍🌈',
+    '𝒜𝒷𝒸 𐍈',
+    "Robert'); drop table orders;--",
+    '{"a":"b\\\\"} \\ " \' $1 %s',
+    '😀'.repeat(200),
+    'NULL',
+  ])('take the name %s as it is', async (name) => {
+    const line1 = `${name.slice(0, 40).replace(/[\ud800-\udbff]$/, '')} Street`;
+    const answer = await place(service, store, {
+      customer: { ...customer, name },
+      dropoff_address: { ...dropoff, line1, city: 'Cañon' },
+    });
+    expect(answer.status, answer.text).toBe(201);
+    const shown = await show(service, store, answer.body.order.id);
+    expect(shown.customer.name).toBe(name);
+    expect(shown.dropoff_address).toMatchObject({ line1, city: 'Cañon' });
+    const [row] = await database.sql`
+      select c.name from orders o join customers c on c.id = o.customer_id where o.id = ${answer.body.order.id}`;
+    expect(row?.name).toBe(name);
+  });
+
+  it('may be as long as documented and not longer', async () => {
+    const answer = await place(service, store, {
+      customer: { ...customer, name: '😀'.repeat(201) },
+      dropoff_address: { ...dropoff, line1: 'x'.repeat(201), line2: 'x'.repeat(201), city: 'x'.repeat(101) },
+      pickup_address: 'x'.repeat(501),
+    });
+    expect(badFields(answer)).toEqual([
+      'customer.name',
+      'dropoff_address.city',
+      'dropoff_address.line1',
+      'dropoff_address.line2',
+      'pickup_address',
+    ]);
+  });
+
+  it('lose the spaces around them, and the state its case', async () => {
+    const answer = await place(service, store, {
+      customer: { name: ' \tJo  Ng\n', email: ' jo@example.com ', phone: ' +14155550123 ' },
+      dropoff_address: { line1: ' 1 A St ', line2: '  ', city: ' Daly City ', state: ' ca ', zip: ' 94014 ' },
+      pickup_address: `  ${store.address}\u00a0`,
+    });
+    expect(answer.status, answer.text).toBe(201);
+    const shown = await show(service, store, answer.body.order.id);
+    expect(shown).toMatchObject({
+      customer: { name: 'Jo  Ng', email: 'jo@example.com', phone: '+14155550123' },
+      dropoff_address: { line1: '1 A St', line2: null, city: 'Daly City', state: 'CA', zip: '94014' },
+      pickup_address: store.address,
+    });
+  });
+
+  it.each([null, '', undefined])('line2 as %j is absent', async (line2) => {
+    const answer = await place(service, store, { dropoff_address: { ...dropoff, line2 } });
+    expect(answer.status).toBe(201);
+    expect((await show(service, store, answer.body.order.id)).dropoff_address.line2).toBeNull();
+  });
+
+  it.each([
+    '14155550123',
+    '+04155550123',
+    '+1415555',
+    '+1 415 555 0123',
+    '+1415555012312345',
+    '(415) 555-0123',
+    '+1415555O123',
+  ])('phone is refused as %s', async (phone) => {
+    // The shortest that E.164 allows here is seven digits.
+    const expected = phone === '+1415555' ? 201 : 400;
+    expect((await place(service, store, { customer: { ...customer, phone } })).status).toBe(expected);
+  });
+
+  it.each(['+1415555', '+15555555555', '+447700900123', '+123456789012345'])('phone is taken as %s', async (phone) => {
+    expect((await place(service, store, { customer: { ...customer, phone } })).status).toBe(201);
+  });
+
+  it.each(['jo', 'jo@', '@example.com', 'jo@example', 'jo ng@example.com', 'jo@exa mple.com', 'jo@@example.com'])(
+    'email is refused as %s',
+    async (email) => {
+      expect(badFields(await place(service, store, { customer: { ...customer, email } }))).toEqual(['customer.email']);
+    },
+  );
+
+  it.each(['jörg@müller.de', 'jo+tag@mail.example.co.uk', '用户@例子.公司'])('email is taken as %s', async (email) => {
+    expect((await place(service, store, { customer: { ...customer, email } })).status).toBe(201);
+  });
+
+  it.each(['DC', 'pr', 'Gu', 'AE', 'ap', 'wy'])('state is taken as %s', async (state) => {
+    const answer = await place(service, store, { dropoff_address: { ...dropoff, state } });
+    expect(answer.status).toBe(201);
+    expect((await show(service, store, answer.body.order.id)).dropoff_address.state).toBe(state.toUpperCase());
+  });
+
+  it.each([
+    ['state', 'ZZ'],
+    ['state', 'California'],
+    ['state', 'C'],
+    ['state', 'ß'],
+    ['zip', '9410'],
+    ['zip', '941033'],
+    ['zip', '94103-12'],
+    ['zip', '94103 1234'],
+    ['zip', 'ABCDE'],
+    ['zip', '９４１０３'],
+  ])('%s is refused as %s', async (field, value) => {
+    const answer = await place(service, store, { dropoff_address: { ...dropoff, [field]: value } });
+    expect(badFields(answer)).toEqual([`dropoff_address.${field}`]);
+  });
+});
+
+describe('GET /orders/{id}', () => {
+  it("shows a store its own order with the order's events", async () => {
+    const created = await place(service, store, { delivery_tier: 'scheduled' });
+    const answer = await ask(service, `/orders/${created.body.order.id}`, { key: store.apiKey });
+    expect(answer.status).toBe(200);
+    expect(answer.body.success).toBe(true);
+    const { message: _message, ...order } = { message: '', ...created.body.order };
+    expect(answer.body.order).toMatchObject(order);
+    expect(answer.body.order.created_at).toBe(created.body.order.created_at);
+    expect(answer.body.order.events[0]).toEqual({
+      sequence: 1,
+      type: 'created',
+      at: created.body.order.created_at,
+      data: null,
+    });
+  });
+
+  it("answers another store's order, an unknown one and no id at all with the same bytes but the request's id", async () => {
+    const other = await addStore(database.sql);
+    const foreign = await place(service, other);
+    const paths = [foreign.body.order.id, newId(), 'nonsense', `${foreign.body.order.id}x`, '%00', "1'--"];
+    const answers = await Promise.all(paths.map((id) => ask(service, `/orders/${id}`, { key: store.apiKey })));
+    for (const answer of answers) expectError(answer, 404, 'not_found');
+    const bytes = answers.map((answer) => answer.text.replace(answer.body.request_id, ''));
+    expect(new Set(bytes).size).toBe(1);
+    const headers = answers.map(({ headers: all }) =>
+      JSON.stringify([...all].filter(([name]) => name !== 'x-request-id' && name !== 'date')),
+    );
+    expect(new Set(headers).size).toBe(1);
+  });
+
+  it('answers 401 without a good key, whether the order is there or not', async () => {
+    const { body } = await place(service, store);
+    for (const id of [body.order.id, newId()]) {
+      expectError(await ask(service, `/orders/${id}`), 401, 'unauthorized');
+      expectError(await ask(service, `/orders/${id}`, { key: newSecret('api_key') }), 401, 'unauthorized');
+    }
+  });
+});
+
+describe('every reply', () => {
+  it('has a request id of its own and names the mode', async () => {
+    const answers: Answer<unknown>[] = await Promise.all([
+      ask<Body>(service, '/nowhere'),
+      ask(service, '/healthz'),
+      ask(service, '/readyz'),
+      ask(service, '/metrics'),
+      ask(service, '/track/unknown'),
+      ask(service, '/orders/create', { method: 'POST' }),
+      place(service, store),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([404, 200, 200, 200, 404, 401, 201]);
+    const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+    expect(new Set(ids).size).toBe(answers.length);
+    for (const id of ids) expect(id).toMatch(UUID);
+    for (const { headers } of answers) expect(headers.get('x-sameday-mode')).toBe('sandbox');
+  });
+
+  it('is JSON for an address that is not there or takes another method', async () => {
+    expectError(await ask(service, '/v1/orders/create', { method: 'POST', body: {} }), 404, 'not_found');
+    const answer = await ask(service, '/orders/create', { method: 'PUT', key: store.apiKey, body: {} });
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('allow')).toContain('POST');
+  });
+});
+
+describe('a database that cannot be asked', () => {
+  it('is 503 and never 401, creates nothing, and orders are taken again as soon as it is back', async () => {
+    const other = await addStore(database.sql);
+    const admin = database.sql;
+    const name = new URL(database.url).pathname.slice(1);
+    const before = await rows();
+    await admin`alter database ${admin(name)} with allow_connections false`;
+    await admin`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name} and pid <> pg_backend_pid()
+        and application_name <> 'test'`;
+    try {
+      const known = await place(service, store);
+      const unknown = await place(service, other);
+      const bad = await create(orderBody(store.retailerId), { key: newSecret('api_key') });
+      for (const answer of [known, unknown, bad]) {
+        expectError(answer, 503, 'unavailable');
+        expect(answer.headers.get('retry-after')).toBe('1');
+      }
+      expect((await ask(service, '/healthz')).status).toBe(200);
+      expect((await ask(service, '/readyz')).status).toBe(503);
+    } finally {
+      await admin`alter database ${admin(name)} with allow_connections true`;
+    }
+    await expect.poll(async () => (await place(service, other)).status, { timeout: 15_000, interval: 100 }).toBe(201);
+    expect((await rows()).orders).toBe((before.orders ?? 0) + 1);
+  });
+});

@@ -17,6 +17,11 @@ const VALIDATORS = {
   placeOrder: 'placeOrderSchema',
   driverDuty: 'driverDutySchema',
   driverLocation: 'driverLocationSchema',
+  driverAction: 'driverActionSchema',
+  release: 'releaseSchema',
+  undeliverable: 'undeliverableSchema',
+  cancelOrder: 'cancelOrderSchema',
+  listOrders: 'listOrdersSchema',
 };
 
 async function bundle(input) {

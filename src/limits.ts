@@ -118,6 +118,12 @@ export const SWEEP_SLICE = 128;
 export const POSITION_ROWS_PER_SECOND = 2_000;
 /** How often a part of them is written. */
 export const POSITION_FLUSH_MS = 250;
+/** A driver silent for this long before the pickup loses the order; longer than a dead zone lasts on the road. */
+export const DRIVER_SILENT_MS = 10 * 60_000;
+/** Orders on a page of a store's list, unless it asks for another number up to 100. */
+export const DEFAULT_PAGE_SIZE = 50;
+/** Longest id that a phone may give an action. */
+export const MAX_ACTION_ID_LENGTH = 64;
 /** A phone's clock may lead the database's by this much; a position from further ahead counts as taken now. */
 export const MAX_CLOCK_LEAD_MS = 5_000;
 

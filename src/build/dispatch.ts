@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import { createCancelOrder } from '../dispatch/cancel-order.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
@@ -12,9 +13,11 @@ import { createPositionWriter } from '../dispatch/write-behind.ts';
 import type { Tiers } from '../domain/tier.ts';
 import type { Relay } from '../jobs/relay.ts';
 import {
+  DRIVER_SILENT_MS,
   MAX_COMMIT_BATCH,
   MAX_COMMIT_QUEUE,
   MAX_COMMITS_IN_FLIGHT,
+  MAX_EXPIRIES_PER_SWEEP,
   MAX_UNSETTLED,
   MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
@@ -24,7 +27,18 @@ import {
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { type DriverPosition, loadFleet, setDriverDuty, writePositions } from '../store/drivers.ts';
-import { assignWaiting, deliverOrder, expireOrder, findOrderState, pickUpOrder } from '../store/orders.ts';
+import {
+  cancelOrder as changeCancelled,
+  deliverOrder,
+  findAction,
+  findSilent,
+  markUndeliverable,
+  pickUpOrder,
+  releaseFromSilent,
+  releaseOrder,
+  returnOrder,
+} from '../store/lifecycle.ts';
+import { assignWaiting, expireOrder, findOrderState, findStoreOrder } from '../store/orders.ts';
 import { explainRefused, insertOrders, settleUnknown } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import { findOverdue, loadOrderNews, loadWaiting } from '../store/waiting.ts';
@@ -77,13 +91,15 @@ export function buildDispatch(
     matcher,
     now,
     assignWaiting: (orderId, driver) => assignWaiting(sql, orderId, driver, origin),
-    expireOrder: async (orderId) => (await expireOrder(sql, orderId, origin)) !== null,
+    expireOrder: (orderId) => expireOrder(sql, orderId, origin),
     findOverdue: (limit) => findOverdue(sql, limit),
+    findSilent: () => findSilent(sql, DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP),
+    releaseFromSilent: (orderId, driverId) => releaseFromSilent(sql, orderId, driverId, DRIVER_SILENT_MS, origin),
     refreshDrivers: (ids) => fleet.refreshDrivers(ids),
     refreshOrders: (ids) => fleet.refreshOrders(ids),
     relay,
     assigned,
-    orderChanged: (orderId) => announce.orderChanged(orderId, null),
+    orderChanged: announce.orderChanged,
     logger,
   });
   const driverAvailable = (driverId: string) =>
@@ -138,17 +154,34 @@ export function buildDispatch(
     now,
     store: {
       setDuty: (driverId, onDuty) => setDriverDuty(sql, driverId, onDuty, origin),
-      pickUp: (orderId, driverId) => pickUpOrder(sql, orderId, driverId, origin),
-      deliver: (orderId, driverId, photoName) => deliverOrder(sql, orderId, driverId, photoName, origin),
+      pickUp: ({ orderId, driverId, stamp }) => pickUpOrder(sql, orderId, driverId, stamp, origin),
+      deliver: ({ orderId, driverId, stamp }, photo) => deliverOrder(sql, orderId, driverId, photo, stamp, origin),
+      release: ({ orderId, driverId, stamp }, reason) => releaseOrder(sql, orderId, driverId, reason, stamp, origin),
+      undeliverable: ({ orderId, driverId, stamp }, reason) =>
+        markUndeliverable(sql, orderId, driverId, reason, stamp, origin),
+      returned: ({ orderId, driverId, stamp }) => returnOrder(sql, orderId, driverId, stamp, origin),
+      findAction: (driverId, actionId) => findAction(sql, driverId, actionId),
       findState: (orderId) => findOrderState(sql, orderId),
     },
     touched: (driverId) => fleet.touched(driverId),
     changed: announce.orderChanged,
     dutyChanged: announce.driverChanged,
     driverAvailable,
+    relay,
+    waitsAgain: (orderId) => quietly(redispatch.waitsAgain(orderId), 'a released order could not be matched at once'),
+  });
+  const cancelOrder = createCancelOrder({
+    matcher,
+    now,
+    cancel: (orderId, retailerId, reason) => changeCancelled(sql, orderId, { retailerId }, reason, origin),
+    findState: async (orderId, retailerId) => (await findStoreOrder(sql, orderId, retailerId))?.status ?? null,
+    touched: (driverId) => fleet.touched(driverId),
+    relay,
+    changed: announce.orderChanged,
+    driverAvailable,
   });
 
-  return { fleet, unsettled, redispatch, placeOrder, positions, actions, groupCommit, driverAvailable };
+  return { fleet, unsettled, redispatch, placeOrder, positions, actions, cancelOrder, groupCommit, driverAvailable };
 }
 
 /** The chain that finds a pickup's point (README, "Where the pickup is"). */

@@ -34,7 +34,12 @@ export async function followNews(
       parts.paymentSettled(orderId, paymentStatus);
       if (waiting) await redispatch.orderWaits(orderId);
     }
-    for (const holder of holders) if (holder !== undefined) driverAvailable(holder);
+    // Who held one of them may be free now, or carry it in another status.
+    for (const holder of holders) {
+      if (holder === undefined) continue;
+      parts.announce.driverChanged(holder);
+      driverAvailable(holder);
+    }
   }
 
   async function driversChanged(ids: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { StoredPhoto } from '../http/routes/driver.ts';
+import type { StoredPhoto } from '../http/routes/driver-actions.ts';
 import type { Sql } from '../store/connect.ts';
 import { findPhotoName } from '../store/tracked.ts';
 import { createFolderPhotoStorage, newPhotoName } from '../vendors/photo-storage.ts';

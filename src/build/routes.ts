@@ -3,10 +3,13 @@ import type { Config } from '../config.ts';
 import { authenticateBy, createCredentials } from '../http/credentials.ts';
 import type { Route } from '../http/route.ts';
 import { driverRoutes } from '../http/routes/driver.ts';
+import { driverActionRoutes } from '../http/routes/driver-actions.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
+import { ordersCancel } from '../http/routes/orders-cancel.ts';
 import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
+import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
 import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT } from '../limits.ts';
@@ -14,6 +17,7 @@ import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { findDriverByToken, findDriverState } from '../store/drivers.ts';
 import { findStoreOrder } from '../store/orders.ts';
+import { listStoreOrders } from '../store/orders-list.ts';
 import { findKey, isKeyGood } from '../store/retailers.ts';
 import { findTrackedByToken } from '../store/tracked.ts';
 import { loadAssets } from '../tracking/assets.ts';
@@ -79,14 +83,23 @@ export function apiRoutes(parts: {
       findOrder: (orderId, retailerId) => findStoreOrder(sql, orderId, retailerId),
       whyWaiting: (orderId) => matcher.whyWaiting(orderId),
     }),
+    ordersList({
+      authenticate: authenticateStore,
+      listOrders: (retailerId, filter) => listStoreOrders(sql, retailerId, filter),
+    }),
+    ordersCancel({ authenticate: authenticateStore, cancelOrder: dispatch.cancelOrder }),
     ...driverRoutes({
       authenticate: authenticateDriver,
-      actions: dispatch.actions,
+      setDuty: dispatch.actions.setDuty,
       report: dispatch.positions.report,
       findState: (driverId) => findDriverState(sql, driverId),
+      toWire: driverStateOnWire,
+    }),
+    ...driverActionRoutes({
+      authenticate: authenticateDriver,
+      actions: dispatch.actions,
       storePhoto: photos.store,
       discardPhoto: photos.discard,
-      toWire: driverStateOnWire,
     }),
     ...trackingRoutes({ ...pages, photo: photos.find }),
   ] as Route[];

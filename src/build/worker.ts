@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import type { PaymentStatus } from '../domain/order.ts';
 import { createChargeJob } from '../jobs/charge.ts';
 import { type QueueBackend, startWorker } from '../jobs/queues.ts';
+import { createRefundJob } from '../jobs/refund.ts';
 import type { Relay } from '../jobs/relay.ts';
 import { createSmsJob } from '../jobs/sms.ts';
 import { startSweeper } from '../jobs/sweeper.ts';
@@ -9,6 +10,7 @@ import { CHARGE_CONCURRENCY, MAX_PAYMENT_ATTEMPTS, SMS_CONCURRENCY } from '../li
 import { countSend, openText, settleText, uncountSend } from '../store/messages.ts';
 import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
 import { openPaymentAttempt, settlePayment } from '../store/payments.ts';
+import { readRefundState, settleRefund, settleUncharged } from '../store/refunds.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
@@ -59,11 +61,21 @@ export async function startWorkers(
     settled: (orderId) => parts.settled(orderId, null),
   });
 
+  const refundJob = createRefundJob({
+    read: (orderId) => readRefundState(sql, orderId),
+    refund: stripe.refund,
+    settleRefund: (orderId, refundId, outboxId) => settleRefund(sql, orderId, refundId, outboxId, origin),
+    settleUncharged: (orderId, outboxId) => settleUncharged(sql, orderId, outboxId, origin),
+    finish: (outboxId, failureCode) => finishOutbox(sql, outboxId, failureCode),
+    settled: (orderId) => parts.settled(orderId, null),
+  });
+
   const stripeRate = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: config.stripe?.rate ?? 0 };
   const charges = startWorker('charge', backend, chargeJob, stripeRate, logger);
   const twilioRate = { concurrency: SMS_CONCURRENCY, ratePerSecond: config.twilio?.rate ?? 0 };
   const texts = startWorker('sms', backend, smsJob, twilioRate, logger);
-  closers.add('workers', () => Promise.all([charges.close(), texts.close()]));
+  const refunds = startWorker('refund', backend, refundJob, stripeRate, logger);
+  closers.add('workers', () => Promise.all([charges.close(), texts.close(), refunds.close()]));
   const sweeper = startSweeper(
     {
       takeExpired: (limit) => takeExpired(sql, limit),

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
+import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { isTierId, TIER_IDS } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
+import { cancelOrder } from '../store/lifecycle.ts';
 import { listOrders, nudgeOrder, readStats, showOrder } from '../store/operator.ts';
 import { readBacklog } from '../store/outbox.ts';
 import { loadTiers, setTier } from '../store/tiers.ts';
@@ -33,6 +34,21 @@ export function addOrderCommands(program: Command, act: Act): void {
       act(async ({ sql, origin }, [id]) => {
         if (!(await nudgeOrder(sql, requireId(id), origin))) throw new CommandError('No such order is waiting.');
         return { order_id: id, redispatch: 'asked' };
+      }),
+    );
+  order
+    .command('cancel <order_id>')
+    .description('call an order off before its pickup; what was charged is given back')
+    .option('--reason <code>', CANCEL_REASONS.join(', '), 'other')
+    .action(
+      act(async ({ sql, origin }, [id], { reason }: { reason: string }) => {
+        if (!CANCEL_REASONS.includes(reason as CancelReason)) {
+          throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
+        }
+        // Its jobs are left to the sweeper, which takes them within half a minute.
+        const cancelled = await cancelOrder(sql, requireId(id), 'operator', reason as CancelReason, origin);
+        if (!cancelled) throw new CommandError('There is no such order before its pickup.');
+        return { order_id: id, status: cancelled.status };
       }),
     );
 }

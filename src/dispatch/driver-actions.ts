@@ -1,20 +1,30 @@
-import { canBecome, type OrderStatus } from '../domain/order.ts';
+import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { ChangedOrder } from '../store/changes.ts';
+import type { ActionStamp } from '../store/lifecycle.ts';
+import type { OutboxRow } from '../store/outbox.ts';
 
-/** What became of a driver's action on an order; only `done` changed anything. */
+/** What became of a driver's action on an order; only `done` changed anything, now or when it was first sent. */
 export type ActionOutcome =
-  | { readonly kind: 'done'; readonly status: OrderStatus; readonly sequence: number }
+  | { readonly kind: 'done'; readonly status: OrderStatus; readonly sequence: number; readonly repeated: boolean }
   | { readonly kind: 'not_found' }
   | { readonly kind: 'illegal'; readonly status: OrderStatus };
 
+/** An action on one order: by whom, on which, and what the phone said of it. */
+export type DriverAction = { readonly driverId: string; readonly orderId: string; readonly stamp: ActionStamp };
+
 export type DriverActions = {
   setDuty(driverId: string, onDuty: boolean): Promise<{ readonly onDuty: boolean } | null>;
-  pickUp(driverId: string, orderId: string): Promise<ActionOutcome>;
-  /** Whether the driver could deliver this order now, asked before a photo is stored. */
-  mayDeliver(driverId: string, orderId: string): Promise<ActionOutcome>;
-  deliver(driverId: string, orderId: string, photoName: string): Promise<ActionOutcome>;
+  pickUp(action: DriverAction): Promise<ActionOutcome>;
+  /** What a delivery would come to now, asked before a photo is stored: null where it is to be tried. */
+  foreseeDelivery(action: DriverAction): Promise<ActionOutcome | null>;
+  deliver(action: DriverAction, photoName: string): Promise<ActionOutcome>;
+  release(action: DriverAction, reason: ReleaseReason): Promise<ActionOutcome>;
+  undeliverable(action: DriverAction, reason: UndeliverableReason): Promise<ActionOutcome>;
+  returned(action: DriverAction): Promise<ActionOutcome>;
 };
+
+type Write = Promise<ChangedOrder | null>;
 
 /** What a driver does with the order he was given. Each action is one conditional write; the memory follows it. */
 export function createDriverActions(deps: {
@@ -22,14 +32,24 @@ export function createDriverActions(deps: {
   readonly now: () => number;
   readonly store: {
     setDuty(driverId: string, onDuty: boolean): Promise<{ onDuty: boolean } | null>;
-    pickUp(orderId: string, driverId: string): Promise<ChangedOrder | null>;
-    deliver(orderId: string, driverId: string, photoName: string): Promise<ChangedOrder | null>;
+    pickUp(action: DriverAction): Write;
+    deliver(action: DriverAction, photoName: string): Write;
+    release(action: DriverAction, reason: ReleaseReason): Write;
+    undeliverable(action: DriverAction, reason: UndeliverableReason): Write;
+    returned(action: DriverAction): Write;
     findState(orderId: string): Promise<{ status: OrderStatus; driverId: string | null } | null>;
+    findAction(
+      driverId: string,
+      actionId: string,
+    ): Promise<{ orderId: string; status: OrderStatus; sequence: number } | null>;
   };
   readonly touched: (driverId: string) => void;
   readonly changed: (orderId: string, driverId: string) => void;
   readonly dutyChanged: (driverId: string) => void;
   readonly driverAvailable: (driverId: string) => void;
+  readonly relay: (rows: readonly OutboxRow[]) => void;
+  /** The order waits again, without the driver who gave it back. */
+  readonly waitsAgain: (orderId: string) => void;
 }): DriverActions {
   const { matcher, store } = deps;
 
@@ -43,44 +63,61 @@ export function createDriverActions(deps: {
     return result;
   }
 
-  /** A foreign order is not found; the driver's own in the wrong status is illegal. */
-  async function check(driverId: string, orderId: string, to: OrderStatus): Promise<ActionOutcome> {
-    const state = await store.findState(orderId);
-    if (!state || state.driverId !== driverId) return { kind: 'not_found' };
-    if (!canBecome(state.status, to)) return { kind: 'illegal', status: state.status };
-    return { kind: 'done', status: state.status, sequence: 0 };
+  /** The write, and where it changed nothing the reason: sent before, not his, or not in this status. */
+  async function act(action: DriverAction, to: OrderStatus, write: () => Write): Promise<ActionOutcome> {
+    const { driverId, orderId } = action;
+    const changed = await write();
+    if (!changed) return (await foresee(action, to)) ?? explainRace(action);
+    deps.relay(changed.outbox);
+    deps.changed(orderId, driverId);
+    return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
   }
 
-  async function act(
-    driverId: string,
-    orderId: string,
-    to: OrderStatus,
-    write: () => Promise<ChangedOrder | null>,
-  ): Promise<ActionOutcome> {
-    const changed = await write();
-    if (!changed) {
-      const state = await check(driverId, orderId, to);
-      // It would be legal now, but was not when the write looked: somebody else is changing it.
-      return state.kind === 'done' ? { kind: 'illegal', status: state.status } : state;
+  /** Repeating an action gets its first answer; a foreign order is not found; one in the wrong status is illegal. */
+  async function foresee({ driverId, orderId, stamp }: DriverAction, to: OrderStatus): Promise<ActionOutcome | null> {
+    const earlier = stamp.actionId === null ? null : await store.findAction(driverId, stamp.actionId);
+    if (earlier?.orderId === orderId) {
+      return { kind: 'done', status: earlier.status, sequence: earlier.sequence, repeated: true };
     }
-    return { kind: 'done', status: changed.status, sequence: changed.sequence };
+    const state = await store.findState(orderId);
+    if (!state || state.driverId !== driverId) return { kind: 'not_found' };
+    return canBecome(state.status, to) ? null : { kind: 'illegal', status: state.status };
+  }
+
+  /** It would be legal now, but was not when the write looked: somebody else is changing it. */
+  async function explainRace({ orderId }: DriverAction): Promise<ActionOutcome> {
+    const state = await store.findState(orderId);
+    return state ? { kind: 'illegal', status: state.status } : { kind: 'not_found' };
+  }
+
+  /** The driver carries nothing any more: he takes what waits. */
+  function freed({ driverId, orderId }: DriverAction): void {
+    matcher.release(driverId, deps.now(), orderId);
+    deps.touched(driverId);
+    deps.driverAvailable(driverId);
   }
 
   return {
     setDuty,
-    async pickUp(driverId, orderId) {
-      const outcome = await act(driverId, orderId, 'picked_up', () => store.pickUp(orderId, driverId));
-      if (outcome.kind === 'done') deps.changed(orderId, driverId);
+    pickUp: (action) => act(action, 'picked_up', () => store.pickUp(action)),
+    foreseeDelivery: (action) => foresee(action, 'delivered'),
+    async deliver(action, photoName) {
+      const outcome = await act(action, 'delivered', () => store.deliver(action, photoName));
+      if (outcome.kind === 'done' && !outcome.repeated) freed(action);
       return outcome;
     },
-    mayDeliver: (driverId, orderId) => check(driverId, orderId, 'delivered'),
-    async deliver(driverId, orderId, photoName) {
-      const outcome = await act(driverId, orderId, 'delivered', () => store.deliver(orderId, driverId, photoName));
-      if (outcome.kind !== 'done') return outcome;
-      matcher.release(driverId, deps.now(), orderId);
-      deps.touched(driverId);
-      deps.changed(orderId, driverId);
-      deps.driverAvailable(driverId);
+    async release(action, reason) {
+      const outcome = await act(action, 'pending_dispatch', () => store.release(action, reason));
+      if (outcome.kind === 'done' && !outcome.repeated) {
+        deps.waitsAgain(action.orderId);
+        freed(action);
+      }
+      return outcome;
+    },
+    undeliverable: (action, reason) => act(action, 'undeliverable', () => store.undeliverable(action, reason)),
+    async returned(action) {
+      const outcome = await act(action, 'returned', () => store.returned(action));
+      if (outcome.kind === 'done' && !outcome.repeated) freed(action);
       return outcome;
     },
   };

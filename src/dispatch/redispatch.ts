@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MAX_EXPIRIES_PER_SWEEP, SWEEP_SLICE } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import type { ChangedOrder } from '../store/changes.ts';
 import type { AssignOutcome } from '../store/orders.ts';
 import type { OutboxRow } from '../store/outbox.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -10,6 +11,8 @@ export type Redispatch = {
   driverAvailable(driverId: string): Promise<void>;
   /** An order waits: it takes the nearest driver, if one is free by now. */
   orderWaits(orderId: string): Promise<void>;
+  /** An order was given back by its driver. */
+  waitsAgain(orderId: string): Promise<void>;
   /** The net below the events: expires what waited too long and tries every waiting order once. */
   sweep(): Promise<void>;
   /** Expires one order whose time is up. */
@@ -23,13 +26,16 @@ export function createRedispatch(deps: {
   readonly matcher: Matcher;
   readonly now: () => number;
   readonly assignWaiting: (orderId: string, driver: Chosen) => Promise<AssignOutcome>;
-  readonly expireOrder: (orderId: string) => Promise<boolean>;
+  readonly expireOrder: (orderId: string) => Promise<ChangedOrder | null>;
   readonly findOverdue: (limit: number) => Promise<string[]>;
+  /** Orders whose driver has been silent for too long before the pickup. */
+  readonly findSilent: () => Promise<{ readonly orderId: string; readonly driverId: string }[]>;
+  readonly releaseFromSilent: (orderId: string, driverId: string) => Promise<ChangedOrder | null>;
   readonly refreshDrivers: (ids: readonly string[]) => Promise<void>;
   readonly refreshOrders: (ids: readonly string[]) => Promise<unknown>;
   readonly relay: (rows: readonly OutboxRow[]) => void;
   readonly assigned: (orderId: string, driverId: string) => void;
-  readonly orderChanged: (orderId: string) => void;
+  readonly orderChanged: (orderId: string, driverId: string | null) => void;
   readonly logger: Logger;
 }): Redispatch {
   const { matcher } = deps;
@@ -82,12 +88,33 @@ export function createRedispatch(deps: {
   }
 
   async function expire(orderId: string): Promise<void> {
-    if (!(await deps.expireOrder(orderId))) return;
+    const expired = await deps.expireOrder(orderId);
+    if (!expired) return;
+    deps.relay(expired.outbox);
     matcher.unwait(orderId);
-    deps.orderChanged(orderId);
+    deps.orderChanged(orderId, null);
+  }
+
+  /** A driver who fell silent before the pickup loses the order; it goes to somebody else. */
+  async function releaseSilent(): Promise<void> {
+    for (const { orderId, driverId } of await deps.findSilent()) {
+      const released = await deps.releaseFromSilent(orderId, driverId);
+      if (!released) continue;
+      deps.relay(released.outbox);
+      matcher.release(driverId, deps.now(), orderId);
+      deps.orderChanged(orderId, driverId);
+      await waitsAgain(orderId);
+    }
+  }
+
+  /** An order came back: it is put among the waiting ones as the tables say, and matched at once. */
+  async function waitsAgain(orderId: string): Promise<void> {
+    await deps.refreshOrders([orderId]);
+    await orderWaits(orderId);
   }
 
   async function sweep(): Promise<void> {
+    await releaseSilent();
     for (const orderId of await deps.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await expire(orderId);
     for (let left = matcher.waitingCount(); left > 0; left -= SWEEP_SLICE) {
       if (matcher.freeCount() === 0) return;
@@ -97,5 +124,5 @@ export function createRedispatch(deps: {
     }
   }
 
-  return { driverAvailable, orderWaits, sweep, expire };
+  return { driverAvailable, orderWaits, waitsAgain, sweep, expire };
 }

@@ -30,6 +30,14 @@ export function canBecome(from: OrderStatus, to: OrderStatus): boolean {
   return NEXT[from].includes(to);
 }
 
+/** Why an order was cancelled, given back before pickup, or could not be handed over. */
+export const CANCEL_REASONS = ['customer_request', 'out_of_stock', 'store_error', 'duplicate', 'other'] as const;
+export const RELEASE_REASONS = ['vehicle', 'emergency', 'too_far', 'pickup_not_ready', 'other'] as const;
+export const UNDELIVERABLE_REASONS = ['nobody_home', 'refused', 'wrong_address', 'unsafe', 'damaged', 'other'] as const;
+export type CancelReason = (typeof CANCEL_REASONS)[number];
+export type ReleaseReason = (typeof RELEASE_REASONS)[number];
+export type UndeliverableReason = (typeof UNDELIVERABLE_REASONS)[number];
+
 export type PaymentStatus = 'not_charged' | 'processing' | 'paid' | 'failed' | 'refunded';
 
 /** Where the pickup's point came from, best first. */

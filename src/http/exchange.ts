@@ -92,7 +92,7 @@ export class Exchange {
 
   #judgeHead(): void {
     const { body } = this.#route;
-    if (!body) return;
+    if (!body || (body.optional && this.#request.announcedBytes === 0)) return;
     if (!isMediaType(this.#request.head.header('content-type'), body.contentTypes)) {
       const message = `The Content-Type must be ${body.contentTypes.join(' or ')}.`;
       throw new ServiceError('unsupported_media_type', message);

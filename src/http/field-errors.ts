@@ -1,7 +1,7 @@
 import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
 import { MAX_FIELD_ERRORS } from '../limits.ts';
-import { E164_PHONE, PLAUSIBLE_EMAIL, STORABLE_TEXT, TIMESTAMP, ZIP } from './schemas.ts';
+import { ACTION_ID, CURSOR, E164_PHONE, PAGE_SIZE, PLAUSIBLE_EMAIL, STORABLE_TEXT, TIMESTAMP, ZIP } from './schemas.ts';
 import type { SchemaError, Validator } from './validators.d.ts';
 
 /** What a validator found wrong, one sentence a field, in the order of the schema; empty where `data` fits. */
@@ -28,6 +28,9 @@ const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [E164_PHONE]: 'must be in E.164 form, like +14155550123',
   [ZIP]: 'must be a ZIP code, like 94103 or 94103-1234',
   [PLAUSIBLE_EMAIL]: 'must be an e-mail address, like jo@example.com',
+  [ACTION_ID]: 'must be made of letters, digits and . : _ -',
+  [PAGE_SIZE]: 'must be a whole number from 1 to 100',
+  [CURSOR]: 'must be a next_cursor of an earlier page',
   [TIMESTAMP]: 'must be a time in ISO 8601 form, like 2025-01-31T17:05:00.000Z',
 };
 

@@ -70,6 +70,8 @@ export type Route<Principal = unknown> = {
     readonly maxBytes: number;
     /** Longest the body may take to arrive; `BODY_DEADLINE_MS` unless told. */
     readonly deadlineMs?: number;
+    /** Whether a request without any is fine; then it needs no type either. */
+    readonly optional?: boolean;
   };
   /** What a caller is told when `handle` takes longer than the deadline; `unavailable` unless told. */
   readonly onDeadline?: ErrorCode;

@@ -1,7 +1,9 @@
 import { STATE_CODES } from '../domain/address.ts';
+import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import {
   MAX_ACCURACY_METERS,
+  MAX_ACTION_ID_LENGTH,
   MAX_ADDRESS_LINE_LENGTH,
   MAX_CITY_LENGTH,
   MAX_EMAIL_LENGTH,
@@ -28,6 +30,13 @@ export const PLAUSIBLE_EMAIL =
   '^[^\\s@\\p{Cc}\\p{Cs}]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?\\.)+[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}]$';
 /** RFC 3339, as `Date.prototype.toISOString` and every phone's platform write it. */
 export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$';
+
+/** What a phone may call an action: a UUID, say. */
+export const ACTION_ID = '^[\\w.:-]+$';
+/** 1 to 100. */
+export const PAGE_SIZE = '^(?:[1-9]\\d?|100)$';
+/** Base64url, as we made it. */
+export const CURSOR = '^[\\w-]+$';
 
 function text(maxLength: number) {
   return { type: 'string', minLength: 1, maxLength, pattern: STORABLE_TEXT } as const;
@@ -83,5 +92,46 @@ export const driverLocationSchema = {
     heading: { type: 'number', minimum: 0, maximum: 360 },
     speed: { type: 'number', minimum: 0, maximum: MAX_SPEED_METERS_PER_SECOND },
     captured_at: { type: 'string', pattern: TIMESTAMP },
+  },
+} as const;
+
+/** What a phone says of every action: its own id for it, so that sending it again changes nothing, and when it happened. */
+const stamp = {
+  action_id: { type: 'string', minLength: 1, maxLength: MAX_ACTION_ID_LENGTH, pattern: ACTION_ID },
+  captured_at: { type: 'string', pattern: TIMESTAMP },
+} as const;
+
+/** `POST /driver/orders/{id}/pick-up` and `…/return`; the query of `…/deliver`. */
+export const driverActionSchema = { type: 'object', properties: stamp } as const;
+
+/** `POST /driver/orders/{id}/release`. */
+export const releaseSchema = {
+  type: 'object',
+  required: ['reason'],
+  properties: { reason: { type: 'string', enum: RELEASE_REASONS }, ...stamp },
+} as const;
+
+/** `POST /driver/orders/{id}/undeliverable`. */
+export const undeliverableSchema = {
+  type: 'object',
+  required: ['reason'],
+  properties: { reason: { type: 'string', enum: UNDELIVERABLE_REASONS }, ...stamp },
+} as const;
+
+/** `POST /orders/{id}/cancel`. */
+export const cancelOrderSchema = {
+  type: 'object',
+  required: ['reason'],
+  properties: { reason: { type: 'string', enum: CANCEL_REASONS } },
+} as const;
+
+/** The query of `GET /orders`. */
+export const listOrdersSchema = {
+  type: 'object',
+  properties: {
+    status: { type: 'string', enum: ORDER_STATUSES },
+    updated_after: { type: 'string', pattern: TIMESTAMP },
+    limit: { type: 'string', pattern: PAGE_SIZE },
+    cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
   },
 } as const;

@@ -16,3 +16,8 @@ export type Validator = {
 export declare const placeOrder: Validator;
 export declare const driverDuty: Validator;
 export declare const driverLocation: Validator;
+export declare const driverAction: Validator;
+export declare const release: Validator;
+export declare const undeliverable: Validator;
+export declare const cancelOrder: Validator;
+export declare const listOrders: Validator;

@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
+import { type OutboxRow, parseOutboxRows } from './outbox.ts';
 
 /** What a change of an order left behind. */
 export type ChangedOrder = {
@@ -7,15 +8,26 @@ export type ChangedOrder = {
   readonly sequence: number;
   readonly status: OrderStatus;
   readonly driverId: string | null;
+  /** The jobs this process has to relay. */
+  readonly outbox: readonly OutboxRow[];
 };
 
 export type OrderEvent = { readonly type: string; readonly data?: Record<string, string | number | boolean | null> };
 
+/** Further parts of a change's statement. */
+export type ChangeParts = {
+  /** CTEs that go first, `name as (…), …`; the update may read them. */
+  readonly before?: Fragment;
+  /** `select queue, run_at from changed where …`: the jobs that the change makes owed. */
+  readonly jobs?: Fragment;
+  /** CTEs that go last, `, name as (…)`; they may read `changed`. */
+  readonly after?: Fragment;
+};
+
 /**
- * Changes one order, writes the event and sends the notice: one statement.
+ * Changes one order, writes the event, the jobs it makes owed, and the notice: one statement.
  *
  * @param update an `update orders set … where …` without `returning`; it must add 1 to `sequence`
- * @param before CTEs that go first, `name as (…), …`; the update may read them
  * @returns null when the condition of the update did not hold, and then nothing was written
  */
 export async function changeOrder(
@@ -23,17 +35,28 @@ export async function changeOrder(
   update: Fragment,
   event: OrderEvent,
   origin: string,
-  before?: Fragment,
+  parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
   const [row] = await sql`
-    with ${before ? sql`${before}, ` : sql``}changed as (
-      ${update} returning id, sequence, status, driver_id
+    with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
+      ${update} returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at
     ), event as (
       insert into order_events (order_id, sequence, type, data)
       select id, sequence, ${event.type}, ${event.data ? sql.json(event.data) : null}::jsonb from changed
-    ), notice as (
+    ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}
+    ), jobs as (
+      insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+      select owed.queue, changed.id, changed.retailer_id, owed.run_at, owed.run_at + interval '30 seconds'
+      from changed, owed
+      returning id, queue, order_id, retailer_id, run_at
+    )${parts.after ?? sql``}, notice as (
       select pg_notify('sameday', ${origin} || ':order:' || id) from changed
     )
-    select changed.* from changed, notice`;
-  return row ? { id: row.id, sequence: row.sequence, status: row.status, driverId: row.driver_id } : null;
+    select changed.id, changed.sequence, changed.status, changed.driver_id,
+      (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
+              'retailer_id', retailer_id, 'run_at', run_at)), '[]') from jobs) as outbox
+    from changed, notice`;
+  if (!row) return null;
+  const { id, sequence, status } = row;
+  return { id, sequence, status, driverId: row.driver_id, outbox: parseOutboxRows(row.outbox) };
 }

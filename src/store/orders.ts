@@ -1,37 +1,15 @@
 import type { Sql } from 'postgres';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
+import { refundOwed } from './lifecycle.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
-
-/** The driver took the parcel. Null when the order is not his or not `driver_assigned`. */
-export function pickUpOrder(sql: Sql, orderId: string, driverId: string, origin: string): Promise<ChangedOrder | null> {
-  const update = sql`
-    update orders set status = 'picked_up', picked_up_at = now(), sequence = sequence + 1
-    where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
-  return changeOrder(sql, update, { type: 'picked_up' }, origin);
-}
-
-/** The driver handed the parcel over. Null when the order is not his or not `picked_up`. */
-export async function deliverOrder(
-  sql: Sql,
-  orderId: string,
-  driverId: string,
-  photoName: string,
-  origin: string,
-): Promise<ChangedOrder | null> {
-  const update = sql`
-    update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName}, payout_status = 'owed',
-      sequence = sequence + 1
-    where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
-  return changeOrder(sql, update, { type: 'delivered' }, origin);
-}
 
 /** An order nobody could take in time. Null when it is no longer waiting or its time is not up. */
 export function expireOrder(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
   const update = sql`
     update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
     where id = ${orderId} and status = 'pending_dispatch' and expires_at <= now()`;
-  return changeOrder(sql, update, { type: 'expired' }, origin);
+  return changeOrder(sql, update, { type: 'expired' }, origin, { jobs: refundOwed(sql) });
 }
 
 export type AssignOutcome =
@@ -61,6 +39,7 @@ export async function assignWaiting(
         payment_status = case when payment_status = 'not_charged' then 'processing' else payment_status end
       from driver, waiting
       where o.id = waiting.id
+        and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id
                         and a.status in ('driver_assigned', 'picked_up', 'undeliverable'))
       returning o.id, o.sequence, o.driver_id, o.retailer_id, o.payment_status

@@ -31,6 +31,11 @@ export async function openPaymentAttempt(
           as attempt
       from orders o join retailers r on r.id = o.retailer_id
       where o.id = ${orderId} and o.payment_status = 'processing'
+        -- An order that has ended is not charged anew, but a charge in flight is still followed to its end.
+        and (o.status not in ('cancelled', 'expired')
+             or exists (select from payments p where p.order_id = o.id and p.status = 'sending'))
+      -- Whoever ends the order waits for this row or is seen by it, so a refund finds the attempt.
+      for no key update of o
     )
     insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
     select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
@@ -87,11 +92,7 @@ export function settlePayment(
       where id = ${outboxId} and done_at is null and ${done}
     )`;
   const event = paid ? 'payment_paid' : result.final ? 'payment_failed' : 'payment_declined';
-  return changeOrder(
-    sql,
-    update,
-    { type: event, ...(paid ? {} : { data: { code: result.failureCode } }) },
-    origin,
-    settled,
-  );
+  return changeOrder(sql, update, { type: event, ...(paid ? {} : { data: { code: result.failureCode } }) }, origin, {
+    before: settled,
+  });
 }

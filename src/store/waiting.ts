@@ -10,9 +10,12 @@ export type WaitingRow = {
   readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
+  /** Drivers who gave it back. */
+  readonly excludedDriverIds?: ReadonlySet<string>;
 };
 
-const columns = (sql: Sql) => sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at`;
+const columns = (sql: Sql) =>
+  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, excluded_driver_ids`;
 
 function toWaiting(row: Row): WaitingRow {
   return {
@@ -21,6 +24,7 @@ function toWaiting(row: Row): WaitingRow {
     tierId: row.delivery_tier,
     point: { lat: row.pickup_lat, lng: row.pickup_lng },
     sinceMs: row.created_at.getTime(),
+    ...(row.excluded_driver_ids.length > 0 ? { excludedDriverIds: new Set<string>(row.excluded_driver_ids) } : {}),
   };
 }
 

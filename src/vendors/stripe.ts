@@ -33,7 +33,7 @@ export type ChargeOutcome =
 
 export type ChargeLookup = ChargeOutcome | { readonly kind: 'not_found' };
 
-type RefundOutcome =
+export type RefundOutcome =
   | { readonly kind: 'refunded'; readonly refundId: string | null }
   | { readonly kind: 'refused'; readonly code: string }
   | RetryLater;

@@ -9,10 +9,13 @@ import {
   setDriverDuty,
   writePositions,
 } from '../../src/store/drivers.ts';
-import { deliverOrder, pickUpOrder } from '../../src/store/orders.ts';
+import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../support/orders.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
+
+/** An action of which the phone said nothing more. */
+const UNSTAMPED = { actionId: null, capturedAt: null };
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -90,7 +93,7 @@ test('the fleet knows who carries which order, until it is delivered', async () 
   const carried = async () =>
     Object.fromEntries((await loadFleet(sql, [busy, free, newId()])).map((driver) => [driver.id, driver.orderId]));
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
-  await pickUpOrder(sql, orderId, busy, 'me');
+  await pickUpOrder(sql, orderId, busy, UNSTAMPED, 'me');
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
   expect((await findDriverState(sql, busy))?.order).toMatchObject({
     id: orderId,
@@ -100,7 +103,7 @@ test('the fleet knows who carries which order, until it is delivered', async () 
     storeName: 'Corner Market',
     dropoff: { name: 'Jordan Lee', phone: '+14155550123', line1: '401 Valencia St', line2: null, zip: '94103' },
   });
-  await deliverOrder(sql, orderId, busy, 'photo.webp', 'me');
+  await deliverOrder(sql, orderId, busy, 'photo.webp', UNSTAMPED, 'me');
   expect(await carried()).toEqual({ [busy]: null, [free]: null });
   expect(await findDriverState(sql, busy)).toEqual({ onDuty: true, order: null });
 });

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { deliverOrder, expireOrder, findOrderState, findStoreOrder, pickUpOrder } from '../../src/store/orders.ts';
+import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
+import { expireOrder, findOrderState, findStoreOrder } from '../../src/store/orders.ts';
 import { findPhotoName, findTrackedById, findTrackedByToken } from '../../src/store/tracked.ts';
 import { findOverdue, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../support/orders.ts';
 import { noticesDuring } from './transaction.ts';
+
+/** An action of which the phone said nothing more. */
+const UNSTAMPED = { actionId: null, capturedAt: null };
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -34,13 +38,13 @@ test('the path of an order: picked up, then delivered, each with its time, event
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const heard = await noticesDuring(database, async () => {
-    expect(await pickUpOrder(sql, orderId, driverId, 'me')).toEqual({
+    expect(await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me')).toMatchObject({
       id: orderId,
       sequence: 3,
       status: 'picked_up',
       driverId,
     });
-    expect(await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me')).toEqual({
+    expect(await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me')).toMatchObject({
       id: orderId,
       sequence: 4,
       status: 'delivered',
@@ -62,28 +66,28 @@ test('another driver can neither pick an order up nor deliver it', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const stranger = await addDriverRow(sql);
-  await changesNothing(orderId, () => pickUpOrder(sql, orderId, stranger, 'me'));
-  await pickUpOrder(sql, orderId, driverId, 'me');
-  await changesNothing(orderId, () => deliverOrder(sql, orderId, stranger, 'photo.webp', 'me'));
+  await changesNothing(orderId, () => pickUpOrder(sql, orderId, stranger, UNSTAMPED, 'me'));
+  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
+  await changesNothing(orderId, () => deliverOrder(sql, orderId, stranger, 'photo.webp', UNSTAMPED, 'me'));
 });
 
 test('no step is skipped or taken twice, and nothing is delivered again with another photo', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'early.webp', 'me'));
-  await pickUpOrder(sql, orderId, driverId, 'me');
-  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, 'me'));
-  await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me');
-  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'other.webp', 'me'));
-  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, 'me'));
+  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'early.webp', UNSTAMPED, 'me'));
+  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
+  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me'));
+  await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me');
+  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'other.webp', UNSTAMPED, 'me'));
+  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me'));
 });
 
 test('of two deliveries at once one counts', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await pickUpOrder(sql, orderId, driverId, 'me');
+  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
   const names = ['a', 'b', 'c', 'd'];
-  const results = await Promise.all(names.map((name) => deliverOrder(sql, orderId, driverId, name, 'me')));
+  const results = await Promise.all(names.map((name) => deliverOrder(sql, orderId, driverId, name, UNSTAMPED, 'me')));
   expect(results.filter((result) => result !== null)).toHaveLength(1);
   expect((await orderRow(sql, orderId)).photo_name).toBe(names[results.findIndex((result) => result !== null)]);
   expect(await eventTypes(orderId)).toHaveLength(4);
@@ -92,8 +96,8 @@ test('of two deliveries at once one counts', async () => {
 test('a driver who delivered may have the next order', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await pickUpOrder(sql, orderId, driverId, 'me');
-  await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me');
+  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
+  await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me');
   expect((await addOrder(sql, store, { driverId })).orderId).toBeTruthy();
 });
 
@@ -122,7 +126,7 @@ test('an order expires when its time is up and not before, once, and never one t
 test('a store sees its own order with all its events, and another store’s not at all', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await pickUpOrder(sql, orderId, driverId, 'me');
+  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
   const order = await findStoreOrder(sql, orderId, store.retailerId);
   expect(order).toMatchObject({
     id: orderId,
@@ -155,8 +159,8 @@ test('the tracking page is told the driver’s first name and nothing of the cus
   for (const secret of ['Rider', 'Jordan', 'Lee', 'jordan@example.com', '+1415', 'Valencia']) {
     expect(text).not.toContain(secret);
   }
-  await pickUpOrder(sql, orderId, driverId, 'me');
-  await deliverOrder(sql, orderId, driverId, 'photo.webp', 'me');
+  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
+  await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me');
   expect((await findTrackedById(sql, orderId))?.hasPhoto).toBe(true);
   expect(await findPhotoName(sql, token as string)).toBe('photo.webp');
   expect(await findTrackedByToken(sql, 'nobody’s')).toBeNull();

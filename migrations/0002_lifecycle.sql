@@ -1,0 +1,31 @@
+-- The rest of an order's life: cancelled, released, undeliverable, returned, refunded; what drivers did and when; and
+-- what stores are told.
+
+alter table orders
+  add column updated_at timestamptz not null default now(),
+  add column cancelled_by text check (cancelled_by in ('store', 'operator')),
+  add column undeliverable_at timestamptz,
+  -- Drivers who gave the order back, or were silent; it is not offered to them again.
+  add column excluded_driver_ids uuid[] not null default '{}',
+  add column refund_id text;
+
+create function touch_updated_at() returns trigger language plpgsql as $$
+begin
+  new.updated_at := now();
+  return new;
+end $$;
+create trigger orders_touch before update on orders for each row execute function touch_updated_at();
+create index orders_by_update on orders (retailer_id, updated_at, id);
+
+-- What a phone sent, by its own id: sending it again changes nothing and gets the same answer.
+create table driver_actions (
+  driver_id uuid not null,
+  action_id text not null,
+  order_id uuid not null,
+  type text not null,
+  status text not null,
+  sequence integer not null,
+  captured_at timestamptz,
+  received_at timestamptz not null default now(),
+  primary key (driver_id, action_id)
+);

@@ -1,0 +1,27 @@
+import { type FieldError, ServiceError } from '../domain/errors.ts';
+import { isId } from '../domain/ids.ts';
+import { type JsonObject, parseJsonObject } from './json.ts';
+import type { RequestHead } from './route.ts';
+
+/** The body as a JSON object; an empty one counts as `{}` where the route says so. Throws what to reply with. */
+export function parsed(body: Buffer, emptyIsObject = false): JsonObject {
+  if (emptyIsObject && body.length === 0) return {};
+  const result = parseJsonObject(body);
+  if ('error' in result) throw result.error;
+  return result.ok;
+}
+
+/** The validated value. Throws `invalid_request` with the fields otherwise. */
+export function valid<Value>(result: { readonly ok: Value } | { readonly fields: readonly FieldError[] }): Value {
+  if ('ok' in result) return result.ok;
+  throw new ServiceError('invalid_request', 'Some fields are not usable; nothing was changed.', {
+    fields: result.fields,
+  });
+}
+
+/** The order that a path names. Throws `not_found` for what can't be an id. */
+export function orderIdOf(head: RequestHead): string {
+  const [id = ''] = head.params;
+  if (!isId(id)) throw new ServiceError('not_found', 'There is no such order.');
+  return id;
+}

@@ -1,0 +1,96 @@
+import type { ActionOutcome, DriverAction, DriverActions } from '../../dispatch/driver-actions.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { ReleaseReason, UndeliverableReason } from '../../domain/order.ts';
+import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, PHOTO_DEADLINE_MS } from '../../limits.ts';
+import { validateAction } from '../action-input.ts';
+import { asAvailable } from '../credentials.ts';
+import { orderIdOf, parsed, valid } from '../input.ts';
+import { json } from '../reply.ts';
+import type { Reply, RequestHead, Route, RouteRequest } from '../route.ts';
+import type { Validator } from '../validators.d.ts';
+import { driverAction, release, undeliverable } from '../validators.js';
+import type { Driver } from './driver.ts';
+
+export type StoredPhoto =
+  | { readonly kind: 'stored'; readonly name: string }
+  | { readonly kind: 'unusable'; readonly reason: string }
+  | { readonly kind: 'busy' };
+
+/** What a driver does with his order: `POST /driver/orders/{id}/pick-up`, `deliver`, `release`, `undeliverable`, `return`. */
+export function driverActionRoutes(deps: {
+  readonly authenticate: (head: RequestHead) => Promise<Driver>;
+  readonly actions: DriverActions;
+  readonly storePhoto: (bytes: Buffer) => Promise<StoredPhoto>;
+  /** Removes a photo whose delivery was refused after all. */
+  readonly discardPhoto: (name: string) => Promise<void>;
+}): Route<Driver>[] {
+  const { authenticate, actions } = deps;
+
+  /** An action whose body is JSON: the stamp, and a reason where the schema asks for one. */
+  function action<Reason extends string>(
+    name: string,
+    fits: Validator,
+    run: (action: DriverAction, reason: Reason) => Promise<ActionOutcome>,
+  ): Route<Driver> {
+    return {
+      method: 'post',
+      pattern: `/driver/orders/:id/${name}`,
+      authenticate,
+      body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
+      async handle({ head, principal: { driverId }, body }) {
+        const { stamp, reason } = valid(validateAction<Reason>(fits, parsed(body, true)));
+        return acted(await asAvailable(run({ driverId, orderId: orderIdOf(head), stamp }, reason)));
+      },
+    };
+  }
+
+  /** The body is the photo, so the stamp stands in the query. */
+  async function deliver({ head, principal: { driverId }, body }: RouteRequest<Driver>): Promise<Reply> {
+    const query = Object.fromEntries(head.query);
+    const { stamp } = valid(validateAction(driverAction, query));
+    const toDeliver = { driverId, orderId: orderIdOf(head), stamp };
+    const foreseen = await asAvailable(actions.foreseeDelivery(toDeliver));
+    if (foreseen) return acted(foreseen);
+    const photo = await deps.storePhoto(body).catch(photoStoreDown);
+    if (photo.kind === 'busy') throw new ServiceError('unavailable', 'Too many photos at once; keep it and try again.');
+    if (photo.kind === 'unusable') {
+      throw new ServiceError('unusable_photo', `The photo cannot be used (${photo.reason}); nothing was changed.`);
+    }
+    const outcome = await asAvailable(actions.deliver(toDeliver, photo.name));
+    if (outcome.kind !== 'done' || outcome.repeated) await deps.discardPhoto(photo.name);
+    return acted(outcome);
+  }
+
+  return [
+    action('pick-up', driverAction, actions.pickUp),
+    action<ReleaseReason>('release', release, actions.release),
+    action<UndeliverableReason>('undeliverable', undeliverable, actions.undeliverable),
+    action('return', driverAction, actions.returned),
+    {
+      method: 'post',
+      pattern: '/driver/orders/:id/deliver',
+      authenticate,
+      body: {
+        contentTypes: ['image/jpeg', 'image/png', 'image/webp'],
+        maxBytes: MAX_PHOTO_BYTES,
+        deadlineMs: PHOTO_DEADLINE_MS,
+      },
+      handle: deliver,
+    },
+  ];
+}
+
+function photoStoreDown(cause: unknown): never {
+  throw new ServiceError('unavailable', 'The photo could not be stored; keep it and try again.', { cause });
+}
+
+function acted(outcome: ActionOutcome): Reply {
+  switch (outcome.kind) {
+    case 'done':
+      return json(200, { success: true, order: { status: outcome.status, sequence: outcome.sequence } });
+    case 'not_found':
+      throw new ServiceError('not_found', 'There is no such order.');
+    case 'illegal':
+      throw new ServiceError('illegal_transition', `The order is ${outcome.status}; nothing was changed.`);
+  }
+}

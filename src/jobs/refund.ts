@@ -1,0 +1,51 @@
+import { VENDOR_PAUSE_MS } from '../limits.ts';
+import type { RefundState } from '../store/refunds.ts';
+import type { RefundOutcome } from '../vendors/stripe.ts';
+import type { JobData, JobResult } from './queues.ts';
+
+/**
+ * Gives back what was charged for an order that ended undelivered before pickup. A charge still in flight is waited for:
+ * its own job settles it, and then there is something to refund or nothing.
+ */
+export function createRefundJob(deps: {
+  readonly read: (orderId: string) => Promise<RefundState>;
+  readonly refund: (request: { idempotencyKey: string; paymentIntentId: string }) => Promise<RefundOutcome>;
+  readonly settleRefund: (orderId: string, refundId: string | null, outboxId: number) => Promise<unknown>;
+  readonly settleUncharged: (orderId: string, outboxId: number) => Promise<unknown>;
+  /** Marks the job done; a failure code says that it was given up. */
+  readonly finish: (outboxId: number, failureCode: string | null) => Promise<void>;
+  readonly settled: (orderId: string) => void;
+}): (data: JobData) => Promise<JobResult> {
+  return async function refundJob({ orderId, outboxId }) {
+    const state = await deps.read(orderId);
+    switch (state.kind) {
+      case 'in_flight':
+        return { kind: 'retry', reason: 'charge_in_flight' };
+      case 'settled':
+        await deps.finish(outboxId, null);
+        return { kind: 'done' };
+      case 'nothing':
+        // Null: an attempt was opened in this very moment; it is looked at again.
+        if ((await deps.settleUncharged(orderId, outboxId)) === null) return { kind: 'retry', reason: 'charge_opened' };
+        break;
+      case 'paid': {
+        const result = await giveBack(orderId, state.paymentIntentId, outboxId);
+        if (result) return result;
+      }
+    }
+    deps.settled(orderId);
+    return { kind: 'done' };
+  };
+
+  async function giveBack(orderId: string, paymentIntentId: string, outboxId: number): Promise<JobResult | null> {
+    const outcome = await deps.refund({ idempotencyKey: `${orderId}:refund`, paymentIntentId });
+    if (outcome.kind === 'retry_later') {
+      return outcome.rateLimited
+        ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
+        : { kind: 'retry', reason: outcome.reason };
+    }
+    if (outcome.kind === 'refunded') await deps.settleRefund(orderId, outcome.refundId, outboxId);
+    else await deps.finish(outboxId, outcome.code);
+    return null;
+  }
+}

@@ -1,0 +1,172 @@
+import type { Fragment, Sql } from 'postgres';
+import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
+import { type ChangedOrder, changeOrder, type OrderEvent } from './changes.ts';
+
+/** What a driver's phone says of an action: its own id for it, and when it happened by its own clock. */
+export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
+
+/** A charge that may have been made is given back; what is owed is for the refund's job to find out. */
+export function refundOwed(sql: Sql): Fragment {
+  return sql`select 'refund' as queue, now() as run_at from changed where payment_status in ('processing', 'paid')`;
+}
+
+/** An action of the driver who carries the order: the change, and the action by its id, in one statement. */
+function act(
+  sql: Sql,
+  driverId: string,
+  update: Fragment,
+  event: OrderEvent,
+  stamp: ActionStamp,
+  origin: string,
+  jobs?: Fragment,
+): Promise<ChangedOrder | null> {
+  const after = sql`, action as (
+    insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
+    select ${driverId}::uuid, ${stamp.actionId}::text, id, ${event.type}, status, sequence,
+      ${stamp.capturedAt}::timestamptz
+    from changed where ${stamp.actionId}::text is not null
+    on conflict do nothing
+  )`;
+  const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
+  const data = { ...event.data, ...captured };
+  const told = Object.keys(data).length > 0 ? { type: event.type, data } : { type: event.type };
+  return changeOrder(sql, update, told, origin, { after, ...(jobs ? { jobs } : {}) });
+}
+
+/** The driver took the parcel. Null when the order is not his or not `driver_assigned`. */
+export function pickUpOrder(
+  sql: Sql,
+  orderId: string,
+  driverId: string,
+  stamp: ActionStamp,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'picked_up', picked_up_at = now(), sequence = sequence + 1
+    where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
+  return act(sql, driverId, update, { type: 'picked_up' }, stamp, origin);
+}
+
+/** The driver handed the parcel over. Null when the order is not his or not `picked_up`. */
+export function deliverOrder(
+  sql: Sql,
+  orderId: string,
+  driverId: string,
+  photoName: string,
+  stamp: ActionStamp,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName}, payout_status = 'owed',
+      sequence = sequence + 1
+    where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
+  return act(sql, driverId, update, { type: 'delivered' }, stamp, origin);
+}
+
+/** The order goes back to waiting, for at least an hour; the driver it came from is left out from now on. */
+const releasing = (sql: Sql, orderId: string, driverId: string) => sql`
+  update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null,
+    excluded_driver_ids = excluded_driver_ids || driver_id, sequence = sequence + 1,
+    expires_at = greatest(expires_at, now() + interval '1 hour')
+  where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
+const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, expires_at as run_at from changed`;
+
+/** The driver gave the order back before pickup. Null when it is not his or not `driver_assigned`. */
+export function releaseOrder(
+  sql: Sql,
+  orderId: string,
+  driverId: string,
+  reason: ReleaseReason,
+  stamp: ActionStamp,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const event = { type: 'released', data: { driver_id: driverId, reason } };
+  return act(sql, driverId, releasing(sql, orderId, driverId), event, stamp, origin, expiryOwed(sql));
+}
+
+/** The system took the order from a driver who fell silent before pickup. Null when he has picked it up meanwhile. */
+export function releaseFromSilent(
+  sql: Sql,
+  orderId: string,
+  driverId: string,
+  silentMs: number,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const update = sql`${releasing(sql, orderId, driverId)} and not exists (
+    select from driver_positions p where p.driver_id = ${driverId}
+    and p.received_at > now() - make_interval(secs => ${silentMs / 1000}))`;
+  const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_silent' } };
+  return changeOrder(sql, update, event, origin, { jobs: expiryOwed(sql) });
+}
+
+/** Orders not picked up whose driver was not heard of for so long, at most `limit`. */
+export async function findSilent(
+  sql: Sql,
+  silentMs: number,
+  limit: number,
+): Promise<{ readonly orderId: string; readonly driverId: string }[]> {
+  const rows = await sql`
+    select o.id, o.driver_id from orders o left join driver_positions p on p.driver_id = o.driver_id
+    where o.status = 'driver_assigned'
+      and greatest(o.assigned_at, p.received_at) < now() - make_interval(secs => ${silentMs / 1000})
+    limit ${limit}`;
+  return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id }));
+}
+
+/** The parcel could not be handed over; the driver keeps it until it is returned. Null when not his or not `picked_up`. */
+export function markUndeliverable(
+  sql: Sql,
+  orderId: string,
+  driverId: string,
+  reason: UndeliverableReason,
+  stamp: ActionStamp,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'undeliverable', undeliverable_at = now(), reason_code = ${reason},
+      sequence = sequence + 1
+    where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
+  return act(sql, driverId, update, { type: 'undeliverable', data: { reason } }, stamp, origin);
+}
+
+/** The parcel is back at the store. Null when the order is not his or not `undeliverable`. */
+export function returnOrder(
+  sql: Sql,
+  orderId: string,
+  driverId: string,
+  stamp: ActionStamp,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'returned', ended_at = now(), payout_status = 'owed', sequence = sequence + 1
+    where id = ${orderId} and driver_id = ${driverId} and status = 'undeliverable'`;
+  return act(sql, driverId, update, { type: 'returned' }, stamp, origin);
+}
+
+/** An order called off before pickup, by its store or the operator. Null when it is not theirs or past that. */
+export function cancelOrder(
+  sql: Sql,
+  orderId: string,
+  by: { readonly retailerId: string } | 'operator',
+  reason: CancelReason,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  const who = by === 'operator' ? 'operator' : 'store';
+  const update = sql`
+    update orders set status = 'cancelled', cancelled_by = ${who}, reason_code = ${reason}, ended_at = now(),
+      sequence = sequence + 1
+    where id = ${orderId} and status in ('pending_dispatch', 'driver_assigned')
+      ${by === 'operator' ? sql`` : sql`and retailer_id = ${by.retailerId}`}`;
+  return changeOrder(sql, update, { type: 'cancelled', data: { by: who, reason } }, origin, { jobs: refundOwed(sql) });
+}
+
+/** The answer that an action got when it was first sent; null when it is new. */
+export async function findAction(
+  sql: Sql,
+  driverId: string,
+  actionId: string,
+): Promise<{ readonly orderId: string; readonly status: OrderStatus; readonly sequence: number } | null> {
+  const [row] = await sql`
+    select order_id, status, sequence from driver_actions where driver_id = ${driverId} and action_id = ${actionId}`;
+  return row ? { orderId: row.order_id, status: row.status, sequence: row.sequence } : null;
+}

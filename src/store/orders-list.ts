@@ -1,0 +1,44 @@
+import type { Sql } from 'postgres';
+import type { OrderStatus } from '../domain/order.ts';
+
+/** The last order of a page: microseconds since 1970 of its last change, as text, and its id. */
+export type OrderCursor = { readonly updatedMicros: string; readonly id: string };
+
+export type OrderFilter = {
+  readonly status: OrderStatus | null;
+  readonly updatedAfter: Date | null;
+  /** 1 to 100. */
+  readonly limit: number;
+  readonly cursor: OrderCursor | null;
+};
+
+/** Orders under their wire names, and where the next page begins; null after the last. */
+export type OrderPage = { readonly orders: readonly object[]; readonly next: OrderCursor | null };
+
+/**
+ * A store's orders by the time of their last change, oldest first: who keeps the last cursor sees every change. An order
+ * that changes while pages are read comes again, later.
+ */
+export async function listStoreOrders(sql: Sql, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
+  const { status, updatedAfter, limit, cursor } = filter;
+  const rows = await sql`
+    select id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status, tracking_token,
+      driver_id, reason_code, created_at, updated_at, (extract(epoch from updated_at) * 1000000)::int8::text as micros
+    from orders
+    where retailer_id = ${retailerId} and status <> 'void'
+      ${status ? sql`and status = ${status}` : sql``}
+      ${updatedAfter ? sql`and updated_at > ${updatedAfter}` : sql``}
+      ${
+        cursor
+          ? sql`and (updated_at, id) > (to_timestamp(0) + ${cursor.updatedMicros}::int8 * interval '1 microsecond',
+                                        ${cursor.id}::uuid)`
+          : sql``
+      }
+    order by updated_at, id limit ${limit + 1}`;
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    orders: page.map(({ micros: _, ...order }) => order),
+    next: rows.length > limit && last ? { updatedMicros: last.micros, id: last.id } : null,
+  };
+}

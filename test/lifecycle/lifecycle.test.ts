@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  addFreeDriver,
+  addStore,
+  ask,
+  chargesOf,
+  type Driver,
+  northOf,
+  openPhone,
+  place,
+  type Store,
+  untilOrder,
+} from '../service/clients.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
+
+let database: FreshDatabase;
+let service: Running;
+const folder = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
+});
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+  folder.remove();
+});
+
+const act = (driver: Driver, orderId: string, action: string, body: Record<string, unknown> = {}) =>
+  ask(service, `/driver/orders/${orderId}/${action}`, { method: 'POST', key: driver.token, body });
+const cancel = (store: Store, orderId: string, reason = 'out_of_stock') =>
+  ask(service, `/orders/${orderId}/cancel`, { method: 'POST', key: store.apiKey, body: { reason } });
+const eventsOf = async (orderId: string) =>
+  (await database.sql`select type from order_events where order_id = ${orderId} order by sequence`).map(
+    (row) => row.type,
+  );
+
+async function assigned(): Promise<{ store: Store; driver: Driver; orderId: string }> {
+  const store = await addStore(database.sql);
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const order = (await place(service, store)).body.order;
+  expect(order).toMatchObject({ status: 'driver_assigned', payment_status: 'paid' });
+  return { store, driver, orderId: order.id };
+}
+
+test('an order given back goes to the next driver, uncharged and untexted anew, and never to the first again', async () => {
+  const { store, driver, orderId } = await assigned();
+  const second = await addFreeDriver(service, database.sql, northOf(store.point, 500));
+  expect((await act(driver, orderId, 'release', { reason: 'vehicle' })).status).toBe(200);
+  await untilOrder(service, store, orderId, { status: 'driver_assigned' });
+  expect((await second.state()).order).toMatchObject({ id: orderId });
+  expect((await act(second, orderId, 'release', { reason: 'emergency' })).status).toBe(200);
+  await untilOrder(service, store, orderId, { status: 'pending_dispatch' });
+  await driver.at(store.point);
+  expect((await ask(service, `/orders/${orderId}`, { key: store.apiKey })).body.order.status).toBe('pending_dispatch');
+  expect(chargesOf(folder.dataDir, orderId)).toHaveLength(1);
+  const texts = await database.sql`select count(*)::int as n from outbox where order_id = ${orderId} and queue = 'sms'`;
+  expect(texts[0]?.n).toBe(1);
+});
+
+test('an action sent twice, or twice at once, with the same id happens once and gets the same answer', async () => {
+  const { driver, orderId } = await assigned();
+  const stamp = { action_id: randomUUID(), captured_at: '2026-01-31T17:05:00.000Z' };
+  const answers = await Promise.all([1, 2, 3].map(() => act(driver, orderId, 'pick-up', stamp)));
+  const again = await act(driver, orderId, 'pick-up', stamp);
+  for (const answer of [...answers, again]) {
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.order).toEqual(again.body.order);
+  }
+  expect((await eventsOf(orderId)).filter((type) => type === 'picked_up')).toHaveLength(1);
+  const [event] = await database.sql`select data from order_events where order_id = ${orderId} and type = 'picked_up'`;
+  expect(event?.data).toEqual({ captured_at: stamp.captured_at });
+});
+
+test('a cancelled order is refunded in full, once; its driver is told and free for the next one', async () => {
+  const { store, driver, orderId } = await assigned();
+  const phone = await openPhone(service, driver.token);
+  expect((await cancel(store, orderId)).status).toBe(200);
+  expect((await cancel(store, orderId)).status).toBe(200);
+  await expect.poll(() => phone.messages.at(-1)).toMatchObject({ type: 'state', order: null });
+  await untilOrder(service, store, orderId, { status: 'cancelled', payment_status: 'refunded' });
+  expect((await eventsOf(orderId)).filter((type) => type === 'refunded')).toHaveLength(1);
+  expect((await place(service, store)).body.order.status).toBe('driver_assigned');
+  phone.close();
+});
+
+test('an order is cancelled until its pickup, and by nobody but its store', async () => {
+  const { store, driver, orderId } = await assigned();
+  const other = await addStore(database.sql);
+  expect((await cancel(other, orderId)).status).toBe(404);
+  expect((await cancel(store, orderId, 'because')).body.error.fields).toMatchObject([{ field: 'reason' }]);
+  expect((await act(driver, orderId, 'pick-up')).status).toBe(200);
+  const late = await cancel(store, orderId);
+  expect([late.status, late.body.error.code]).toEqual([409, 'illegal_transition']);
+  expect((await act(driver, orderId, 'release', { reason: 'vehicle' })).status).toBe(409);
+});
+
+test('a waiting order that is cancelled was never charged and gets no driver', async () => {
+  const store = await addStore(database.sql);
+  const order = (await place(service, store)).body.order;
+  expect((await cancel(store, order.id)).status).toBe(200);
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  expect((await driver.state()).order).toBeNull();
+  expect(chargesOf(folder.dataDir, order.id)).toEqual([]);
+  await untilOrder(service, store, order.id, { status: 'cancelled', payment_status: 'not_charged' });
+});
+
+test('what cannot be handed over is returned, the fee stays, and the driver is free only then', async () => {
+  const { store, driver, orderId } = await assigned();
+  await act(driver, orderId, 'pick-up');
+  expect((await act(driver, orderId, 'undeliverable', { reason: 'nobody_home' })).status).toBe(200);
+  expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+  expect((await act(driver, orderId, 'return')).status).toBe(200);
+  await untilOrder(service, store, orderId, { status: 'returned', payment_status: 'paid' });
+  await expect.poll(async () => (await driver.state()).order?.status).toBe('driver_assigned');
+});
+
+test('a store lists its orders page by page, each once', async () => {
+  const store = await addStore(database.sql);
+  const ids = new Set<string>();
+  for (let i = 0; i < 5; i++) ids.add((await place(service, store)).body.order.id);
+  const seen: string[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const path: string = `/orders?limit=2${cursor && `&cursor=${cursor}`}`;
+    const page: { orders: { id: string }[]; next_cursor: string | null } = (
+      await ask<{ orders: { id: string }[]; next_cursor: string | null }>(service, path, { key: store.apiKey })
+    ).body;
+    seen.push(...page.orders.map((order) => order.id));
+    cursor = page.next_cursor;
+  }
+  expect(seen).toHaveLength(5);
+  expect(new Set(seen)).toEqual(ids);
+  expect((await ask(service, '/orders?status=nonsense&limit=0', { key: store.apiKey })).status).toBe(400);
+});
+
+test('the operator cancels from the command line while the service runs', async () => {
+  const store = await addStore(database.sql);
+  const order = (await place(service, store)).body.order;
+  const env = { DATABASE_URL: database.url, SANDBOX: '1' };
+  expect(await runCli(env, 'order', 'cancel', order.id)).toEqual({ order_id: order.id, status: 'cancelled' });
+  await expect(runCli(env, 'order', 'cancel', order.id)).rejects.toThrow('no such order before its pickup');
+});

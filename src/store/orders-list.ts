@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres';
+import type { Row, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
 
 /** The last order of a page: microseconds since 1970 of its last change, as text, and its id. */
@@ -38,7 +38,14 @@ export async function listStoreOrders(sql: Sql, retailerId: string, filter: Orde
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    orders: page.map(({ micros: _, ...order }) => order),
+    orders: page.map(withoutMicros),
     next: rows.length > limit && last ? { updatedMicros: last.micros, id: last.id } : null,
   };
+}
+
+/** The order as it is shown; the microseconds are the cursor's alone. */
+function withoutMicros(row: Row): object {
+  const { micros, ...order } = row;
+  void micros;
+  return order;
 }

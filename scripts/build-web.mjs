@@ -1,44 +1,69 @@
 // Bundles the browser code of the pages into dist/web: `node scripts/build-web.mjs [out folder]`.
 // File names carry a hash of their content; manifest.json maps the source's name to the built one.
+import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import sharp from 'sharp';
 
 const project = dirname(dirname(fileURLToPath(import.meta.url)));
-const ENTRIES = ['track.ts', 'track.css', 'icon.svg'];
+const TRACKING = ['track.ts', 'track.css', 'icon.svg'];
+const DRIVER = ['driver.ts', 'driver.css', 'driver-icon.svg', 'driver-worker.ts'];
+/** Home screens that take no SVG ask for these, in pixels. */
+const ICON_SIDES = [180, 512];
 
 /** Builds every page into `directory`, which is emptied first. */
 export async function buildWeb(directory) {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
-  const { metafile } = await build({
-    absWorkingDir: project,
-    entryPoints: ENTRIES.map((name) => `src/web/${name}`),
-    outdir: directory,
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    tsconfig: 'src/web/tsconfig.json',
-    bundle: true,
+  const pages = [
     // The map is a chunk of its own: status and stages are live before it has loaded.
-    splitting: true,
-    alias: { leaflet: 'leaflet/dist/leaflet-src.esm.js' },
-    format: 'esm',
-    target: ['chrome90', 'firefox90', 'safari15'],
-    minify: true,
-    legalComments: 'eof',
-    loader: { '.png': 'dataurl', '.svg': 'copy' },
-    metafile: true,
-    logLevel: 'warning',
-  });
-  const manifest = {};
-  for (const [path, output] of Object.entries(metafile.outputs)) {
+    await bundle(directory, TRACKING, { splitting: true, format: 'esm' }),
+    // One file each: the service worker keeps the whole page by a list of names, and is no module everywhere.
+    await bundle(directory, DRIVER, { splitting: false, format: 'iife' }),
+  ];
+  const manifest = await drawIcons(directory);
+  for (const [path, output] of pages.flatMap(({ metafile }) => Object.entries(metafile.outputs))) {
     const source = output.entryPoint ?? Object.keys(output.inputs)[0];
     if (output.entryPoint || path.endsWith('.svg')) {
       manifest[basename(source).replace(/\.ts$/, '.js')] = basename(path);
     }
   }
   writeFileSync(join(directory, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+function bundle(directory, entries, format) {
+  return build({
+    absWorkingDir: project,
+    entryPoints: entries.map((name) => `src/web/${name}`),
+    outdir: directory,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    tsconfig: 'src/web/tsconfig.json',
+    bundle: true,
+    alias: { leaflet: 'leaflet/dist/leaflet-src.esm.js' },
+    target: ['chrome90', 'firefox90', 'safari15'],
+    minify: true,
+    legalComments: 'eof',
+    loader: { '.png': 'dataurl', '.svg': 'copy' },
+    metafile: true,
+    logLevel: 'warning',
+    ...format,
+  });
+}
+
+/** The driver's icon as PNG in every size of ICON_SIDES; their names as the manifest has them. */
+async function drawIcons(directory) {
+  const names = {};
+  for (const side of ICON_SIDES) {
+    const png = await sharp(join(project, 'src/web/driver-icon.svg')).resize(side).png().toBuffer();
+    const hash = createHash('sha256').update(png).digest('hex').slice(0, 8).toUpperCase();
+    const name = `driver-icon-${side}`;
+    names[`${name}.png`] = `${name}-${hash}.png`;
+    writeFileSync(join(directory, names[`${name}.png`]), png);
+  }
+  return names;
 }
 
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -110,6 +110,16 @@ export const MAX_WAITING_ORDERS_PER_RETAILER = 10_000;
 export const REDISPATCH_SWEEP_MS = 15_000;
 /** Most orders one sweep expires; the next sweep takes the rest. */
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
+/** Most orders and most drivers that are matched at once by minimum cost; 64 × 64 takes about a millisecond. */
+export const MAX_BATCH = 64;
+/** The nearest drivers looked at for each order of a batch; with up to as many orders the result is exact. */
+export const BATCH_CANDIDATES = 8;
+/** Drivers passed over that are kept on record with each assignment, of each kind; 50 bytes a driver. */
+export const MAX_PASSED_OVER = 5;
+/** Of the radius that an order has; who is farther than this was never a candidate. */
+export const PASSED_OVER_RADII = 2;
+/** How often a refused assignment is followed up by what it left free; races end after one, the sweep is behind it. */
+export const MAX_FOLLOW_UPS = 4;
 /** Waiting orders a sweep tries before it lets other work go first; about a millisecond. */
 export const SWEEP_SLICE = 128;
 
@@ -122,6 +132,10 @@ export const POSITION_FLUSH_MS = 250;
 export const DRIVER_SILENT_MS = 10 * 60_000;
 /** Orders on a page of a store's list, unless it asks for another number up to 100. */
 export const DEFAULT_PAGE_SIZE = 50;
+/** A dropoff known no better than this proves nothing of the door, so no distance is recorded at the handover. */
+export const PROOF_DROPOFF_METERS = 200;
+/** A position further in time from the handover than this says nothing of it; a car may be a kilometer on by then. */
+export const PROOF_POSITION_MS = 60_000;
 /** Longest id that a phone may give an action. */
 export const MAX_ACTION_ID_LENGTH = 64;
 /** A phone's clock may lead the database's by this much; a position from further ahead counts as taken now. */
@@ -163,6 +177,18 @@ export const MAX_LIVE_READS = 16;
 /** A read for a live page that failed is tried again after this, doubling up to the second. */
 export const LIVE_READ_RETRY_MS = 500;
 export const LIVE_READ_RETRY_MAX_MS = 10_000;
+/** An arrival is estimated only where the dropoff is known to this; a ZIP's centroid is not enough. */
+export const ARRIVAL_DROPOFF_METERS = 1_000;
+/** Roads over the great circle; about 1.2 in a grid of streets, 1.6 around water and hills. */
+export const ARRIVAL_DETOUR = 1.35;
+/** Door to door through a town: 40 km/h where it flows, 22 km/h where it does not. */
+export const ARRIVAL_FAST_METERS_PER_SECOND = 11;
+export const ARRIVAL_SLOW_METERS_PER_SECOND = 6;
+/** What fetching a parcel at the store takes, at least and mostly at most. */
+export const MIN_PICKUP_MS = 60_000;
+export const ARRIVAL_PICKUP_MS = 6 * 60_000;
+/** What stopping near the door and walking to it takes mostly at most. */
+export const ARRIVAL_HANDOVER_MS = 2 * 60_000;
 /** How long a tracking link works after its order ended; enough to look at the photo again. */
 export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
 /** Most drivers' sockets in one process. */
@@ -227,8 +253,39 @@ export const STRIPE_KEY_SECONDS = 23 * 3600;
 export const MAX_TEXT_SENDS = 2;
 /** A confirmation that could not be sent for so long is not sent any more. */
 export const TEXT_USEFUL_SECONDS = 4 * 3600;
+/** Dropoffs one worker process looks up at once; the geocoder answers new orders' pickups meanwhile. */
+export const LOCATE_CONCURRENCY = 4;
+/** A geocoder that stays away for so long is not asked for a dropoff any more; most deliveries are over by then. */
+export const LOCATE_USEFUL_SECONDS = 2 * 3600;
 /** How long a queue pauses after a vendor's 429. */
 export const VENDOR_PAUSE_MS = 1_000;
+
+// --- Webhooks -----------------------------------------------------------------------------------------------------
+/** Longest one try may take, the name's resolution included; a receiver should answer first and work later. */
+export const WEBHOOK_TIMEOUT_MS = 5_000;
+/** A name server that has not answered by then is asked once more. */
+export const WEBHOOK_DNS_TIMEOUT_MS = 1_500;
+/** Of a receiver's reply only the status counts; so many bytes are read before the connection is cut. */
+export const MAX_WEBHOOK_REPLY_BYTES = 64 * 1024;
+/** Longest URL of a store's webhook; what browsers and servers agree on. */
+export const MAX_WEBHOOK_URL_LENGTH = 2_000;
+/** Tries at once in one worker process, and for one store, so that a slow receiver holds up nobody but itself. */
+export const WEBHOOK_CONCURRENCY = 64;
+export const MAX_WEBHOOKS_PER_STORE = 8;
+/** A delivery that found its store's places taken waits so long, and up to half its age more. */
+export const WEBHOOK_BUSY_SECONDS = 5;
+/** Pauses after the first failures of a delivery, in seconds; the last one repeats. A tenth is added by chance. */
+export const WEBHOOK_RETRY_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400] as const;
+export const WEBHOOK_JITTER = 0.1;
+/** An endpoint that has failed for so long without one success is disabled. */
+export const WEBHOOK_DISABLE_SECONDS = 86_400;
+/** A delivery is tried for a day; ten minutes more, so that its last try finds the endpoint failing for a whole one. */
+export const WEBHOOK_TRIED_SECONDS = 86_400 + 600;
+/** An endpoint without a success for so long is left alone for a quarter of the time it has been failing, at most the second. */
+export const WEBHOOK_HOLD_AFTER_SECONDS = 60;
+export const WEBHOOK_HOLD_MAX_SECONDS = 900;
+/** Deliveries are kept for this long, to be listed and replayed. */
+export const WEBHOOK_KEPT_DAYS = 30;
 
 // --- Settings -----------------------------------------------------------------------------------------------------
 /** How long a reply waits for its charge by default, and at most. */
@@ -256,6 +313,12 @@ export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
 export const MAX_MESSAGES_SEARCHED = 50;
 /** Longest the geocoder is waited for; a store waits for its reply meanwhile. */
 export const GEOCODER_TIMEOUT_MS = 500;
+/** Longest the geocoder is waited for where nobody waits: a job that finds a dropoff. */
+export const LOCATE_TIMEOUT_MS = 5_000;
+/** What a geocoder's point is taken to be good for where it does not say: a street, not a door. */
+export const GEOCODER_ACCURACY_METERS = 1_000;
+/** What the centroid of a ZIP is good for: its area is a few kilometers across in a town and tens of them in the country. */
+export const ZIP_ACCURACY_METERS = 10_000;
 /** Questions to the geocoder at once; one more goes without an answer. */
 export const MAX_GEOCODER_REQUESTS = 8;
 /** Addresses whose answer is remembered, about 200 bytes each. */
@@ -304,7 +367,7 @@ export const CLOSE_DEADLINE_MS = 3_000;
 /** How often an API process without Redis makes sure that it is still the only one. */
 export const API_LOCK_CHECK_MS = 5_000;
 /** Connections of BullMQ where it runs on Postgres; each worker keeps one to listen on. */
-export const QUEUE_DB_CONNECTIONS = 12;
+export const QUEUE_DB_CONNECTIONS = 16;
 
 // --- Credentials --------------------------------------------------------------------------------------------------
 /** How long a found key or token is remembered: a revoked one is refused everywhere within this. Orders check again. */

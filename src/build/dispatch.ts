@@ -3,10 +3,12 @@ import { createCancelOrder } from '../dispatch/cancel-order.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
+import { dropoffByZip } from '../dispatch/locate-dropoff.ts';
 import { locatePickup } from '../dispatch/locate-pickup.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createPlaceOrder } from '../dispatch/place-order.ts';
 import { createReportPosition } from '../dispatch/positions.ts';
+import { createProofDistance } from '../dispatch/proof-distance.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createWaitingRoom } from '../dispatch/waiting-room.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
@@ -27,6 +29,7 @@ import {
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { type DriverPosition, loadFleet, setDriverDuty, writePositions } from '../store/drivers.ts';
+import { findDropoffPoint } from '../store/dropoffs.ts';
 import {
   cancelOrder as changeCancelled,
   deliverOrder,
@@ -97,6 +100,7 @@ export function buildDispatch(
     releaseFromSilent: (orderId, driverId) => releaseFromSilent(sql, orderId, driverId, DRIVER_SILENT_MS, origin),
     refreshDrivers: (ids) => fleet.refreshDrivers(ids),
     refreshOrders: (ids) => fleet.refreshOrders(ids),
+    touched: (driverId) => fleet.touched(driverId),
     relay,
     assigned,
     orderChanged: announce.orderChanged,
@@ -105,9 +109,10 @@ export function buildDispatch(
   const driverAvailable = (driverId: string) =>
     quietly(redispatch.driverAvailable(driverId), 'a free driver could not be given a waiting order');
 
+  const zipCentroid = loadZips(ZIPS_FILE);
   const groupCommit = createGroupCommit(
     {
-      insert: (orders) => insertOrders(sql, orders, origin),
+      insert: (orders) => insertOrders(sql, orders, origin, parts.config.geocoderUrl !== null),
       explain: (orders) => explainRefused(sql, orders),
       settle: (orders) => settleUnknown(sql, orders),
     },
@@ -126,11 +131,17 @@ export function buildDispatch(
     tiers,
     matcher,
     now,
-    locate: createLocate(parts.config),
+    locate: createLocate(parts.config, zipCentroid),
+    dropoffOf: (address) => dropoffByZip(address, zipCentroid),
     groupCommit,
     waitingRoom: createWaitingRoom(matcher, MAX_WAITING_ORDERS, MAX_WAITING_ORDERS_PER_RETAILER),
     relay,
-    refreshDriver: (driverId) => quietly(fleet.refreshDrivers([driverId]), 'a driver could not be read again'),
+    refreshDriver: (driverId) =>
+      quietly(
+        fleet.refreshDrivers([driverId]).then(() => redispatch.driverAvailable(driverId)),
+        'a driver could not be read again',
+      ),
+    driverAvailable,
     assigned,
     waits: (orderId) => quietly(redispatch.orderWaits(orderId), 'a new order could not be matched again'),
     unsettled(orderId) {
@@ -149,13 +160,21 @@ export function buildDispatch(
     moved: announce.driverMoved,
     driverAvailable,
   });
+  const proofDistance = createProofDistance({
+    positionOf: (driverId) => matcher.driver(driverId)?.position ?? null,
+    findDropoff: (orderId) => findDropoffPoint(sql, orderId),
+    now,
+  });
   const actions = createDriverActions({
     matcher,
     now,
     store: {
       setDuty: (driverId, onDuty) => setDriverDuty(sql, driverId, onDuty, origin),
       pickUp: ({ orderId, driverId, stamp }) => pickUpOrder(sql, orderId, driverId, stamp, origin),
-      deliver: ({ orderId, driverId, stamp }, photo) => deliverOrder(sql, orderId, driverId, photo, stamp, origin),
+      deliver: async ({ orderId, driverId, stamp }, photo) => {
+        const proof = await proofDistance(orderId, driverId, stamp.capturedAt);
+        return deliverOrder(sql, orderId, driverId, photo, stamp, origin, proof);
+      },
       release: ({ orderId, driverId, stamp }, reason) => releaseOrder(sql, orderId, driverId, reason, stamp, origin),
       undeliverable: ({ orderId, driverId, stamp }, reason) =>
         markUndeliverable(sql, orderId, driverId, reason, stamp, origin),
@@ -185,7 +204,7 @@ export function buildDispatch(
 }
 
 /** The chain that finds a pickup's point (README, "Where the pickup is"). */
-function createLocate(config: Config) {
+function createLocate(config: Config, zipCentroid: ReturnType<typeof loadZips>) {
   const geocoder = config.geocoderUrl ? createGeocoder({ url: config.geocoderUrl }) : null;
   const geocode = geocoder
     ? async (text: string) => {
@@ -193,6 +212,5 @@ function createLocate(config: Config) {
         return found.kind === 'found' ? found.point : null;
       }
     : null;
-  const zipCentroid = loadZips(ZIPS_FILE);
   return (text: string, key: RetailerKey) => locatePickup(text, key, geocode, zipCentroid);
 }

@@ -82,7 +82,11 @@ export async function followNews(
         if (news.length === 0) return;
         if (kind === 'order') orders.add(news);
         else if (kind === 'driver') drivers.add(news);
-        else await parts.reloadTiers();
+        else {
+          await parts.reloadTiers();
+          // A greater radius reaches drivers that nothing else would bring to the orders that wait.
+          void sweep();
+        }
       },
       async listening() {
         // The first time is read below, by whoever waits for the start.

@@ -4,6 +4,7 @@ import { authenticateBy, createCredentials } from '../http/credentials.ts';
 import type { Route } from '../http/route.ts';
 import { driverRoutes } from '../http/routes/driver.ts';
 import { driverActionRoutes } from '../http/routes/driver-actions.ts';
+import { driverPageRoutes } from '../http/routes/driver-page.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
@@ -22,6 +23,7 @@ import { findKey, isKeyGood } from '../store/retailers.ts';
 import { findTrackedByToken } from '../store/tracked.ts';
 import { loadAssets } from '../tracking/assets.ts';
 import { driverStateOnWire } from '../tracking/driver-live.ts';
+import { createDriverPageRoutes } from '../tracking/driver-page.ts';
 import { createTrackingRoutes } from '../tracking/routes.ts';
 import type { KnownPosition } from '../tracking/view.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -62,12 +64,13 @@ export function apiRoutes(parts: {
     createCredentials((hash) => findDriverByToken(sql, hash), kept),
   );
   const photos = openPhotos(config.dataDir, sql);
+  const assets = loadAssets(WEB);
   const pages = createTrackingRoutes({
     findByToken: (token) => findTrackedByToken(sql, token),
     positionOf: parts.positionOf,
     now,
     failed: parts.failed,
-    assets: loadAssets(WEB),
+    assets,
     settings: { tileUrl: config.tileUrl, tileAttribution: config.tileAttribution, sandbox: config.sandbox },
     publicUrl: config.trackingUrl ?? config.baseUrl,
   });
@@ -101,6 +104,7 @@ export function apiRoutes(parts: {
       storePhoto: photos.store,
       discardPhoto: photos.discard,
     }),
+    ...driverPageRoutes(createDriverPageRoutes({ assets, sandbox: config.sandbox, publicUrl: config.baseUrl })),
     ...trackingRoutes({ ...pages, photo: photos.find }),
   ] as Route[];
 }

@@ -6,18 +6,21 @@ import { createRefundJob } from '../jobs/refund.ts';
 import type { Relay } from '../jobs/relay.ts';
 import { createSmsJob } from '../jobs/sms.ts';
 import { startSweeper } from '../jobs/sweeper.ts';
-import { CHARGE_CONCURRENCY, MAX_PAYMENT_ATTEMPTS, SMS_CONCURRENCY } from '../limits.ts';
+import { CHARGE_CONCURRENCY, MAX_PAYMENT_ATTEMPTS, SMS_CONCURRENCY, WEBHOOK_KEPT_DAYS } from '../limits.ts';
 import { countSend, openText, settleText, uncountSend } from '../store/messages.ts';
 import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
 import { openPaymentAttempt, settlePayment } from '../store/payments.ts';
 import { readRefundState, settleRefund, settleUncharged } from '../store/refunds.ts';
+import { pruneDeliveries } from '../store/webhook-endpoints.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
+import { startLocating } from './locate.ts';
 import { openVendors } from './vendors.ts';
+import { startWebhooks } from './webhooks.ts';
 
 /**
- * The `worker` role: charges, texts and the outbox sweeper.
+ * The `worker` role: charges, texts, refunds, webhooks and the outbox sweeper.
  *
  * @param settled tells an API in the same process; another process hears it by the notice
  */
@@ -76,10 +79,13 @@ export async function startWorkers(
   const texts = startWorker('sms', backend, smsJob, twilioRate, logger);
   const refunds = startWorker('refund', backend, refundJob, stripeRate, logger);
   closers.add('workers', () => Promise.all([charges.close(), texts.close(), refunds.close()]));
+  startWebhooks({ ...parts, sandbox: config.sandbox, sql }, logger, closers);
+  startLocating({ ...parts, sql, located: (orderId) => parts.settled(orderId, null) }, logger, closers);
   const sweeper = startSweeper(
     {
       takeExpired: (limit) => takeExpired(sql, limit),
-      prune: (days, limit) => pruneOutbox(sql, days, limit),
+      prune: async (days, limit) =>
+        (await pruneOutbox(sql, days, limit)) + (await pruneDeliveries(sql, WEBHOOK_KEPT_DAYS, limit)),
     },
     parts.relay.relay,
     logger,

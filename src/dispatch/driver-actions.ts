@@ -73,13 +73,17 @@ export function createDriverActions(deps: {
     return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
   }
 
-  /** Repeating an action gets its first answer; a foreign order is not found; one in the wrong status is illegal. */
+  /**
+   * Repeating an action gets its first answer; a foreign order is not found; one in the wrong status is illegal. The state
+   * is read first: should the same action be done by another request meanwhile, it is found behind the state it left.
+   */
   async function foresee({ driverId, orderId, stamp }: DriverAction, to: OrderStatus): Promise<ActionOutcome | null> {
+    const state = await store.findState(orderId);
     const earlier = stamp.actionId === null ? null : await store.findAction(driverId, stamp.actionId);
-    if (earlier?.orderId === orderId) {
+    // An id that was used for another step says nothing of this one.
+    if (earlier?.orderId === orderId && earlier.status === to) {
       return { kind: 'done', status: earlier.status, sequence: earlier.sequence, repeated: true };
     }
-    const state = await store.findState(orderId);
     if (!state || state.driverId !== driverId) return { kind: 'not_found' };
     return canBecome(state.status, to) ? null : { kind: 'illegal', status: state.status };
   }

@@ -13,13 +13,17 @@ export type FleetSource = {
 /**
  * Keeps the matcher, which is only a view, in step with Postgres.
  *
- * A read takes time, and the matcher moves on meanwhile: what this process changed itself during a read is newer than
- * the row that comes back. Such drivers are marked with {@link Fleet.touched} and read once more.
+ * A read takes time, and the matcher moves on meanwhile: what this process changed itself during a read, and what a read
+ * that began later has brought, is newer than the row that comes back. Such a row is not applied. Drivers whom this
+ * process changed are marked with {@link Fleet.touched} and read once more.
  */
 export class Fleet {
   readonly #matcher: Matcher;
   readonly #source: FleetSource;
-  readonly #touchedDuringRead = new Set<string>();
+  /** Reads and touches are counted through. By driver, the count of the last touch; by driver or order, of the last read. */
+  readonly #touchedAt = new Map<string, number>();
+  readonly #readAt = new Map<string, number>();
+  #count = 0;
   #reads = 0;
 
   constructor(matcher: Matcher, source: FleetSource) {
@@ -29,7 +33,7 @@ export class Fleet {
 
   /** Says that this process just changed a driver in the matcher, after the database took the change. */
   touched(driverId: string): void {
-    if (this.#reads > 0) this.#touchedDuringRead.add(driverId);
+    if (this.#reads > 0) this.#touchedAt.set(driverId, ++this.#count);
   }
 
   /** The driver who holds an order, as far as this process knows. */
@@ -39,7 +43,7 @@ export class Fleet {
 
   /** Reads everything again: at start, and whenever notices may have been missed. */
   async rebuild(): Promise<void> {
-    await this.#read(async () => {
+    const touched = await this.#read(async (begunAt) => {
       // What came into memory during the read is not in what was read; only what was there before can be gone.
       const driversBefore = [...this.#matcher.driverIds()];
       const ordersBefore = Array.from(this.#matcher.waitingOrders(), (order) => order.orderId);
@@ -47,13 +51,11 @@ export class Fleet {
         this.#source.loadFleet(),
         this.#source.loadWaiting(MAX_WAITING_ORDERS),
       ]);
-      const known = new Set(drivers.map((driver) => driver.id));
-      for (const id of driversBefore) if (!known.has(id)) this.#matcher.removeDriver(id);
-      for (const driver of drivers) this.#put(driver);
-      const stillWaiting = new Set(waiting.map((order) => order.orderId));
-      for (const id of ordersBefore) if (!stillWaiting.has(id)) this.#matcher.unwait(id);
-      for (const order of waiting) this.#matcher.wait(order);
+      this.#applyDrivers(driversBefore, drivers, begunAt);
+      this.#applyOrders(ordersBefore, waiting, begunAt);
+      return drivers.flatMap(({ id }) => (this.#wasTouched(id, begunAt) ? id : []));
     });
+    await this.refreshDrivers(touched);
   }
 
   /** Reads these drivers again; one that is gone leaves the matcher. */
@@ -62,40 +64,78 @@ export class Fleet {
     // A driver can be touched again and again, but each time by an operation that ended; a few rounds are enough.
     for (let round = 0; stale.length > 0 && round < 5; round++) {
       const asked = stale;
-      stale = await this.#read(async () => {
-        const drivers = await this.#source.loadFleet(asked);
-        const found = new Set(drivers.map((driver) => driver.id));
-        for (const driver of drivers) this.#put(driver);
-        for (const id of asked) if (!found.has(id)) this.#matcher.removeDriver(id);
-        return asked.filter((id) => this.#touchedDuringRead.has(id));
+      stale = await this.#read(async (begunAt) => {
+        const displaced = this.#applyDrivers(asked, await this.#source.loadFleet(asked), begunAt);
+        return [...displaced, ...asked.filter((id) => this.#wasTouched(id, begunAt))];
       });
     }
   }
 
   /** Applies what another process did to these orders: those that wait now wait here too, their drivers are busy or free. */
   async refreshOrders(ids: readonly string[]): Promise<OrderNews[]> {
-    const news = await this.#source.loadOrderNews(ids);
-    for (const { orderId, waiting } of news) {
-      if (waiting) this.#matcher.wait(waiting);
-      else this.#matcher.unwait(orderId);
-    }
+    const news = await this.#read(async (begunAt) => {
+      const found = await this.#source.loadOrderNews(ids);
+      const waiting = found.flatMap((order) => order.waiting ?? []);
+      this.#applyOrders(
+        found.map(({ orderId }) => orderId),
+        waiting,
+        begunAt,
+      );
+      return found;
+    });
     const holders = ids.map((id) => this.#matcher.holderOf(id));
     const drivers = [...news.map((order) => order.driverId), ...holders].filter((id) => id != null);
     if (drivers.length > 0) await this.refreshDrivers(drivers);
     return news;
   }
 
-  #put(driver: FleetDriver): void {
-    if (!this.#touchedDuringRead.has(driver.id)) this.#matcher.putDriver(driver);
+  /**
+   * Puts the drivers that a read brought, and removes those it was to bring and did not.
+   *
+   * @returns other drivers, who held in memory what one of these carries: the news of that has not come yet, and when it
+   *   comes it would not find them
+   */
+  #applyDrivers(asked: readonly string[], drivers: readonly FleetDriver[], begunAt: number): string[] {
+    const found = new Set(drivers.map((driver) => driver.id));
+    for (const id of asked) if (!found.has(id) && this.#isNews(id, begunAt)) this.#matcher.removeDriver(id);
+    const displaced: string[] = [];
+    for (const driver of drivers) {
+      if (!this.#isNews(driver.id, begunAt)) continue;
+      const holder = driver.orderId === null ? undefined : this.#matcher.holderOf(driver.orderId);
+      if (holder !== undefined && holder !== driver.id) displaced.push(holder);
+      this.#matcher.putDriver(driver);
+    }
+    return displaced;
   }
 
-  async #read<T>(work: () => Promise<T>): Promise<T> {
+  #applyOrders(asked: readonly string[], waiting: readonly WaitingRow[], begunAt: number): void {
+    const found = new Set(waiting.map((order) => order.orderId));
+    for (const id of asked) if (!found.has(id) && this.#isNews(id, begunAt)) this.#matcher.unwait(id);
+    for (const order of waiting) if (this.#isNews(order.orderId, begunAt)) this.#matcher.wait(order);
+  }
+
+  #wasTouched(driverId: string, begunAt: number): boolean {
+    return (this.#touchedAt.get(driverId) ?? 0) > begunAt;
+  }
+
+  /** Whether a read that began then knows better than what is in memory; from now on it is what is in memory. */
+  #isNews(id: string, begunAt: number): boolean {
+    if ((this.#readAt.get(id) ?? 0) > begunAt || this.#wasTouched(id, begunAt)) return false;
+    // Only a read that is under way beside this one could be older.
+    if (this.#reads > 1) this.#readAt.set(id, begunAt);
+    return true;
+  }
+
+  async #read<T>(work: (begunAt: number) => Promise<T>): Promise<T> {
     this.#reads++;
     try {
-      return await work();
+      return await work(++this.#count);
     } finally {
       this.#reads--;
-      if (this.#reads === 0) this.#touchedDuringRead.clear();
+      if (this.#reads === 0) {
+        this.#touchedAt.clear();
+        this.#readAt.clear();
+      }
     }
   }
 }

@@ -1,5 +1,7 @@
+import type { DropoffPoint } from '../domain/dropoff.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
-import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
+import type { CreatedOrder, DropoffAddress, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
+import type { ChosenDriver } from '../domain/passed-over.ts';
 import type { Tier, Tiers } from '../domain/tier.ts';
 import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
@@ -24,10 +26,15 @@ export function createPlaceOrder(deps: {
   readonly matcher: Matcher;
   readonly now: () => number;
   readonly locate: (text: string, key: RetailerKey) => Promise<LocatedPickup>;
+  /** What the address alone tells of where the order goes; a geocoder is asked later, by a job. */
+  readonly dropoffOf: (address: DropoffAddress) => DropoffPoint | null;
   readonly groupCommit: GroupCommit;
   readonly waitingRoom: WaitingRoom;
   readonly relay: (rows: readonly OutboxRow[]) => void;
+  /** Reads a driver again; where he is free after all he takes what waits. */
   readonly refreshDriver: (driverId: string) => void;
+  /** A driver who was claimed for an order that came to nothing takes what waits. */
+  readonly driverAvailable: (driverId: string) => void;
   /** The driver's order was committed by this process. */
   readonly assigned: (orderId: string, driverId: string) => void;
   /** The order waits; it is matched once more, since a driver may have become free during its commit. */
@@ -42,7 +49,8 @@ export function createPlaceOrder(deps: {
     const tier = deps.tiers().get(request.tierId);
     if (!tier) throw new Error(`the tier table has no row ${request.tierId}`);
     const pickup = await deps.locate(request.pickupAddress, key);
-    const draft = draftOrder(request, key, tier, pickup);
+    const dropoff = deps.dropoffOf(request.dropoffAddress);
+    const draft = draftOrder(request, key, tier, pickup, dropoff);
     return (await giveToDriver(draft)) ?? letWait(draft);
   };
 
@@ -67,9 +75,11 @@ export function createPlaceOrder(deps: {
   /** The order is durable and has its driver: hand over its jobs, tell who must know, give the charge its moment. */
   async function assigned(order: NewOrder, committed: CommittedOrder, driverId: string): Promise<PlaceOrderOutcome> {
     deps.relay(committed.outbox);
-    // A rebuild during the commit may have undone the claim; the row stands, so it is claimed again.
+    const undone = matcher.holderOf(order.id) !== driverId;
     matcher.claim(driverId, order.id);
     deps.assigned(order.id, driverId);
+    // A rebuild undid the claim, or the order ended before this answer came: the tables know whether he carries it.
+    if (undone) deps.refreshDriver(driverId);
     return created(order, committed, 'driver_assigned', await deps.settledWithin(order.id));
   }
 
@@ -96,22 +106,25 @@ export function createPlaceOrder(deps: {
     return { kind: REFUSALS[why] };
   }
 
-  function claim(order: NewOrder, exclude: ReadonlySet<string>): NewOrder['driver'] {
+  /** The nearest driver, and who was passed over for him in this moment. */
+  function claim(order: NewOrder, lost: ReadonlySet<string>): ChosenDriver | null {
     const query = {
-      orderId: order.id,
       tierId: order.tier.id,
       point: order.pickup,
       radiusMeters: order.tier.radiusMeters,
       nowMs: deps.now(),
-      exclude,
     };
-    return matcher.claimNearest(query) ?? null;
+    const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id });
+    return chosen ? { ...chosen, passedOver: matcher.passedOver({ ...query, chosen, lost }) } : null;
   }
 
   /** The order did not get this driver. Where the tables know better, they are read again; the next claim won't wait. */
   function letGo(driverId: string, orderId: string, outcome: Exclude<CommitOutcome['kind'], 'created'>): void {
     if (outcome === 'driver_lost') matcher.setAside(driverId, orderId, deps.now());
-    else if (outcome !== 'unknown') matcher.release(driverId, deps.now(), orderId);
+    else if (outcome !== 'unknown') {
+      matcher.release(driverId, deps.now(), orderId);
+      deps.driverAvailable(driverId);
+    }
     if (outcome === 'driver_lost' || outcome === 'unknown') deps.refreshDriver(driverId);
   }
 }
@@ -140,7 +153,13 @@ function created(
   };
 }
 
-function draftOrder(request: PlaceOrder, key: RetailerKey, tier: Tier, pickup: LocatedPickup): NewOrder {
+function draftOrder(
+  request: PlaceOrder,
+  key: RetailerKey,
+  tier: Tier,
+  pickup: LocatedPickup,
+  dropoff: DropoffPoint | null,
+): NewOrder {
   return {
     id: newId(),
     customerId: newId(),
@@ -151,6 +170,7 @@ function draftOrder(request: PlaceOrder, key: RetailerKey, tier: Tier, pickup: L
     tier,
     pickup: pickup.point,
     pickupPointSource: pickup.source,
+    dropoff,
     driver: null,
   };
 }

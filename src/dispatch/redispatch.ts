@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { MAX_EXPIRIES_PER_SWEEP, SWEEP_SLICE } from '../limits.ts';
-import type { Matcher } from '../matcher/matcher.ts';
+import type { ChosenDriver } from '../domain/passed-over.ts';
+import { MAX_BATCH, MAX_EXPIRIES_PER_SWEEP, MAX_FOLLOW_UPS, SWEEP_SLICE } from '../limits.ts';
+import type { FoundDriver, Match, Matcher } from '../matcher/matcher.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { AssignOutcome } from '../store/orders.ts';
 import type { OutboxRow } from '../store/outbox.ts';
@@ -19,13 +20,11 @@ export type Redispatch = {
   expire(orderId: string): Promise<void>;
 };
 
-type Chosen = { readonly driverId: string; readonly distanceMeters: number };
-
 /** Gives waiting orders to drivers, one conditional update an order. */
 export function createRedispatch(deps: {
   readonly matcher: Matcher;
   readonly now: () => number;
-  readonly assignWaiting: (orderId: string, driver: Chosen) => Promise<AssignOutcome>;
+  readonly assignWaiting: (orderId: string, driver: ChosenDriver) => Promise<AssignOutcome>;
   readonly expireOrder: (orderId: string) => Promise<ChangedOrder | null>;
   readonly findOverdue: (limit: number) => Promise<string[]>;
   /** Orders whose driver has been silent for too long before the pickup. */
@@ -33,6 +32,8 @@ export function createRedispatch(deps: {
   readonly releaseFromSilent: (orderId: string, driverId: string) => Promise<ChangedOrder | null>;
   readonly refreshDrivers: (ids: readonly string[]) => Promise<void>;
   readonly refreshOrders: (ids: readonly string[]) => Promise<unknown>;
+  /** A driver was changed in the matcher, after the tables took the change. */
+  readonly touched: (driverId: string) => void;
   readonly relay: (rows: readonly OutboxRow[]) => void;
   readonly assigned: (orderId: string, driverId: string) => void;
   readonly orderChanged: (orderId: string, driverId: string | null) => void;
@@ -40,36 +41,44 @@ export function createRedispatch(deps: {
 }): Redispatch {
   const { matcher } = deps;
 
-  async function driverAvailable(driverId: string): Promise<void> {
-    // Each round either assigns the driver or removes an order that was gone, so this ends.
-    for (;;) {
+  // While an order and a driver are being written, nobody else finds either of them. So where the write is refused, the
+  // one that is left looks again; how often that goes on is bounded, as it ends only when memory and tables agree.
+  async function driverAvailable(driverId: string, followUps = MAX_FOLLOW_UPS): Promise<void> {
+    for (let left = followUps; ; ) {
       const best = matcher.bestWaitingFor(driverId, deps.now());
       if (!best) return;
       const outcome = await assign(best.orderId, { driverId, distanceMeters: best.distanceMeters });
-      if (outcome !== 'order_gone') return;
+      if (outcome === 'order_gone') continue;
+      if (outcome !== 'driver_lost' || left-- === 0) return;
+      await orderWaits(best.orderId, left);
     }
   }
 
-  async function orderWaits(orderId: string): Promise<void> {
+  async function orderWaits(orderId: string, followUps = MAX_FOLLOW_UPS): Promise<void> {
     const lost = new Set<string>();
     for (;;) {
       const driver = matcher.bestDriverFor(orderId, deps.now(), lost);
-      if (!driver) return;
-      const outcome = await assign(orderId, driver);
-      if (outcome !== 'driver_lost') return;
+      if (!driver) break;
+      const outcome = await assign(orderId, driver, lost);
+      if (outcome === 'order_gone') lost.add(driver.driverId);
+      if (outcome !== 'driver_lost') break;
       lost.add(driver.driverId);
     }
+    // Those who did not get it are as free as the tables say by now.
+    if (followUps > 0) for (const driverId of lost) await driverAvailable(driverId, followUps - 1);
   }
 
   /** Both are marked in memory first, synchronously, so that no other event picks either; then the row decides. */
   async function assign(
     orderId: string,
-    driver: Chosen,
+    driver: FoundDriver,
+    lost?: ReadonlySet<string>,
   ): Promise<'assigned' | 'driver_lost' | 'order_gone' | 'failed'> {
     if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
+    const passedOver = matcher.passedOverFor(orderId, driver, deps.now(), lost);
     let outcome: AssignOutcome;
     try {
-      outcome = await deps.assignWaiting(orderId, driver);
+      outcome = await deps.assignWaiting(orderId, { ...driver, passedOver });
     } catch (error) {
       deps.logger.warn({ err: errorFields(error), orderId }, 'a waiting order could not be assigned');
       matcher.endAssign(orderId, 'driver_lost', deps.now());
@@ -77,14 +86,24 @@ export function createRedispatch(deps: {
       void Promise.all([deps.refreshOrders([orderId]), deps.refreshDrivers([driver.driverId])]).catch(() => undefined);
       return 'failed';
     }
+    const undone = matcher.holderOf(orderId) !== driver.driverId;
     matcher.endAssign(orderId, outcome.kind, deps.now());
     if (outcome.kind === 'assigned') {
       deps.relay(outcome.outbox);
       deps.assigned(orderId, driver.driverId);
-    } else if (outcome.kind === 'driver_lost') {
-      await deps.refreshDrivers([driver.driverId]);
+      // A reading undid the mark, or more happened to the order before this answer came: the tables know.
+      if (undone) await lookAgain(orderId, driver.driverId);
+    } else {
+      // One of them is not what it seemed to be. An order that is gone may even be his, by another process.
+      await Promise.all([deps.refreshDrivers([driver.driverId]), deps.refreshOrders([orderId])]);
     }
     return outcome.kind;
+  }
+
+  async function lookAgain(orderId: string, driverId: string): Promise<void> {
+    await Promise.all([deps.refreshDrivers([driverId]), deps.refreshOrders([orderId])]);
+    await orderWaits(orderId);
+    await driverAvailable(driverId);
   }
 
   async function expire(orderId: string): Promise<void> {
@@ -102,6 +121,7 @@ export function createRedispatch(deps: {
       if (!released) continue;
       deps.relay(released.outbox);
       matcher.release(driverId, deps.now(), orderId);
+      deps.touched(driverId);
       deps.orderChanged(orderId, driverId);
       await waitsAgain(orderId);
     }
@@ -116,13 +136,60 @@ export function createRedispatch(deps: {
   async function sweep(): Promise<void> {
     await releaseSilent();
     for (const orderId of await deps.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await expire(orderId);
-    for (let left = matcher.waitingCount(); left > 0; left -= SWEEP_SLICE) {
-      if (matcher.freeCount() === 0) return;
-      for (const { orderId } of matcher.nextWaiting(Math.min(left, SWEEP_SLICE))) await orderWaits(orderId);
-      // A long queue must not hold up the requests of this process.
+    if (matcher.waitingCount() === 0 || matcher.freeCount() === 0) return;
+    if (matcher.waitingCount() <= MAX_BATCH) await matchFewOrders();
+    else await matchAvailableDrivers();
+  }
+
+  /** Several orders and several drivers at once: least cost decides, and what is lost in a race is tried singly. */
+  async function matchFewOrders(): Promise<void> {
+    const orderIds = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
+    await assignAll(matcher.matchOrders(orderIds, deps.now()));
+    // What the bounds of a batch left over.
+    for (const orderId of orderIds) await orderWaits(orderId);
+  }
+
+  /** More orders wait than one batch holds: each batch is of drivers who are near each other and can reach an order. */
+  async function matchAvailableDrivers(): Promise<void> {
+    const reaching: { readonly driverId: string; readonly place: number }[] = [];
+    const available = matcher.availableDrivers(deps.now());
+    for (let at = 0; at < available.length; at += SWEEP_SLICE) {
+      for (const driverId of available.slice(at, at + SWEEP_SLICE)) {
+        const position = matcher.bestWaitingFor(driverId, deps.now()) && matcher.driver(driverId)?.position;
+        if (position) reaching.push({ driverId, place: placeInBands(position) });
+      }
+      // A large fleet must not hold up the requests of this process.
+      await nextTurn();
+    }
+    reaching.sort((a, b) => a.place - b.place);
+    for (let at = 0; at < reaching.length; at += MAX_BATCH) {
+      const driverIds = reaching.slice(at, at + MAX_BATCH).map(({ driverId }) => driverId);
+      await assignAll(matcher.matchDrivers(driverIds, deps.now()));
+      for (const driverId of driverIds) await driverAvailable(driverId);
       await nextTurn();
     }
   }
 
-  return { driverAvailable, orderWaits, waitsAgain, sweep, expire };
+  async function assignAll(matches: readonly Match[]): Promise<void> {
+    await Promise.all(
+      matches.map(async (match) => {
+        const outcome = await assign(match.orderId, match);
+        if (outcome === 'driver_lost') await orderWaits(match.orderId);
+        if (outcome === 'driver_lost' || outcome === 'order_gone') await driverAvailable(match.driverId);
+      }),
+    );
+  }
+
+  return {
+    driverAvailable: (driverId) => driverAvailable(driverId),
+    orderWaits: (orderId) => orderWaits(orderId),
+    waitsAgain,
+    sweep,
+    expire,
+  };
+}
+
+/** Bands of latitude about 5 km wide, each from west to east: who is near here is mostly near in the world. */
+function placeInBands({ lat, lng }: { readonly lat: number; readonly lng: number }): number {
+  return Math.floor(lat / 0.05) * 1_000 + lng;
 }

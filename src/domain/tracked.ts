@@ -11,6 +11,8 @@ export type TrackedOrder = {
   readonly driverId: string | null;
   readonly driverFirstName: string | null;
   readonly pickup: { readonly lat: number; readonly lng: number };
+  /** For the arrival estimate alone; a page is never told the point itself. */
+  readonly dropoff: { readonly lat: number; readonly lng: number; readonly accuracyMeters: number } | null;
   readonly createdAt: string;
   readonly assignedAt: string | null;
   readonly pickedUpAt: string | null;

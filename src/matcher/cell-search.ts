@@ -38,6 +38,8 @@ type NearestQuery = {
   readonly precedes: (member: number, other: number) => boolean;
 };
 
+export type FoundMember = { readonly member: number; readonly chordSquared: number };
+
 /**
  * Searches the trees of one index. Branch and bound in the manner of N. Roussopoulos, S. Kelley and F. Vincent ("Nearest
  * Neighbor Queries", SIGMOD 1995): of a node's children the one that can hold the nearest member is entered first, and
@@ -88,6 +90,27 @@ export class CellSearch {
     return best;
   }
 
+  /** The up to `count` nearest members of a tier, accepted and fresh, nearest first; equally near ones in any order. */
+  nearestFew(query: Omit<NearestQuery, 'precedes'>, count: number): FoundMember[] {
+    const { tier, oldestStamp } = query;
+    const few: FoundMember[] = [];
+    this.aim(query.lat, query.lng);
+    let reach = query.withinChord + CHORD_ERROR;
+    let height = this.pushChildren(this.index.trees[tier]?.toJSON() as TreeNode, 0, reach);
+    while (height > 0) {
+      height--;
+      if ((this.bounds[height] as number) > reach) continue;
+      if (this.isCell[height] === 0) {
+        height = this.pushChildren(this.stack[height] as TreeNode, height, reach);
+        continue;
+      }
+      const cell = this.stack[height] as Cell;
+      if ((this.index.figures[cell.number * CELL_STRIDE + CELL_NEWEST] as number) < oldestStamp) continue;
+      reach = this.fewIn(cell, few, count, query, reach);
+    }
+    return few;
+  }
+
   /** Calls `visit` with every cell of a tier that may have a member within the chord of a place. */
   within(tier: number, lat: number, lng: number, chord: number, visit: (cell: Cell, bound: number) => void): void {
     this.aim(lat, lng);
@@ -133,6 +156,40 @@ export class CellSearch {
     }
     this.chordSquared = bestSquared;
     return found;
+  }
+
+  /** Reads a cell through for members nearer than the farthest of the few; returns how far the next may be. */
+  private fewIn(
+    cell: Cell,
+    few: FoundMember[],
+    count: number,
+    query: Omit<NearestQuery, 'precedes'>,
+    within: number,
+  ): number {
+    const { members } = cell;
+    const bit = 1 << query.tier;
+    const x = this.at[0] as number;
+    const y = this.at[1] as number;
+    const z = this.at[2] as number;
+    let limit = within * within;
+    for (let i = 0, end = cell.count * MEMBER_STRIDE; i < end; i += MEMBER_STRIDE) {
+      const dx = (members[i] as number) - x;
+      const dy = (members[i + 1] as number) - y;
+      const dz = (members[i + 2] as number) - z;
+      const squared = dx * dx + dy * dy + dz * dz;
+      if (squared > limit) continue;
+      const tag = members[i + MEMBER_TAG] as number;
+      if ((tag & bit) === 0 || (members[i + MEMBER_STAMP] as number) < query.oldestStamp) continue;
+      const member = tag >>> TIER_BITS;
+      if (query.accepts !== undefined && !query.accepts(member)) continue;
+      let place = few.length < count ? few.length : count - 1;
+      for (; place > 0 && (few[place - 1] as FoundMember).chordSquared > squared; place--) {
+        few[place] = few[place - 1] as FoundMember;
+      }
+      few[place] = { member, chordSquared: squared };
+      if (few.length === count) limit = (few[count - 1] as FoundMember).chordSquared;
+    }
+    return few.length < count ? within : Math.sqrt(limit) + CHORD_ERROR;
   }
 
   /** Puts the children of a node that are within reach on the stack at `base`, the nearest on top; returns its height. */

@@ -3,8 +3,9 @@ import type { TierId } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../limits.ts';
 import { CellIndex } from './cell-index.ts';
-import { CellSearch, NO_MEMBER } from './cell-search.ts';
+import { CellSearch, type FoundMember, NO_MEMBER } from './cell-search.ts';
 import { enlarged } from './enlarged.ts';
+import { Everyone } from './everyone.ts';
 import { TIER_COUNT, TIERS_OF_BITS, tierBits, tierNumber } from './tier-bits.ts';
 
 /** Asks for the nearest driver. Distances in meters, times in milliseconds since 1970. */
@@ -29,6 +30,7 @@ type DriverCounts = { readonly all: number; readonly onDuty: number; readonly fr
 export class Drivers {
   private readonly index = new CellIndex(TIER_COUNT);
   private readonly search = new CellSearch(this.index);
+  private readonly everyone = new Everyone();
   private readonly slots = new Map<string, number>();
   private readonly freeSlots: number[] = [];
   private readonly ids: string[] = [];
@@ -54,7 +56,7 @@ export class Drivers {
       this.setOrder(slot, driver.orderId);
       const { position } = driver;
       if (position && position.atMs >= this.index.stamp(slot)) {
-        this.index.locate(slot, position.lat, position.lng, position.atMs);
+        this.locate(slot, position.lat, position.lng, position.atMs);
       }
     });
   }
@@ -67,6 +69,7 @@ export class Drivers {
       this.setAsideUntil.delete(slot);
       this.setOrder(slot, null);
     });
+    this.everyone.remove(slot);
     this.slots.delete(id);
     this.ids[slot] = '';
     this.freeSlots.push(slot);
@@ -78,7 +81,7 @@ export class Drivers {
     if (slot === undefined) return false;
     const before = this.index.stamp(slot);
     if (atMs < before) return false;
-    this.index.locate(slot, point.lat, point.lng, atMs);
+    this.locate(slot, point.lat, point.lng, atMs);
     const setAsideEnds = atMs >= (this.setAsideUntil.get(slot) ?? Number.POSITIVE_INFINITY);
     if (setAsideEnds || before === UNPLACED) this.change(slot, () => setAsideEnds && this.setAsideUntil.delete(slot));
     return true;
@@ -157,6 +160,54 @@ export class Drivers {
     return { driverId: this.ids[slot] as string, distanceMeters };
   }
 
+  /** The up to `count` nearest drivers available for a query, nearest first. */
+  nearestFew({ tierId, point, radiusMeters, nowMs, exclude }: DriverQuery, count: number): FoundDriver[] {
+    const found = this.search.nearestFew(
+      {
+        tier: tierNumber(tierId),
+        lat: point.lat,
+        lng: point.lng,
+        withinChord: chordOfMeters(radiusMeters),
+        oldestStamp: nowMs - POSITION_FRESH_MS,
+        accepts: exclude?.size ? (slot) => !exclude.has(this.ids[slot] as string) : undefined,
+      },
+      count,
+    );
+    return this.named(found).filter(({ distanceMeters }) => distanceMeters <= radiusMeters);
+  }
+
+  /** The up to `count` drivers nearest to a point whatever they do, without these; those off duty only where heard of. */
+  nearestOfAll(
+    point: Point,
+    radiusMeters: number,
+    count: number,
+    nowMs: number,
+    without: ReadonlySet<string>,
+  ): FoundDriver[] {
+    const place = { lat: point.lat, lng: point.lng, withinChord: chordOfMeters(radiusMeters) };
+    const heardSince = nowMs - POSITION_FRESH_MS;
+    const found = this.everyone.nearest(
+      place,
+      count,
+      (slot) => !without.has(this.ids[slot] as string),
+      (slot, stamp) => this.duty[slot] === 0 && stamp < heardSince,
+    );
+    return this.named(found);
+  }
+
+  /** Drivers who could be given an order now, wherever that is. */
+  availableIds(nowMs: number): string[] {
+    const oldest = nowMs - POSITION_FRESH_MS;
+    const ids: string[] = [];
+    for (const [id, slot] of this.slots) if (this.slotIsFree(slot) && this.index.stamp(slot) >= oldest) ids.push(id);
+    return ids;
+  }
+
+  isSetAside(id: string): boolean {
+    const slot = this.slots.get(id);
+    return slot !== undefined && this.setAsideUntil.has(slot);
+  }
+
   /** Gives a driver an order. False where he is unknown or busy with another; true where it was his already. */
   claim(id: string, orderId: string): boolean {
     const slot = this.slots.get(id);
@@ -203,6 +254,13 @@ export class Drivers {
     return true;
   }
 
+  private named(found: readonly FoundMember[]): FoundDriver[] {
+    return found.map(({ member, chordSquared }) => ({
+      driverId: this.ids[member] as string,
+      distanceMeters: metersOfChordSquared(chordSquared),
+    }));
+  }
+
   private nearestSlot({ tierId, point, radiusMeters, nowMs, exclude }: DriverQuery): number {
     return this.search.nearest({
       tier: tierNumber(tierId),
@@ -235,11 +293,17 @@ export class Drivers {
     this.count(slot, 1);
     const { index } = this;
     const placed = index.stamp(slot) !== UNPLACED;
+    if (placed && this.duty[slot] === 1) this.everyone.show(slot);
     const tiers = placed && this.slotIsFree(slot) ? (this.tiers[slot] as number) : 0;
     const indexed = index.tiersOf(slot);
     if (tiers === indexed) return;
     if (indexed !== 0) index.remove(slot);
     if (tiers !== 0) index.insert(slot, tiers);
+  }
+
+  private locate(slot: number, lat: number, lng: number, atMs: number): void {
+    this.index.locate(slot, lat, lng, atMs);
+    if (atMs !== UNPLACED) this.everyone.locate(slot, lat, lng, atMs);
   }
 
   private count(slot: number, by: 1 | -1): void {
@@ -266,7 +330,7 @@ export class Drivers {
     this.orderIds[slot] = null;
     if (slot >= this.duty.length) this.grow(Math.ceil((slot + 1) * 1.5));
     this.duty[slot] = 0;
-    this.index.locate(slot, 0, 0, UNPLACED);
+    this.locate(slot, 0, 0, UNPLACED);
     return slot;
   }
 

@@ -1,10 +1,14 @@
 import type { FleetDriver } from '../domain/driver.ts';
-import { radiusAfter, type Tiers } from '../domain/tier.ts';
+import type { PassedOver } from '../domain/passed-over.ts';
+import type { Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
+import { MAX_BATCH } from '../limits.ts';
 import { type DriverQuery, Drivers, type FoundDriver } from './drivers.ts';
+import { type Match, matchDrivers, matchOrders, queryFor } from './gather.ts';
+import { type Decision, passedOver } from './passed-over.ts';
 import { type FoundOrder, type WaitingOrder, WaitingOrders } from './waiting.ts';
 
-export type { DriverQuery, FoundDriver, FoundOrder, WaitingOrder };
+export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder };
 
 /** What became of an assignment that was begun: the row took it, or refused the driver, or the order waits no more. */
 export type AssignOutcome = 'assigned' | 'driver_lost' | 'order_gone';
@@ -181,16 +185,48 @@ export class Matcher {
     const order = this.waiting.get(orderId);
     const tier = order && this.tiers.get(order.tierId);
     if (!tier || this.assigning.has(orderId)) return undefined;
-    const { excludedDriverIds } = order;
-    const exclude = excludedDriverIds && alsoExclude ? new Set([...excludedDriverIds, ...alsoExclude]) : alsoExclude;
-    return this.drivers.nearest({
-      tierId: order.tierId,
-      point: order.point,
-      radiusMeters: radiusAfter(tier, nowMs - order.sinceMs),
-      nowMs,
-      exclude: exclude ?? excludedDriverIds,
-    });
+    const query = queryFor(order, tier, nowMs);
+    const { exclude } = query;
+    const both = exclude && alsoExclude ? new Set([...exclude, ...alsoExclude]) : (alsoExclude ?? exclude);
+    return this.drivers.nearest({ ...query, exclude: both });
   }
+
+  // --- Several at once --------------------------------------------------------------------------------------------
+
+  /** Drivers who could be given an order now, in no order. Reads all drivers through. */
+  availableDrivers(nowMs: number): string[] {
+    return this.drivers.availableIds(nowMs);
+  }
+
+  /** Which of the first `MAX_BATCH` of these waiting orders go to whom, at least cost (`batch.ts`). Marks nothing. */
+  matchOrders(orderIds: readonly string[], nowMs: number): Match[] {
+    const orders = orderIds
+      .slice(0, MAX_BATCH)
+      .flatMap((orderId) => this.waiting.get(orderId) ?? [])
+      .filter((order) => !this.assigning.has(order.orderId) && this.tiers.has(order.tierId));
+    return matchOrders(orders, this.drivers, this.tiers, nowMs);
+  }
+
+  /** Which waiting orders the first `MAX_BATCH` of these drivers should get, at least cost. Marks nothing. */
+  matchDrivers(driverIds: readonly string[], nowMs: number): Match[] {
+    return matchDrivers(driverIds.slice(0, MAX_BATCH), this.waiting, this.drivers, this.tiers, nowMs);
+  }
+
+  // --- Why him and not another ------------------------------------------------------------------------------------
+
+  /** Who was considered for an order and passed over, and why. To be asked in the moment of the decision. */
+  passedOver(decision: Decision): PassedOver[] {
+    return passedOver(this.drivers, decision);
+  }
+
+  /** The same for a waiting order that is being assigned; empty where it does not wait. */
+  passedOverFor(orderId: string, chosen: FoundDriver, nowMs: number, lost?: ReadonlySet<string>): PassedOver[] {
+    const order = this.waiting.get(orderId);
+    const tier = order && this.tiers.get(order.tierId);
+    return tier ? passedOver(this.drivers, { ...queryFor(order, tier, nowMs), chosen, lost }) : [];
+  }
+
+  // --- Assigning --------------------------------------------------------------------------------------------------
 
   /** Marks a waiting order and a free driver for each other. False, and nothing marked, where one of them is not. */
   beginAssign(orderId: string, driverId: string): boolean {

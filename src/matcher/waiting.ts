@@ -21,7 +21,12 @@ export type FoundOrder = { readonly orderId: string; readonly distanceMeters: nu
 /** A driver who looks for work. */
 type Seeker = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly tiers: number };
 
-type Best = { order: WaitingOrder | undefined; claim: number; distanceMeters: number };
+type Best = {
+  order: WaitingOrder | undefined;
+  claim: number;
+  distanceMeters: number;
+  readonly skip: ReadonlySet<string> | undefined;
+};
 
 /**
  * The waiting orders, in an index of their own with the time they wait since as their stamp.
@@ -113,11 +118,11 @@ export class WaitingOrders {
 
   /**
    * The order with the strongest claim (time waited × the tier's weight) among those of the driver's tiers whose radius
-   * has grown to reach him and that do not exclude him; then the nearest, then the smallest id.
+   * has grown to reach him and that do not exclude him; then the nearest, then the smallest id. Without those of `skip`.
    */
-  strongestClaim(seeker: Seeker, tiers: Tiers, nowMs: number): FoundOrder | undefined {
+  strongestClaim(seeker: Seeker, tiers: Tiers, nowMs: number, skip?: ReadonlySet<string>): FoundOrder | undefined {
     if (this.numbers.size === 0) return undefined;
-    const best: Best = { order: undefined, claim: -1, distanceMeters: 0 };
+    const best: Best = { order: undefined, claim: -1, distanceMeters: 0, skip };
     writeVector(seeker.lat, seeker.lng, this.vector, 0);
     for (const tier of tiers.values()) {
       if ((seeker.tiers & (1 << tierNumber(tier.id))) !== 0) this.searchTier(tier, seeker, nowMs, best);
@@ -161,7 +166,7 @@ export class WaitingOrders {
       if (distanceMeters > best.distanceMeters) return;
       if (distanceMeters === best.distanceMeters && order.orderId > best.order.orderId) return;
     }
-    if (order.excludedDriverIds?.has(seeker.driverId)) return;
+    if (order.excludedDriverIds?.has(seeker.driverId) || best.skip?.has(order.orderId)) return;
     best.order = order;
     best.claim = claim;
     best.distanceMeters = distanceMeters;
@@ -178,6 +183,6 @@ export class WaitingOrders {
 }
 
 /** How strong an order's claim on a free driver is; waits that have not begun count as 0. */
-function claimOf(tier: Tier, waitedMs: number): number {
+export function claimOf(tier: Tier, waitedMs: number): number {
   return Math.max(0, waitedMs) * tier.weight;
 }

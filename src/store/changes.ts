@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+import { tellStore } from './webhooks.ts';
 
 /** What a change of an order left behind. */
 export type ChangedOrder = {
@@ -25,7 +26,7 @@ export type ChangeParts = {
 };
 
 /**
- * Changes one order, writes the event, the jobs it makes owed, and the notice: one statement.
+ * Changes one order, writes the event, the jobs it makes owed, what its store is told, and the notice: one statement.
  *
  * @param update an `update orders set … where …` without `returning`; it must add 1 to `sequence`
  * @returns null when the condition of the update did not hold, and then nothing was written
@@ -37,19 +38,21 @@ export async function changeOrder(
   origin: string,
   parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
+  const told = tellStore(sql, event);
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
       ${update} returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at
     ), event as (
       insert into order_events (order_id, sequence, type, data)
       select id, sequence, ${event.type}, ${event.data ? sql.json(event.data) : null}::jsonb from changed
-    ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}
+      returning at
+    ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}${told?.job ?? sql``}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       select owed.queue, changed.id, changed.retailer_id, owed.run_at, owed.run_at + interval '30 seconds'
       from changed, owed
       returning id, queue, order_id, retailer_id, run_at
-    )${parts.after ?? sql``}, notice as (
+    )${told?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
       select pg_notify('sameday', ${origin} || ':order:' || id) from changed
     )
     select changed.id, changed.sequence, changed.status, changed.driver_id,

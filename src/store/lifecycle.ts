@@ -47,6 +47,9 @@ export function pickUpOrder(
   return act(sql, driverId, update, { type: 'picked_up' }, stamp, origin);
 }
 
+/** How far the driver was from the dropoff, in whole meters, and when his position was taken. */
+export type HandoverProof = { readonly distanceMeters: number; readonly positionAt: Date };
+
 /** The driver handed the parcel over. Null when the order is not his or not `picked_up`. */
 export function deliverOrder(
   sql: Sql,
@@ -55,12 +58,19 @@ export function deliverOrder(
   photoName: string,
   stamp: ActionStamp,
   origin: string,
+  proof: HandoverProof | null = null,
 ): Promise<ChangedOrder | null> {
   const update = sql`
     update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName}, payout_status = 'owed',
-      sequence = sequence + 1
+      proof_distance_meters = ${proof?.distanceMeters ?? null}::int4, sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
-  return act(sql, driverId, update, { type: 'delivered' }, stamp, origin);
+  const event = proof
+    ? {
+        type: 'delivered',
+        data: { proof_distance_meters: proof.distanceMeters, position_at: proof.positionAt.toISOString() },
+      }
+    : { type: 'delivered' };
+  return act(sql, driverId, update, event, stamp, origin);
 }
 
 /** The order goes back to waiting, for at least an hour; the driver it came from is left out from now on. */

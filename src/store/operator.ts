@@ -31,7 +31,10 @@ export async function showRetailer(sql: Sql, id: string): Promise<Printable | nu
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
       r.stripe_payment_method_id, r.created_at,
       (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at)
-              order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys
+              order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys,
+      (select json_build_object('url', w.url, 'set_at', w.set_at, 'failing_since', w.failing_since,
+              'webhook_disabled_at', w.disabled_at, 'webhook_disabled_because', w.disabled_because)
+       from webhook_endpoints w where w.retailer_id = r.id) as webhook
     from retailers r where r.id = ${id}`;
   if (retailer) return { ...retailer };
   const [application] = await sql`
@@ -74,8 +77,9 @@ export async function listOrders(sql: Sql, status: OrderStatus | null, limit: nu
 export async function showOrder(sql: Sql, id: string): Promise<Printable | null> {
   const [row] = await sql`
     select to_jsonb(o) - 'request_fingerprint' as "order", to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
-      (select jsonb_agg(to_jsonb(e) - 'order_id' order by e.sequence) from order_events e where e.order_id = o.id)
-        as events,
+      (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' || case when e.considered is null then '{}'
+              else jsonb_build_object('considered', considered_as_json(e.considered)) end order by e.sequence)
+       from order_events e where e.order_id = o.id) as events,
       (select jsonb_agg(to_jsonb(p) - 'order_id' order by p.attempt) from payments p where p.order_id = o.id)
         as payments,
       (select to_jsonb(m) - 'order_id' from messages m where m.order_id = o.id) as text,
@@ -108,6 +112,13 @@ export async function readStats(sql: Sql): Promise<Printable> {
          where status <> 'void' and created_at > now() - interval '1 day' group by 1) s) as texts_last_day,
       (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
        where active) as drivers,
+      (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),
+         'disabled', coalesce(jsonb_agg(jsonb_build_object('retailer_id', retailer_id, 'webhook_disabled_at', disabled_at))
+           filter (where disabled_at is not null), '[]'))
+       from webhook_endpoints) as webhooks,
+      (select coalesce(jsonb_object_agg(status, n), '{}') from
+        (select status, count(*) n from webhook_deliveries
+         where created_at > now() - interval '1 day' group by 1) s) as webhook_deliveries_last_day,
       (select coalesce(extract(epoch from now() - min(created_at)), 0)::int from orders
        where status = 'pending_dispatch') as oldest_waiting_seconds`;
   return { ...row };

@@ -1,9 +1,13 @@
 import type { Sql } from 'postgres';
+import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
+import type { ChosenDriver } from '../domain/passed-over.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
+import { consideredText } from './considered.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
 import { ARRAY_OF } from './types.ts';
+import { insertDeliveries } from './webhooks.ts';
 
 /** An order on its way into the database: everything decided but whether its driver is still free. */
 export type NewOrder = {
@@ -16,7 +20,9 @@ export type NewOrder = {
   readonly tier: Tier;
   readonly pickup: Point;
   readonly pickupPointSource: PickupPointSource;
-  readonly driver: { readonly driverId: string; readonly distanceMeters: number } | null;
+  /** As far as it is known without asking anybody. */
+  readonly dropoff: DropoffPoint | null;
+  readonly driver: ChosenDriver | null;
 };
 
 export type CommittedOrder = {
@@ -38,11 +44,13 @@ export type RefusedOrder = 'key_dead' | 'driver_lost' | 'voided';
  * driver, so that two processes with the same drivers cannot deadlock.
  *
  * @param origin the process that commits; it ignores its own notice
+ * @param locate whether a job is owed that asks a geocoder for the dropoffs
  */
 export async function insertOrders(
   sql: Sql,
   orders: readonly NewOrder[],
   origin: string,
+  locate = false,
 ): Promise<Map<string, CommittedOrder>> {
   const of = <T>(pick: (order: NewOrder) => T): T[] => orders.map(pick);
   const rows = await sql`
@@ -63,9 +71,13 @@ export async function insertOrders(
         ${of((o) => o.tier.payoutCents)}::int4[], ${of((o) => o.tier.maxWaitSeconds)}::int4[],
         ${of((o) => o.trackingToken)}::text[], ${of((o) => o.request.pickupAddress)}::text[],
         ${of((o) => o.pickup.lat)}::float8[], ${of((o) => o.pickup.lng)}::float8[],
-        ${of((o) => o.pickupPointSource)}::text[]
+        ${of((o) => o.pickupPointSource)}::text[],
+        ${of((o) => o.dropoff?.point.lat ?? null)}::float8[], ${of((o) => o.dropoff?.point.lng ?? null)}::float8[],
+        ${of((o) => o.dropoff?.accuracyMeters ?? null)}::int4[], ${of((o) => o.dropoff?.source ?? null)}::text[],
+        ${of((o) => consideredText(o.driver))}::text[]
       ) as t(id, retailer_id, key_id, driver_id, distance, customer_id, name, email, phone, sms_opt_in,
-             address_id, line1, line2, city, state, zip, tier, fee, payout, max_wait, token, pickup, lat, lng, source)
+             address_id, line1, line2, city, state, zip, tier, fee, payout, max_wait, token, pickup, lat, lng, source,
+             to_lat, to_lng, to_accuracy, to_source, considered)
     ), good as materialized (
       select i.*, date_trunc('milliseconds', now()) as at,
              case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status
@@ -85,19 +97,20 @@ export async function insertOrders(
         at + make_interval(secs => max_wait)
       from good order by driver_id, id
       on conflict do nothing
-      returning id, retailer_id, driver_id, status, sms_status, created_at, expires_at
+      returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
     ), new_customers as (
       insert into customers (id, name, email, phone, sms_opt_in)
       select customer_id, name, email, phone, sms_opt_in from good join created using (id)
     ), new_addresses as (
-      insert into dropoff_addresses (id, line1, line2, city, state, zip)
-      select address_id, line1, line2, city, good.state, zip from good join created using (id)
+      insert into dropoff_addresses (id, line1, line2, city, state, zip, lat, lng, accuracy_meters, point_source)
+      select address_id, line1, line2, city, good.state, zip, to_lat, to_lng, to_accuracy, to_source
+      from good join created using (id)
     ), new_events as (
-      insert into order_events (order_id, sequence, type, at, data)
-      select id, 1, 'created', created_at, null::jsonb from created
+      insert into order_events (order_id, sequence, type, at, data, considered)
+      select id, 1, 'created', created_at, null::jsonb, null from created
       union all
       select id, 2, 'driver_assigned', created_at,
-             jsonb_build_object('driver_id', created.driver_id, 'distance_meters', round(good.distance))
+             jsonb_build_object('driver_id', created.driver_id, 'distance_meters', round(good.distance)), good.considered
       from created join good using (id) where created.driver_id is not null
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
@@ -106,8 +119,12 @@ export async function insertOrders(
         select 'charge' as queue, created.created_at as run_at where created.driver_id is not null
         union all select 'sms', created.created_at where created.sms_status = 'queued'
         union all select 'redispatch', created.expires_at where created.driver_id is null
+        union all select 'locate', created.created_at where ${locate}::bool
+        union all select 'webhook', created.created_at from webhook_endpoints w
+          where w.retailer_id = created.retailer_id and w.disabled_at is null and created.driver_id is not null
       ) j
       returning id, queue, order_id, retailer_id, run_at
+    ), deliveries as (${insertDeliveries(sql, 'order.assigned', assignedRows(sql))}
     ), notice as (
       select pg_notify('sameday', ${origin} || ':order:' || string_agg(id::text, ','))
       from (select id, row_number() over () / 200 as part from created) c group by part
@@ -124,6 +141,10 @@ export async function insertOrders(
     ]),
   );
 }
+
+/** The orders that have a driver from the start; the assignment is their second event. */
+const assignedRows = (sql: Sql) => sql`
+  select id, retailer_id, 2 as sequence, status, payment_status, driver_id, created_at as at from created`;
 
 /** Reads back why rows of a batch were not inserted: a dead key, a voided id, or else a driver who is no longer free. */
 export async function explainRefused(sql: Sql, orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>> {

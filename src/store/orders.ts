@@ -1,8 +1,11 @@
 import type { Sql } from 'postgres';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
+import type { ChosenDriver } from '../domain/passed-over.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
+import { type ConsideredOnWire, consideredText } from './considered.ts';
 import { refundOwed } from './lifecycle.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+import { tellStore } from './webhooks.ts';
 
 /** An order nobody could take in time. Null when it is no longer waiting or its time is not up. */
 export function expireOrder(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
@@ -25,9 +28,11 @@ export type AssignOutcome =
 export async function assignWaiting(
   sql: Sql,
   orderId: string,
-  driver: { readonly driverId: string; readonly distanceMeters: number },
+  driver: ChosenDriver,
   origin: string,
 ): Promise<AssignOutcome> {
+  const told = tellStore(sql, { type: 'driver_assigned' });
+  const considered = consideredText(driver);
   const rows = await sql`
     with waiting as materialized (
       select id from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
@@ -42,21 +47,24 @@ export async function assignWaiting(
         and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id
                         and a.status in ('driver_assigned', 'picked_up', 'undeliverable'))
-      returning o.id, o.sequence, o.driver_id, o.retailer_id, o.payment_status
+      returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status
     ), event as (
-      insert into order_events (order_id, sequence, type, data)
+      insert into order_events (order_id, sequence, type, data, considered)
       select id, sequence, 'driver_assigned', jsonb_build_object('driver_id', driver_id,
-        'distance_meters', ${Math.round(driver.distanceMeters)}::int)
+        'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${considered}::text
       from changed
+      returning at
     ), waited as (
       update outbox set done_at = now()
       where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
+    ), owed as (
+      select 'charge' as queue, now() as run_at from changed where payment_status = 'processing'
+        and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')${told?.job ?? sql``}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, lease_until)
-      select 'charge', id, retailer_id, now() + interval '30 seconds' from changed where payment_status = 'processing'
-        and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
+      select owed.queue, changed.id, changed.retailer_id, owed.run_at + interval '30 seconds' from changed, owed
       returning id, queue, order_id, retailer_id, run_at
-    ), notice as (
+    )${told?.delivery ?? sql``}, notice as (
       select pg_notify('sameday', ${origin} || ':order:' || id) from changed
     )
     select exists (select from waiting) as waiting,
@@ -91,7 +99,15 @@ export type StoreOrder = {
     readonly type: string;
     readonly at: string;
     readonly data: unknown;
+    /** Of an assignment: who was passed over. Not the store's business by name. */
+    readonly considered: readonly ConsideredOnWire[] | null;
   }[];
+  readonly dropoff_point: {
+    readonly lat: number | null;
+    readonly lng: number | null;
+    readonly accuracy_meters: number | null;
+    readonly source: string | null;
+  };
   readonly [column: string]: unknown;
 };
 
@@ -99,8 +115,10 @@ export type StoreOrder = {
 export async function findStoreOrder(sql: Sql, orderId: string, retailerId: string): Promise<StoreOrder | null> {
   const [row] = await sql`
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
-      (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data)
-              order by e.sequence), '[]') from order_events e where e.order_id = o.id) as events
+      json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
+        as dropoff_point,
+      (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,
+              'considered', considered_as_json(e.considered)) order by e.sequence), '[]') from order_events e where e.order_id = o.id) as events
     from orders o
     join customers c on c.id = o.customer_id
     join dropoff_addresses a on a.id = o.dropoff_address_id

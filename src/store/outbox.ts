@@ -1,7 +1,7 @@
 import type { Sql } from 'postgres';
 import { OUTBOX_LEASE_SECONDS } from '../limits.ts';
 
-export const QUEUES = ['charge', 'sms', 'refund', 'redispatch'] as const;
+export const QUEUES = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'locate'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /** A job owed to an order. */

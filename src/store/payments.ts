@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres';
+import type { Row, Sql } from 'postgres';
 import type { PaymentStatus } from '../domain/order.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 
@@ -23,6 +23,22 @@ export async function openPaymentAttempt(
   orderId: string,
   maxAttempts: number,
 ): Promise<PaymentAttempt | null> {
+  // A statement that waited for another worker, or for whoever ends the order, still sees the attempts as they were when
+  // it began: one settled meanwhile as being sent, one opened meanwhile not at all. Then a new look tells what is owed.
+  for (let look = 0; look <= maxAttempts; look++) {
+    const row = await insertAttempt(sql, orderId, maxAttempts);
+    if (row?.status === 'sending') return toAttempt(row);
+    if (!row && !(await isSending(sql, orderId))) return null;
+  }
+  throw new Error('attempts changed each time they were looked at');
+}
+
+async function isSending(sql: Sql, orderId: string): Promise<boolean> {
+  const rows = await sql`select from payments where order_id = ${orderId} and status = 'sending'`;
+  return rows.length > 0;
+}
+
+async function insertAttempt(sql: Sql, orderId: string, maxAttempts: number): Promise<Row | undefined> {
   const [row] = await sql`
     with owed as (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id, r.stripe_payment_method_id,
@@ -43,7 +59,10 @@ export async function openPaymentAttempt(
     on conflict (order_id, attempt) do update set status = payments.status
     returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status,
       (select retailer_id from owed) as retailer_id, extract(epoch from now() - first_sent_at)::float8 as age`;
-  if (row?.status !== 'sending') return null;
+  return row;
+}
+
+function toAttempt(row: Row): PaymentAttempt {
   return {
     orderId: row.order_id,
     retailerId: row.retailer_id,
@@ -81,11 +100,15 @@ export function settlePayment(
     where id in (
       select order_id from settled
     ) and payment_status = 'processing'`;
+  // The order is locked first, as by whoever opens an attempt; the other way round two workers deadlock.
   const settled = sql`
-    settled as (
+    locked as (
+      select id from orders where id = ${attempt.orderId} for no key update
+    ), settled as (
       update payments set status = ${result.status}, settled_at = now(), failure_code = ${failureCode},
         payment_intent_id = ${paid ? result.paymentIntentId : null}
-      where order_id = ${attempt.orderId} and attempt = ${attempt.attempt} and status = 'sending'
+      from locked
+      where order_id = locked.id and attempt = ${attempt.attempt} and status = 'sending'
       returning order_id
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}

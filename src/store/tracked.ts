@@ -7,8 +7,10 @@ async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
   const [row] = await sql`
     select o.id, o.tracking_token, o.sequence, o.status, r.name as store_name, o.driver_id,
       split_part(d.name, ' ', 1) as driver_first_name, o.pickup_lat, o.pickup_lng, o.created_at, o.assigned_at,
-      o.picked_up_at, o.delivered_at, o.ended_at, o.photo_name is not null as has_photo
+      o.picked_up_at, o.delivered_at, o.ended_at, o.photo_name is not null as has_photo,
+      a.lat, a.lng, a.accuracy_meters
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
+      left join dropoff_addresses a on a.id = o.dropoff_address_id
     where ${condition} and o.status <> 'void'`;
   if (!row) return null;
   return {
@@ -20,6 +22,7 @@ async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
     pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
+    dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters },
     createdAt: row.created_at.toISOString(),
     assignedAt: iso(row.assigned_at),
     pickedUpAt: iso(row.picked_up_at),

@@ -79,7 +79,7 @@ export function createTracking(deps: {
     const nowMs = deps.now();
     const position = order.driverId === null ? null : deps.positionOf(order.driverId);
     const text = orderMessage(order, position, nowMs);
-    if (order.sequence > (watched.order?.sequence ?? 0)) {
+    if (isNews(order, watched.order)) {
       watched.order = order;
       watched.moved = null;
       watched.publishedMs = nowMs;
@@ -105,7 +105,7 @@ export function createTracking(deps: {
     watched.moved = null;
     if (!shown) return;
     watched.publishedMs = nowMs;
-    deps.publish(orderTopic(orderId), positionMessage(watched.order.sequence, shown));
+    deps.publish(orderTopic(orderId), positionMessage(watched.order, shown));
   }
 
   function schedulePosition(orderId: string, watched: Watched, waitMs: number): void {
@@ -202,4 +202,10 @@ export function createTracking(deps: {
       watchedOrders.clear();
     },
   };
+}
+
+/** Whether the pages must be told: an event, or the dropoff was found meanwhile, which is none. */
+function isNews(order: TrackedOrder, known: TrackedOrder | null): boolean {
+  if (known === null || order.sequence > known.sequence) return true;
+  return order.sequence === known.sequence && order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters;
 }

@@ -1,14 +1,20 @@
 import type { TrackedOrder } from '../domain/tracked.ts';
-import { type KnownPosition, type ShownPosition, type TrackingView, trackingView } from './view.ts';
+import type { Arrival } from './arrival.ts';
+import { type KnownPosition, type ShownPosition, shownArrival, type TrackingView, trackingView } from './view.ts';
 
 /**
  * What a tracking page is sent. `order` is the whole view: the snapshot after the socket opened, and again with every
- * change; a page ignores one whose `sequence` is below what it has. `position` moves the driver alone; it belongs to
+ * change; a page ignores one whose `sequence` is below what it has. `position` moves the driver and the estimate; it belongs to
  * the order as of its `sequence`, and a lost one is made up for by the next. `pong` answers the page's `ping`.
  */
 export type TrackingMessage =
   | { readonly type: 'order'; readonly order: TrackingView }
-  | { readonly type: 'position'; readonly sequence: number; readonly position: ShownPosition }
+  | {
+      readonly type: 'position';
+      readonly sequence: number;
+      readonly position: ShownPosition;
+      readonly arrival: Arrival | null;
+    }
   | { readonly type: 'pong' };
 
 /** The body of `GET /track/{token}/status`, for pages whose sockets are blocked. */
@@ -23,8 +29,8 @@ export function orderMessage(order: TrackedOrder, position: KnownPosition | null
   return encode({ type: 'order', order: trackingView(order, position, nowMs) });
 }
 
-export function positionMessage(sequence: number, position: ShownPosition): string {
-  return encode({ type: 'position', sequence, position });
+export function positionMessage(order: TrackedOrder, position: ShownPosition): string {
+  return encode({ type: 'position', sequence: order.sequence, position, arrival: shownArrival(order, position) });
 }
 
 export const PONG = encode({ type: 'pong' });

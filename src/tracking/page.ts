@@ -1,5 +1,5 @@
 import { type Html, html } from './html.ts';
-import { tone } from './sentences.ts';
+import { arrivalText, tone } from './sentences.ts';
 import type { Stage } from './stages.ts';
 import type { TrackingView } from './view.ts';
 
@@ -28,6 +28,7 @@ export function trackingPage(view: TrackingView, token: string, settings: PageSe
       <h1 id="headline">${view.headline}</h1>
       <p id="detail">${view.detail}</p>
     </div>
+    <p id="arrival" class="arrival"${view.arrival ? null : html` hidden`}>${arrivalText(view.arrival)}</p>
     <p id="link" class="link" hidden></p>
     ${view.final ? null : RELOAD_NOTE}
   </section>

@@ -1,5 +1,6 @@
 import type { OrderStatus } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
+import type { Arrival } from './arrival.ts';
 
 /** How the driver is called where the page has no first name. */
 const someone = (order: TrackedOrder): string => order.driverFirstName || 'Your driver';
@@ -49,6 +50,19 @@ export function detail(order: TrackedOrder): string {
       return `Please ask ${order.storeName} what happens next.`;
   }
 }
+
+/** When the order arrives, in words; empty where nobody can tell. */
+export function arrivalText(arrival: Arrival | null): string {
+  if (!arrival) return '';
+  const { earliest_minutes: earliest, latest_minutes: latest } = arrival;
+  if (latest <= ANY_MINUTE) return 'Arriving any minute now';
+  const unit = latest > IN_HOURS ? { minutes: 60, name: 'hours' } : { minutes: 1, name: 'min' };
+  const from = Math.floor(earliest / unit.minutes);
+  const to = Math.ceil(latest / unit.minutes);
+  return from === 0 ? `Arriving within ${to} ${unit.name}` : `Arriving in ${from} to ${to} ${unit.name}`;
+}
+const ANY_MINUTE = 3;
+const IN_HOURS = 120;
 
 /** The colour of the sentence: under way, a good end, a bad one. */
 export function tone(status: OrderStatus): 'moving' | 'good' | 'bad' {

@@ -2,6 +2,7 @@ import type { OrderStatus } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Point } from '../geo/point.ts';
 import { TRACKING_GONE_AFTER_MS } from '../limits.ts';
+import { type Arrival, arrivalOf } from './arrival.ts';
 import { detail, headline } from './sentences.ts';
 import { type Stage, stages } from './stages.ts';
 
@@ -32,7 +33,7 @@ export type TrackingView = {
   readonly pickup: Point;
   readonly driver: { readonly first_name: string | null; readonly position: ShownPosition | null } | null;
   /** A range in which the order arrives; null where no honest one is known. */
-  readonly arrival: { readonly earliest: string; readonly latest: string } | null;
+  readonly arrival: Arrival | null;
   readonly photo_url: string | null;
 };
 
@@ -46,6 +47,7 @@ const WITH_DRIVER: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'de
  * @param nowMs the database's clock
  */
 export function trackingView(order: TrackedOrder, position: KnownPosition | null, nowMs: number): TrackingView {
+  const shown = shownPosition(order.status, position, nowMs);
   return {
     sequence: order.sequence,
     status: order.status,
@@ -55,12 +57,16 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
     stages: stages(order),
     store_name: order.storeName,
     pickup: { lat: order.pickup.lat, lng: order.pickup.lng },
-    driver: WITH_DRIVER.includes(order.status)
-      ? { first_name: order.driverFirstName || null, position: shownPosition(order.status, position, nowMs) }
-      : null,
-    arrival: null,
+    driver: WITH_DRIVER.includes(order.status) ? { first_name: order.driverFirstName || null, position: shown } : null,
+    arrival: shownArrival(order, shown),
     photo_url: order.status === 'delivered' && order.hasPhoto ? `/track/${order.trackingToken}/photo` : null,
   };
+}
+
+/** When the order arrives by a position as the page sees it; a page can work out no more than it is shown. */
+export function shownArrival(order: TrackedOrder, shown: ShownPosition | null): Arrival | null {
+  const { status, pickup, dropoff } = order;
+  return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
 }
 
 /**

@@ -1,4 +1,5 @@
-import { tone } from '../tracking/sentences.ts';
+import type { Arrival } from '../tracking/arrival.ts';
+import { arrivalText, tone } from '../tracking/sentences.ts';
 import type { Stage } from '../tracking/stages.ts';
 import type { TrackingView } from '../tracking/view.ts';
 import type { LinkState } from './feed.ts';
@@ -20,6 +21,13 @@ export function renderView(view: TrackingView): void {
   if (now) now.dataset.tone = tone(view.status);
   byId('stages').replaceChildren(...view.stages.map(stageItem));
   renderPhoto(view.photo_url);
+}
+
+/** Says when the order arrives; silent where that is not known. Not read out: it changes every minute. */
+export function renderArrival(arrival: Arrival | null): void {
+  const line = byId('arrival');
+  setText(line, arrivalText(arrival));
+  line.hidden = arrival === null;
 }
 
 function setText(element: HTMLElement, text: string): void {

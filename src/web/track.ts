@@ -1,7 +1,8 @@
+import { POSITION_FRESH_MS } from '../limits.ts';
 import type { ShownPosition, TrackingView } from '../tracking/view.ts';
 import { Feed, type LinkState } from './feed.ts';
 import type { DeliveryMap } from './map.ts';
-import { age, byId, renderLink, renderView } from './render.ts';
+import { age, byId, renderArrival, renderLink, renderView } from './render.ts';
 
 const root = byId('track');
 let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
@@ -9,6 +10,7 @@ let link: LinkState = 'connecting';
 let position: ShownPosition | null = null;
 /** When the position was taken, by this page's own running clock. */
 let takenMs = 0;
+let arrival = view.arrival;
 let map: Promise<DeliveryMap> | null = null;
 
 function takePosition(next: ShownPosition | null): void {
@@ -20,10 +22,17 @@ function showOrder(next: TrackingView): void {
   if (next.sequence < view.sequence) return;
   view = next;
   takePosition(next.driver?.position ?? null);
+  arrival = view.arrival;
   renderView(view);
+  showArrival();
   if (view.final) feed.finish();
   renderLink(link, view.final);
   showMap();
+}
+
+/** An estimate by a position that has grown old is none. */
+function showArrival(): void {
+  renderArrival(position && performance.now() - takenMs <= POSITION_FRESH_MS ? arrival : null);
 }
 
 function showMap(): void {
@@ -74,9 +83,11 @@ function showAge(): void {
 
 const feed = new Feed(root.dataset.token ?? '', {
   order: showOrder,
-  message({ sequence, position: next }) {
+  message({ sequence, position: next, arrival: newArrival }) {
     if (sequence < view.sequence) return;
     takePosition(next);
+    arrival = newArrival;
+    showArrival();
     showMap();
   },
   state(next) {
@@ -88,5 +99,7 @@ const feed = new Feed(root.dataset.token ?? '', {
 showOrder(view);
 if (!view.final) feed.start();
 setInterval(() => {
-  if (document.visibilityState === 'visible' && position) showAge();
+  if (document.visibilityState !== 'visible' || !position) return;
+  showAge();
+  showArrival();
 }, 1_000);

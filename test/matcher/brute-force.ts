@@ -26,8 +26,11 @@ function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters:
 
 type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAsideUntil: number | undefined };
 
-/** What a matcher can be asked and told. */
-export type MatcherFace = Pick<Matcher, keyof Matcher>;
+/** What a matcher can be asked and told; batches and records have tests of their own. */
+export type MatcherFace = Omit<
+  Pick<Matcher, keyof Matcher>,
+  'availableDrivers' | 'matchOrders' | 'matchDrivers' | 'passedOver' | 'passedOverFor'
+>;
 
 /** The matcher as its documentation reads, by looking at every driver and every order each time. */
 export class BruteForce implements MatcherFace {

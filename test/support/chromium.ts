@@ -21,16 +21,17 @@ const FLAGS = [
   '--disable-dev-shm-usage',
 ];
 
-/** A headless browser with an empty profile. The size is a phone's unless told. */
+/** A headless browser with an empty profile. The size is a phone's unless told; `flags` are added to the usual ones. */
 export async function launchBrowser(
   viewport: { width: number; height: number } = { width: 390, height: 844 },
+  flags: readonly string[] = [],
 ): Promise<{ context: BrowserContext; close(): Promise<void> }> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('No Chromium on the PATH: guard the test with findChromium().');
   const profile = mkdtempSync(join(tmpdir(), 'sameday-chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     headless: true,
     viewport,
     timeout: 60_000,

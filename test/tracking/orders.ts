@@ -14,6 +14,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     driverId: null,
     driverFirstName: null,
     pickup: { lat: 40.7411, lng: -73.9897 },
+    dropoff: null,
     createdAt: '2026-03-02T14:00:00.000Z',
     assignedAt: null,
     pickedUpAt: null,

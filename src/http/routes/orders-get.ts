@@ -55,6 +55,9 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
       state: dropoff.state,
       zip: dropoff.zip,
     },
+    dropoff_point: order.dropoff_point.lat === null ? null : order.dropoff_point,
+    proof_distance_meters: order.proof_distance_meters,
+    dispatch: order.events.filter(({ type }) => type === 'driver_assigned').map(dispatchOnWire),
     reason_code: order.reason_code,
     cancelled_by: order.cancelled_by,
     refund_id: order.refund_id,
@@ -67,6 +70,19 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
     ended_at: order.ended_at,
     updated_at: order.updated_at,
     expires_at: order.expires_at,
-    events: order.events.map((event) => ({ ...event, at: new Date(event.at).toISOString() })),
+    events: order.events.map(({ sequence, type, at, data }) => ({
+      sequence,
+      type,
+      at: new Date(at).toISOString(),
+      data,
+    })),
   };
+}
+
+/** How the order was given to a driver, in brief: from how far, and how many others were passed over for what. */
+function dispatchOnWire({ at, data, considered }: StoreOrder['events'][number]) {
+  const passedOver: Record<string, number> = {};
+  for (const { reason } of considered ?? []) passedOver[reason] = (passedOver[reason] ?? 0) + 1;
+  const { driver_id, distance_meters } = data as { driver_id: string; distance_meters: number };
+  return { at: new Date(at).toISOString(), driver_id, distance_meters, passed_over: passedOver };
 }

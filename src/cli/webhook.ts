@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { LIST_LIMIT } from '../limits.ts';
+import {
+  DELIVERY_STATUSES,
+  type DeliveryStatus,
+  enableWebhook,
+  listDeliveries,
+  removeWebhook,
+  replayDelivery,
+  setWebhook,
+} from '../store/webhook-endpoints.ts';
+import { readWebhookUrl } from '../vendors/webhook-client.ts';
+import { newWebhookSecret } from '../vendors/webhook-signature.ts';
+import { CommandError, type Context } from './context.ts';
+import { type Act, known, requireId } from './parts.ts';
+
+type SetOptions = { url?: string; on?: boolean; off?: boolean };
+
+/** `retailer set-webhook` */
+export function addSetWebhook(retailer: Command, act: Act): void {
+  retailer
+    .command('set-webhook <retailer_id>')
+    .description('where a store is told of its orders; the signing secret is shown once')
+    .option('--url <url>', 'https, on the public Internet; makes a new secret')
+    .option('--on', 'enable a disabled webhook again, with the secret it had')
+    .option('--off', 'tell this store no more')
+    .action(
+      act(async (context, [id], options: SetOptions) => {
+        const retailerId = requireId(id);
+        if (Object.keys(options).filter((name) => name !== 'json').length !== 1) {
+          throw new CommandError('Give one of --url, --on and --off.');
+        }
+        if (options.url !== undefined) return setUrl(context, retailerId, options.url);
+        const done = await (options.on ? enableWebhook : removeWebhook)(context.sql, retailerId);
+        known(done || null, 'webhook');
+        return { retailer_id: retailerId, webhook: options.on ? 'on' : 'off' };
+      }),
+    );
+}
+
+async function setUrl({ sql, sandbox }: Context, retailerId: string, text: string) {
+  const url = readWebhookUrl(text, sandbox);
+  if (typeof url === 'string') throw new CommandError(url);
+  const secret = newWebhookSecret();
+  known((await setWebhook(sql, retailerId, url.href, secret)) || null, 'store');
+  return { retailer_id: retailerId, webhook_url: url.href, webhook_secret: secret };
+}
+
+const REFUSED = {
+  unknown: 'There is no such delivery; they are kept for 30 days.',
+  still_tried: 'That delivery is still being tried.',
+  no_endpoint: 'That store has no webhook, or it is disabled: see retailer set-webhook.',
+} as const;
+
+/** `webhook list|replay` */
+export function addWebhookCommands(program: Command, act: Act): void {
+  const webhook = program.command('webhook').description('what stores were told');
+  webhook
+    .command('list')
+    .description('deliveries, newest first')
+    .option('--retailer <retailer_id>')
+    .option('--status <status>', DELIVERY_STATUSES.join(', '))
+    .action(
+      act(async ({ sql }, _args, { retailer, status }: { retailer?: string; status?: string }) => {
+        if (status !== undefined && !DELIVERY_STATUSES.includes(status as DeliveryStatus)) {
+          throw new CommandError(`--status is one of ${DELIVERY_STATUSES.join(', ')}.`);
+        }
+        const retailerId = retailer === undefined ? null : requireId(retailer);
+        return listDeliveries(sql, { retailerId, status: (status as DeliveryStatus | undefined) ?? null }, LIST_LIMIT);
+      }),
+    );
+  webhook
+    .command('replay <delivery_id>')
+    .description('send a delivery again, with the same id and body')
+    .action(
+      act(async ({ sql }, [id]) => {
+        const outcome = await replayDelivery(sql, requireId(id));
+        if (outcome !== 'replayed') throw new CommandError(REFUSED[outcome]);
+        return { delivery_id: id, status: 'pending' };
+      }),
+    );
+}

@@ -1,0 +1,108 @@
+import {
+  MAX_WEBHOOKS_PER_STORE,
+  WEBHOOK_BUSY_SECONDS,
+  WEBHOOK_HOLD_MAX_SECONDS,
+  WEBHOOK_JITTER,
+  WEBHOOK_RETRY_SECONDS,
+  WEBHOOK_TRIED_SECONDS,
+} from '../limits.ts';
+import type { OutboxRow } from '../store/outbox.ts';
+import type { FailedTry, OwedDelivery } from '../store/webhooks.ts';
+import type { Logger } from '../telemetry.ts';
+import type { WebhookOutcome } from '../vendors/webhook-client.ts';
+import type { JobData, JobResult } from './queues.ts';
+
+/**
+ * Tells a store of one event. A try that failed is relayed again later through its outbox row, so the schedule is in the
+ * database and survives the queue. It can happen twice, and not in order: the `webhook-id` and the sequence are for that.
+ */
+export function createWebhookJob(deps: {
+  readonly open: (outboxId: number) => Promise<OwedDelivery | null>;
+  readonly send: (delivery: OwedDelivery & { readonly endpoint: object }) => Promise<WebhookOutcome>;
+  readonly settleDelivered: (delivery: OwedDelivery, result: string) => Promise<void>;
+  readonly settleFailed: (
+    delivery: OwedDelivery,
+    failed: FailedTry,
+  ) => Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }>;
+  readonly settleUndeliverable: (delivery: OwedDelivery, why: string) => Promise<void>;
+  readonly putOff: (outboxId: number, seconds: number) => Promise<readonly OutboxRow[]>;
+  readonly relay: (rows: readonly OutboxRow[]) => void;
+  readonly finish: (outboxId: number) => Promise<void>;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+  readonly logger: Logger;
+}): (data: JobData) => Promise<JobResult> {
+  const busy = new Map<string, number>();
+
+  return async function webhookJob({ outboxId }) {
+    const delivery = await deps.open(outboxId);
+    if (delivery === null) {
+      await deps.finish(outboxId);
+    } else if (!hasEndpoint(delivery)) {
+      await deps.settleUndeliverable(delivery, 'no_endpoint');
+    } else {
+      const wait = waitSeconds(delivery);
+      if (wait === 0) return attempt(delivery);
+      deps.relay(await deps.putOff(outboxId, wait));
+    }
+    return { kind: 'done' };
+  };
+
+  /**
+   * How long a delivery has to wait for its endpoint; 0 for not at all. Waits are spread, and longer the longer it has
+   * waited, so that a store's backlog does not keep the queue busy with itself.
+   */
+  function waitSeconds({ retailerId, ageSeconds, endpoint }: Reachable): number {
+    if (endpoint.heldSeconds > 0) return endpoint.heldSeconds * (1 + deps.random());
+    if ((busy.get(retailerId) ?? 0) < MAX_WEBHOOKS_PER_STORE) return 0;
+    return WEBHOOK_BUSY_SECONDS + deps.random() * Math.min(ageSeconds / 2, WEBHOOK_HOLD_MAX_SECONDS);
+  }
+
+  async function attempt(delivery: Reachable): Promise<JobResult> {
+    const { retailerId } = delivery;
+    busy.set(retailerId, (busy.get(retailerId) ?? 0) + 1);
+    try {
+      return await settle(delivery, await deps.send(delivery));
+    } finally {
+      const left = (busy.get(retailerId) ?? 1) - 1;
+      if (left > 0) busy.set(retailerId, left);
+      else busy.delete(retailerId);
+    }
+  }
+
+  async function settle(delivery: Reachable, outcome: WebhookOutcome): Promise<JobResult> {
+    if (outcome.kind === 'stopped') return { kind: 'retry', reason: 'stopped' };
+    if (outcome.kind === 'unanswered' && outcome.code === 'busy') {
+      deps.relay(await deps.putOff(delivery.outboxId, WEBHOOK_BUSY_SECONDS));
+      return { kind: 'done' };
+    }
+    const result = outcome.kind === 'answered' ? String(outcome.status) : outcome.code;
+    if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300) {
+      await deps.settleDelivered(delivery, result);
+      return { kind: 'done' };
+    }
+    const gone = result === '410';
+    const retryInSeconds = gone ? null : retryAfter(delivery, deps.random());
+    const { outbox, disabled } = await deps.settleFailed(delivery, { result, retryInSeconds, gone });
+    deps.relay(outbox);
+    const told = { retailerId: delivery.retailerId, deliveryId: delivery.id, result };
+    if (disabled) deps.logger.warn(told, "a store's webhook was disabled");
+    else deps.logger.info(told, 'a webhook failed');
+    return { kind: 'done' };
+  }
+}
+
+type Reachable = OwedDelivery & { readonly endpoint: NonNullable<OwedDelivery['endpoint']> };
+
+const hasEndpoint = (delivery: OwedDelivery): delivery is Reachable => delivery.endpoint !== null;
+
+/** Seconds until the next try of a delivery that has just failed; null when it has been tried for a day. */
+export function retryAfter(
+  { attempts, ageSeconds }: Pick<OwedDelivery, 'attempts' | 'ageSeconds'>,
+  random: number,
+): number | null {
+  const left = WEBHOOK_TRIED_SECONDS - ageSeconds;
+  if (left <= 0) return null;
+  const pause = WEBHOOK_RETRY_SECONDS[Math.min(attempts, WEBHOOK_RETRY_SECONDS.length - 1)] ?? 0;
+  return Math.min(pause * (1 + WEBHOOK_JITTER * random), left);
+}

@@ -1,0 +1,99 @@
+import { radiusAfter, type Tier, type Tiers } from '../domain/tier.ts';
+import { distanceMeters } from '../geo/point.ts';
+import { BATCH_CANDIDATES, MAX_BATCH } from '../limits.ts';
+import { matchAtLeastCost } from './batch.ts';
+import type { DriverQuery, Drivers } from './drivers.ts';
+import { tierNumber } from './tier-bits.ts';
+import { claimOf, type WaitingOrder, type WaitingOrders } from './waiting.ts';
+
+/** A waiting order and the driver it should go to. */
+export type Match = { readonly orderId: string; readonly driverId: string; readonly distanceMeters: number };
+
+/** The radius that a waiting order has by now, and whom it leaves out, as a question for drivers. */
+export function queryFor(order: WaitingOrder, tier: Tier, nowMs: number): DriverQuery {
+  const { tierId, point, sinceMs, excludedDriverIds } = order;
+  return { tierId, point, radiusMeters: radiusAfter(tier, nowMs - sinceMs), nowMs, exclude: excludedDriverIds };
+}
+
+/**
+ * Matches waiting orders (at most `MAX_BATCH`) with the drivers nearest to each. Up to `BATCH_CANDIDATES` orders the
+ * result is the best there is: no order of n ever needs a driver beyond its n nearest.
+ */
+export function matchOrders(orders: readonly WaitingOrder[], drivers: Drivers, tiers: Tiers, nowMs: number): Match[] {
+  const nearest = orders.map((order) => {
+    const query = queryFor(order, tiers.get(order.tierId) as Tier, nowMs);
+    return drivers.nearestFew(query, BATCH_CANDIDATES).map(({ driverId }) => driverId);
+  });
+  return match(orders, inTurn(nearest), drivers, tiers, nowMs);
+}
+
+/**
+ * Matches available drivers (at most `MAX_BATCH`) with the waiting orders in their reach that have the strongest claims.
+ * Up to 8 drivers, or where all that is in their reach is no more than `MAX_BATCH` orders, the result is the best there
+ * is: no driver of n ever needs an order beyond his n strongest.
+ */
+export function matchDrivers(
+  driverIds: readonly string[],
+  waiting: WaitingOrders,
+  drivers: Drivers,
+  tiers: Tiers,
+  nowMs: number,
+): Match[] {
+  const found = new Set<string>();
+  let seekers = driverIds.flatMap((driverId) => {
+    const place = drivers.placeOfAvailable(driverId, nowMs);
+    return place ? [{ driverId, ...place }] : [];
+  });
+  const available = seekers.map(({ driverId }) => driverId);
+  // Every round finds for each driver the strongest claim that none has found yet.
+  while (seekers.length > 0 && found.size < MAX_BATCH) {
+    seekers = seekers.filter((seeker) => {
+      if (found.size === MAX_BATCH) return false;
+      const order = waiting.strongestClaim(seeker, tiers, nowMs, found);
+      if (order) found.add(order.orderId);
+      return order !== undefined;
+    });
+  }
+  const orders = [...found].map((orderId) => waiting.get(orderId) as WaitingOrder);
+  return match(orders, available, drivers, tiers, nowMs);
+}
+
+/** The first of every list, then the second of every list, and so on: each once, at most `MAX_BATCH`. */
+function inTurn(lists: readonly (readonly string[])[]): string[] {
+  const taken = new Set<string>();
+  for (let rank = 0; rank < BATCH_CANDIDATES; rank++) {
+    for (const list of lists) {
+      const id = list[rank];
+      if (id !== undefined) taken.add(id);
+      if (taken.size === MAX_BATCH) return [...taken];
+    }
+  }
+  return [...taken];
+}
+
+function match(
+  orders: readonly WaitingOrder[],
+  driverIds: readonly string[],
+  drivers: Drivers,
+  tiers: Tiers,
+  nowMs: number,
+): Match[] {
+  if (driverIds.length === 0) return [];
+  const places = driverIds.map((driverId) => ({ driverId, ...drivers.placeOfAvailable(driverId, nowMs) }));
+  const claims = orders.map((order) => claimOf(tiers.get(order.tierId) as Tier, nowMs - order.sinceMs));
+  const meters = orders.map((order) => {
+    const { radiusMeters, exclude, point } = queryFor(order, tiers.get(order.tierId) as Tier, nowMs);
+    const bit = 1 << tierNumber(order.tierId);
+    return places.map(({ driverId, lat, lng, tiers: serves = 0 }) => {
+      if (lat === undefined || lng === undefined || (serves & bit) === 0) return Number.POSITIVE_INFINITY;
+      if (exclude?.has(driverId)) return Number.POSITIVE_INFINITY;
+      const distance = distanceMeters(point, { lat, lng });
+      return distance <= radiusMeters ? distance : Number.POSITIVE_INFINITY;
+    });
+  });
+  return matchAtLeastCost(claims, meters).map(({ order, driver }) => ({
+    orderId: (orders[order] as WaitingOrder).orderId,
+    driverId: driverIds[driver] as string,
+    distanceMeters: meters[order]?.[driver] as number,
+  }));
+}

@@ -1,0 +1,92 @@
+import { meaningOf, type Sent } from './driver-queue.ts';
+import type { Action, DriverState } from './driver-state.ts';
+
+/** A short question that is not answered by then is given up. */
+const REQUEST_MS = 10_000;
+/** A photo of 300 KB takes this long at 6 KB/s. */
+const UPLOAD_MS = 60_000;
+
+export type Answer<Value> =
+  | { readonly kind: 'ok'; readonly value: Value }
+  | { readonly kind: 'signed_out' }
+  | { readonly kind: 'failed' };
+
+/** A position as the service takes it. */
+export type Report = { readonly lat: number; readonly lng: number; readonly captured_at?: string };
+
+type Reply = { readonly status: number; readonly body: unknown };
+
+/** The service over HTTP, as one driver. Nothing here throws: what went wrong is a value. */
+export class DriverApi {
+  readonly #token: string;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  async state(): Promise<Answer<DriverState>> {
+    return answer<DriverState>(await this.#ask('GET', '/driver/orders', null, REQUEST_MS));
+  }
+
+  async setDuty(onDuty: boolean): Promise<Answer<unknown>> {
+    return answer(await this.#ask('PUT', '/driver/duty', JSON.stringify({ on_duty: onDuty }), REQUEST_MS));
+  }
+
+  async report(report: Report): Promise<void> {
+    await this.#ask('POST', '/driver/location', JSON.stringify(report), REQUEST_MS);
+  }
+
+  async act(action: Action, signal: AbortSignal): Promise<Sent> {
+    const path = `/driver/orders/${encodeURIComponent(action.orderId)}/${action.kind}`;
+    const stamp = { action_id: action.id, captured_at: action.capturedAt };
+    const reply = action.photo
+      ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, UPLOAD_MS, signal)
+      : await this.#ask('POST', path, JSON.stringify(withReason(stamp, action.reason)), REQUEST_MS, signal);
+    return reply ? meaningOf(reply.status, reply.body) : { kind: 'later' };
+  }
+
+  /** The reply, or null where there was none: no network, too slow, interrupted, not JSON. */
+  async #ask(
+    method: string,
+    path: string,
+    body: string | ArrayBuffer | null,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<Reply | null> {
+    const abort = new AbortController();
+    const giveUp = () => abort.abort();
+    const timer = setTimeout(giveUp, timeoutMs);
+    signal?.addEventListener('abort', giveUp, { once: true });
+    try {
+      const response = await fetch(path, {
+        method,
+        body,
+        headers: {
+          Authorization: `Bearer ${this.#token}`,
+          ...(body === null ? {} : { 'Content-Type': typeof body === 'string' ? 'application/json' : 'image/jpeg' }),
+        },
+        cache: 'no-store',
+        credentials: 'omit',
+        redirect: 'error',
+        signal: abort.signal,
+      });
+      return { status: response.status, body: await response.json() };
+    } catch {
+      return null;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+    }
+  }
+}
+
+function withReason(stamp: Record<string, string>, reason: string | null): Record<string, string> {
+  return reason === null ? stamp : { ...stamp, reason };
+}
+
+function answer<Value>(reply: Reply | null): Answer<Value> {
+  const body = reply?.body as { readonly success?: unknown } | null | undefined;
+  if (!reply || typeof body?.success !== 'boolean') return { kind: 'failed' };
+  if (reply.status === 401) return { kind: 'signed_out' };
+  return body.success ? { kind: 'ok', value: body as Value } : { kind: 'failed' };
+}

@@ -1,0 +1,150 @@
+import type { Report } from './driver-api.ts';
+import type { DriverState } from './driver-state.ts';
+
+/** How the phone hears of the service at the moment. */
+export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'replaced';
+
+export type LinkListener = {
+  told(state: DriverState): void;
+  state(state: LinkState): void;
+  /** The service did not take the token, or did not hear it in time: to be asked over HTTP. */
+  refused(): void;
+  /** Sockets do not get through; the caller may ask over HTTP meanwhile. */
+  blocked(): void;
+};
+
+type Message = ({ readonly type: 'state' } & DriverState) | { readonly type: 'error' | 'pong' };
+
+/** Closed with this: the token is not (or no longer) good, or did not arrive in time. */
+const NOT_SIGNED_IN = 4401;
+/** Closed with this: the same driver connected from elsewhere. */
+const REPLACED = 4409;
+const FAILURES_BEFORE_BLOCKED = 2;
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 20_000;
+const PING_MS = 20_000;
+/** A socket that says nothing for so long after a ping, or after it was opened, is dead. */
+const SILENCE_MS = 8_000;
+
+/** The driver's socket: signs in, stays alive by heartbeats, comes back by itself with growing, scattered pauses. */
+export class DriverLink {
+  readonly #token: string;
+  readonly #listener: LinkListener;
+  #socket: WebSocket | null = null;
+  #live = false;
+  #stopped = true;
+  #failures = 0;
+  #retry: number | undefined;
+  #ping: number | undefined;
+  #silence: number | undefined;
+
+  constructor(token: string, listener: LinkListener) {
+    this.#token = token;
+    this.#listener = listener;
+  }
+
+  get live(): boolean {
+    return this.#live;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#listener.state(navigator.onLine ? 'connecting' : 'offline');
+    this.#connect();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#retry);
+    this.#drop();
+  }
+
+  /** The network may be back, or the page is looked at again. */
+  resume(): void {
+    if (this.#stopped) return;
+    this.#failures = 0;
+    if (this.#live) this.#sayPing();
+    else if (!this.#socket) this.#connect();
+  }
+
+  /** The phone says that it has no network: the socket is dead even if nobody has told it yet. */
+  wentOffline(): void {
+    if (!this.#stopped) this.#lost();
+  }
+
+  /** False where there is no socket to send it over. */
+  report(report: Report): boolean {
+    if (!this.#live || this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify({ type: 'position', ...report }));
+    return true;
+  }
+
+  #connect(): void {
+    clearTimeout(this.#retry);
+    if (this.#socket || this.#stopped) return;
+    const url = new URL('/driver/live', location.href);
+    url.protocol = url.protocol.replace('http', 'ws');
+    const socket = new WebSocket(url);
+    this.#socket = socket;
+    this.#expectSomething();
+    socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', token: this.#token }));
+    socket.onmessage = (event) => this.#received(JSON.parse(String(event.data)) as Message);
+    socket.onclose = (event) => this.#closed(event.code);
+  }
+
+  #received(message: Message): void {
+    clearTimeout(this.#silence);
+    if (message.type !== 'state') return;
+    this.#failures = 0;
+    this.#live = true;
+    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), PING_MS);
+    this.#listener.state('live');
+    this.#listener.told({ on_duty: message.on_duty, order: message.order });
+  }
+
+  #closed(code: number): void {
+    if (code === REPLACED) {
+      this.stop();
+      this.#listener.state('replaced');
+      return;
+    }
+    this.#lost();
+    if (code === NOT_SIGNED_IN) this.#listener.refused();
+  }
+
+  #lost(): void {
+    this.#drop();
+    clearTimeout(this.#retry);
+    this.#failures += 1;
+    this.#listener.state(navigator.onLine ? 'reconnecting' : 'offline');
+    const ceiling = Math.min(RETRY_FIRST_MS * 2 ** this.#failures, RETRY_MAX_MS);
+    this.#retry = window.setTimeout(() => this.#connect(), ceiling * (0.5 + Math.random() / 2));
+    if (navigator.onLine && this.#failures >= FAILURES_BEFORE_BLOCKED) this.#listener.blocked();
+  }
+
+  /** Lets go of the socket without waiting for its closing handshake, which a dead network never answers. */
+  #drop(): void {
+    clearTimeout(this.#silence);
+    clearInterval(this.#ping);
+    this.#ping = undefined;
+    this.#live = false;
+    const socket = this.#socket;
+    this.#socket = null;
+    if (!socket) return;
+    socket.onopen = null;
+    socket.onmessage = null;
+    socket.onclose = null;
+    socket.close();
+  }
+
+  #sayPing(): void {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    this.#socket.send('{"type":"ping"}');
+    this.#expectSomething();
+  }
+
+  #expectSomething(): void {
+    clearTimeout(this.#silence);
+    this.#silence = window.setTimeout(() => this.#lost(), SILENCE_MS);
+  }
+}

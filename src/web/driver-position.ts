@@ -1,0 +1,93 @@
+import type { Report } from './driver-api.ts';
+
+export type PositionProblem = 'denied' | 'unavailable';
+
+export type PositionListener = {
+  position(report: Report): void;
+  problem(problem: PositionProblem | null): void;
+};
+
+/** A position goes out at most this often; in that time a car moves about 30 m. */
+const REPORT_MS = 2_000;
+/** Where the phone stands still and says nothing, it is asked; a driver silent for 90 s is given no orders. */
+const ASK_MS = 25_000;
+const SILENT_MS = 20_000;
+/** An older position is told with its time; a newer one is "now", so that a phone whose clock is wrong counts too. */
+const FRESH_MS = 5_000;
+const OPTIONS: PositionOptions = { enableHighAccuracy: true, maximumAge: 2_000, timeout: 20_000 };
+
+/** Watches where the phone is and tells it, moving or not. */
+export class PositionWatch {
+  readonly #listener: PositionListener;
+  #watch: number | null = null;
+  #asking: number | undefined;
+  #later: number | undefined;
+  #last: GeolocationPosition | null = null;
+  #foundMs = Number.NEGATIVE_INFINITY;
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(listener: PositionListener) {
+    this.#listener = listener;
+  }
+
+  start(): void {
+    if (this.#watch !== null || !('geolocation' in navigator)) return;
+    this.#watchAnew();
+    this.#asking = window.setInterval(() => {
+      if (performance.now() - this.#foundMs >= SILENT_MS) this.#watchAnew();
+    }, ASK_MS);
+  }
+
+  stop(): void {
+    if (this.#watch !== null) navigator.geolocation.clearWatch(this.#watch);
+    this.#watch = null;
+    clearInterval(this.#asking);
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    this.#last = null;
+  }
+
+  /** Tells the position now: the page was out of sight, or the connection is new. */
+  ask(): void {
+    if (this.#watch === null) return;
+    if (this.#last && performance.now() - this.#foundMs < FRESH_MS) this.#tellSoon();
+    else this.#watchAnew();
+  }
+
+  /** A watch begins with a new position; a single question may wait beside it until the phone moves. */
+  #watchAnew(): void {
+    if (this.#watch !== null) navigator.geolocation.clearWatch(this.#watch);
+    this.#watch = navigator.geolocation.watchPosition(this.#found, this.#failed, OPTIONS);
+  }
+
+  #found = (position: GeolocationPosition): void => {
+    if (this.#watch === null) return;
+    this.#listener.problem(null);
+    this.#last = position;
+    this.#foundMs = performance.now();
+    this.#tellSoon();
+  };
+
+  #failed = (error: GeolocationPositionError): void => {
+    // No fix within the time-out is usual between high houses; the watch goes on.
+    if (error.code === error.PERMISSION_DENIED) this.#listener.problem('denied');
+    else if (!this.#last) this.#listener.problem('unavailable');
+  };
+
+  #tellSoon(): void {
+    const wait = this.#toldMs + REPORT_MS - performance.now();
+    if (wait <= 0) this.#tell();
+    else this.#later ??= window.setTimeout(() => this.#tell(), wait);
+  }
+
+  #tell(): void {
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    if (!this.#last) return;
+    this.#toldMs = performance.now();
+    const { coords, timestamp } = this.#last;
+    const fresh = Date.now() - timestamp < FRESH_MS;
+    const place = { lat: coords.latitude, lng: coords.longitude };
+    this.#listener.position(fresh ? place : { ...place, captured_at: new Date(timestamp).toISOString() });
+  }
+}

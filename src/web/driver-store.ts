@@ -1,0 +1,127 @@
+import type { ActionStore } from './driver-queue.ts';
+import type { Action, DriverState } from './driver-state.ts';
+
+const DATABASE = 'sameday-driver';
+const ACTIONS = 'actions';
+const DRAFTS = 'drafts';
+const TOKEN = 'sameday-driver-token';
+const STATE = 'sameday-driver-state';
+const OFF_DUTY = 'sameday-driver-off-duty';
+
+/** A photo that was taken and not sent off: some phones end the page while their camera is open. */
+export type Draft = { readonly orderId: string; readonly photo: ArrayBuffer };
+
+export type DriverStore = ActionStore & {
+  /** Whether what is kept outlives the page. */
+  readonly lasting: boolean;
+  draft(): Promise<Draft | null>;
+  keepDraft(draft: Draft | null): Promise<void>;
+};
+
+/** What the phone keeps, in IndexedDB; in memory where the browser has none to offer. */
+export async function openStore(): Promise<DriverStore> {
+  try {
+    return overIndexedDb(await openDatabase());
+  } catch {
+    return inMemory();
+  }
+}
+
+function openDatabase(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(ACTIONS, { keyPath: 'id' });
+      request.result.createObjectStore(DRAFTS);
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+    request.onblocked = () => reject(new Error('the storage is held by another window'));
+  });
+}
+
+function overIndexedDb(database: IDBDatabase): DriverStore {
+  const read = async <Value>(name: string, question: (store: IDBObjectStore) => IDBRequest<Value>) => {
+    const request = question(database.transaction(name).objectStore(name));
+    await finished(request.transaction);
+    return request.result;
+  };
+  const write = (name: string, change: (store: IDBObjectStore) => void) => {
+    const transaction = database.transaction(name, 'readwrite');
+    change(transaction.objectStore(name));
+    return finished(transaction);
+  };
+  return {
+    lasting: true,
+    async all() {
+      const actions = await read<Action[]>(ACTIONS, (store) => store.getAll());
+      return actions.sort((a, b) => a.number - b.number);
+    },
+    add: (action) => write(ACTIONS, (store) => store.put(action)),
+    remove: (id) => write(ACTIONS, (store) => store.delete(id)),
+    draft: async () => (await read<Draft | undefined>(DRAFTS, (store) => store.get(0))) ?? null,
+    keepDraft: (draft) => write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0))),
+  };
+}
+
+function finished(transaction: IDBTransaction | null): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (!transaction) return resolve();
+    transaction.oncomplete = () => resolve();
+    transaction.onerror = () => reject(transaction.error);
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+function inMemory(): DriverStore {
+  const actions = new Map<string, Action>();
+  let draft: Draft | null = null;
+  return {
+    lasting: false,
+    all: async () => [...actions.values()],
+    add: async (action) => void actions.set(action.id, action),
+    remove: async (id) => void actions.delete(id),
+    draft: async () => draft,
+    async keepDraft(next) {
+      draft = next;
+    },
+  };
+}
+
+/** The token and the last state, small and needed at once; a browser that keeps nothing asks to sign in again. */
+export const kept = {
+  token: (): string | null => read(TOKEN),
+  signIn: (token: string): void => write(TOKEN, token),
+  /** The state is kept so that the order can be read without network. */
+  state(): DriverState | null {
+    try {
+      return JSON.parse(read(STATE) ?? 'null') as DriverState | null;
+    } catch {
+      return null;
+    }
+  },
+  keepState: (state: DriverState): void => write(STATE, JSON.stringify(state)),
+  /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
+  wantsOffDuty: (): boolean => read(OFF_DUTY) !== null,
+  keepWantedDuty: (onDuty: boolean | null): void => write(OFF_DUTY, onDuty === false ? 'yes' : null),
+  signOut(): void {
+    for (const key of [TOKEN, STATE, OFF_DUTY]) write(key, null);
+  },
+};
+
+function read(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function write(key: string, value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, value);
+  } catch {
+    // It works without, only not over a restart.
+  }
+}

@@ -1,0 +1,116 @@
+import type { Action, ActionKind, DriverOrder, Shown } from './driver-state.ts';
+
+/** What the page says, as pure functions. */
+
+export type OrderWords = {
+  readonly step: string;
+  readonly headline: string;
+  readonly address: string;
+  /** What comes after this step; null where nothing does. */
+  readonly next: string | null;
+  /** The button of this step; null where a photo is asked for first. */
+  readonly primary: { readonly kind: ActionKind; readonly text: string } | null;
+  readonly giveUp: { readonly kind: 'release' | 'undeliverable'; readonly text: string } | null;
+};
+
+/** @param hasPhoto whether a photo of the handover was taken */
+export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
+  const store = { headline: order.store_name, address: order.pickup.address };
+  switch (order.status) {
+    case 'picked_up':
+      return {
+        step: 'Deliver to',
+        headline: order.dropoff.name,
+        address: dropoffAddress(order),
+        next: null,
+        primary: hasPhoto ? { kind: 'deliver', text: 'Delivered' } : null,
+        giveUp: { kind: 'undeliverable', text: 'Could not deliver' },
+      };
+    case 'undeliverable':
+      return {
+        ...store,
+        step: 'Bring back to',
+        next: null,
+        primary: { kind: 'return', text: 'Returned to the store' },
+        giveUp: null,
+      };
+    default:
+      return {
+        ...store,
+        step: 'Pick up at',
+        next: `${order.dropoff.name}, ${dropoffAddress(order)}`,
+        primary: { kind: 'pick-up', text: 'Picked up' },
+        giveUp: { kind: 'release', text: 'Give this order back' },
+      };
+  }
+}
+
+export function dropoffAddress({ dropoff }: DriverOrder): string {
+  const { line1, line2, city, state, zip } = dropoff;
+  return [line1, line2, `${city}, ${state} ${zip}`].filter(Boolean).join(', ');
+}
+
+export function orderFacts(order: DriverOrder): string {
+  const payout = (order.driver_payout_cents / 100).toFixed(2);
+  const tier = order.delivery_tier.replaceAll('_', ' ');
+  return `You earn $${payout} · ${tier[0]?.toUpperCase() ?? ''}${tier.slice(1)} · #${order.id.slice(-6)}`;
+}
+
+const ENDED: Record<ActionKind, string> = {
+  deliver: 'Delivered',
+  return: 'Returned to the store',
+  release: 'Given back',
+  'pick-up': 'Picked up',
+  undeliverable: 'Could not deliver',
+};
+
+export function idleWords(ended: Shown['ended'], onDuty: boolean): { headline: string; detail: string } {
+  if (ended) {
+    return {
+      headline: ENDED[ended.kind],
+      detail: 'Not sent yet. This phone sends it by itself as soon as there is network; keep this page open.',
+    };
+  }
+  if (onDuty) {
+    return {
+      headline: 'Waiting for an order',
+      detail: 'Keep this page open and in front. It rings when an order comes.',
+    };
+  }
+  return {
+    headline: 'You are off duty',
+    detail: 'You get no orders and your position is not shared. Go on duty when you are ready to drive.',
+  };
+}
+
+export function dutyDetail(parts: {
+  readonly waits: boolean;
+  readonly watched: boolean;
+  readonly positionAgeMs: number | null;
+  readonly offline: boolean;
+}): string {
+  if (parts.waits) return 'Not sent yet';
+  if (!parts.watched) return 'Your position is not shared';
+  if (parts.offline) return 'Position not sent';
+  if (parts.positionAgeMs === null) return 'Finding your position…';
+  return `Position sent ${ago(parts.positionAgeMs)}`;
+}
+
+function ago(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 40) return 'just now';
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  return minutes < 60 ? `${minutes} min ago` : 'more than an hour ago';
+}
+
+/** How many actions are not sent, and what they wait for; null where there is nothing to say. */
+export function waitingWords(count: number, connected: boolean): string | null {
+  if (count === 0) return null;
+  const actions = count === 1 ? '1 action' : `${count} actions`;
+  return connected ? `${actions} waiting to be sent` : `${actions} waiting for network`;
+}
+
+/** @param message the service's own sentence */
+export function refusalWords(action: Pick<Action, 'kind'>, message: string): string {
+  return `“${ENDED[action.kind]}” was not accepted and is not sent again. ${message}`.trim();
+}

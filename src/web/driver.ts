@@ -1,0 +1,196 @@
+import { allowSound, keepAwake, ring } from './driver-alert.ts';
+import { DriverApi } from './driver-api.ts';
+import { followDialogs } from './driver-dialogs.ts';
+import { HandoverPhoto } from './driver-handover.ts';
+import { Session } from './driver-session.ts';
+import type { ActionKind } from './driver-state.ts';
+import { type DriverStore, kept, openStore } from './driver-store.ts';
+import { announce, byId, render, type Screen } from './driver-view.ts';
+import { idleWords, orderWords, refusalWords, waitingWords } from './driver-words.ts';
+import { useWorker } from './driver-worker-client.ts';
+
+/** An action that is not answered by then is shown as waiting; before, it would only flicker. */
+const SHOW_WAITING_MS = 3_000;
+const REFRESH_AGE_MS = 10_000;
+
+let screen: Screen = 'none';
+let session: Session | null = null;
+let refusal: string | null = null;
+let said = '';
+let photo: HandoverPhoto;
+let store: DriverStore;
+
+function show(): void {
+  const shown = session?.shown ?? { order: null, ended: null };
+  const live = session?.linkState === 'live';
+  const toldMs = session?.positionToldMs ?? null;
+  render({
+    screen,
+    link: session?.linkState ?? 'connecting',
+    shown,
+    onDuty: session?.onDuty ?? false,
+    dutyWaits: session?.dutyWaits ?? false,
+    problem: session?.problem ?? null,
+    positionAgeMs: toldMs === null ? null : performance.now() - toldMs,
+    waiting: waitingWords(slowActions(), live),
+    refusal,
+    photo: photo.of(shown.order),
+  });
+  sayChange();
+}
+
+/** How many actions wait long enough to be spoken of. */
+function slowActions(): number {
+  const waiting = session?.waiting ?? [];
+  const offline = session?.linkState === 'offline';
+  const oldestMs = Date.parse(waiting[0]?.capturedAt ?? '');
+  const young = !offline && Math.abs(Date.now() - oldestMs) < SHOW_WAITING_MS;
+  if (young) setTimeout(show, SHOW_WAITING_MS);
+  return young ? 0 : waiting.length;
+}
+
+/** Reads the driver's next step out where it has changed. */
+function sayChange(): void {
+  if (!session || screen !== 'work') return;
+  const { order, ended } = session.shown;
+  const words = order ? orderWords(order, false) : null;
+  const now = words ? `${words.step} ${words.headline}` : idleWords(ended, session.onDuty).headline;
+  const waiting = byId('waiting').textContent ?? '';
+  const text = [now, waiting].filter(Boolean).join('. ');
+  if (text !== said) announce(text);
+  said = text;
+}
+
+async function enter(token: string, state: ReturnType<typeof kept.state>): Promise<void> {
+  screen = 'work';
+  refusal = null;
+  session?.stop();
+  session = new Session(token, state, store, {
+    changed() {
+      if (session?.linkState === 'replaced') screen = 'replaced';
+      void keepAwake(screen === 'work' && (session?.onDuty ?? false));
+      show();
+    },
+    newOrder: ring,
+    orderLost(order) {
+      refusal = `The order at ${order.store_name} is not yours any more: it was cancelled, or given to another driver.`;
+    },
+    refused(action, message) {
+      refusal = refusalWords(action, message);
+    },
+    signedOut: () => leave('You were signed out: the token is not good any more. Ask for a new one.'),
+    notKept() {
+      refusal = 'This phone could not keep what you did. Do not close this page before it is sent.';
+    },
+  });
+  show();
+  await session.start();
+  show();
+}
+
+/** Back to the sign-in; what was not sent stays on the phone for whoever signs in next with a good token. */
+function leave(why: string): void {
+  session?.stop();
+  session = null;
+  kept.signOut();
+  void keepAwake(false);
+  screen = 'sign-in';
+  refusal = null;
+  show();
+  byId('sign-in-problem').textContent = why;
+}
+
+async function signIn(event: Event): Promise<void> {
+  event.preventDefault();
+  allowSound();
+  const field = byId<HTMLInputElement>('token');
+  const button = byId<HTMLButtonElement>('sign-in-button');
+  const token = field.value.trim();
+  button.disabled = true;
+  // Only what can stand in a header is sent in one.
+  const answer = /^[\x21-\x7e]+$/.test(token) ? await new DriverApi(token).state() : { kind: 'signed_out' as const };
+  button.disabled = false;
+  if (answer.kind !== 'ok') {
+    const unknown = 'This token is not known. Please check that all of it is there.';
+    const noAnswer = 'No answer from the service. Please check your network and try again.';
+    byId('sign-in-problem').textContent = answer.kind === 'signed_out' ? unknown : noAnswer;
+    field.focus();
+    return;
+  }
+  field.value = '';
+  byId('sign-in-problem').textContent = '';
+  kept.signIn(token);
+  const { on_duty, order } = answer.value;
+  kept.keepState({ on_duty, order });
+  // Asks the browser not to clear away what was not sent.
+  void navigator.storage?.persist?.().catch(() => false);
+  await enter(token, { on_duty, order });
+}
+
+async function press(kind: string): Promise<void> {
+  allowSound();
+  if (kind === 'on-duty') {
+    session?.setDuty(true);
+    return;
+  }
+  const { order } = session?.shown ?? {};
+  const taken = kind === 'deliver' && order ? photo.take(order) : null;
+  if (kind === 'deliver' && !taken) return;
+  await session?.act(kind as ActionKind, taken ? { photo: taken } : {});
+  if (taken) await photo.forget();
+  show();
+}
+
+async function signOut(lose: boolean): Promise<void> {
+  if (!lose && session && session.waiting.length > 0) {
+    byId<HTMLDialogElement>('leave').showModal();
+    return;
+  }
+  await session?.discard();
+  await photo.forget();
+  if (session?.onDuty) session.setDuty(false);
+  leave('');
+}
+
+function listen(): void {
+  byId('sign-in-form').addEventListener('submit', (event) => void signIn(event));
+  byId('primary').addEventListener('click', () => void press(byId('primary').dataset.kind ?? ''));
+  byId('duty-off').addEventListener('click', () => session?.setDuty(false));
+  byId('sign-out').addEventListener('click', () => void signOut(false));
+  byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
+  byId('refusal-ok').addEventListener('click', () => {
+    refusal = null;
+    show();
+  });
+  followDialogs({
+    give: (kind, reason) => void session?.act(kind, { reason }).then(show),
+    leave: () => void signOut(true),
+  });
+  window.addEventListener('online', () => session?.wake());
+  window.addEventListener('offline', () => session?.wentOffline());
+  window.addEventListener('pageshow', (event) => event.persisted && session?.wake());
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState !== 'visible') return;
+    session?.wake();
+    void keepAwake(session?.onDuty ?? false);
+  });
+  setInterval(() => document.visibilityState === 'visible' && show(), REFRESH_AGE_MS);
+}
+
+async function main(): Promise<void> {
+  byId('insecure').hidden = window.isSecureContext;
+  store = await openStore();
+  photo = new HandoverPhoto(store, show, (problem) => {
+    refusal = problem;
+    show();
+  });
+  await photo.open();
+  listen();
+  useWorker();
+  const token = kept.token();
+  if (token !== null) return enter(token, kept.state());
+  screen = 'sign-in';
+  show();
+}
+
+void main();

@@ -1,0 +1,131 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createRedispatch } from '../../src/dispatch/redispatch.ts';
+import type { ChosenDriver } from '../../src/domain/passed-over.ts';
+import { MAX_BATCH } from '../../src/limits.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import type { AssignOutcome } from '../../src/store/orders.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { displaced } from '../geo/places.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+import { randomFrom } from '../matcher/world.ts';
+
+const NOW = 1_700_000_000_000;
+const STORE = { lat: 40.73, lng: -73.99 };
+let matcher: Matcher;
+let given: Map<string, ChosenDriver>;
+let refuse: (orderId: string, driverId: string) => AssignOutcome['kind'] | undefined;
+beforeEach(() => {
+  matcher = new Matcher(TIERS);
+  given = new Map();
+  refuse = () => undefined;
+});
+
+const sweep = () =>
+  createRedispatch({
+    matcher,
+    now: () => NOW,
+    async assignWaiting(orderId, driver) {
+      const refused = refuse(orderId, driver.driverId);
+      if (refused === 'driver_lost' || refused === 'order_gone') return { kind: refused };
+      given.set(orderId, driver);
+      return { kind: 'assigned', outbox: [] };
+    },
+    expireOrder: async () => null,
+    findOverdue: async () => [],
+    findSilent: async () => [],
+    releaseFromSilent: async () => null,
+    refreshDrivers: async () => undefined,
+    refreshOrders: async () => undefined,
+    touched: () => undefined,
+    relay: () => undefined,
+    assigned: () => undefined,
+    orderChanged: () => undefined,
+    logger: createLogger('silent'),
+  }).sweep();
+
+function put(id: string, north: number, east = 0): void {
+  const position = { ...displaced(STORE, north, east), atMs: NOW };
+  matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null });
+}
+function wait(orderId: string, north: number, waitedMs: number, east = 0): void {
+  const point = displaced(STORE, north, east);
+  matcher.wait({ orderId, retailerId: 'store', tierId: 'standard', point, sinceMs: NOW - waitedMs });
+}
+const holders = () => Object.fromEntries([...given].map(([orderId, { driverId }]) => [orderId, driverId]));
+
+describe('a sweep that finds several orders and several drivers', () => {
+  it('drives the fewest meters, where one after the other would drive more', async () => {
+    // Alone, x would take the driver between the two, and y would be left with the far one.
+    put('between', 0);
+    put('west', 0, -1_200);
+    wait('x', 0, 60_000, -500);
+    wait('y', 0, 60_000, 600);
+    await sweep();
+    expect(holders()).toEqual({ x: 'west', y: 'between' });
+  });
+
+  it('serves the longest waiting first where drivers are few', async () => {
+    put('a', 0);
+    put('b', 100);
+    wait('new', 0, 1_000);
+    wait('old', 2_000, 90_000);
+    wait('middle', 1_000, 50_000);
+    await sweep();
+    expect(Object.keys(holders()).sort()).toEqual(['middle', 'old']);
+  });
+
+  it('records for each whom it went past', async () => {
+    put('a', 0);
+    put('b', 100);
+    wait('x', 0, 60_000);
+    wait('y', 100, 60_000);
+    await sweep();
+    // One after the other in the same moment: for the second the first one's driver is busy already.
+    const reasons = [...given.values()].map(({ passedOver }) => passedOver?.map(({ reason }) => reason));
+    expect(reasons).toEqual([['farther'], ['busy']]);
+  });
+
+  it('gives an order whose driver was lost in a race to the next one, and says so', async () => {
+    put('a', 0);
+    put('b', 100);
+    put('c', 200);
+    wait('x', 0, 60_000);
+    wait('y', 100, 60_000);
+    refuse = (_orderId, driverId) => (driverId === 'a' ? 'driver_lost' : undefined);
+    await sweep();
+    expect(Object.values(holders()).sort()).toEqual(['b', 'c']);
+    expect(given.get('x')?.passedOver).toContainEqual(expect.objectContaining({ driverId: 'a', reason: 'lost' }));
+  });
+
+  it('gives a driver whose order was gone another one', async () => {
+    put('a', 0);
+    put('b', 100);
+    wait('x', 0, 60_000);
+    wait('y', 100, 50_000);
+    wait('z', 200, 40_000);
+    refuse = (orderId) => (orderId === 'x' ? 'order_gone' : undefined);
+    await sweep();
+    expect(Object.keys(holders()).sort()).toEqual(['y', 'z']);
+    expect(matcher.isWaiting('x')).toBe(false);
+  });
+
+  it('leaves nobody free beside an order he could take, however many there are', async () => {
+    for (const [drivers, orders] of [
+      [300, 40],
+      [40, 300],
+      [300, 300],
+    ] as const) {
+      matcher = new Matcher(TIERS);
+      given.clear();
+      const random = randomFrom(drivers + orders);
+      const offset = () => (random() - 0.5) * 20_000;
+      for (let i = 0; i < drivers; i++) put(`d${i}`, offset(), offset());
+      for (let i = 0; i < orders; i++) wait(`o${i}`, offset(), Math.floor(random() * 600_000), offset());
+      await sweep();
+      expect(new Set(Object.values(holders())).size).toBe(given.size);
+      expect(given.size).toBeGreaterThan(MAX_BATCH / 4);
+      for (const driverId of matcher.availableDrivers(NOW))
+        expect(matcher.bestWaitingFor(driverId, NOW)).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it, vi } from 'vitest';
+import { type DropoffAnswer, dropoffByZip, locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
+import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../../src/limits.ts';
+
+const ADDRESS = { line1: '401 Valencia St', line2: 'Apt 4', city: 'San Francisco', state: 'CA', zip: '94103-1234' };
+const DOOR = { lat: 37.7665, lng: -122.4219 };
+const CENTROID = { lat: 37.7725, lng: -122.4147 };
+const BY_ZIP = { point: CENTROID, accuracyMeters: ZIP_ACCURACY_METERS, source: 'zip_centroid' };
+const zipCentroid = (zip: string) => (zip === '94103' ? CENTROID : undefined);
+const located = (answer: DropoffAnswer | null, zip = ADDRESS.zip) =>
+  locateDropoff({ ...ADDRESS, zip }, answer && (async () => answer), zipCentroid);
+
+describe('a dropoff', () => {
+  it('is where the geocoder says, as exactly as it says', async () => {
+    const found = await located({ kind: 'found', point: DOOR, accuracyMeters: 12.2 });
+    expect(found).toEqual({ dropoff: { point: DOOR, accuracyMeters: 13, source: 'geocoder' }, again: false });
+  });
+
+  it('is not taken to be exact where the geocoder does not say how exact it is', async () => {
+    const { dropoff } = await located({ kind: 'found', point: DOOR });
+    expect(dropoff?.accuracyMeters).toBe(GEOCODER_ACCURACY_METERS);
+    expect((await located({ kind: 'found', point: DOOR, accuracyMeters: 0 })).dropoff?.accuracyMeters).toBe(1);
+  });
+
+  it('is the centroid of its ZIP, kilometers off, where the geocoder does not find it or there is none', async () => {
+    expect(await located({ kind: 'not_found' })).toEqual({ dropoff: BY_ZIP, again: false });
+    expect(await located(null)).toEqual({ dropoff: BY_ZIP, again: false });
+    expect(dropoffByZip({ zip: '94103' }, zipCentroid)).toEqual(BY_ZIP);
+    expect(ZIP_ACCURACY_METERS).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it('is the centroid of its ZIP rather than the middle of a state', async () => {
+    expect((await located({ kind: 'found', point: DOOR, accuracyMeters: 400_000 })).dropoff).toEqual(BY_ZIP);
+    const alone = await located({ kind: 'found', point: DOOR, accuracyMeters: 400_000 }, '00000');
+    expect(alone.dropoff).toMatchObject({ source: 'geocoder', accuracyMeters: 400_000 });
+  });
+
+  it('is unknown where neither knows it', async () => {
+    expect(await located({ kind: 'not_found' }, '00000')).toEqual({ dropoff: null, again: false });
+    expect(dropoffByZip({ zip: 'x' }, zipCentroid)).toBeNull();
+  });
+
+  it('is asked for again where the geocoder is away', async () => {
+    expect(await located({ kind: 'unavailable' })).toEqual({ dropoff: BY_ZIP, again: true });
+  });
+
+  it('is asked for by house, without the flat', async () => {
+    const geocode = vi.fn(async (): Promise<DropoffAnswer> => ({ kind: 'not_found' }));
+    await locateDropoff(ADDRESS, geocode, zipCentroid);
+    expect(geocode).toHaveBeenCalledWith('401 Valencia St, San Francisco, CA 94103-1234');
+  });
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
+import type { DropoffPoint } from '../../src/domain/dropoff.ts';
+import { newId } from '../../src/domain/ids.ts';
+import type { PassedOver } from '../../src/domain/passed-over.ts';
+import { createLocateJob } from '../../src/jobs/locate.ts';
+import { LOCATE_USEFUL_SECONDS } from '../../src/limits.ts';
+import { findDropoffPoint, readUnlocated, settleDropoff } from '../../src/store/dropoffs.ts';
+import { deliverOrder, pickUpOrder, releaseOrder } from '../../src/store/lifecycle.ts';
+import { showOrder } from '../../src/store/operator.ts';
+import { assignWaiting, findStoreOrder } from '../../src/store/orders.ts';
+import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
+import { finishOutbox } from '../../src/store/outbox.ts';
+import { createRetailer } from '../../src/store/retailers.ts';
+import { loadTiers } from '../../src/store/tiers.ts';
+import { findTrackedById } from '../../src/store/tracked.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+
+const ORIGIN = 'test';
+const STAMP = { actionId: null, capturedAt: null };
+const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: false };
+const ADDRESS = { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' };
+const BY_ZIP: DropoffPoint = { point: { lat: 37.7, lng: -122.4 }, accuracyMeters: 10_000, source: 'zip_centroid' };
+const DOOR: DropoffPoint = { point: { lat: 37.7665, lng: -122.4219 }, accuracyMeters: 12, source: 'geocoder' };
+
+let database: FreshDatabase;
+let retailerId: string;
+let keyId: string;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  retailerId = newId();
+  keyId = newId();
+  const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
+  const card = { stripeCustomerId: null, stripePaymentMethodId: null };
+  await createRetailer(database.sql, { ...store, ...card }, { id: keyId, keyHash: keyId });
+});
+
+async function newDriver(): Promise<string> {
+  const id = newId();
+  await database.sql`
+    insert into drivers (id, name, phone, token_hash, tiers, on_duty)
+    values (${id}, 'Sam', '+14155550177', ${id}, '{standard}', true)`;
+  return id;
+}
+
+async function newOrder(changes: Partial<NewOrder> = {}, locate = true) {
+  const tier = (await loadTiers(database.sql)).get('standard') as NewOrder['tier'];
+  const order: NewOrder = {
+    id: newId(),
+    customerId: newId(),
+    dropoffAddressId: newId(),
+    trackingToken: newId(),
+    keyId,
+    request: { retailerId, customer: CUSTOMER, pickupAddress: 'x', dropoffAddress: ADDRESS, tierId: 'standard' },
+    tier,
+    pickup: { lat: 1, lng: 2 },
+    pickupPointSource: 'registered',
+    dropoff: null,
+    driver: null,
+    ...changes,
+  };
+  const committed = (await insertOrders(database.sql, [order], ORIGIN, locate)).get(order.id);
+  const job = committed?.outbox.find(({ queue }) => queue === 'locate');
+  return { orderId: order.id, job, outboxId: job?.id ?? 0 };
+}
+
+type Answer = Awaited<ReturnType<typeof locateDropoff>>;
+let asked: unknown[];
+let told: string[];
+function runJob(orderId: string, outboxId: number, answer: Answer) {
+  asked = [];
+  told = [];
+  const { sql } = database;
+  return createLocateJob({
+    read: (id) => readUnlocated(sql, id),
+    async locate(address) {
+      asked.push(address);
+      return answer;
+    },
+    settle: (id, dropoff, outbox) => settleDropoff(sql, id, dropoff, outbox, ORIGIN),
+    finish: (outbox) => finishOutbox(sql, outbox, null),
+    located: (id) => told.push(id),
+  })({ orderId, outboxId });
+}
+const isDone = async (outboxId: number) =>
+  (await database.sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
+
+describe('the job that finds a dropoff', () => {
+  it('is owed from the creating statement on, where a geocoder is there to answer', async () => {
+    expect((await newOrder()).job).toBeDefined();
+    expect((await newOrder({}, false)).job).toBeUndefined();
+  });
+
+  it('reads the address from the row, writes the point, is done and tells the pages', async () => {
+    const { orderId, outboxId } = await newOrder({ dropoff: BY_ZIP });
+    expect(await findDropoffPoint(database.sql, orderId)).toEqual(BY_ZIP);
+    expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+    expect(asked).toEqual([ADDRESS]);
+    expect(await findDropoffPoint(database.sql, orderId)).toEqual(DOOR);
+    expect(await isDone(outboxId)).toBe(true);
+    expect(told).toEqual([orderId]);
+    expect((await findTrackedById(database.sql, orderId))?.dropoff).toEqual({ ...DOOR.point, accuracyMeters: 12 });
+  });
+
+  it('changes nothing about the order itself', async () => {
+    const { orderId, outboxId } = await newOrder();
+    const read = () => database.sql`select * from orders where id = ${orderId}`;
+    const [before] = await read();
+    await runJob(orderId, outboxId, { dropoff: DOOR, again: false });
+    expect((await read())[0]).toEqual(before);
+  });
+
+  it('records that an address is not known, which is not the same as not having looked', async () => {
+    const { orderId, outboxId } = await newOrder();
+    const source = async () =>
+      (await findStoreOrder(database.sql, orderId, retailerId))?.dropoff_point.source ?? 'not looked';
+    expect(await source()).toBe('not looked');
+    await runJob(orderId, outboxId, { dropoff: null, again: false });
+    expect(await source()).toBe('unknown');
+    expect(await findDropoffPoint(database.sql, orderId)).toBeNull();
+    expect((await findTrackedById(database.sql, orderId))?.dropoff).toBeNull();
+  });
+
+  it('asks again while the geocoder is away, and gives up in the end with what the ZIP tells', async () => {
+    const { orderId, outboxId } = await newOrder();
+    const away = { dropoff: BY_ZIP, again: true };
+    expect(await runJob(orderId, outboxId, away)).toMatchObject({ kind: 'retry' });
+    expect(await isDone(outboxId)).toBe(false);
+    await database.sql`
+      update orders set created_at = now() - make_interval(secs => ${LOCATE_USEFUL_SECONDS + 1}) where id = ${orderId}`;
+    expect(await runJob(orderId, outboxId, away)).toEqual({ kind: 'done' });
+    expect(await findDropoffPoint(database.sql, orderId)).toEqual(BY_ZIP);
+  });
+
+  it('asks nobody for an order that is over or found already', async () => {
+    const { orderId, outboxId } = await newOrder();
+    await database.sql`update orders set status = 'cancelled' where id = ${orderId}`;
+    expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+    expect(asked).toEqual([]);
+    expect(await isDone(outboxId)).toBe(true);
+
+    const found = await newOrder({ dropoff: DOOR });
+    await runJob(found.orderId, found.outboxId, { dropoff: null, again: false });
+    expect(asked).toEqual([]);
+    expect(await findDropoffPoint(database.sql, found.orderId)).toEqual(DOOR);
+  });
+
+  it('may run twice', async () => {
+    const { orderId, outboxId } = await newOrder();
+    await runJob(orderId, outboxId, { dropoff: DOOR, again: false });
+    expect(await runJob(orderId, outboxId, { dropoff: null, again: false })).toEqual({ kind: 'done' });
+    expect(await findDropoffPoint(database.sql, orderId)).toEqual(DOOR);
+  });
+});
+
+describe('on record', () => {
+  const passedOver: PassedOver[] = [
+    { driverId: newId(), distanceMeters: 812.4, reason: 'busy' },
+    { driverId: newId(), distanceMeters: 900, reason: 'busy' },
+    { driverId: newId(), distanceMeters: null, reason: 'excluded' },
+  ];
+  const onWire = passedOver.map(({ driverId, distanceMeters, reason }) => ({
+    driver_id: driverId,
+    distance_meters: distanceMeters === null ? null : Math.round(distanceMeters),
+    reason,
+  }));
+  const eventsShown = async (orderId: string) =>
+    (await showOrder(database.sql, orderId))?.events as { type: string; considered?: unknown; data: unknown }[];
+
+  it('is who was passed over, with an order that had a driver at once', async () => {
+    const driverId = await newDriver();
+    const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 950, passedOver } });
+    const [created, given] = await eventsShown(orderId);
+    expect(created).not.toHaveProperty('considered');
+    expect(given).toMatchObject({ type: 'driver_assigned', considered: onWire });
+    expect(given?.data).toEqual({ driver_id: driverId, distance_meters: 950 });
+  });
+
+  it('is who was passed over at every assignment of an order that waited', async () => {
+    const { orderId } = await newOrder();
+    const first = await newDriver();
+    const second = await newDriver();
+    await assignWaiting(database.sql, orderId, { driverId: first, distanceMeters: 10, passedOver }, ORIGIN);
+    await releaseOrder(database.sql, orderId, first, 'vehicle', STAMP, ORIGIN);
+    await assignWaiting(database.sql, orderId, { driverId: second, distanceMeters: 20, passedOver: [] }, ORIGIN);
+    const given = (await eventsShown(orderId)).filter(({ type }) => type === 'driver_assigned');
+    expect(given.map((event) => event.considered)).toEqual([onWire, undefined]);
+  });
+
+  it('is the distance at the handover, in the order and in its event', async () => {
+    const driverId = await newDriver();
+    const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 5 } });
+    await pickUpOrder(database.sql, orderId, driverId, STAMP, ORIGIN);
+    const positionAt = new Date('2026-03-02T15:00:00.000Z');
+    const proof = { distanceMeters: 34, positionAt };
+    await deliverOrder(database.sql, orderId, driverId, 'photo.jpg', STAMP, ORIGIN, proof);
+    const order = await findStoreOrder(database.sql, orderId, retailerId);
+    expect(order?.proof_distance_meters).toBe(34);
+    expect(order?.events.at(-1)).toMatchObject({
+      type: 'delivered',
+      data: { proof_distance_meters: 34, position_at: '2026-03-02T15:00:00.000Z' },
+    });
+  });
+});

@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest';
+import { createWebhookJob, retryAfter } from '../../src/jobs/webhook.ts';
+import { MAX_WEBHOOKS_PER_STORE, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
+import type { FailedTry, OwedDelivery } from '../../src/store/webhooks.ts';
+import type { WebhookOutcome } from '../../src/vendors/webhook-client.ts';
+
+const SECRET = 'whsec_c2VjcmV0';
+const endpoint = { url: 'https://store.test/hook?token=hidden', secret: SECRET, heldSeconds: 0 };
+const delivery = (changes: Partial<OwedDelivery> = {}): OwedDelivery => ({
+  id: 'delivery',
+  outboxId: 1,
+  retailerId: 'store',
+  payload: '{}',
+  attempts: 0,
+  ageSeconds: 0,
+  endpoint,
+  ...changes,
+});
+
+/** The job with a store that answers as told; what was done is written down. */
+function world(options: {
+  open: (outboxId: number) => OwedDelivery | null;
+  outcome?: WebhookOutcome | (() => Promise<WebhookOutcome>);
+  disabled?: boolean;
+}) {
+  const done: unknown[][] = [];
+  const logged: string[] = [];
+  const log = (fields: object, message: string) => void logged.push(JSON.stringify([fields, message]));
+  const row = {
+    id: 1,
+    queue: 'webhook',
+    orderId: 'order',
+    retailerId: 'store',
+    runAt: new Date(0),
+    relays: 1,
+  } as const;
+  const { outcome = { kind: 'answered', status: 204 } } = options;
+  const job = createWebhookJob({
+    open: async (outboxId) => options.open(outboxId),
+    send: async () => (typeof outcome === 'function' ? outcome() : outcome),
+    settleDelivered: async (_delivery, result) => void done.push(['delivered', result]),
+    settleFailed: async (_delivery, failed: FailedTry) => {
+      done.push(['failed', failed]);
+      return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
+    },
+    settleUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
+    putOff: async (outboxId, seconds) => {
+      done.push(['put off', outboxId, seconds]);
+      return [row];
+    },
+    relay: (rows) => void done.push(['relay', rows.length]),
+    finish: async (outboxId) => void done.push(['finish', outboxId]),
+    random: () => 0.5,
+    logger: { debug: log, info: log, warn: log, error: log },
+  });
+  return { done, logged, run: (outboxId = 1) => job({ outboxId, orderId: 'order' }) };
+}
+
+test.each([200, 201, 204, 299])('a %i is taken for delivered', async (status) => {
+  const { run, done } = world({ open: () => delivery(), outcome: { kind: 'answered', status } });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(done).toEqual([['delivered', String(status)]]);
+});
+
+test.each<[string, WebhookOutcome]>([
+  ['301', { kind: 'answered', status: 301 }],
+  ['404', { kind: 'answered', status: 404 }],
+  ['429', { kind: 'answered', status: 429 }],
+  ['500', { kind: 'answered', status: 500 }],
+  ['timeout', { kind: 'unanswered', code: 'timeout' }],
+  ['forbidden_address', { kind: 'unanswered', code: 'forbidden_address' }],
+])('a try that ended with %s is made again', async (result, outcome) => {
+  const { run, done } = world({ open: () => delivery(), outcome });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(done).toEqual([
+    ['failed', { result, retryInSeconds: 5.25, gone: false }],
+    ['relay', 1],
+  ]);
+});
+
+test('a receiver that answers 410 is not asked again', async () => {
+  const { run, done } = world({ open: () => delivery(), outcome: { kind: 'answered', status: 410 } });
+  await run();
+  expect(done[0]).toEqual(['failed', { result: '410', retryInSeconds: null, gone: true }]);
+});
+
+test('tries grow apart over a day, and the last one is made when the day is over', () => {
+  const times = [0];
+  for (let attempts = 0; ; attempts++) {
+    const ageSeconds = times.at(-1) ?? 0;
+    const pause = retryAfter({ attempts, ageSeconds }, 0);
+    if (pause === null) break;
+    times.push(ageSeconds + pause);
+  }
+  expect(times.slice(0, 6)).toEqual([0, 5, 35, 155, 755, 2555]);
+  expect(times.at(-1)).toBe(WEBHOOK_TRIED_SECONDS);
+  expect(times.length).toBeLessThan(16);
+});
+
+test('a held endpoint is left alone, and its deliveries are spread over the time after', async () => {
+  const { run, done } = world({ open: () => delivery({ endpoint: { ...endpoint, heldSeconds: 60 } }) });
+  await run();
+  expect(done).toEqual([
+    ['put off', 1, 90],
+    ['relay', 1],
+  ]);
+});
+
+test('a slow store holds up its own deliveries and nobody else’s', async () => {
+  const waiting: (() => void)[] = [];
+  const outcome = () =>
+    new Promise<WebhookOutcome>((resolve) => {
+      waiting.push(() => resolve({ kind: 'answered', status: 204 }));
+    });
+  const stores = new Map([[100, 'another store']]);
+  const { run, done } = world({
+    open: (outboxId) => delivery({ outboxId, retailerId: stores.get(outboxId) ?? 'store', ageSeconds: 40 }),
+    outcome,
+  });
+  const tries = Array.from({ length: MAX_WEBHOOKS_PER_STORE }, (_, index) => run(index));
+  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE);
+  await run(50);
+  expect(done).toEqual([
+    ['put off', 50, 15],
+    ['relay', 1],
+  ]);
+  const other = run(100);
+  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE + 1);
+  for (const answer of waiting) answer();
+  await Promise.all([...tries, other]);
+  const next = run(51);
+  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE + 2);
+  waiting.at(-1)?.();
+  await next;
+});
+
+test('a delivery whose store has no endpoint any more is given up', async () => {
+  const { run, done } = world({ open: () => delivery({ endpoint: null }) });
+  await run();
+  expect(done).toEqual([['undeliverable', 'no_endpoint']]);
+});
+
+test('a delivery settled before is only marked done', async () => {
+  const { run, done } = world({ open: () => null });
+  await run();
+  expect(done).toEqual([['finish', 1]]);
+});
+
+test('a stop of this process is no failure of the store', async () => {
+  const { run, done } = world({ open: () => delivery(), outcome: { kind: 'stopped' } });
+  expect(await run()).toEqual({ kind: 'retry', reason: 'stopped' });
+  expect(done).toEqual([]);
+});
+
+test('logs neither the secret nor the URL', async () => {
+  const { run, logged } = world({
+    open: () => delivery(),
+    outcome: { kind: 'unanswered', code: 'timeout' },
+    disabled: true,
+  });
+  await run();
+  expect(logged).toHaveLength(1);
+  expect(logged[0]).toContain('disabled');
+  expect(logged[0]).not.toMatch(/store\.test|whsec_|hidden/);
+});

@@ -1,0 +1,522 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Closers } from '../../src/build/closers.ts';
+import { buildDispatch, type Dispatch } from '../../src/build/dispatch.ts';
+import type { Config } from '../../src/config.ts';
+import type { ActionOutcome, DriverAction } from '../../src/dispatch/driver-actions.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { canBecome, ORDER_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
+import type { RequestHead, Route } from '../../src/http/route.ts';
+import { driverActionRoutes } from '../../src/http/routes/driver-actions.ts';
+import { DRIVER_SILENT_MS } from '../../src/limits.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import {
+  cancelOrder,
+  deliverOrder,
+  findSilent,
+  markUndeliverable,
+  pickUpOrder,
+  releaseFromSilent,
+  releaseOrder,
+  returnOrder,
+} from '../../src/store/lifecycle.ts';
+import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
+import type { OutboxRow } from '../../src/store/outbox.ts';
+import { loadTiers } from '../../src/store/tiers.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverOnDuty, addOrder, addRetailer, everythingOf, STORE_POINT } from './orders.ts';
+
+const PHOTO = `${'0'.repeat(32)}.jpg`;
+const NO_STAMP = { actionId: null, capturedAt: null };
+const logger = createLogger('silent');
+
+let database: FreshDatabase;
+let retailerId: string;
+let dispatch: Dispatch;
+let matcher: Matcher;
+let relayed: OutboxRow[];
+let closers: Closers;
+
+beforeAll(async () => {
+  database = await freshDatabase({ max: 10 });
+  retailerId = await addRetailer(database.sql);
+});
+afterAll(() => database?.drop());
+
+beforeEach(async () => {
+  // Nobody is left on duty by the test before.
+  await database.sql`update drivers set on_duty = false`;
+  await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
+  const tiers = await loadTiers(database.sql);
+  matcher = new Matcher(tiers);
+  relayed = [];
+  closers = new Closers(logger);
+  dispatch = buildDispatch(
+    {
+      config: { geocoderUrl: null } as Config,
+      sql: database.sql,
+      matcher,
+      tiers: () => tiers,
+      now: Date.now,
+      origin: 'test',
+      relay: { relay: (rows) => void relayed.push(...rows), idle: async () => undefined },
+      paymentWait: { settledWithin: async () => 'processing', settled: () => undefined },
+      announce: {
+        orderChanged: () => undefined,
+        driverChanged: () => undefined,
+        driverMoved: () => undefined,
+        sharePosition: () => undefined,
+      },
+    },
+    logger,
+    closers,
+  );
+});
+afterEach(() => closers.closeAll());
+
+/** Puts everything that the tables hold into this process's memory, as a start does. */
+const readEverything = () => dispatch.fleet.rebuild();
+
+describe('a change of status', () => {
+  type Change = {
+    readonly to: OrderStatus;
+    readonly event: string;
+    readonly make: (orderId: string, driverId: string) => Promise<unknown>;
+  };
+  const CHANGES: readonly Change[] = [
+    {
+      to: 'driver_assigned',
+      event: 'driver_assigned',
+      make: async (orderId) => {
+        const driver = { driverId: await addDriverOnDuty(database.sql), distanceMeters: 10 };
+        return (await assignWaiting(database.sql, orderId, driver, 'test')).kind === 'assigned' ? {} : null;
+      },
+    },
+    {
+      to: 'picked_up',
+      event: 'picked_up',
+      make: (orderId, driverId) => pickUpOrder(database.sql, orderId, driverId, NO_STAMP, 'test'),
+    },
+    {
+      to: 'delivered',
+      event: 'delivered',
+      make: (orderId, driverId) => deliverOrder(database.sql, orderId, driverId, PHOTO, NO_STAMP, 'test'),
+    },
+    {
+      to: 'pending_dispatch',
+      event: 'released',
+      make: (orderId, driverId) => releaseOrder(database.sql, orderId, driverId, 'vehicle', NO_STAMP, 'test'),
+    },
+    {
+      to: 'undeliverable',
+      event: 'undeliverable',
+      make: (orderId, driverId) => markUndeliverable(database.sql, orderId, driverId, 'refused', NO_STAMP, 'test'),
+    },
+    {
+      to: 'returned',
+      event: 'returned',
+      make: (orderId, driverId) => returnOrder(database.sql, orderId, driverId, NO_STAMP, 'test'),
+    },
+    {
+      to: 'cancelled',
+      event: 'cancelled',
+      make: (orderId) => cancelOrder(database.sql, orderId, { retailerId }, 'duplicate', 'test'),
+    },
+    { to: 'expired', event: 'expired', make: (orderId) => expireOrder(database.sql, orderId, 'test') },
+  ];
+
+  /** An order in a status, with the driver who would have it there, its time up where it waits to expire. */
+  async function orderIn(status: OrderStatus, expired: boolean): Promise<{ orderId: string; driverId: string }> {
+    const driverId = await addDriverOnDuty(database.sql);
+    const has = !['pending_dispatch', 'expired'].includes(status);
+    return { driverId, orderId: await addOrder(database.sql, retailerId, status, has ? driverId : null, { expired }) };
+  }
+
+  it.each(ORDER_STATUSES)('from %s is made where the domain allows it, and else nothing is written', async (from) => {
+    for (const { to, event, make } of CHANGES) {
+      const { orderId, driverId } = await orderIn(from, to === 'expired');
+      const before = await everythingOf(database.sql, orderId);
+      const made = await make(orderId, driverId);
+      const after = await everythingOf(database.sql, orderId);
+      if (canBecome(from, to)) {
+        expect(made, `${from} to ${to}`).not.toBeNull();
+        expect(after.order).toMatchObject({ status: to, sequence: 2 });
+        expect(after.events.map(({ type, sequence }) => [sequence, type])).toEqual([
+          [1, 'created'],
+          [2, event],
+        ]);
+        expect(after.order.updated_at).not.toEqual(before.order.updated_at);
+      } else {
+        expect(made, `${from} to ${to}`).toBeNull();
+        expect(after).toEqual(before);
+      }
+    }
+  });
+
+  it('is not made by another driver', async () => {
+    const other = await addDriverOnDuty(database.sql);
+    for (const from of ORDER_STATUSES) {
+      const { orderId } = await orderIn(from, false);
+      const before = await everythingOf(database.sql, orderId);
+      for (const { to, make } of CHANGES) {
+        if (['driver_assigned', 'cancelled', 'expired'].includes(to)) continue;
+        expect(await make(orderId, other)).toBeNull();
+      }
+      expect(await everythingOf(database.sql, orderId)).toEqual(before);
+    }
+  });
+
+  it('is not made by another store', async () => {
+    const foreign = await addRetailer(database.sql);
+    const { orderId } = await orderIn('driver_assigned', false);
+    const before = await everythingOf(database.sql, orderId);
+    expect(await cancelOrder(database.sql, orderId, { retailerId: foreign }, 'other', 'test')).toBeNull();
+    expect(await everythingOf(database.sql, orderId)).toEqual(before);
+  });
+
+  it('to expired waits for the time to be up', async () => {
+    const { orderId } = await orderIn('pending_dispatch', false);
+    expect(await expireOrder(database.sql, orderId, 'test')).toBeNull();
+  });
+});
+
+/** A driver's actions, each as his phone would send it, and the status from which it is legal. */
+const ACTIONS: readonly {
+  readonly name: string;
+  readonly from: OrderStatus;
+  readonly to: OrderStatus;
+  readonly send: (action: DriverAction) => Promise<ActionOutcome>;
+}[] = [
+  { name: 'pick-up', from: 'driver_assigned', to: 'picked_up', send: (action) => dispatch.actions.pickUp(action) },
+  { name: 'deliver', from: 'picked_up', to: 'delivered', send: (action) => dispatch.actions.deliver(action, PHOTO) },
+  {
+    name: 'release',
+    from: 'driver_assigned',
+    to: 'pending_dispatch',
+    send: (action) => dispatch.actions.release(action, 'too_far'),
+  },
+  {
+    name: 'undeliverable',
+    from: 'picked_up',
+    to: 'undeliverable',
+    send: (action) => dispatch.actions.undeliverable(action, 'nobody_home'),
+  },
+  { name: 'return', from: 'undeliverable', to: 'returned', send: (action) => dispatch.actions.returned(action) },
+];
+
+async function carrying(status: OrderStatus): Promise<{ orderId: string; driverId: string }> {
+  const driverId = await addDriverOnDuty(database.sql);
+  return { driverId, orderId: await addOrder(database.sql, retailerId, status, driverId) };
+}
+
+describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
+  const action = (orderId: string, driverId: string, actionId: string | null = newId()): DriverAction => ({
+    orderId,
+    driverId,
+    stamp: { actionId, capturedAt: new Date('2026-01-02T03:04:05.678Z') },
+  });
+
+  it('sent again by its id gets the same answer and changes nothing', async () => {
+    const { orderId, driverId } = await carrying(from);
+    await readEverything();
+    const tap = action(orderId, driverId);
+    const first = await send(tap);
+    expect(first).toEqual({ kind: 'done', status: to, sequence: 2, repeated: false });
+    const after = await everythingOf(database.sql, orderId);
+    for (let again = 0; again < 3; again++) expect(await send(tap)).toEqual({ ...first, repeated: true });
+    expect(await everythingOf(database.sql, orderId)).toEqual(after);
+    expect(after.actions).toHaveLength(1);
+  });
+
+  it('tapped eight times at once is done once, and every tap gets the same answer', async () => {
+    const { orderId, driverId } = await carrying(from);
+    await readEverything();
+    const tap = action(orderId, driverId);
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => send(tap)));
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'done', status: to, sequence: 2 });
+    expect(outcomes.filter((outcome) => outcome.kind === 'done' && !outcome.repeated)).toHaveLength(1);
+    const { events } = await everythingOf(database.sql, orderId);
+    expect(events).toHaveLength(2);
+  });
+
+  it('without an id is done once; a second one is told what the order is by now', async () => {
+    const { orderId, driverId } = await carrying(from);
+    await readEverything();
+    const tap = { orderId, driverId, stamp: NO_STAMP };
+    expect(await send(tap)).toMatchObject({ kind: 'done' });
+    expect(await send(tap)).toEqual(
+      to === 'pending_dispatch' ? { kind: 'not_found' } : { kind: 'illegal', status: to },
+    );
+  });
+
+  it('keeps when it happened, beside when it came', async () => {
+    const { orderId, driverId } = await carrying(from);
+    await send(action(orderId, driverId));
+    const { events, actions } = await everythingOf(database.sql, orderId);
+    expect(events[1]?.data).toMatchObject({ captured_at: '2026-01-02T03:04:05.678Z' });
+    expect(actions[0]).toMatchObject({ captured_at: new Date('2026-01-02T03:04:05.678Z') });
+    const receivedAt = actions[0]?.received_at;
+    expect(receivedAt).toBeInstanceOf(Date);
+    expect(Math.abs(Number(receivedAt) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('that comes too early or too late is refused with the status, and not remembered', async () => {
+    for (const status of ORDER_STATUSES) {
+      if (status === from || ['pending_dispatch', 'expired'].includes(status)) continue;
+      const { orderId, driverId } = await carrying(status);
+      const before = await everythingOf(database.sql, orderId);
+      const tap = action(orderId, driverId);
+      expect(await send(tap)).toEqual({ kind: 'illegal', status });
+      expect(await everythingOf(database.sql, orderId)).toEqual(before);
+    }
+  });
+
+  it("on somebody else's order, on one that waits and on one that does not exist, finds nothing", async () => {
+    const { orderId } = await carrying(from);
+    const driverId = await addDriverOnDuty(database.sql);
+    const waiting = await addOrder(database.sql, retailerId, 'pending_dispatch', null);
+    for (const id of [orderId, waiting, newId()])
+      expect(await send(action(id, driverId))).toEqual({ kind: 'not_found' });
+  });
+
+  it("whose id another driver's phone has used too is an action of its own", async () => {
+    const [one, other] = [await carrying(from), await carrying(from)];
+    const actionId = newId();
+    expect(await send(action(one.orderId, one.driverId, actionId))).toMatchObject({ repeated: false });
+    expect(await send(action(other.orderId, other.driverId, actionId))).toMatchObject({ repeated: false });
+  });
+});
+
+describe('actions kept by a phone in a dead zone', () => {
+  it('are done in the order they are sent, and sent once more they change nothing', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await readEverything();
+    const at = (name: string) => ({
+      orderId,
+      driverId,
+      stamp: { actionId: name, capturedAt: new Date('2026-01-02T03:04:05Z') },
+    });
+    const [pickUp, , , undeliverable, returned] = ACTIONS;
+    for (const round of [false, true]) {
+      expect(await pickUp?.send(at('a'))).toEqual({ kind: 'done', status: 'picked_up', sequence: 2, repeated: round });
+      expect(await undeliverable?.send(at('b'))).toMatchObject({
+        status: 'undeliverable',
+        sequence: 3,
+        repeated: round,
+      });
+      expect(await returned?.send(at('c'))).toMatchObject({ status: 'returned', sequence: 4, repeated: round });
+    }
+    const { events } = await everythingOf(database.sql, orderId);
+    expect(events.map(({ type }) => type)).toEqual(['created', 'picked_up', 'undeliverable', 'returned']);
+  });
+
+  it('of an order that was cancelled meanwhile are refused, and the driver is free', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await readEverything();
+    expect(await dispatch.cancelOrder(orderId, retailerId, 'out_of_stock')).toEqual({ kind: 'cancelled' });
+    const tap = { orderId, driverId, stamp: { actionId: 'late', capturedAt: null } };
+    expect(await dispatch.actions.pickUp(tap)).toEqual({ kind: 'illegal', status: 'cancelled' });
+    expect(matcher.driver(driverId)?.orderId).toBeNull();
+  });
+
+  it('with one id for two different steps do not pass the second off as done', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    const tap = { orderId, driverId, stamp: { actionId: 'same', capturedAt: null } };
+    expect(await dispatch.actions.pickUp(tap)).toMatchObject({ status: 'picked_up' });
+    expect(await dispatch.actions.foreseeDelivery(tap)).toBeNull();
+    expect(await dispatch.actions.deliver(tap, PHOTO)).toMatchObject({ status: 'delivered', repeated: false });
+  });
+});
+
+describe('a delivery over HTTP', () => {
+  let photos: Set<string>;
+  let route: Route<{ driverId: string }>;
+  beforeEach(() => {
+    photos = new Set();
+    let names = 0;
+    const routes = driverActionRoutes({
+      authenticate: async () => ({ driverId: '' }),
+      actions: dispatch.actions,
+      storePhoto: async () => {
+        const name = `${String(names++).padStart(32, '0')}.jpg`;
+        photos.add(name);
+        return { kind: 'stored', name };
+      },
+      discardPhoto: async (name) => void photos.delete(name),
+    });
+    route = routes.find(({ pattern }) => pattern.endsWith('/deliver')) as Route<{ driverId: string }>;
+  });
+  const send = (orderId: string, driverId: string, actionId: string) =>
+    route.handle({
+      head: { params: [orderId], query: new URLSearchParams({ action_id: actionId }) } as unknown as RequestHead,
+      principal: { driverId },
+      body: Buffer.from('photo'),
+      signal: { aborted: false, onAbort: () => undefined },
+    });
+
+  it('tapped six times at once and once more keeps one photo and answers all alike', async () => {
+    const { orderId, driverId } = await carrying('picked_up');
+    const replies = await Promise.all(Array.from({ length: 6 }, () => send(orderId, driverId, 'tap')));
+    replies.push(await send(orderId, driverId, 'tap'));
+    expect(new Set(replies.map(({ status, body }) => `${status} ${body}`)).size).toBe(1);
+    expect(replies[0]?.status).toBe(200);
+    const { order, events } = await everythingOf(database.sql, orderId);
+    expect([...photos]).toEqual([order.photo_name]);
+    expect(events).toHaveLength(2);
+  });
+
+  it('of an order that is not his to deliver stores no photo', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await expect(send(orderId, driverId, 'early')).rejects.toMatchObject({ code: 'illegal_transition' });
+    await expect(send(newId(), driverId, 'none')).rejects.toMatchObject({ code: 'not_found' });
+    expect([...photos]).toEqual([]);
+  });
+});
+
+describe('an order that was given back', () => {
+  const release = (orderId: string, driverId: string) =>
+    dispatch.actions.release({ orderId, driverId, stamp: NO_STAMP }, 'vehicle');
+
+  it('is not offered to the same driver again, who takes another one', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await readEverything();
+    await release(orderId, driverId);
+    await expect.poll(() => matcher.isWaiting(orderId)).toBe(true);
+    expect(matcher.bestDriverFor(orderId, Date.now())).toBeUndefined();
+    expect(matcher.bestWaitingFor(driverId, Date.now())).toBeUndefined();
+    expect(matcher.whyWaiting(orderId)).toBe('none_qualified');
+    expect(await assignWaiting(database.sql, orderId, { driverId, distanceMeters: 1 }, 'test')).toEqual({
+      kind: 'driver_lost',
+    });
+    const other = await addOrder(database.sql, retailerId, 'pending_dispatch', null);
+    await dispatch.redispatch.waitsAgain(other);
+    expect(await everythingOf(database.sql, other)).toMatchObject({ order: { driver_id: driverId } });
+    expect(await everythingOf(database.sql, orderId)).toMatchObject({ order: { status: 'pending_dispatch' } });
+  });
+
+  it('goes at once to the next driver, with the reason on record', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    const next = await addDriverOnDuty(database.sql);
+    await readEverything();
+    await release(orderId, driverId);
+    await expect.poll(() => matcher.holderOf(orderId)).toBe(next);
+    const { order, events } = await everythingOf(database.sql, orderId);
+    expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, sequence: 3 });
+    expect(events[1]).toMatchObject({ type: 'released', data: { driver_id: driverId, reason: 'vehicle' } });
+    expect(events[2]).toMatchObject({ type: 'driver_assigned', data: { driver_id: next } });
+    expect(matcher.driver(driverId)?.orderId).toBeNull();
+  });
+
+  it('is neither charged nor texted again', async () => {
+    for (const payment of ['processing', 'paid', 'failed'] as const) {
+      const driverId = await addDriverOnDuty(database.sql);
+      const orderId = await addOrder(database.sql, retailerId, 'driver_assigned', driverId, { payment });
+      // Its first assignment made the one charge owed.
+      await database.sql`
+        insert into outbox (queue, order_id, retailer_id, lease_until) values ('charge', ${orderId}, ${retailerId}, now())`;
+      const next = await addDriverOnDuty(database.sql);
+      await readEverything();
+      await release(orderId, driverId);
+      await expect.poll(() => matcher.holderOf(orderId)).toBe(next);
+      const { order, jobs } = await everythingOf(database.sql, orderId);
+      expect(order.payment_status).toBe(payment);
+      expect(jobs.filter(({ queue }) => queue === 'charge' || queue === 'sms')).toEqual([
+        { queue: 'charge', done: false },
+      ]);
+      await database.sql`update drivers set on_duty = false`;
+    }
+  });
+
+  it('may wait for an hour at least before it expires', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await database.sql`update orders set expires_at = now() + interval '1 minute' where id = ${orderId}`;
+    await release(orderId, driverId);
+    const [row] = await database.sql`
+      select expires_at - now() > interval '59 minutes' as later,
+        (select run_at = expires_at from outbox where order_id = orders.id and queue = 'redispatch') as owed
+      from orders where id = ${orderId}`;
+    expect(row).toMatchObject({ later: true, owed: true });
+  });
+});
+
+describe('a driver who falls silent', () => {
+  async function silence(driverId: string, ms: number): Promise<void> {
+    const seconds = ms / 1000;
+    await database.sql`
+      update driver_positions set received_at = now() - make_interval(secs => ${seconds}),
+        captured_at = now() - make_interval(secs => ${seconds}) where driver_id = ${driverId}`;
+    await database.sql`
+      update orders set assigned_at = now() - make_interval(secs => ${seconds}) where driver_id = ${driverId}`;
+  }
+  const SILENT_FOR = DRIVER_SILENT_MS + 1_000;
+
+  it('loses the order he has not picked up, to somebody else, with the reason on record', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, SILENT_FOR);
+    const next = await addDriverOnDuty(database.sql, STORE_POINT);
+    await readEverything();
+    await dispatch.redispatch.sweep();
+    const { order, events } = await everythingOf(database.sql, orderId);
+    expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, excluded_driver_ids: [driverId] });
+    expect(events[1]).toEqual({
+      sequence: 2,
+      type: 'released',
+      data: { driver_id: driverId, reason: 'driver_silent' },
+    });
+    expect(matcher.driver(driverId)?.orderId).toBeNull();
+    expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toEqual({ kind: 'not_found' });
+  });
+
+  it('keeps it up to the bound', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, DRIVER_SILENT_MS - 30_000);
+    await readEverything();
+    await dispatch.redispatch.sweep();
+    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
+  });
+
+  it('keeps it when he was assigned only now, however long ago he was heard of', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, SILENT_FOR);
+    await database.sql`update orders set assigned_at = now() where id = ${orderId}`;
+    expect((await findSilent(database.sql, DRIVER_SILENT_MS, 100)).map((found) => found.orderId)).not.toContain(
+      orderId,
+    );
+  });
+
+  it('loses it too when he never said where he is', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, SILENT_FOR);
+    await database.sql`delete from driver_positions where driver_id = ${driverId}`;
+    await readEverything();
+    await dispatch.redispatch.sweep();
+    expect((await everythingOf(database.sql, orderId)).order.status).toBe('pending_dispatch');
+  });
+
+  it('keeps it when he reported between the look and the release', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, SILENT_FOR);
+    expect(await findSilent(database.sql, DRIVER_SILENT_MS, 100)).toContainEqual({ orderId, driverId });
+    await database.sql`update driver_positions set received_at = now() where driver_id = ${driverId}`;
+    expect(await releaseFromSilent(database.sql, orderId, driverId, DRIVER_SILENT_MS, 'test')).toBeNull();
+    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
+  });
+
+  it.each(['picked_up', 'undeliverable'] as const)('keeps an order that is %s', async (status) => {
+    const { orderId, driverId } = await carrying(status);
+    await silence(driverId, SILENT_FOR);
+    await dispatch.redispatch.sweep();
+    expect(await releaseFromSilent(database.sql, orderId, driverId, DRIVER_SILENT_MS, 'test')).toBeNull();
+    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ status, driver_id: driverId });
+  });
+
+  it('loses it once, though two processes look at the same moment', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, SILENT_FOR);
+    const released = await Promise.all(
+      Array.from({ length: 4 }, () => releaseFromSilent(database.sql, orderId, driverId, DRIVER_SILENT_MS, 'test')),
+    );
+    expect(released.filter((change) => change !== null)).toHaveLength(1);
+    expect((await everythingOf(database.sql, orderId)).events).toHaveLength(2);
+  });
+});

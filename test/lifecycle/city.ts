@@ -1,0 +1,362 @@
+import type { Scheduler } from 'fast-check';
+import { Closers } from '../../src/build/closers.ts';
+import type { Dispatch } from '../../src/build/dispatch.ts';
+import { followNews } from '../../src/build/news.ts';
+import { createCancelOrder } from '../../src/dispatch/cancel-order.ts';
+import { createDriverActions, type DriverAction } from '../../src/dispatch/driver-actions.ts';
+import { Fleet } from '../../src/dispatch/fleet.ts';
+import { createPlaceOrder } from '../../src/dispatch/place-order.ts';
+import { createReportPosition } from '../../src/dispatch/positions.ts';
+import { createRedispatch } from '../../src/dispatch/redispatch.ts';
+import type { OrderStatus, PlaceOrder } from '../../src/domain/order.ts';
+import { radiusAfter, type Tier } from '../../src/domain/tier.ts';
+import { distanceMeters, type Point } from '../../src/geo/point.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import type { ChangedOrder } from '../../src/store/changes.ts';
+import type { Sql } from '../../src/store/connect.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { displaced } from '../geo/places.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+
+export const STORE: Point = { lat: 40.73, lng: -73.99 };
+/** Beyond the greatest radius of the tier that is used here. */
+export const FAR: Point = displaced(STORE, 60_000, 0);
+
+type Order = {
+  readonly id: string;
+  readonly point: Point;
+  readonly sinceMs: number;
+  status: OrderStatus;
+  driverId: string | null;
+  excluded: string[];
+  sequence: number;
+};
+type Driver = { readonly id: string; onDuty: boolean; freeSinceMs: number; position: Point & { atMs: number } };
+type Listener = (payload: string) => void;
+
+const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
+const TIER = TIERS.get('standard') as Tier;
+const logger = createLogger('silent');
+const REQUEST: PlaceOrder = {
+  retailerId: 'store',
+  customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
+  pickupAddress: 'One Test Square',
+  dropoffAddress: { line1: '1 First St', line2: null, city: 'New York', state: 'NY', zip: '10001' },
+  tierId: 'standard',
+};
+/** A request that the tables do not take. */
+const REFUSED: PlaceOrder = { ...REQUEST };
+
+/** How a step comes to happen: at once, or whenever the scheduler of a test says so. */
+export type Turn = (what: string) => Promise<void>;
+
+/**
+ * The tables as far as dispatch reads and writes them: every statement is one step that happens at some time after it was
+ * sent, and its answer comes at some time after that. Commits send notices, which arrive in any order.
+ */
+export class Tables {
+  readonly orders = new Map<string, Order>();
+  readonly drivers = new Map<string, Driver>();
+  readonly listeners: { readonly hear: Listener }[] = [];
+  turn: Turn = async () => undefined;
+  swallowsNotices = false;
+  #ms = 1_700_000_000_000;
+
+  now = (): number => ++this.#ms;
+  pass(ms: number): void {
+    this.#ms += ms;
+  }
+
+  /** One statement. */
+  async run<T>(what: string, effect: () => T): Promise<T> {
+    await this.turn(`${what} is carried out`);
+    const result = effect();
+    await this.turn(`${what} is answered`);
+    return result;
+  }
+
+  notify(origin: string, kind: 'order' | 'driver', id: string): void {
+    if (this.swallowsNotices) return;
+    for (const { hear } of this.listeners) {
+      void this.turn(`notice ${kind} ${id}`).then(() => hear(`${origin}:${kind}:${id}`));
+    }
+  }
+
+  carried(driverId: string): Order | undefined {
+    return [...this.orders.values()].find((order) => order.driverId === driverId && ACTIVE.includes(order.status));
+  }
+
+  isFree(driverId: string): boolean {
+    return this.drivers.get(driverId)?.onDuty === true && this.carried(driverId) === undefined;
+  }
+
+  /** Changes an order where it is in the status and, if so asked, this driver's; with its notice. */
+  change(
+    origin: string,
+    orderId: string,
+    from: readonly OrderStatus[],
+    driverId: string | null,
+    make: (order: Order) => void,
+  ): ChangedOrder | null {
+    const order = this.orders.get(orderId);
+    if (!order || !from.includes(order.status) || (driverId !== null && order.driverId !== driverId)) return null;
+    make(order);
+    order.sequence++;
+    this.notify(origin, 'order', orderId);
+    return { id: orderId, sequence: order.sequence, status: order.status, driverId: order.driverId, outbox: [] };
+  }
+
+  assign(origin: string, orderId: string, driverId: string): 'assigned' | 'driver_lost' | 'order_gone' {
+    const order = this.orders.get(orderId);
+    if (order?.status !== 'pending_dispatch') return 'order_gone';
+    if (!this.isFree(driverId) || order.excluded.includes(driverId)) return 'driver_lost';
+    this.change(origin, orderId, ['pending_dispatch'], null, (changed) => {
+      changed.status = 'driver_assigned';
+      changed.driverId = driverId;
+    });
+    return 'assigned';
+  }
+
+  cancel(origin: string, orderId: string): ChangedOrder | null {
+    return this.change(origin, orderId, ['pending_dispatch', 'driver_assigned'], null, (order) => {
+      order.status = 'cancelled';
+    });
+  }
+
+  waitingRow({ id, point, sinceMs, excluded }: Order) {
+    const base = { orderId: id, retailerId: 'store', tierId: 'standard' as const, point, sinceMs };
+    return excluded.length > 0 ? { ...base, excludedDriverIds: new Set(excluded) } : base;
+  }
+
+  fleetRow({ id, onDuty, freeSinceMs, position }: Driver) {
+    const orderId = this.carried(id)?.id ?? null;
+    return { id, tierIds: ['standard' as const], onDuty, freeSinceMs, position, orderId };
+  }
+
+  waiting(): Order[] {
+    return [...this.orders.values()].filter(({ status }) => status === 'pending_dispatch');
+  }
+
+  /** Pairs of a waiting order and a free driver in its reach: what must not be left when everything has settled. */
+  leftOver(): string[] {
+    const nowMs = this.now();
+    return this.waiting().flatMap((order) =>
+      [...this.drivers.values()]
+        .filter(({ id, position }) => {
+          const near = distanceMeters(order.point, position) <= radiusAfter(TIER, nowMs - order.sinceMs);
+          return near && this.isFree(id) && !order.excluded.includes(id);
+        })
+        .map(({ id }) => `${order.id} waits beside ${id}`),
+    );
+  }
+}
+
+export type Process = Awaited<ReturnType<typeof startProcess>>;
+
+/** The dispatch of one API process on these tables: everything real but the statements. */
+export async function startProcess(tables: Tables, origin: string) {
+  const { now } = tables;
+  const matcher = new Matcher(TIERS);
+  const run = <T>(what: string, effect: () => T) => tables.run(`${origin}: ${what}`, effect);
+  const rows = <T>(ids: readonly string[] | undefined, all: ReadonlyMap<string, T>): T[] =>
+    (ids ?? [...all.keys()]).flatMap((id) => all.get(id) ?? []);
+  const fleet = new Fleet(matcher, {
+    loadFleet: (ids) =>
+      run(`fleet ${ids ?? ''}`, () => rows(ids, tables.drivers).map((driver) => tables.fleetRow(driver))),
+    loadWaiting: () => run('waiting', () => tables.waiting().map((order) => tables.waitingRow(order))),
+    loadOrderNews: (ids) =>
+      run(`news ${ids}`, () =>
+        rows(ids, tables.orders).map((order) => ({
+          orderId: order.id,
+          status: order.status,
+          driverId: order.driverId,
+          paymentStatus: 'paid' as const,
+          waiting: order.status === 'pending_dispatch' ? tables.waitingRow(order) : null,
+        })),
+      ),
+  });
+  const errors: unknown[] = [];
+  const quietly = (work: Promise<unknown>) => void work.catch((error) => errors.push(error));
+  const touched = (driverId: string) => fleet.touched(driverId);
+  const redispatch = createRedispatch({
+    matcher,
+    now,
+    assignWaiting: (orderId, { driverId }) =>
+      run(`assign ${orderId} to ${driverId}`, () => {
+        const kind = tables.assign(origin, orderId, driverId);
+        return kind === 'assigned' ? { kind, outbox: [] } : { kind };
+      }),
+    expireOrder: async () => null,
+    findOverdue: async () => [],
+    findSilent: async () => [],
+    releaseFromSilent: async () => null,
+    refreshDrivers: (ids) => fleet.refreshDrivers(ids),
+    refreshOrders: (ids) => fleet.refreshOrders(ids),
+    touched,
+    relay: () => undefined,
+    assigned: (_orderId, driverId) => touched(driverId),
+    orderChanged: () => undefined,
+    logger,
+  });
+  const driverAvailable = (driverId: string) => quietly(redispatch.driverAvailable(driverId));
+  const change = (what: string, { orderId, driverId }: DriverAction, from: OrderStatus, make: (order: Order) => void) =>
+    run(`${what} ${orderId}`, () => tables.change(origin, orderId, [from], driverId, make));
+  const actions = createDriverActions({
+    matcher,
+    now,
+    store: {
+      setDuty: (driverId, onDuty) =>
+        run(`duty of ${driverId} ${onDuty}`, () => {
+          const driver = tables.drivers.get(driverId) as Driver;
+          driver.onDuty = onDuty;
+          tables.notify(origin, 'driver', driverId);
+          return { onDuty };
+        }),
+      pickUp: (action) =>
+        change('pick up', action, 'driver_assigned', (order) => {
+          order.status = 'picked_up';
+        }),
+      deliver: (action) =>
+        change('deliver', action, 'picked_up', (order) => {
+          order.status = 'delivered';
+        }),
+      release: (action) =>
+        change('release', action, 'driver_assigned', (order) => {
+          order.status = 'pending_dispatch';
+          order.driverId = null;
+          order.excluded = [...order.excluded, action.driverId];
+        }),
+      undeliverable: async () => null,
+      returned: async () => null,
+      findState: (orderId) =>
+        run(`state of ${orderId}`, () => {
+          const { status, driverId } = tables.orders.get(orderId) as Order;
+          return { status, driverId };
+        }),
+      findAction: async () => null,
+    },
+    touched,
+    changed: () => undefined,
+    dutyChanged: () => undefined,
+    driverAvailable,
+    relay: () => undefined,
+    waitsAgain: (orderId) => quietly(redispatch.waitsAgain(orderId)),
+  });
+  const positions = createReportPosition({
+    matcher,
+    now,
+    writeBehind({ driverId, lat, lng, atMs }) {
+      const driver = tables.drivers.get(driverId) as Driver;
+      driver.position = { lat, lng, atMs };
+    },
+    share(position) {
+      for (const other of others) {
+        void tables.turn(`position of ${position.driverId}`).then(() => other.receive(position));
+      }
+    },
+    moved: () => undefined,
+    driverAvailable,
+  });
+  const others: { receive(position: Parameters<typeof positions.receive>[0]): void }[] = [];
+  const cancelOrder = createCancelOrder({
+    matcher,
+    now,
+    cancel: (orderId) => run(`cancel ${orderId}`, () => tables.cancel(origin, orderId)),
+    findState: async (orderId) => tables.orders.get(orderId)?.status ?? null,
+    touched,
+    relay: () => undefined,
+    changed: () => undefined,
+    driverAvailable,
+  });
+  const placeOrder = createPlaceOrder({
+    tiers: () => TIERS,
+    matcher,
+    now,
+    locate: async () => ({ point: STORE, source: 'registered' }),
+    dropoffOf: () => null,
+    groupCommit: { commit: (order) => run(`commit of ${order.id}`, () => commit(order)), depth: () => 0 },
+    waitingRoom: { enter: () => true, leave: () => undefined },
+    relay: () => undefined,
+    refreshDriver: (driverId) =>
+      quietly(fleet.refreshDrivers([driverId]).then(() => redispatch.driverAvailable(driverId))),
+    driverAvailable,
+    assigned: (_orderId, driverId) => touched(driverId),
+    waits: (orderId) => quietly(redispatch.orderWaits(orderId)),
+    unsettled: () => undefined,
+    settledWithin: async () => 'processing',
+  });
+  function commit(order: NewOrder) {
+    const driverId = order.driver?.driverId ?? null;
+    if (order.request === REFUSED) return { kind: 'failed' as const };
+    if (driverId !== null && !tables.isFree(driverId)) return { kind: 'driver_lost' as const };
+    const sinceMs = now();
+    const status = driverId === null ? 'pending_dispatch' : 'driver_assigned';
+    tables.orders.set(order.id, {
+      id: order.id,
+      point: order.pickup,
+      sinceMs,
+      status,
+      driverId,
+      excluded: [],
+      sequence: 1,
+    });
+    tables.notify(origin, 'order', order.id);
+    return {
+      kind: 'created' as const,
+      order: { id: order.id, createdAt: new Date(sinceMs), expiresAt: new Date(sinceMs), outbox: [] },
+    };
+  }
+
+  const closers = new Closers(logger);
+  const sql = {
+    async listen(_channel: string, hear: Listener, listening: () => void) {
+      tables.listeners.push({ hear });
+      listening();
+      return { unlisten: async () => undefined };
+    },
+  } as unknown as Sql;
+  const dispatch = { fleet, unsettled: new Set<string>(), redispatch, driverAvailable } as unknown as Dispatch;
+  const announce = {
+    orderChanged: () => undefined,
+    driverChanged: () => undefined,
+    driverMoved: () => undefined,
+    sharePosition: () => undefined,
+  };
+  await followNews(
+    {
+      sql,
+      origin,
+      dispatch,
+      announce,
+      reloadTiers: async () => undefined,
+      paymentSettled: () => undefined,
+      everythingChanged: () => undefined,
+    },
+    logger,
+    closers,
+  );
+  const key = { keyId: 'key', retailerId: 'store' } as never;
+  return {
+    origin,
+    matcher,
+    fleet,
+    redispatch,
+    actions,
+    positions,
+    cancelOrder,
+    errors,
+    /** Positions go to this one too. */
+    tell: (other: { positions: { receive(position: never): void } }) =>
+      void others.push({ receive: (position) => other.positions.receive(position as never) }),
+    place: () => placeOrder(REQUEST, key),
+    /** An order that claims a driver and then comes to nothing. */
+    placeInVain: () => placeOrder(REFUSED, key),
+    close: () => closers.closeAll(),
+  };
+}
+
+/** Steps that the scheduler brings into an order of its own. */
+export function turnsOf(scheduler: Scheduler): Turn {
+  return (what) => scheduler.schedule(Promise.resolve(), what);
+}

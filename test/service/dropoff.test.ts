@@ -1,0 +1,115 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Point } from '../../src/geo/point.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
+import { addFreeDriver, addStore, ask, northOf, place, type Store, show, untilOrder } from './clients.ts';
+
+/** A geocoder that knows one street, some 3 km north of the store, and is away until it is told otherwise. */
+async function startGeocoder(): Promise<{
+  server: Server;
+  url: string;
+  questions: string[];
+  door: { at: Point | null };
+}> {
+  const door: { at: Point | null } = { at: null };
+  const questions: string[] = [];
+  const server = createServer((request, response) => {
+    const text = new URL(request.url ?? '', 'http://geocoder').searchParams.get('q') ?? '';
+    questions.push(text);
+    if (!door.at) return void response.writeHead(503).end();
+    const { lat, lng } = door.at;
+    const near = 0.0002;
+    const place = { lat: String(lat), lon: String(lng), boundingbox: [lat - near, lat + near, lng - near, lng + near] };
+    response.end(JSON.stringify(text.startsWith('401 Valencia') ? [place] : []));
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, questions, door };
+}
+
+const data = newDataDir();
+let database: FreshDatabase;
+let geocoder: Awaited<ReturnType<typeof startGeocoder>>;
+let service: Running;
+let store: Store;
+let photo: Uint8Array;
+beforeAll(async () => {
+  database = await freshDatabase();
+  geocoder = await startGeocoder();
+  service = await startBuiltService({
+    DATABASE_URL: database.url,
+    DATA_DIR: data.dataDir,
+    GEOCODER_URL: geocoder.url,
+  });
+  store = await addStore(database.sql);
+  photo = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#b98' } })
+    .jpeg()
+    .toBuffer();
+});
+afterAll(async () => {
+  await service?.stop();
+  geocoder?.server.close();
+  await database?.drop();
+  data.remove();
+});
+
+type Shown = {
+  dropoff_point: { lat: number; lng: number; accuracy_meters: number; source: string } | null;
+  proof_distance_meters: number | null;
+  dispatch: { driver_id: string; distance_meters: number; passed_over: Record<string, number> }[];
+};
+const shownOf = async (orderId: string) => (await show(service, store, orderId)) as unknown as Shown;
+
+describe('where an order goes', () => {
+  it('is found by a job, leads to an arrival, and proves the handover', async () => {
+    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 500));
+    const other = await addFreeDriver(service, database.sql, northOf(store.point, 900));
+    const { body } = await place(service, store);
+    const { id, tracking_token: token } = body.order;
+    expect(body.order.status).toBe('driver_assigned');
+    // The geocoder is away: what the ZIP tells is known at once, and is not good enough for an arrival.
+    expect((await shownOf(id)).dropoff_point).toMatchObject({ source: 'zip_centroid', accuracy_meters: 10_000 });
+    const arrival = async () =>
+      (await ask<{ order: { arrival: object | null } }>(service, `/track/${token}/status`)).body.order.arrival;
+    expect(await arrival()).toBeNull();
+
+    const door = northOf(store.point, 3_000);
+    geocoder.door.at = door;
+    await expect
+      .poll(async () => (await shownOf(id)).dropoff_point, { timeout: 20_000 })
+      .toMatchObject({ source: 'geocoder', ...door });
+    expect(await arrival()).toMatchObject({ earliest_minutes: expect.any(Number), latest_minutes: expect.any(Number) });
+
+    await driver.pickUp(id);
+    await driver.at(northOf(door, 40));
+    expect((await driver.deliver(id, photo)).status).toBe(200);
+    const delivered = await shownOf(id);
+    expect(delivered.proof_distance_meters).toBeGreaterThanOrEqual(39);
+    expect(delivered.proof_distance_meters).toBeLessThanOrEqual(41);
+
+    // Whom it went past: in numbers for the store, by name for the operator.
+    expect(delivered.dispatch).toEqual([
+      { at: expect.any(String), driver_id: driver.id, distance_meters: 500, passed_over: { farther: 1 } },
+    ]);
+    expect(JSON.stringify(delivered)).not.toContain(other.id);
+    const full = await runCli<object>({ DATABASE_URL: database.url, DATA_DIR: data.dataDir }, 'order', 'show', id);
+    expect(JSON.stringify(full)).toContain(other.id);
+    expect(full).toMatchObject({ order: { proof_distance_meters: delivered.proof_distance_meters } });
+  });
+
+  it('never holds up an order, whatever the address', async () => {
+    const unknown = { line1: 'Nowhere', city: 'Nowhere', state: 'CA', zip: '00000' };
+    const { body, status } = await place(service, store, { dropoff_address: unknown });
+    expect(status).toBe(201);
+    const source = async () => {
+      const [row] = await database.sql`
+        select a.point_source from orders o join dropoff_addresses a on a.id = o.dropoff_address_id
+        where o.id = ${body.order.id}`;
+      return row?.point_source;
+    };
+    await expect.poll(source, { timeout: 20_000 }).toBe('unknown');
+    expect((await untilOrder(service, store, body.order.id, {})) as object).toMatchObject({ dropoff_point: null });
+  });
+});

@@ -1,0 +1,411 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { cancelOrder, deliverOrder, markUndeliverable, pickUpOrder, returnOrder } from '../../src/store/lifecycle.ts';
+import { settleText } from '../../src/store/messages.ts';
+import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
+import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
+import { takeExpired } from '../../src/store/outbox.ts';
+import { openPaymentAttempt, settlePayment } from '../../src/store/payments.ts';
+import { settleRefund } from '../../src/store/refunds.ts';
+import { createRetailer } from '../../src/store/retailers.ts';
+import { loadTiers } from '../../src/store/tiers.ts';
+import {
+  enableWebhook,
+  listDeliveries,
+  pruneDeliveries,
+  removeWebhook,
+  replayDelivery,
+  setWebhook,
+} from '../../src/store/webhook-endpoints.ts';
+import {
+  type OwedDelivery,
+  openDelivery,
+  putOffDelivery,
+  settleDelivered,
+  settleFailed,
+  settleUndeliverable,
+} from '../../src/store/webhooks.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+
+const ORIGIN = 'test';
+const STAMP = { actionId: null, capturedAt: null };
+const URL_OF_STORE = 'https://store.test/hook';
+const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true };
+const DROPOFF = { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' };
+
+let database: FreshDatabase;
+let retailerId: string;
+let keyId: string;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** A store of its own for each test, told by default. */
+beforeEach(async () => {
+  const { sql } = database;
+  retailerId = newId();
+  keyId = newId();
+  const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
+  const card = { stripeCustomerId: 'cus_1', stripePaymentMethodId: 'pm_1' };
+  await createRetailer(sql, { ...store, ...card }, { id: keyId, keyHash: keyId });
+  await setWebhook(sql, retailerId, URL_OF_STORE, 'whsec_c2VjcmV0');
+});
+
+async function newDriver(): Promise<string> {
+  const id = newId();
+  await database.sql`
+    insert into drivers (id, name, phone, token_hash, tiers, on_duty)
+    values (${id}, 'Sam', '+14155550177', ${id}, '{standard}', true)`;
+  return id;
+}
+
+async function newOrder(driverId: string | null = null): Promise<string> {
+  const tier = (await loadTiers(database.sql)).get('standard') as NewOrder['tier'];
+  const order: NewOrder = {
+    id: newId(),
+    customerId: newId(),
+    dropoffAddressId: newId(),
+    trackingToken: newId(),
+    keyId,
+    request: { retailerId, customer: CUSTOMER, pickupAddress: 'x', dropoffAddress: DROPOFF, tierId: 'standard' },
+    tier,
+    pickup: { lat: 1, lng: 2 },
+    pickupPointSource: 'registered',
+    dropoff: null,
+    driver: driverId ? { driverId, distanceMeters: 10 } : null,
+  };
+  const committed = (await insertOrders(database.sql, [order], ORIGIN)).get(order.id);
+  expect(committed).toBeDefined();
+  return order.id;
+}
+
+/** What a store was told of an order, in its order. */
+async function told(orderId: string): Promise<{ type: string; timestamp: string; data: Record<string, unknown> }[]> {
+  const rows = await database.sql`
+    select payload from webhook_deliveries where order_id = ${orderId} order by sequence`;
+  return rows.map((row) => row.payload);
+}
+
+const types = async (orderId: string) => (await told(orderId)).map(({ type }) => type);
+
+/** The one delivery of a new order, as its job finds it. */
+async function newDelivery(): Promise<OwedDelivery> {
+  const orderId = await newOrder(await newDriver());
+  const [row] = await database.sql`select outbox_id from webhook_deliveries where order_id = ${orderId}`;
+  return (await openDelivery(database.sql, row?.outbox_id)) as OwedDelivery;
+}
+
+const show = async (id: string) => (await database.sql`select * from webhook_deliveries where id = ${id}`)[0];
+const job = async (id: number) => (await database.sql`select * from outbox where id = ${id}`)[0];
+const endpoint = async () => (await database.sql`select * from webhook_endpoints where retailer_id = ${retailerId}`)[0];
+const fail = (delivery: OwedDelivery, retryInSeconds: number | null = 5, gone = false) =>
+  settleFailed(database.sql, delivery, { result: '500', retryInSeconds, gone });
+/** The endpoint has been failing for so long. */
+const failingFor = (seconds: number) => database.sql`
+  update webhook_endpoints set failing_since = now() - make_interval(secs => ${seconds})
+  where retailer_id = ${retailerId}`;
+
+describe('what a store is told', () => {
+  it('of an order assigned at once', async () => {
+    const driverId = await newDriver();
+    const orderId = await newOrder(driverId);
+    const [event] = await database.sql`
+      select sequence, at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
+    expect(await told(orderId)).toEqual([
+      {
+        type: 'order.assigned',
+        timestamp: event?.at.toISOString(),
+        data: {
+          order_id: orderId,
+          retailer_id: retailerId,
+          sequence: event?.sequence,
+          status: 'driver_assigned',
+          payment_status: 'processing',
+          driver_id: driverId,
+        },
+      },
+    ]);
+  });
+
+  it('of every step of a delivery, each with the sequence of its event', async () => {
+    const { sql } = database;
+    const driverId = await newDriver();
+    const orderId = await newOrder();
+    expect(await told(orderId)).toEqual([]);
+    const assigned = await assignWaiting(sql, orderId, { driverId, distanceMeters: 5 }, ORIGIN);
+    expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }, { queue: 'webhook' }] });
+    const picked = await pickUpOrder(sql, orderId, driverId, STAMP, ORIGIN);
+    expect(picked?.outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
+    await deliverOrder(sql, orderId, driverId, 'photo', STAMP, ORIGIN);
+    expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
+    const events = await sql`
+      select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
+    expect((await told(orderId)).map(({ timestamp, data }) => [data.sequence, timestamp])).toEqual(
+      events.map(({ sequence, at }) => [sequence, at.toISOString()]),
+    );
+  });
+
+  it('of a parcel that could not be handed over and came back', async () => {
+    const { sql } = database;
+    const driverId = await newDriver();
+    const orderId = await newOrder(driverId);
+    await pickUpOrder(sql, orderId, driverId, STAMP, ORIGIN);
+    await markUndeliverable(sql, orderId, driverId, 'nobody_home', STAMP, ORIGIN);
+    await returnOrder(sql, orderId, driverId, { actionId: newId(), capturedAt: new Date(0) }, ORIGIN);
+    const all = await told(orderId);
+    expect(all.slice(2).map(({ type, data }) => [type, data.reason])).toEqual([
+      ['order.undeliverable', 'nobody_home'],
+      ['order.returned', undefined],
+    ]);
+  });
+
+  it('of a cancelled order and its refund', async () => {
+    const { sql } = database;
+    const orderId = await newOrder(await newDriver());
+    const attempt = await openPaymentAttempt(sql, orderId, 3);
+    await settlePayment(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
+    const cancelled = await cancelOrder(sql, orderId, 'operator', 'duplicate', ORIGIN);
+    expect(cancelled?.outbox.map(({ queue }) => queue).toSorted()).toEqual(['refund', 'webhook']);
+    await settleRefund(sql, orderId, 're_1', 0, ORIGIN);
+    expect((await told(orderId)).slice(1)).toMatchObject([
+      { type: 'order.cancelled', data: { status: 'cancelled', by: 'operator', reason: 'duplicate' } },
+      { type: 'order.refunded', data: { status: 'cancelled', payment_status: 'refunded' } },
+    ]);
+  });
+
+  it('of a card that was declined for good, and of nothing else about payments and texts', async () => {
+    const { sql } = database;
+    const orderId = await newOrder(await newDriver());
+    await sql`insert into messages (order_id, status) values (${orderId}, 'sending')`;
+    await settleText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, ORIGIN);
+    const attempt = await openPaymentAttempt(sql, orderId, 3);
+    const declined = { status: 'declined', failureCode: 'expired_card', final: true } as const;
+    await settlePayment(sql, attempt as never, declined, 0, ORIGIN);
+    expect((await told(orderId)).slice(1)).toMatchObject([
+      { type: 'order.payment_failed', data: { payment_status: 'failed', code: 'expired_card' } },
+    ]);
+  });
+
+  it('of an order nobody could take', async () => {
+    const { sql } = database;
+    const orderId = await newOrder();
+    await sql`update orders set expires_at = now() where id = ${orderId}`;
+    await expireOrder(sql, orderId, ORIGIN);
+    expect(await types(orderId)).toEqual(['order.expired']);
+  });
+
+  it('holds nothing about the customer', async () => {
+    const { sql } = database;
+    const orderId = await newOrder(await newDriver());
+    await cancelOrder(sql, orderId, { retailerId }, 'customer_request', ORIGIN);
+    const text = JSON.stringify(await told(orderId));
+    for (const value of ['Jordan', 'example.com', '4155550123', 'Valencia', '94103']) expect(text).not.toContain(value);
+  });
+});
+
+describe('a store that is not told', () => {
+  const count = async () => (await database.sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
+  const liveOneOrder = async () => {
+    const orderId = await newOrder(await newDriver());
+    await cancelOrder(database.sql, orderId, 'operator', 'other', ORIGIN);
+    return (await database.sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
+  };
+
+  it('has neither deliveries nor jobs, without an endpoint', async () => {
+    await removeWebhook(database.sql, retailerId);
+    const before = await count();
+    expect(await liveOneOrder()).not.toContain('webhook');
+    expect(await count()).toBe(before);
+  });
+
+  it('has neither deliveries nor jobs, with a disabled endpoint', async () => {
+    await database.sql`update webhook_endpoints set disabled_at = now() where retailer_id = ${retailerId}`;
+    const before = await count();
+    expect(await liveOneOrder()).not.toContain('webhook');
+    expect(await count()).toBe(before);
+  });
+
+  it('has no delivery of a change that did not happen', async () => {
+    const orderId = await newOrder(await newDriver());
+    const before = await count();
+    expect(await pickUpOrder(database.sql, orderId, newId(), STAMP, ORIGIN)).toBeNull();
+    expect(await count()).toBe(before);
+  });
+});
+
+describe('a try', () => {
+  it('is opened with the very text that was stored', async () => {
+    const delivery = await newDelivery();
+    expect(delivery).toMatchObject({ attempts: 0, endpoint: { url: URL_OF_STORE, heldSeconds: 0 } });
+    const [row] = await database.sql`select payload::text as text from webhook_deliveries where id = ${delivery.id}`;
+    expect(delivery.payload).toBe(row?.text);
+    expect(JSON.parse(delivery.payload)).toMatchObject({ type: 'order.assigned' });
+  });
+
+  it('that was taken ends the delivery and the endpoint’s trouble', async () => {
+    const delivery = await newDelivery();
+    await failingFor(600);
+    await settleDelivered(database.sql, delivery, '204');
+    expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1, result: '204' });
+    expect((await job(delivery.outboxId))?.done_at).toBeInstanceOf(Date);
+    expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null });
+    expect(await openDelivery(database.sql, delivery.outboxId)).toBeNull();
+  });
+
+  it('that failed is relayed again under a job id of its own, and by the sweeper where the queue loses it', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    const { outbox, disabled } = await fail(delivery, 120);
+    expect(disabled).toBe(false);
+    expect(outbox).toMatchObject([{ id: delivery.outboxId, queue: 'webhook', relays: 1 }]);
+    expect((outbox[0]?.runAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(100_000);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1, result: '500' });
+    expect((await takeExpired(sql, 100)).map(({ id }) => id)).not.toContain(delivery.outboxId);
+    await sql`update outbox set run_at = now() - interval '1 minute', lease_until = now() - interval '1 second'
+      where id = ${delivery.outboxId}`;
+    expect(await takeExpired(sql, 100)).toContainEqual(
+      expect.objectContaining({ id: delivery.outboxId, queue: 'webhook', relays: 2 }),
+    );
+  });
+
+  it('that was the last one gives the delivery up', async () => {
+    const delivery = await newDelivery();
+    expect((await fail(delivery, null)).outbox).toEqual([]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: '500' });
+    expect(await job(delivery.outboxId)).toMatchObject({ done_at: expect.any(Date), failure_code: '500' });
+  });
+
+  it('that failed after another one was taken changes nothing', async () => {
+    const delivery = await newDelivery();
+    await settleDelivered(database.sql, delivery, '204');
+    expect(await fail(delivery)).toEqual({ outbox: [], disabled: false });
+    expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect(await endpoint()).toMatchObject({ failing_since: null });
+  });
+
+  it('put off counts for nothing', async () => {
+    const delivery = await newDelivery();
+    expect(await putOffDelivery(database.sql, delivery.outboxId, 30)).toMatchObject([{ id: delivery.outboxId }]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await endpoint()).toMatchObject({ failing_since: null });
+  });
+
+  it('for a store without an endpoint gives the delivery up', async () => {
+    const delivery = await newDelivery();
+    await removeWebhook(database.sql, retailerId);
+    const opened = (await openDelivery(database.sql, delivery.outboxId)) as OwedDelivery;
+    expect(opened.endpoint).toBeNull();
+    await settleUndeliverable(database.sql, opened, 'no_endpoint');
+    expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
+  });
+});
+
+describe('an endpoint', () => {
+  it('that fails now and then is not held back', async () => {
+    const delivery = await newDelivery();
+    await fail(delivery);
+    await failingFor(30);
+    await fail(delivery);
+    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date), retry_at: null, disabled_at: null });
+  });
+
+  it('that has failed for long is left alone for a quarter of that time, at most 15 minutes', async () => {
+    const delivery = await newDelivery();
+    const held = async () => (await openDelivery(database.sql, delivery.outboxId))?.endpoint?.heldSeconds;
+    await failingFor(400);
+    await fail(delivery);
+    expect(await held()).toBeCloseTo(100, -1);
+    await failingFor(80_000);
+    await fail(delivery);
+    expect(await held()).toBeCloseTo(900, -1);
+  });
+
+  it('that has failed for a day is disabled, once, with the time on record', async () => {
+    const [first, second] = [await newDelivery(), await newDelivery()];
+    await failingFor(86_399 - 60);
+    expect((await fail(first)).disabled).toBe(false);
+    await failingFor(86_401);
+    expect((await fail(first)).disabled).toBe(true);
+    expect((await fail(second)).disabled).toBe(false);
+    expect(await endpoint()).toMatchObject({ disabled_at: expect.any(Date), disabled_because: 'failing' });
+    expect((await openDelivery(database.sql, first.outboxId))?.endpoint).toBeNull();
+  });
+
+  it('that is gone is disabled at once', async () => {
+    expect((await fail(await newDelivery(), null, true)).disabled).toBe(true);
+    expect(await endpoint()).toMatchObject({ disabled_because: 'gone' });
+  });
+
+  it('that was replaced meanwhile does not inherit a failure', async () => {
+    const delivery = await newDelivery();
+    await setWebhook(database.sql, retailerId, 'https://new.test/', 'whsec_bmV3');
+    await fail(delivery, null, true);
+    expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
+  });
+
+  it('that is enabled again keeps its secret and starts anew', async () => {
+    await fail(await newDelivery(), null, true);
+    expect(await enableWebhook(database.sql, retailerId)).toBe(true);
+    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
+    expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
+    expect(await enableWebhook(database.sql, newId())).toBe(false);
+    expect(await setWebhook(database.sql, newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
+  });
+});
+
+describe('deliveries', () => {
+  it('are listed newest first, by store and by status', async () => {
+    const [first, second] = [await newDelivery(), await newDelivery()];
+    await settleDelivered(database.sql, first, '200');
+    const list = async (status: 'pending' | 'delivered' | null) =>
+      (await listDeliveries(database.sql, { retailerId, status }, 10)).map((row) => row.delivery_id);
+    expect(await list(null)).toEqual([second.id, first.id]);
+    expect(await list('delivered')).toEqual([first.id]);
+    expect(await list('pending')).toEqual([second.id]);
+    const [row] = await listDeliveries(database.sql, { retailerId, status: 'delivered' }, 10);
+    expect(row).toMatchObject({ type: 'order.assigned', attempts: 1, result: '200', next_try_at: null });
+    expect(JSON.stringify(row)).not.toContain('whsec_');
+  });
+
+  it('are replayed with the same id and body, for another day', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
+    await fail(delivery, null);
+    expect(await replayDelivery(sql, delivery.id)).toBe('replayed');
+    const row = await show(delivery.id);
+    expect(row).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(row?.outbox_id).not.toBe(delivery.outboxId);
+    const again = await openDelivery(sql, row?.outbox_id);
+    expect(again).toMatchObject({ id: delivery.id, payload: delivery.payload });
+    expect(again?.ageSeconds).toBeLessThan(60);
+    expect((await takeExpired(sql, 100)).map(({ id }) => id)).toContain(row?.outbox_id);
+  });
+
+  it('are not replayed while they are tried, nor to nobody', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    expect(await replayDelivery(sql, delivery.id)).toBe('still_tried');
+    await settleDelivered(sql, delivery, '200');
+    await removeWebhook(sql, retailerId);
+    expect(await replayDelivery(sql, delivery.id)).toBe('no_endpoint');
+    expect(await show(delivery.id)).toMatchObject({ status: 'delivered' });
+    expect(await replayDelivery(sql, newId())).toBe('unknown');
+  });
+
+  it('are deleted after their days, but not while they are tried', async () => {
+    const { sql } = database;
+    const [old, pending, young] = [await newDelivery(), await newDelivery(), await newDelivery()];
+    await settleDelivered(sql, old, '200');
+    await settleDelivered(sql, young, '200');
+    await sql`update webhook_deliveries set created_at = now() - interval '31 days'
+      where id = any(${[old.id, pending.id]}::uuid[])`;
+    expect(await pruneDeliveries(sql, 30, 100)).toBe(1);
+    expect([await show(old.id), await show(pending.id), await show(young.id)]).toEqual([
+      undefined,
+      expect.anything(),
+      expect.anything(),
+    ]);
+  });
+});

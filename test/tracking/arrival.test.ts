@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ORDER_STATUSES } from '../../src/domain/order.ts';
+import { ARRIVAL_DROPOFF_METERS, POSITION_FRESH_MS } from '../../src/limits.ts';
+import { type Arrival, arrivalOf, type Trip } from '../../src/tracking/arrival.ts';
+import { positionMessage } from '../../src/tracking/messages.ts';
+import { arrivalText } from '../../src/tracking/sentences.ts';
+import { trackingView } from '../../src/tracking/view.ts';
+import { assigned, NOW_MS, pickedUp } from './orders.ts';
+
+const STORE = { lat: 40.7411, lng: -73.9897 };
+/** About 5 km north of the store. */
+const DROPOFF = { lat: 40.786, lng: -73.9897, accuracyMeters: 50 };
+const trip = (changes: Partial<Trip> = {}): Trip => ({
+  status: 'picked_up',
+  driver: { point: STORE, ageMs: 0 },
+  pickup: STORE,
+  dropoff: DROPOFF,
+  ...changes,
+});
+
+const lat = fc.double({ min: -90, max: 90, noNaN: true });
+const lng = fc.double({ min: -180, max: 180, noNaN: true });
+const point = fc.record({ lat, lng });
+const ageMs = fc.integer({ min: 0, max: POSITION_FRESH_MS });
+const accuracyMeters = fc.integer({ min: 1, max: ARRIVAL_DROPOFF_METERS });
+const status = fc.constantFrom('driver_assigned' as const, 'picked_up' as const);
+
+describe('an arrival', () => {
+  it('is a range of minutes that suits the distance', () => {
+    // 5 km by roads of 6.75 km: 10 min at 40 km/h, 19 min at 22 km/h and 2 min to the door.
+    expect(arrivalOf(trip())).toEqual({ earliest_minutes: 10, latest_minutes: 21 });
+  });
+
+  it('is never negative and never the wrong way round, anywhere on Earth', () => {
+    fc.assert(
+      fc.property(status, point, point, point, accuracyMeters, ageMs, (status, at, pickup, to, accuracy, age) => {
+        const dropoff = { ...to, accuracyMeters: accuracy };
+        const arrival = arrivalOf({ status, driver: { point: at, ageMs: age }, pickup, dropoff }) as Arrival;
+        expect(Number.isInteger(arrival.earliest_minutes)).toBe(true);
+        expect(arrival.earliest_minutes).toBeGreaterThanOrEqual(0);
+        expect(arrival.latest_minutes).toBeGreaterThanOrEqual(Math.max(1, arrival.earliest_minutes));
+        expect(arrivalText(arrival)).not.toMatch(/-|NaN|Infinity/);
+      }),
+    );
+  });
+
+  it('never comes sooner from farther away', () => {
+    const north = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(status, north, north, accuracyMeters, ageMs, (status, one, other, accuracy, age) => {
+        // Due south of everything, so that being farther from the pickup is being farther from the dropoff.
+        const from = (degrees: number) =>
+          arrivalOf({
+            status,
+            driver: { point: { lat: STORE.lat - degrees, lng: STORE.lng }, ageMs: age },
+            pickup: STORE,
+            dropoff: { ...DROPOFF, accuracyMeters: accuracy },
+          }) as Arrival;
+        const near = from(Math.min(one, other));
+        const far = from(Math.max(one, other));
+        expect(far.earliest_minutes).toBeGreaterThanOrEqual(near.earliest_minutes);
+        expect(far.latest_minutes).toBeGreaterThanOrEqual(near.latest_minutes);
+      }),
+    );
+  });
+
+  it('is wider where the dropoff is known less well', () => {
+    const rough = arrivalOf(trip({ dropoff: { ...DROPOFF, accuracyMeters: 1_000 } })) as Arrival;
+    const exact = arrivalOf(trip()) as Arrival;
+    expect(rough.earliest_minutes).toBeLessThan(exact.earliest_minutes);
+    expect(rough.latest_minutes).toBeGreaterThan(exact.latest_minutes);
+  });
+
+  it('includes the way to the store and the stop there before the pickup', () => {
+    const before = arrivalOf(trip({ status: 'driver_assigned', driver: { point: DROPOFF, ageMs: 0 } })) as Arrival;
+    expect(before.earliest_minutes).toBeGreaterThanOrEqual(20);
+    expect(before.latest_minutes).toBeGreaterThan(38);
+  });
+
+  it('counts the time since the position as driven', () => {
+    const later = arrivalOf(trip({ driver: { point: STORE, ageMs: 60_000 } }));
+    expect(later).toEqual({ earliest_minutes: 9, latest_minutes: 20 });
+  });
+
+  it('is not told where it would be a guess', () => {
+    expect(arrivalOf(trip({ dropoff: null }))).toBeNull();
+    expect(arrivalOf(trip({ dropoff: { ...DROPOFF, accuracyMeters: ARRIVAL_DROPOFF_METERS + 1 } }))).toBeNull();
+    expect(arrivalOf(trip({ driver: null }))).toBeNull();
+    expect(arrivalOf(trip({ driver: { point: STORE, ageMs: POSITION_FRESH_MS + 1 } }))).toBeNull();
+    for (const status of ORDER_STATUSES) {
+      if (status !== 'driver_assigned' && status !== 'picked_up') expect(arrivalOf(trip({ status }))).toBeNull();
+    }
+  });
+});
+
+describe('on the page', () => {
+  const position = { ...STORE, atMs: NOW_MS };
+
+  it('it comes with the view and with every position, and the dropoff itself with neither', () => {
+    const order = pickedUp({ dropoff: DROPOFF });
+    const view = trackingView(order, position, NOW_MS);
+    expect(view.arrival).toEqual({ earliest_minutes: 10, latest_minutes: 21 });
+    const shown = view.driver?.position;
+    const message = shown ? positionMessage(order, shown) : '';
+    expect(JSON.parse(message).arrival).toEqual(view.arrival);
+    expect(JSON.stringify(view) + message).not.toContain('40.786');
+  });
+
+  it('it tells no more than the rounded position does before the pickup', () => {
+    const order = assigned({ dropoff: DROPOFF });
+    const from = (lat: number) => trackingView(order, { ...position, lat }, NOW_MS);
+    const one = from(40.7081);
+    const other = from(40.7119);
+    expect(one.driver).toEqual(other.driver);
+    expect(one.arrival).toEqual(other.arrival);
+  });
+
+  it('it is said in words that suit its size', () => {
+    const text = (earliest_minutes: number, latest_minutes: number) =>
+      arrivalText({ earliest_minutes, latest_minutes });
+    expect(text(8, 14)).toBe('Arriving in 8 to 14 min');
+    expect(text(0, 6)).toBe('Arriving within 6 min');
+    expect(text(0, 1)).toBe('Arriving any minute now');
+    expect(text(70, 150)).toBe('Arriving in 1 to 3 hours');
+    expect(text(50, 130)).toBe('Arriving within 3 hours');
+    expect(arrivalText(null)).toBe('');
+  });
+});

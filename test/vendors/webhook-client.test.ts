@@ -1,0 +1,319 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer as createPlain, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createSecure } from 'node:https';
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createWebhookClient, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
+
+const DEADLINE_MS = 300;
+
+async function listen(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+type Seen = { method: string; url: string; host: string; headers: IncomingMessage['headers']; body: string };
+
+/** A receiver on loopback that remembers what it got. */
+async function receiver(answer: RequestListener = (_request, response) => void response.writeHead(204).end()) {
+  const seen: Seen[] = [];
+  const server = createPlain((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      seen.push({ method, url, host: headers.host ?? '', headers, body });
+      answer(request, response);
+    });
+  });
+  const port = await listen(server);
+  return { seen, port, url: `http://127.0.0.1:${port}/hook` };
+}
+
+function client(options: Partial<Parameters<typeof createWebhookClient>[0]> = {}) {
+  const made = createWebhookClient({ sandbox: true, ...options });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+const post = (url: string, options?: Parameters<typeof client>[0]) =>
+  client(options).post({ url, headers: { 'webhook-id': '1' }, body: '{"a":"ü"}' });
+
+test('posts the body and the headers as they are', async () => {
+  const { seen, url } = await receiver();
+  expect(await post(url)).toEqual({ kind: 'answered', status: 204 });
+  expect(seen).toMatchObject([
+    {
+      method: 'POST',
+      url: '/hook',
+      body: '{"a":"ü"}',
+      headers: { 'webhook-id': '1', 'content-type': 'application/json', 'content-length': '10', connection: 'close' },
+    },
+  ]);
+});
+
+test('tells the status of a refusal', async () => {
+  const { url } = await receiver((_request, response) => void response.writeHead(500).end('no'));
+  expect(await post(url)).toEqual({ kind: 'answered', status: 500 });
+});
+
+test.each([301, 302, 303, 307, 308])('does not follow a redirect (%i)', async (status) => {
+  const target = await receiver();
+  const { url } = await receiver(
+    (_request, response) => void response.writeHead(status, { location: target.url }).end(),
+  );
+  expect(await post(url)).toEqual({ kind: 'answered', status });
+  expect(target.seen).toEqual([]);
+});
+
+test('does not go through a proxy of the environment', async () => {
+  const proxy = await receiver();
+  const { seen, url } = await receiver();
+  const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'] as const;
+  const before = names.map((name) => process.env[name]);
+  for (const name of names) process.env[name] = `http://127.0.0.1:${proxy.port}`;
+  onTestFinished(() => {
+    names.forEach((name, index) => {
+      if (before[index] === undefined) delete process.env[name];
+      else process.env[name] = before[index];
+    });
+  });
+  expect(await post(url)).toEqual({ kind: 'answered', status: 204 });
+  expect([seen.length, proxy.seen.length]).toEqual([1, 0]);
+});
+
+test('connects to the address that was checked, though the name means another one the next time', async () => {
+  const { seen, port } = await receiver();
+  const answers = [['127.0.0.1'], ['10.0.0.1']];
+  const asked: string[] = [];
+  const resolve = async (host: string) => {
+    asked.push(host);
+    return answers[asked.length - 1] ?? [];
+  };
+  const outcome = await post(`http://store.test:${port}/hook`, { resolve });
+  expect(outcome).toEqual({ kind: 'answered', status: 204 });
+  expect(asked).toEqual(['store.test']);
+  expect(seen).toMatchObject([{ host: `store.test:${port}` }]);
+});
+
+test('does not reach an address that a name only gets after the check', async () => {
+  const { seen, port } = await receiver();
+  const answers = [['127.0.0.9'], ['127.0.0.1']];
+  const outcome = await post(`http://store.test:${port}/hook`, {
+    resolve: async () => answers.shift() ?? [],
+    timeoutMs: DEADLINE_MS,
+  });
+  expect(outcome.kind).toBe('unanswered');
+  expect(seen).toEqual([]);
+  expect(answers).toEqual([['127.0.0.1']]);
+});
+
+test('refuses a name when one of its addresses is not public', async () => {
+  const { seen, port } = await receiver();
+  const resolve = async () => ['127.0.0.1', '10.0.0.1'];
+  const outcome = await post(`http://store.test:${port}/hook`, { resolve });
+  expect(outcome).toEqual({ kind: 'unanswered', code: 'forbidden_address' });
+  expect(seen).toEqual([]);
+});
+
+test.each([
+  ['loopback', '127.0.0.1'],
+  ['loopback', '::1'],
+  ['mapped', '::ffff:127.0.0.1'],
+  ['private', '192.168.0.1'],
+  ['cloud metadata', '169.254.169.254'],
+  ['unspecified', '0.0.0.0'],
+])('outside the sandbox refuses a name that means %s (%s)', async (_kind, address) => {
+  const outcome = await post('https://store.test/hook', { sandbox: false, resolve: async () => [address] });
+  expect(outcome).toEqual({ kind: 'unanswered', code: 'forbidden_address' });
+});
+
+test.each(['localhost', 'a.localhost', 'LOCALHOST', 'localhost.'])(
+  '%s is this machine, reached in the sandbox only',
+  async (host) => {
+    const { port } = await receiver();
+    expect(await post(`http://${host}:${port}/`)).toEqual({ kind: 'answered', status: 204 });
+    const outside = await post(`https://${host}:${port}/`, { sandbox: false });
+    expect(outside).toEqual({ kind: 'unanswered', code: 'forbidden_address' });
+  },
+);
+
+test.each([
+  'https://127.0.0.1/',
+  'https://127.1/',
+  'https://0x7f.1/',
+  'https://0x7f000001/',
+  'https://2130706433/',
+  'https://017700000001/',
+  'https://0177.0.0.1/',
+  'https://127.0.0.1./',
+  'https://１２７.0.0.1/',
+  'https://127%2e0.0.1/',
+  'https://0/',
+  'https://10.1/',
+  'https://0xa9fea9fe/',
+  'https://[::1]/',
+  'https://[::]/',
+  'https://[0:0:0:0:0:ffff:7f00:1]/',
+  'https://[::ffff:127.0.0.1]/',
+  'https://[fe80::1]/',
+  'https://[64:ff9b::10.0.0.1]/',
+  'https://[2002:7f00:1::]/',
+])('outside the sandbox %s is refused', async (url) => {
+  expect(readWebhookUrl(url, false)).toMatch(/not one of the public Internet/);
+  expect(await post(url, { sandbox: false })).toEqual({ kind: 'unanswered', code: 'bad_url' });
+});
+
+test.each([
+  ['http://example.com/', /https/],
+  ['ftp://example.com/', /https/],
+  ['file:///etc/passwd', /https/],
+  ['https://user:secret@example.com/', /user name/],
+  ['https://[fe80::1%25eth0]/', /not a URL/],
+  ['example.com/hook', /not a URL/],
+  ['', /not a URL/],
+  [`https://example.com/${'a'.repeat(2_000)}`, /longer/],
+])('outside the sandbox %s is not a webhook’s URL', (url, why) => {
+  expect(readWebhookUrl(url, false)).toMatch(why);
+});
+
+test('a private address is refused in the sandbox, too', () => {
+  expect(readWebhookUrl('http://10.0.0.1/', true)).toMatch(/public/);
+  expect(readWebhookUrl('http://[::ffff:127.0.0.1]/', true)).toMatch(/public/);
+  expect(readWebhookUrl('http://127.0.0.1:1/', true)).toBeInstanceOf(URL);
+});
+
+test('a public URL is taken without its fragment', () => {
+  expect(String(readWebhookUrl('https://Example.com/hook?a=1#top', false))).toBe('https://example.com/hook?a=1');
+});
+
+test('a receiver that never answers is cut at the deadline', async () => {
+  const port = await listen(createTcp());
+  const outcome = await post(`http://127.0.0.1:${port}/`, { timeoutMs: DEADLINE_MS });
+  expect(outcome).toEqual({ kind: 'unanswered', code: 'timeout' });
+});
+
+test('a receiver that sends its status line byte by byte is cut at the deadline', async () => {
+  const port = await listen(
+    createTcp((socket) => {
+      const text = `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1_000)}`;
+      let sent = 0;
+      const timer = setInterval(() => socket.write(text[sent++] ?? 'y'), 20);
+      socket.on('error', () => undefined);
+      socket.on('close', () => clearInterval(timer));
+    }),
+  );
+  const outcome = await post(`http://127.0.0.1:${port}/`, { timeoutMs: DEADLINE_MS });
+  expect(outcome).toEqual({ kind: 'unanswered', code: 'timeout' });
+});
+
+test('a status counts though the body never ends, and the connection is cut at the deadline', async () => {
+  let cut = false;
+  const { url } = await receiver((_request, response) => {
+    response.writeHead(200).write('…');
+    response.on('close', () => {
+      cut = true;
+    });
+  });
+  expect(await post(url, { timeoutMs: DEADLINE_MS })).toEqual({ kind: 'answered', status: 200 });
+  await expect.poll(() => cut).toBe(true);
+});
+
+test('a name server that never answers is cut at the deadline', async () => {
+  const resolve = () => new Promise<string[]>(() => undefined);
+  const outcome = await post('https://store.test/', { sandbox: false, resolve, timeoutMs: DEADLINE_MS });
+  expect(outcome).toEqual({ kind: 'unanswered', code: 'timeout' });
+});
+
+test('of an endless body no more than the bound and what is on its way is read', async () => {
+  let written = 0;
+  const { url } = await receiver((_request, response) => {
+    const chunk = Buffer.alloc(16 * 1024);
+    const write = () => {
+      while (!response.destroyed) {
+        written += chunk.length;
+        if (!response.write(chunk)) return void response.once('drain', write);
+      }
+    };
+    write();
+  });
+  expect(await post(url, { timeoutMs: 5_000 })).toEqual({ kind: 'answered', status: 200 });
+  // The rest is what the kernel's buffers of a loopback connection take.
+  expect(written).toBeLessThan(16 * 1024 * 1024);
+});
+
+test('says why there was no answer', async () => {
+  const closed = createTcp();
+  const port = await listen(closed);
+  await new Promise((resolve) => closed.close(resolve));
+  expect(await post(`http://127.0.0.1:${port}/`)).toEqual({ kind: 'unanswered', code: 'unreachable' });
+  const hangsUp = await listen(createTcp((socket) => socket.destroy()));
+  expect(await post(`http://127.0.0.1:${hangsUp}/`)).toEqual({ kind: 'unanswered', code: 'connection_lost' });
+  const babbles = await listen(createTcp((socket) => socket.end('220 mail.example ESMTP\r\n')));
+  expect(await post(`http://127.0.0.1:${babbles}/`)).toEqual({ kind: 'unanswered', code: 'bad_reply' });
+  expect(await post(`https://127.0.0.1:${babbles}/`)).toEqual({ kind: 'unanswered', code: 'tls_failed' });
+  const resolve = async () => [];
+  expect(await post('https://no.test/', { resolve })).toEqual({ kind: 'unanswered', code: 'name_not_resolved' });
+  const fails = () => Promise.reject(new Error('SERVFAIL'));
+  expect(await post('https://no.test/', { resolve: fails })).toEqual({
+    kind: 'unanswered',
+    code: 'name_not_resolved',
+  });
+});
+
+test('an answer that switches protocols is no answer', async () => {
+  const port = await listen(
+    createTcp((socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')),
+  );
+  expect((await post(`http://127.0.0.1:${port}/`, { timeoutMs: DEADLINE_MS })).kind).toBe('unanswered');
+});
+
+test('a certificate must be of a known authority and of the name', async () => {
+  const folder = temporaryFolder();
+  const files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') };
+  const command = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -keyout ${files.key} -out ${files.cert} -subj /CN=store.test -addext subjectAltName=DNS:store.test`;
+  execFileSync('openssl', command.split(' '), { stdio: 'ignore' });
+  const ca = readFileSync(files.cert, 'utf8');
+  const server = createSecure({ key: readFileSync(files.key), cert: ca }, (_request, response) => {
+    response.writeHead(204).end();
+  });
+  const port = await listen(server);
+  const resolve = async () => ['127.0.0.1'];
+  const url = `https://store.test:${port}/`;
+  expect(await post(url, { resolve, ca })).toEqual({ kind: 'answered', status: 204 });
+  expect(await post(url, { resolve })).toEqual({ kind: 'unanswered', code: 'tls_failed' });
+  const other = await post(`https://other.test:${port}/`, { resolve, ca });
+  expect(other).toEqual({ kind: 'unanswered', code: 'tls_failed' });
+});
+
+test('opens no more connections at once than its bound', async () => {
+  const { seen, url } = await receiver(() => undefined);
+  const bounded = client({ timeoutMs: 5_000 });
+  const outcomes = Array.from({ length: 70 }, () => bounded.post({ url, headers: {}, body: '{}' }));
+  await expect.poll(() => seen.length).toBe(64);
+  bounded.close();
+  const kinds = (await Promise.all(outcomes)).map((outcome) => ('code' in outcome ? outcome.code : outcome.kind));
+  expect(kinds.filter((kind) => kind === 'busy')).toHaveLength(6);
+  expect(kinds.filter((kind) => kind === 'stopped')).toHaveLength(64);
+});
+
+test('a stop cuts what is under way and blames nobody', async () => {
+  const { seen, url } = await receiver(() => undefined);
+  const stopping = client({ timeoutMs: 30_000 });
+  const outcome = stopping.post({ url, headers: {}, body: '{}' });
+  await expect.poll(() => seen.length).toBe(1);
+  stopping.close();
+  expect(await outcome).toEqual({ kind: 'stopped' });
+  expect(await stopping.post({ url, headers: {}, body: '{}' })).toEqual({ kind: 'stopped' });
+});

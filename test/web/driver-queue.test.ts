@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ActionQueue, type ActionStore, meaningOf, type Sent } from '../../src/web/driver-queue.ts';
+import type { Action } from '../../src/web/driver-state.ts';
+
+const DONE: Sent = { kind: 'done', status: 'picked_up', sequence: 3 };
+const LATER: Sent = { kind: 'later' };
+
+function action(id: string, changes: Partial<Action> = {}): Omit<Action, 'number'> {
+  return {
+    id,
+    orderId: 'order-1',
+    kind: 'pick-up',
+    reason: null,
+    capturedAt: '2026-03-02T15:00:00.000Z',
+    photo: null,
+    ...changes,
+  };
+}
+
+/** What outlives a page: a restart is a new queue over the same storage. */
+function storage(): ActionStore & { readonly kept: Map<string, Action> } {
+  const kept = new Map<string, Action>();
+  return {
+    kept,
+    all: async () => [...kept.values()].toSorted((a, b) => a.number - b.number),
+    add: async (added) => void kept.set(added.id, added),
+    remove: async (id) => void kept.delete(id),
+  };
+}
+
+let store: ReturnType<typeof storage>;
+let told: string[];
+const send = vi.fn<(action: Action, signal: AbortSignal) => Promise<Sent>>();
+
+function newQueue(kept: ActionStore = store): ActionQueue {
+  const listener = {
+    changed: () => {},
+    done: ({ id }: Action, { status }: { status: string }) => told.push(`${id} is ${status}`),
+    refused: ({ id }: Action, message: string) => told.push(`${id} refused: ${message}`),
+    signedOut: () => told.push('signed out'),
+    notKept: () => told.push('not kept'),
+  };
+  return new ActionQueue(kept, send, listener, () => 1);
+}
+const sent = () => send.mock.calls.map(([{ id }]) => id);
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  store = storage();
+  told = [];
+  send.mockReset().mockResolvedValue(DONE);
+});
+afterEach(() => vi.useRealTimers());
+
+describe('the actions of a driver', () => {
+  it('are sent at once where there is network, and forgotten when they are answered', async () => {
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await settle();
+    expect(sent()).toEqual(['a']);
+    expect(told).toEqual(['a is picked_up']);
+    expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
+  });
+
+  it('are kept while they cannot be sent, the later ones behind the first', async () => {
+    send.mockResolvedValue(LATER);
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await queue.add(action('b'));
+    await settle();
+    expect(new Set(sent())).toEqual(new Set(['a']));
+    expect([...store.kept.keys()]).toEqual(['a', 'b']);
+  });
+
+  it('are sent in their order, each when the one before it is answered', async () => {
+    let answer: (sent: Sent) => void = () => {};
+    send.mockImplementation(() => new Promise((resolve) => (answer = resolve)));
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await queue.add(action('b'));
+    await settle();
+    expect(sent()).toEqual(['a']);
+    answer(DONE);
+    await settle();
+    expect(sent()).toEqual(['a', 'b']);
+  });
+
+  it('are tried again by themselves with growing pauses of at most 30 s', async () => {
+    send.mockResolvedValue(LATER);
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await settle();
+    const pauses: number[] = [];
+    for (let tries = send.mock.calls.length; pauses.length < 8; tries = send.mock.calls.length) {
+      const before = Date.now();
+      while (send.mock.calls.length === tries) await vi.advanceTimersByTimeAsync(100);
+      pauses.push(Math.round((Date.now() - before) / 1_000));
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
+    send.mockResolvedValue(DONE);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(told).toEqual(['a is picked_up']);
+  });
+
+  it('are tried at once when the network is back', async () => {
+    send.mockResolvedValue(LATER);
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await vi.advanceTimersByTimeAsync(60_000);
+    send.mockResolvedValue(DONE);
+    queue.wake();
+    await settle();
+    expect(told).toEqual(['a is picked_up']);
+  });
+
+  it('outlive a restart of the page, photo and reason included', async () => {
+    send.mockResolvedValue(LATER);
+    const before = newQueue();
+    await before.start();
+    const photo = Uint8Array.of(1, 2, 3).buffer;
+    await before.add(action('a'));
+    await before.add(action('b', { kind: 'deliver', photo }));
+    await before.add(action('c', { kind: 'release', reason: 'vehicle' }));
+    before.stop();
+    send.mockReset().mockResolvedValue(DONE);
+    const after = newQueue();
+    await after.start();
+    await settle();
+    expect(sent()).toEqual(['a', 'b', 'c']);
+    expect(send.mock.calls[1]?.[0]).toMatchObject({ kind: 'deliver', photo });
+    expect(send.mock.calls[2]?.[0]).toMatchObject({ kind: 'release', reason: 'vehicle' });
+    expect(store.kept.size).toBe(0);
+  });
+
+  it('are removed and told of when the service refuses them; those behind go on', async () => {
+    send.mockResolvedValueOnce({ kind: 'refused', message: 'The order is cancelled.' });
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await queue.add(action('b'));
+    await settle();
+    expect(told).toEqual(['a refused: The order is cancelled.', 'b is picked_up']);
+    expect(store.kept.size).toBe(0);
+  });
+
+  it('stay where the token is not good any more, and nothing more is sent', async () => {
+    send.mockResolvedValue({ kind: 'signed_out' });
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await settle();
+    await queue.add(action('b'));
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(sent()).toEqual(['a']);
+    expect(told).toEqual(['signed out']);
+    expect([...store.kept.keys()]).toEqual(['a', 'b']);
+  });
+
+  it('are sent though the phone’s storage takes nothing, and the driver is told', async () => {
+    const full: ActionStore = { ...store, add: () => Promise.reject(new Error('QuotaExceededError')) };
+    const queue = newQueue(full);
+    await queue.start();
+    await queue.add(action('a'));
+    await settle();
+    expect(told.toSorted()).toEqual(['a is picked_up', 'not kept']);
+  });
+
+  it('are given up on their way when the network goes, so that the next try does not wait for them', async () => {
+    let signal: AbortSignal | undefined;
+    send.mockImplementationOnce(
+      (_action, given) =>
+        new Promise((resolve) => {
+          signal = given;
+          given.addEventListener('abort', () => resolve(LATER));
+        }),
+    );
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await settle();
+    queue.interrupt();
+    expect(signal?.aborted).toBe(true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told).toEqual(['a is picked_up']);
+  });
+
+  it('reach the service in their order and each once as it counts, whatever fails and however often the page restarts', async () => {
+    const happening = fc.constantFrom('answered', 'lost', 'failed', 'restart', 'wake', 'add');
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 40 }), async (happenings) => {
+        store = storage();
+        const taken: string[] = [];
+        let fate: 'answered' | 'lost' | 'failed' = 'failed';
+        send.mockReset().mockImplementation(async ({ id }) => {
+          if (fate === 'failed') return LATER;
+          // The service knows an id again: sending it twice changes nothing.
+          if (!taken.includes(id)) taken.push(id);
+          return fate === 'lost' ? LATER : DONE;
+        });
+        let queue = newQueue();
+        await queue.start();
+        const made: string[] = [];
+        for (const happens of happenings) {
+          if (happens === 'add') {
+            made.push(`action-${made.length}`);
+            await queue.add(action(made.at(-1) ?? ''));
+          } else if (happens === 'restart') {
+            queue.stop();
+            queue = newQueue();
+            await queue.start();
+          } else if (happens === 'wake') queue.wake();
+          else fate = happens;
+          await settle();
+        }
+        fate = 'answered';
+        queue.wake();
+        await vi.advanceTimersByTimeAsync(60_000);
+        expect(taken).toEqual(made);
+        expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
+        queue.stop();
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('what a reply means', () => {
+  const refusal = { success: false, message: 'There is no such order.' };
+
+  it('is done where the service says so', () => {
+    const body = { success: true, order: { status: 'delivered', sequence: 5 } };
+    expect(meaningOf(200, body)).toEqual({ kind: 'done', status: 'delivered', sequence: 5 });
+  });
+
+  it('is a refusal for what will never be taken', () => {
+    for (const status of [400, 404, 409, 413, 415, 422]) {
+      expect(meaningOf(status, refusal)).toEqual({ kind: 'refused', message: 'There is no such order.' });
+    }
+  });
+
+  it('is "later" for what may pass', () => {
+    for (const status of [408, 429, 500, 502, 503, 504]) expect(meaningOf(status, refusal)).toEqual(LATER);
+  });
+
+  it('is "signed out" for 401', () => {
+    expect(meaningOf(401, refusal)).toEqual({ kind: 'signed_out' });
+  });
+
+  it('is "later" where somebody else than the service answered, with whatever status', () => {
+    for (const status of [200, 302, 401, 403, 404, 409, 422]) {
+      for (const body of [null, 'Welcome to the hotel', [], {}, { success: 'yes' }]) {
+        expect(meaningOf(status, body)).toEqual(LATER);
+      }
+    }
+    expect(meaningOf(200, { success: true })).toEqual(LATER);
+  });
+});

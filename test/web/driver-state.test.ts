@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { mapsLink, newActionId, phoneLink } from '../../src/web/driver-phone.ts';
+import { type Action, type ActionKind, type DriverOrder, notBefore, withActions } from '../../src/web/driver-state.ts';
+import { dutyDetail, idleWords, orderWords, refusalWords, waitingWords } from '../../src/web/driver-words.ts';
+
+const ORDER: DriverOrder = {
+  id: 'order-1',
+  status: 'driver_assigned',
+  sequence: 2,
+  delivery_tier: 'standard',
+  driver_payout_cents: 599,
+  store_name: 'Corner Books',
+  pickup: { address: '1 Main St', lat: 40, lng: -74 },
+  dropoff: {
+    name: 'Jordan Lee',
+    phone: '+14155550123',
+    line1: '401 Valencia St',
+    line2: null,
+    city: 'San Francisco',
+    state: 'CA',
+    zip: '94103',
+  },
+};
+const did = (kind: ActionKind, orderId = 'order-1'): Action => ({
+  id: kind,
+  number: 1,
+  orderId,
+  kind,
+  reason: null,
+  capturedAt: '2026-03-02T15:00:00.000Z',
+  photo: null,
+});
+
+describe('the order that is shown', () => {
+  it('is as it will be when everything done here has been sent', () => {
+    expect(withActions(ORDER, []).order?.status).toBe('driver_assigned');
+    expect(withActions(ORDER, [did('pick-up')]).order?.status).toBe('picked_up');
+    expect(withActions(ORDER, [did('pick-up'), did('undeliverable')]).order?.status).toBe('undeliverable');
+    const delivered = withActions(ORDER, [did('pick-up'), did('deliver')]);
+    expect(delivered.order).toBeNull();
+    expect(delivered.ended).toMatchObject({ kind: 'deliver', order: { id: 'order-1', status: 'picked_up' } });
+    expect(withActions(ORDER, [did('release')]).ended?.kind).toBe('release');
+  });
+
+  it('is not changed by actions on another order', () => {
+    expect(withActions(ORDER, [did('pick-up', 'order-0')])).toEqual({ order: ORDER, ended: null });
+    expect(withActions(null, [did('deliver')])).toEqual({ order: null, ended: null });
+  });
+
+  it('does not go back to before an answer when older news arrives after it', () => {
+    const answered = { orderId: 'order-1', status: 'picked_up', sequence: 3 };
+    expect(notBefore(ORDER, answered)).toMatchObject({ status: 'picked_up', sequence: 3 });
+    expect(notBefore(ORDER, { ...answered, status: 'delivered', sequence: 4 })).toBeNull();
+    const newer = { ...ORDER, status: 'undeliverable', sequence: 5 };
+    expect(notBefore(newer, answered)).toBe(newer);
+    expect(notBefore(ORDER, { ...answered, orderId: 'order-0' })).toBe(ORDER);
+    expect(notBefore(null, answered)).toBeNull();
+  });
+});
+
+describe('the words of the page', () => {
+  it('name the place of each step and the one button for it', () => {
+    expect(orderWords(ORDER, false)).toMatchObject({
+      step: 'Pick up at',
+      headline: 'Corner Books',
+      address: '1 Main St',
+      primary: { kind: 'pick-up' },
+      giveUp: { kind: 'release' },
+    });
+    const underWay = { ...ORDER, status: 'picked_up' };
+    expect(orderWords(underWay, false)).toMatchObject({
+      step: 'Deliver to',
+      headline: 'Jordan Lee',
+      address: '401 Valencia St, San Francisco, CA 94103',
+      primary: null,
+      giveUp: { kind: 'undeliverable' },
+    });
+    expect(orderWords(underWay, true).primary?.kind).toBe('deliver');
+    expect(orderWords({ ...ORDER, status: 'undeliverable' }, false)).toMatchObject({
+      headline: 'Corner Books',
+      primary: { kind: 'return' },
+      giveUp: null,
+    });
+  });
+
+  it('count what is not sent', () => {
+    expect(waitingWords(0, false)).toBeNull();
+    expect(waitingWords(1, false)).toBe('1 action waiting for network');
+    expect(waitingWords(2, false)).toBe('2 actions waiting for network');
+    expect(waitingWords(2, true)).toBe('2 actions waiting to be sent');
+    expect(idleWords({ kind: 'deliver', order: ORDER }, true).detail).toMatch(/^Not sent yet/);
+  });
+
+  it('say plainly that something was refused', () => {
+    expect(refusalWords(did('pick-up'), 'The order is cancelled; nothing was changed.')).toBe(
+      '“Picked up” was not accepted and is not sent again. The order is cancelled; nothing was changed.',
+    );
+  });
+
+  it('say how old the position is', () => {
+    const detail = (positionAgeMs: number | null) =>
+      dutyDetail({ waits: false, watched: true, positionAgeMs, offline: false });
+    expect(detail(null)).toBe('Finding your position…');
+    expect(detail(12_000)).toBe('Position sent just now');
+    expect(detail(60_000)).toBe('Position sent 1 min ago');
+    const waiting = { waits: false, watched: true, positionAgeMs: 0, offline: true };
+    expect(dutyDetail(waiting)).toBe('Position not sent');
+  });
+});
+
+describe('the links to the phone', () => {
+  const address = '401 Valencia St, San Francisco, CA 94103';
+  const place = '401%20Valencia%20St%2C%20San%20Francisco%2C%20CA%2094103';
+  const on = (userAgent: string, maxTouchPoints = 5) => mapsLink(address, { userAgent, maxTouchPoints });
+
+  it('open the maps that the phone has', () => {
+    expect(on('Mozilla/5.0 (Linux; Android 14; Pixel 8) Chrome/130')).toBe(`geo:0,0?q=${place}`);
+    expect(on('Mozilla/5.0 (iPhone; CPU iPhone OS 17_5)')).toBe(`https://maps.apple.com/?daddr=${place}`);
+    expect(on('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)')).toBe(`https://maps.apple.com/?daddr=${place}`);
+    const web = `https://www.google.com/maps/dir/?api=1&destination=${place}`;
+    expect(on('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)', 0)).toBe(web);
+    expect(on('Mozilla/5.0 (Windows NT 10.0; Win64; x64)', 0)).toBe(web);
+  });
+
+  it('never hold more than the address', () => {
+    const evil = mapsLink('x&daddr=y#z?"<script>', { userAgent: 'Android', maxTouchPoints: 5 });
+    expect(evil).toBe('geo:0,0?q=x%26daddr%3Dy%23z%3F%22%3Cscript%3E');
+  });
+
+  it('call a phone number and nothing else', () => {
+    expect(phoneLink('+14155550123')).toBe('tel:+14155550123');
+    for (const wrong of ['', '911', 'javascript:alert(1)', '+1 415 555', '+1415555;ext=1']) {
+      expect(phoneLink(wrong)).toBeNull();
+    }
+  });
+});
+
+describe('the id of an action', () => {
+  const UUID4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+  it('is a random UUID, also where the browser does not make one', () => {
+    const insecure = { getRandomValues: (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes) };
+    const ids = Array.from({ length: 200 }, () => newActionId(insecure));
+    for (const id of [...ids, newActionId()]) expect(id).toMatch(UUID4);
+    expect(new Set(ids).size).toBe(200);
+  });
+});

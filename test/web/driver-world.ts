@@ -1,0 +1,149 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { BrowserContext, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { expect } from 'vitest';
+import type { Point } from '../../src/geo/point.ts';
+import { addStore, place, type Store, show, type WireOrder } from '../service/clients.ts';
+import { launchBrowser } from '../support/chromium.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
+
+export const PHONE = { width: 360, height: 740 };
+/** A host name that leads to the service and is not this machine's own, so that browsers do not trust it without https. */
+export const STRANGE_HOST = 'driver.test';
+
+export type Phone = {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the browser complained of: refused by the policy, thrown. Not failed requests, nor that http is http. */
+  readonly complaints: readonly string[];
+};
+
+/** The built service with its database, and a browser whose contexts are the phones. */
+export async function openWorld() {
+  const data = newDataDir();
+  const database: FreshDatabase = await freshDatabase();
+  const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
+  const service: Running = await startBuiltService(env);
+  const browser = await launchBrowser(PHONE, [`--host-resolver-rules=MAP ${STRANGE_HOST} 127.0.0.1`]);
+
+  const phones: BrowserContext[] = [];
+
+  /** A phone with a page of its own and nothing kept from another one. */
+  async function newPhone(
+    options: { at?: Point; colorScheme?: 'light' | 'dark'; userAgent?: string } = {},
+  ): Promise<Phone> {
+    const { at, ...rest } = options;
+    const context = await browser.context.browser()?.newContext({
+      viewport: PHONE,
+      hasTouch: true,
+      ...(at ? { geolocation: { latitude: at.lat, longitude: at.lng }, permissions: ['geolocation'] } : {}),
+      ...rest,
+    });
+    if (!context) throw new Error('the browser is gone');
+    phones.push(context);
+    const complaints: string[] = [];
+    const page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('console', (message) => {
+      const text = message.text();
+      if (
+        message.type() === 'error' &&
+        !/Failed to load resource|WebSocket connection|ERR_|Opener-Policy header has been ignored/.test(text)
+      ) {
+        complaints.push(text);
+      }
+    });
+    return { context, page, complaints };
+  }
+
+  return {
+    service,
+    sql: database.sql,
+    newPhone,
+    async closePhones() {
+      for (const context of phones.splice(0)) await context.close();
+    },
+    newStore: (name: string): Promise<Store> => addStore(database.sql, { name }),
+    newDriver: async (): Promise<string> => {
+      const driver = ['--name', 'Ana Diaz', '--phone', '+14155550177', '--tiers', 'standard,priority'];
+      return (await runCli(env, 'driver', 'create', ...driver)).driver_token ?? '';
+    },
+    newOrder: async (store: Store, changes: Record<string, unknown> = {}): Promise<WireOrder> =>
+      (await place(service, store, changes)).body.order,
+    /** What happened to an order beside its payment, oldest first. */
+    history: async (store: Store, orderId: string): Promise<string[]> => {
+      const { events } = await show(service, store, orderId);
+      return events.map(({ type }) => type).filter((type) => !type.startsWith('payment'));
+    },
+    async close() {
+      await browser.close();
+      await service.stop();
+      await database.drop();
+      data.remove();
+    },
+  };
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** Opens the page and signs in with the token. */
+export async function signIn(world: World, { page }: Phone, token: string): Promise<void> {
+  await page.goto(`${world.service.url}/driver`);
+  await page.getByLabel('Driver token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('#link[data-state=live]').waitFor();
+}
+
+export async function goOnDuty({ page }: Phone): Promise<void> {
+  await page.getByRole('button', { name: 'Go on duty' }).click();
+  await page.getByRole('heading', { name: 'Waiting for an order' }).waitFor();
+  await page.getByText('Position sent just now').waitFor();
+}
+
+/** Waits until the service's worker keeps the page. */
+export async function untilInstalled({ page }: Phone): Promise<void> {
+  await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null'), { timeout: 10_000 }).toBe(true);
+}
+
+/** A front before the service that can serve another version of the page, as after an update. */
+export async function openFront(service: string) {
+  let title: string | null = null;
+  const changed = (text: string) =>
+    title === null
+      ? text
+      : text.replace(/<title>[^<]*/, `<title>${title}`).replace(/"version":"\w+"/, `"version":"${title}"`);
+  const server = createServer((request, response) => {
+    void fetch(`${service}${request.url}`).then(async (reply) => {
+      for (const name of ['content-type', 'service-worker-allowed', 'cache-control']) {
+        const value = reply.headers.get(name);
+        if (value !== null) response.setHeader(name, value);
+      }
+      response.writeHead(reply.status).end(changed(await reply.text()));
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    release(name: string) {
+      title = name;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+export const headline = ({ page }: Phone) => page.locator('main h1:visible').textContent();
+
+/** A JPEG as a phone's camera makes it: megabytes, 12 megapixels, noise that does not shrink by itself. */
+export async function cameraPhoto(): Promise<Buffer> {
+  const [width, height] = [4_000, 3_000];
+  const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+  return sharp({ create: { width, height, channels: 3, background: '#888', noise } })
+    .withExif({ IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '37/1 45/1 0/1' } })
+    .jpeg({ quality: 90 })
+    .toBuffer();
+}

@@ -1,0 +1,453 @@
+import type { Page, Request } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ask, show, untilOrder } from '../service/clients.ts';
+import { findChromium } from '../support/chromium.ts';
+import {
+  cameraPhoto,
+  goOnDuty,
+  headline,
+  openFront,
+  openWorld,
+  type Phone,
+  STRANGE_HOST,
+  signIn,
+  untilInstalled,
+  type World,
+} from './driver-world.ts';
+
+/** Long enough for the page to reconnect and to try again, on a busy machine too. */
+const PATIENCE = { timeout: 30_000 };
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
+const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123' };
+
+describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium', () => {
+  let world: World;
+  let photo: { name: string; mimeType: string; buffer: Buffer };
+
+  beforeAll(async () => {
+    world = await openWorld();
+    photo = { name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer: await cameraPhoto() };
+  });
+  afterEach(() => world?.closePhones());
+  afterAll(() => world?.close());
+
+  /** A store, and a driver on duty at it with the page open. */
+  async function driverAt(storeName: string) {
+    const store = await world.newStore(storeName);
+    const token = await world.newDriver();
+    const phone = await world.newPhone({ at: store.point });
+    await signIn(world, phone, token);
+    await goOnDuty(phone);
+    return { store, token, phone };
+  }
+  /** The same with an order that has come to the phone. */
+  async function driverWithOrder(storeName: string) {
+    const driver = await driverAt(storeName);
+    const order = await world.newOrder(driver.store, { customer: CUSTOMER });
+    await eventually(() => headline(driver.phone)).toBe(storeName);
+    return { ...driver, order };
+  }
+  const button = ({ page }: Phone, name: string) => page.getByRole('button', { name, exact: true });
+  const takePhoto = async ({ page }: Phone) => {
+    await page.locator('#camera').setInputFiles(photo);
+    await page.locator('#preview-image').waitFor();
+  };
+  const choose = async (phone: Phone, reason: string, confirm: string) => {
+    await phone.page.getByRole('radio', { name: reason }).check();
+    await phone.page.locator('dialog[open]').getByRole('button', { name: confirm }).click();
+  };
+  /** The actions that the page sends from now on, as `pick-up`, `deliver` and so on. */
+  function watchActions(page: Page): { kinds: string[]; requests: Request[] } {
+    const kinds: string[] = [];
+    const requests: Request[] = [];
+    page.on('request', (request) => {
+      const kind = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(request.url())?.[1];
+      if (!kind) return;
+      kinds.push(kind);
+      requests.push(request);
+    });
+    return { kinds, requests };
+  }
+
+  it('brings an order from the store to the customer, who sees it on a phone of their own', async () => {
+    const { store, phone } = await driverAt('Corner Books');
+    const order = await world.newOrder(store, { customer: CUSTOMER });
+    await eventually(() => headline(phone)).toBe('Corner Books');
+    expect(await phone.page.locator('#order-address').textContent()).toBe(store.address);
+    expect(await phone.page.locator('#call').isHidden()).toBe(true);
+    const customer = await world.newPhone();
+    await customer.page.goto(`${world.service.url}/track/${order.tracking_token}`);
+    await customer.page.locator('#link[data-state=live]').waitFor();
+    const seen = () => customer.page.locator('#headline').textContent();
+    expect(await seen()).toBe('Ana is on the way to the store');
+    const { requests } = watchActions(phone.page);
+
+    await button(phone, 'Picked up').click();
+    await eventually(seen).toBe('Ana is on the way with your order');
+    expect(await headline(phone)).toBe('Jordan Lee');
+    expect(await phone.page.locator('#order-address').textContent()).toBe('401 Valencia St, San Francisco, CA 94103');
+    expect(await phone.page.getByRole('link', { name: 'Call Jordan Lee' }).getAttribute('href')).toBe(
+      'tel:+14155550123',
+    );
+    await phone.context.setGeolocation({ latitude: store.point.lat + 0.01, longitude: store.point.lng });
+    await eventually(() => customer.page.locator('#position-age').textContent()).toBe('Updated just now');
+
+    await takePhoto(phone);
+    await button(phone, 'Delivered').click();
+    await eventually(seen).toBe('Your order was delivered');
+    await customer.page.locator('#photo img').waitFor();
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+
+    const uploads = requests.filter((request) => request.url().includes('/deliver'));
+    expect(uploads).toHaveLength(1);
+    const upload = uploads[0]?.postDataBuffer() ?? Buffer.alloc(0);
+    expect(photo.buffer.length).toBeGreaterThan(2_000_000);
+    expect(upload.length).toBeLessThanOrEqual(400 * 1024);
+    const sent = await sharp(upload).metadata();
+    expect([sent.format, sent.width, sent.exif]).toEqual(['jpeg', expect.any(Number), undefined]);
+    const stamps = requests.map((request) => new URL(request.url()).searchParams);
+    expect(stamps[1]?.get('action_id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(Math.abs(Date.parse(stamps[1]?.get('captured_at') ?? '') - Date.now())).toBeLessThan(60_000);
+    expect(await world.history(store, order.id)).toEqual(['created', 'driver_assigned', 'picked_up', 'delivered']);
+    expect([...phone.complaints, ...customer.complaints]).toEqual([]);
+  });
+
+  it('keeps what was done without network over a restart and sends it in order, once', async () => {
+    const { store, phone, order } = await driverWithOrder('Night Pharmacy');
+    await untilInstalled(phone);
+    await phone.context.setOffline(true);
+    await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
+    await button(phone, 'Picked up').click();
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('1 action waiting for network');
+    await takePhoto(phone);
+    await button(phone, 'Delivered').click();
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('2 actions waiting for network');
+    expect(await headline(phone)).toBe('Delivered');
+    expect(await phone.page.locator('#idle-detail').textContent()).toMatch(/^Not sent yet/);
+
+    await phone.page.reload();
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('2 actions waiting for network');
+    expect(await headline(phone)).toBe('Delivered');
+    expect((await show(world.service, store, order.id)).status).toBe('driver_assigned');
+
+    const answered: string[] = [];
+    phone.page.on('response', (response) => {
+      const kind = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(response.url())?.[1];
+      if (kind) answered.push(`${kind} ${response.status()}`);
+    });
+    await phone.context.setOffline(false);
+    await untilOrder(world.service, store, order.id, { status: 'delivered' }, 30_000);
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    expect(await phone.page.locator('#waiting').isHidden()).toBe(true);
+    expect(answered).toEqual(['pick-up 200', 'deliver 200']);
+    expect(await world.history(store, order.id)).toEqual(['created', 'driver_assigned', 'picked_up', 'delivered']);
+    expect(phone.complaints).toEqual([]);
+  });
+
+  it('keeps a photo that was taken when the phone ends the page before "Delivered"', async () => {
+    const { phone } = await driverWithOrder('Hat Shop');
+    await button(phone, 'Picked up').click();
+    await takePhoto(phone);
+    await phone.page.reload();
+    await phone.page.locator('#preview-image').waitFor();
+    await button(phone, 'Delivered').click();
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+  });
+
+  it('keeps an action while the service is out of order, and the page says so', async () => {
+    const { store, phone, order } = await driverWithOrder('Tea House');
+    const down = (url: URL) => url.pathname.endsWith('/pick-up');
+    await phone.page.route(down, (route) =>
+      route.fulfill({ status: 503, json: { success: false, message: 'Try again.' } }),
+    );
+    await button(phone, 'Picked up').click();
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('1 action waiting to be sent');
+    expect(await headline(phone)).toBe('Jordan Lee');
+    await phone.page.unroute(down);
+    await untilOrder(world.service, store, order.id, { status: 'picked_up' }, 30_000);
+    await eventually(() => phone.page.locator('#waiting').isHidden()).toBe(true);
+  });
+
+  it('gives an order back with a reason', async () => {
+    const { store, phone, order } = await driverWithOrder('Wine Cellar');
+    await button(phone, 'Give this order back').click();
+    await choose(phone, 'My vehicle has a problem', 'Give it back');
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    const shown = await untilOrder(world.service, store, order.id, { status: 'pending_dispatch' });
+    expect(shown.events.at(-1)).toMatchObject({ type: 'released', data: { reason: 'vehicle' } });
+  });
+
+  it('brings a parcel back that could not be delivered', async () => {
+    const { store, phone, order } = await driverWithOrder('Flower Stall');
+    await button(phone, 'Picked up').click();
+    await button(phone, 'Could not deliver').click();
+    await choose(phone, 'Nobody is there', 'Could not deliver');
+    await eventually(() => phone.page.locator('#order-step').textContent()).toBe('Bring back to');
+    expect(await headline(phone)).toBe('Flower Stall');
+    await button(phone, 'Returned to the store').click();
+    await untilOrder(world.service, store, order.id, { status: 'returned' });
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    const history = ['created', 'driver_assigned', 'picked_up', 'undeliverable', 'returned'];
+    expect(await world.history(store, order.id)).toEqual(history);
+  });
+
+  it('says plainly that an action was refused and that an order was taken away', async () => {
+    const { store, phone, order } = await driverWithOrder('Shoe Shop');
+    const cancel = () =>
+      ask(world.service, `/orders/${order.id}/cancel`, {
+        method: 'POST',
+        key: store.apiKey,
+        body: { reason: 'out_of_stock' },
+      });
+    await phone.context.setOffline(true);
+    await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
+    await button(phone, 'Picked up').click();
+    expect((await cancel()).status).toBe(200);
+    await phone.context.setOffline(false);
+    await eventually(() => phone.page.getByRole('alert').filter({ visible: true }).textContent()).toMatch(
+      /“Picked up” was not accepted.*cancelled/,
+    );
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    await button(phone, 'OK').click();
+    expect(await phone.page.locator('#refusal').isHidden()).toBe(true);
+
+    const second = await world.newOrder(store, { customer: CUSTOMER });
+    await eventually(() => headline(phone)).toBe('Shoe Shop');
+    await ask(world.service, `/orders/${second.id}/cancel`, {
+      method: 'POST',
+      key: store.apiKey,
+      body: { reason: 'duplicate' },
+    });
+    await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
+      /^The order at Shoe Shop is not yours any more/,
+    );
+  });
+
+  it('stops where the same driver signs in elsewhere, until told to go on', async () => {
+    const { store, token, phone } = await driverAt('Bakery');
+    const second = await world.newPhone({ at: store.point });
+    await signIn(world, second, token);
+    await eventually(() => headline(phone)).toBe('Signed in elsewhere');
+    const sockets: string[] = [];
+    phone.page.on('websocket', (socket) => sockets.push(socket.url()));
+    await world.newOrder(store, { customer: CUSTOMER });
+    await eventually(() => headline(second)).toBe('Bakery');
+    expect(sockets).toEqual([]);
+    await button(phone, 'Use this one').click();
+    await eventually(() => headline(second)).toBe('Signed in elsewhere');
+    await eventually(() => headline(phone)).toBe('Bakery');
+  });
+
+  it('comes back by itself after the connection was cut, with the state of then', async () => {
+    const { store, phone } = await driverAt('Toy Shop');
+    await phone.context.setOffline(true);
+    await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
+    await world.newOrder(store, { customer: CUSTOMER });
+    await phone.context.setOffline(false);
+    await eventually(() => headline(phone)).toBe('Toy Shop');
+    await phone.page.locator('#link[data-state=live]').waitFor();
+  });
+
+  it('refuses a wrong token, and signs out when a good one is taken back', async () => {
+    const phone = await world.newPhone();
+    await phone.page.goto(`${world.service.url}/driver`);
+    for (const wrong of ['sdd_nobody', 'ключ']) {
+      await phone.page.getByLabel('Driver token').fill(wrong);
+      await button(phone, 'Sign in').click();
+      await eventually(() => phone.page.locator('#sign-in-problem').textContent()).toMatch(/not known/);
+    }
+    const { phone: second, order, store } = await driverWithOrder('Print Shop');
+    const driverId = (await show(world.service, store, order.id)).driver_id;
+    await world.sql`update drivers set token_hash = 'gone' where id = ${driverId}`;
+    await eventually(
+      async () => (await ask(world.service, '/driver/orders', { key: await tokenOf(second) })).status,
+    ).toBe(401);
+    await button(second, 'Picked up').click();
+    await eventually(() => headline(second)).toBe('Sign in');
+    expect(await second.page.locator('#sign-in-problem').textContent()).toMatch(/signed out/);
+    expect(await tokenOf(second)).toBe('');
+  });
+  const tokenOf = async ({ page }: Phone): Promise<string> =>
+    (await page.evaluate<string | null>("localStorage.getItem('sameday-driver-token')")) ?? '';
+
+  it('asks before signing out loses what was not sent', async () => {
+    const { phone } = await driverWithOrder('Garden Centre');
+    await phone.context.setOffline(true);
+    await button(phone, 'Give this order back').click();
+    await choose(phone, 'An emergency', 'Give it back');
+    await eventually(() => headline(phone)).toBe('Given back');
+    await button(phone, 'Sign out').click();
+    await button(phone, 'Stay signed in').click();
+    expect(await headline(phone)).toBe('Given back');
+    await button(phone, 'Sign out').click();
+    await button(phone, 'Sign out and lose it').click();
+    await eventually(() => headline(phone)).toBe('Sign in');
+    expect(await tokenOf(phone)).toBe('');
+  });
+
+  it('keeps its own files for when there is no network, and nothing that the service said', async () => {
+    const { phone } = await driverWithOrder('Hardware Store');
+    await untilInstalled(phone);
+    const kept = await phone.page.evaluate<string[]>(`(async () => {
+      const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
+      const requests = (await Promise.all(caches_.map((cache) => cache.keys()))).flat();
+      return requests.map((request) => new URL(request.url).pathname);
+    })()`);
+    expect(kept.map((path) => path.replace(/-[A-Z0-9]{8}\./, '.')).toSorted()).toEqual([
+      '/assets/driver-icon.svg',
+      '/assets/driver.css',
+      '/assets/driver.js',
+      '/driver',
+      '/driver/manifest.webmanifest',
+    ]);
+  });
+
+  it('can be installed', async () => {
+    const phone = await world.newPhone();
+    await phone.page.goto(`${world.service.url}/driver`);
+    await untilInstalled(phone);
+    const session = await phone.context.newCDPSession(phone.page);
+    const { errors } = await session.send('Page.getAppManifest');
+    expect(errors).toEqual([]);
+    const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+    // A private window, which these phones are, is never offered an installation.
+    expect(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito')).toEqual([]);
+  });
+
+  it('is the newer version at the next visit, and stays what it is while it is open', async () => {
+    const front = await openFront(world.service.url);
+    const phone = await world.newPhone();
+    await phone.page.goto(`${front.url}/driver`);
+    await untilInstalled(phone);
+    front.release('Newer');
+    await phone.page.reload();
+    const waits = () =>
+      phone.page.evaluate<boolean>(`navigator.serviceWorker.getRegistration('/driver').then(
+      (registration) => registration.waiting !== null)`);
+    await eventually(waits).toBe(true);
+    expect(await phone.page.title()).toBe('Driver · Sameday');
+    await phone.page.reload();
+    await eventually(() => phone.page.title().catch(() => '')).toBe('Newer');
+    expect(await waits()).toBe(false);
+    await front.close();
+  });
+
+  it('tells where it is while it stands still, and keeps its connection alive', async () => {
+    const store = await world.newStore('Kiosk');
+    const phone = await world.newPhone({ at: store.point });
+    await phone.page.clock.install();
+    const sent: string[] = [];
+    phone.page.on('websocket', (socket) => {
+      socket.on('framesent', ({ payload }) => sent.push(JSON.parse(String(payload)).type));
+    });
+    await signIn(world, phone, await world.newDriver());
+    await goOnDuty(phone);
+    for (let round = 0; round < 3; round += 1) {
+      sent.length = 0;
+      await phone.page.clock.fastForward(26_000);
+      await eventually(() => new Set(sent)).toEqual(new Set(['ping', 'position']));
+    }
+    await phone.page.locator('#link[data-state=live]').waitFor();
+  });
+
+  it('gets its orders where sockets are blocked', async () => {
+    const store = await world.newStore('Court House');
+    const token = await world.newDriver();
+    const phone = await world.newPhone({ at: store.point });
+    await phone.page.routeWebSocket(/\/driver\/live/, (socket) => void socket.close());
+    await phone.page.goto(`${world.service.url}/driver`);
+    await phone.page.getByLabel('Driver token').fill(token);
+    await button(phone, 'Sign in').click();
+    await goOnDuty(phone);
+    const order = await world.newOrder(store, { customer: CUSTOMER });
+    await eventually(() => headline(phone)).toBe('Court House');
+    await button(phone, 'Picked up').click();
+    await untilOrder(world.service, store, order.id, { status: 'picked_up' });
+  });
+
+  it('says so where it is not on https, and works as far as it can', async () => {
+    const token = await world.newDriver();
+    const phone = await world.newPhone();
+    await phone.page.goto(`${world.service.url.replace(/127\.0\.0\.1|localhost/, STRANGE_HOST)}/driver`);
+    expect(await phone.page.locator('#insecure').textContent()).toMatch(/^This page is not on https\./);
+    expect(await phone.page.locator('#insecure').isVisible()).toBe(true);
+    await phone.page.getByLabel('Driver token').fill(token);
+    await button(phone, 'Sign in').click();
+    await phone.page.locator('#link[data-state=live]').waitFor();
+    await button(phone, 'Go on duty').click();
+    await phone.page.getByText('Your position is not shared').waitFor();
+    expect(phone.complaints).toEqual([]);
+    const secure = await world.newPhone();
+    await secure.page.goto(`${world.service.url}/driver`);
+    expect(await secure.page.locator('#insecure').isHidden()).toBe(true);
+  });
+
+  it('says so where it may not see where the phone is', async () => {
+    const phone = await world.newPhone();
+    await phone.context.clearPermissions();
+    await signIn(world, phone, await world.newDriver());
+    await button(phone, 'Go on duty').click();
+    await eventually(() => phone.page.locator('#position-problem').textContent()).toMatch(/Allow “Location”/);
+  });
+
+  it('shows what a person typed as text', async () => {
+    const evil = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+    const { store, phone } = await driverAt('<b>Bold</b> & Sons');
+    const dropoff = { line1: evil, city: evil, state: 'CA', zip: '94103' };
+    await world.newOrder(store, { customer: { ...CUSTOMER, name: evil }, dropoff_address: dropoff });
+    await eventually(() => headline(phone)).toBe('<b>Bold</b> & Sons');
+    expect(await phone.page.locator('#next-text').textContent()).toContain(evil);
+    await button(phone, 'Picked up').click();
+    await eventually(() => headline(phone)).toBe(evil);
+    expect(await phone.page.locator('#order img, #order script, #order b').count()).toBe(0);
+    expect(await phone.page.title()).toBe('Driver · Sameday');
+    expect(phone.complaints).toEqual([]);
+  });
+
+  it('can be used with one thumb and without seeing it, in every state', async () => {
+    const { phone } = await driverWithOrder('Corner Books and Stationery of the Old Town');
+    const { page } = phone;
+    await expectUsable(page);
+    await button(phone, 'Give this order back').click();
+    await expectUsable(page);
+    await page.keyboard.press('Escape');
+    await button(phone, 'Picked up').click();
+    await expectUsable(page);
+    expect(await page.getByRole('status').textContent()).toBe('Deliver to Jordan Lee');
+    await takePhoto(phone);
+    await expectUsable(page);
+    await button(phone, 'Could not deliver').click();
+    await choose(phone, 'It is not safe there', 'Could not deliver');
+    await expectUsable(page);
+    await button(phone, 'Returned to the store').click();
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    await expectUsable(page);
+    await button(phone, 'Go off duty').click();
+    await eventually(() => headline(phone)).toBe('You are off duty');
+    await expectUsable(page);
+    await button(phone, 'Sign out').click();
+    await expectUsable(page);
+  });
+
+  /** Every control has a name and is large enough for a thumb; nothing reaches over the edge. */
+  async function expectUsable(page: Page): Promise<void> {
+    const found = await page.evaluate<{ name: string; height: number }[]>(`(() => {
+      const open = document.querySelector('dialog[open]') ?? document.body;
+      const controls = [...open.querySelectorAll('a[href], button, input')].filter((each) => each.checkVisibility());
+      return controls.map((each) => {
+        const box = (each.closest('label') ?? each).getBoundingClientRect();
+        const labelled = [...(each.labels ?? [])].map((label) => label.textContent.trim()).join(' ');
+        return { name: each.getAttribute('aria-label') || labelled || each.textContent.trim(), height: box.height };
+      });
+    })()`);
+    expect(found.length).toBeGreaterThan(0);
+    for (const { name, height } of found) {
+      expect(name).not.toBe('');
+      expect(height, name).toBeGreaterThanOrEqual(56);
+    }
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(overflow).toBeLessThanOrEqual(0);
+    expect(await page.locator('html').getAttribute('lang')).toBe('en');
+  }
+});

@@ -53,13 +53,13 @@ export function readConfig(): Config {
 
 /** The same for the command line, which needs neither Stripe nor Twilio nor a tracking address. */
 export function readCliConfig(): Config {
-  const sandbox = process.env.SANDBOX ?? (process.env.DATABASE_URL ? '0' : '1');
   const config = parseConfig({
     DATABASE_URL: process.env.DATABASE_URL,
     DATA_DIR: process.env.DATA_DIR,
     GEOCODER_URL: process.env.GEOCODER_URL,
     SANDBOX: '1',
   });
+  const sandbox = process.env.SANDBOX?.trim() || (config.databaseUrl ? '0' : '1');
   return { ...config, sandbox: sandbox === '1' };
 }
 
@@ -71,7 +71,7 @@ export function readCliConfig(): Config {
 export function parseConfig(env: Environment): Config {
   const problems: string[] = [];
   const read = reader(env, problems);
-  const configured = ['DATABASE_URL', 'REDIS_URL', 'STRIPE_SECRET_KEY', 'TWILIO_ACCOUNT_SID'].some((name) => env[name]);
+  const configured = ['DATABASE_URL', 'REDIS_URL', 'STRIPE_SECRET_KEY', 'TWILIO_ACCOUNT_SID'].some(read.text);
   const sandbox = read.flag('SANDBOX', !configured);
   const certFile = read.text('TLS_CERT_FILE');
   const keyFile = read.text('TLS_KEY_FILE');
@@ -80,7 +80,7 @@ export function parseConfig(env: Environment): Config {
     sandbox,
     roles: read.roles(),
     port: read.integer('PORT', 8080, 0, 65_535),
-    portIsSet: Boolean(env.PORT),
+    portIsSet: read.text('PORT') !== null,
     host: read.text('HOST') ?? (sandbox ? '127.0.0.1' : '0.0.0.0'),
     baseUrl: read.url('BASE_URL', ['http:', 'https:']),
     trackingUrl: read.url('TRACKING_URL', ['http:', 'https:']),

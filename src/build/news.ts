@@ -34,11 +34,12 @@ export async function followNews(
       parts.paymentSettled(orderId, paymentStatus);
       if (waiting) await redispatch.orderWaits(orderId);
     }
-    // Who held one of them may be free now, or carry it in another status.
-    for (const holder of holders) {
-      if (holder === undefined) continue;
-      parts.announce.driverChanged(holder);
-      driverAvailable(holder);
+    // Who held one of them may be free now, or carry it in another status; also one who carried it without this process
+    // knowing, and was passed over here as lost.
+    for (const id of new Set([...holders, ...news.map((order) => order.driverId)])) {
+      if (id == null) continue;
+      parts.announce.driverChanged(id);
+      driverAvailable(id);
     }
   }
 

@@ -12,6 +12,8 @@ import { AbortNotice } from './signal.ts';
 
 /** What the exchanges of one server share. */
 export type ExchangeSettings = ReplySettings & {
+  /** Whether the server is past its last request and takes no more work. */
+  readonly refusing: () => boolean;
   readonly supportEmail: string;
   readonly logger: Logger;
   readonly limits: HttpLimits;
@@ -74,6 +76,8 @@ export class Exchange {
 
   /** The route's reply, or null where nobody waits for one any more. */
   async #serve(): Promise<Reply | null> {
+    if (this.#settings.refusing())
+      throw new ServiceError('unavailable', 'The server is stopping. Try again in a moment.');
     if (this.#request.ambiguous) throw new ServiceError('invalid_request', 'The length of the body is ambiguous.');
     const principal = await this.#route.authenticate(this.#request.head);
     if (this.#responder.over) return null;

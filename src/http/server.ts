@@ -32,7 +32,10 @@ export type HttpServer = {
   publish(topic: string, text: string): void;
   /** Takes no new connections and no new sockets; open connections end with their next reply. */
   stopAccepting(): void;
-  /** Waits until every request that was taken is answered and its work done, at most `ms`; false where some are not. */
+  /**
+   * Waits until every request that was taken is answered and its work done, at most `ms`; false where some are not. From
+   * then on what still comes over open connections is refused with 503, so that no work is begun that a stop would cut.
+   */
   drain(ms: number): Promise<boolean>;
   /** Tells the sockets that the server goes away (1001), then closes every connection. Harmless twice. */
   close(): void;
@@ -45,12 +48,14 @@ export type HttpServer = {
 export function createServer(options: ServerOptions): HttpServer {
   let listening: us_listen_socket | null = null;
   let stopping = false;
+  let drained = false;
   let closed = false;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const load = new Load(limits.maxRequestsInFlight);
   const settings: ServeSettings = {
     sandbox: options.mode === 'sandbox',
     closing: () => stopping,
+    refusing: () => drained,
     supportEmail: options.supportEmail,
     trustProxy: options.trustProxy,
     logger: options.logger,
@@ -82,7 +87,11 @@ export function createServer(options: ServerOptions): HttpServer {
       if (!closed) app.publish(topic, text);
     },
     stopAccepting,
-    drain: (ms) => load.idle(ms),
+    async drain(ms) {
+      const idle = await load.idle(ms);
+      drained = true;
+      return idle;
+    },
     close() {
       if (closed) return;
       stopAccepting();

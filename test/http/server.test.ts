@@ -259,17 +259,22 @@ describe('a server', () => {
       return json(200, { done: true });
     });
     const { server, port, url } = await startServer({ routes: [route] });
-    const idle = rawConnection(port);
-    idle.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
-    await expect.poll(() => idle.statuses).toEqual([404]);
+    const [early, late] = [rawConnection(port), rawConnection(port)];
+    for (const idle of [early, late]) {
+      idle.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+      await expect.poll(() => idle.statuses).toEqual([404]);
+    }
     const answer = fetch(`${url}/thing/1`);
     await started.opened;
     server.stopAccepting();
     await expect(fetch(`${url}/nowhere`)).rejects.toThrow();
+    early.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => [early.statuses, early.ended]).toEqual([[404, 404], true]);
     expect(await server.drain(20)).toBe(false);
     const drained = server.drain(10_000);
-    idle.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
-    await expect.poll(() => [idle.statuses, idle.ended]).toEqual([[404, 404], true]);
+    // Work that is begun now would be cut by the end of the stop.
+    late.send('GET /thing/2 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => [late.statuses, late.ended]).toEqual([[404, 503], true]);
     work.open();
     const response = await answer;
     expect([response.headers.get('connection'), await response.json()]).toEqual(['close', { done: true }]);

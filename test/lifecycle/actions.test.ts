@@ -346,7 +346,7 @@ describe('a delivery over HTTP', () => {
     });
     route = routes.find(({ pattern }) => pattern.endsWith('/deliver')) as Route<{ driverId: string }>;
   });
-  const send = (orderId: string, driverId: string, actionId: string) =>
+  const send = async (orderId: string, driverId: string, actionId: string) =>
     route.handle({
       head: { params: [orderId], query: new URLSearchParams({ action_id: actionId }) } as unknown as RequestHead,
       principal: { driverId },

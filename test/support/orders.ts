@@ -66,6 +66,7 @@ export async function draftOrder(
     tier,
     pickup: PICKUP,
     pickupPointSource: 'registered',
+    dropoff: null,
     driver: driverId === null ? null : { driverId, distanceMeters: 120 },
   };
 }

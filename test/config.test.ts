@@ -1,0 +1,240 @@
+import { resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Config, ConfigError, parseConfig, readCliConfig, readConfig } from '../src/config.ts';
+
+/** What a service outside the sandbox can't start without. */
+const LIVE = {
+  DATABASE_URL: 'postgres://sameday@db.example/sameday',
+  STRIPE_SECRET_KEY: 'sk_live_1',
+  TWILIO_ACCOUNT_SID: 'AC1',
+  TWILIO_AUTH_TOKEN: 'token',
+  TWILIO_FROM: '+14155550100',
+  TRACKING_URL: 'https://track.example',
+};
+type Environment = Record<string, string | undefined>;
+
+function problemsOf(env: Environment): string[] {
+  try {
+    parseConfig(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as Error).message.split('\n').slice(1);
+  }
+  return [];
+}
+
+test('with nothing set it is the sandbox, complete with its defaults', () => {
+  expect(parseConfig({})).toEqual({
+    sandbox: true,
+    roles: new Set(['api', 'worker']),
+    port: 8080,
+    portIsSet: false,
+    host: '127.0.0.1',
+    baseUrl: null,
+    trackingUrl: null,
+    tls: null,
+    trustProxy: false,
+    databaseUrl: null,
+    redisUrl: null,
+    dataDir: resolve('.data'),
+    stripe: null,
+    twilio: null,
+    geocoderUrl: null,
+    tileUrl: null,
+    tileAttribution: expect.stringContaining('OpenStreetMap'),
+    paymentWaitMs: 3_000,
+    supportEmail: 'support@localhost',
+    logLevel: 'warn',
+    simulatedDrivers: 20,
+  } satisfies Config);
+});
+
+test('outside the sandbox the defaults are those of a server', () => {
+  expect(parseConfig(LIVE)).toMatchObject({
+    sandbox: false,
+    host: '0.0.0.0',
+    logLevel: 'info',
+    simulatedDrivers: 0,
+    databaseUrl: LIVE.DATABASE_URL,
+    trackingUrl: LIVE.TRACKING_URL,
+    stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 80 },
+    twilio: { accountSid: 'AC1', authToken: 'token', from: '+14155550100', apiBase: null, rate: 1 },
+  });
+});
+
+test.each<[string, Environment, Partial<Config>]>([
+  ['PORT', { PORT: '0' }, { port: 0, portIsSet: true }],
+  ['HOST', { HOST: '::1' }, { host: '::1' }],
+  ['BASE_URL', { BASE_URL: 'https://api.example/' }, { baseUrl: 'https://api.example' }],
+  ['TRACKING_URL', { TRACKING_URL: 'http://t.example/a//' }, { trackingUrl: 'http://t.example/a' }],
+  ['TLS', { TLS_CERT_FILE: 'c.pem', TLS_KEY_FILE: 'k.pem' }, { tls: { certFile: 'c.pem', keyFile: 'k.pem' } }],
+  ['TRUST_PROXY', { TRUST_PROXY: '1' }, { trustProxy: true }],
+  ['REDIS_URL', { SANDBOX: '1', REDIS_URL: 'rediss://r.example:6380' }, { redisUrl: 'rediss://r.example:6380' }],
+  ['DATA_DIR', { DATA_DIR: '/srv/sameday' }, { dataDir: '/srv/sameday' }],
+  ['GEOCODER_URL', { GEOCODER_URL: 'https://geo.example/' }, { geocoderUrl: 'https://geo.example' }],
+  ['TILE_URL', { TILE_URL: 'https://t/{z}/{x}/{y}.png' }, { tileUrl: 'https://t/{z}/{x}/{y}.png' }],
+  ['TILE_ATTRIBUTION', { TILE_ATTRIBUTION: '© us' }, { tileAttribution: '© us' }],
+  ['PAYMENT_WAIT_MS', { PAYMENT_WAIT_MS: '0' }, { paymentWaitMs: 0 }],
+  ['SUPPORT_EMAIL', { SUPPORT_EMAIL: 'help@example.com' }, { supportEmail: 'help@example.com' }],
+  ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  ['SIMULATED_DRIVERS', { SIMULATED_DRIVERS: '200' }, { simulatedDrivers: 200 }],
+  ['rates', { STRIPE_RATE: '7', ...LIVE }, { stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 7 } }],
+])('%s is read', (_name, env, expected) => {
+  expect(parseConfig(env)).toMatchObject(expected);
+});
+
+test.each<[string, Environment, string[]]>([
+  ['the worker alone', { ROLES: ' worker ' }, ['worker']],
+  ['the API alone', { ROLES: 'api' }, ['api']],
+  ['both, in any order', { ROLES: 'worker, api' }, ['worker', 'api']],
+])('ROLES names %s', (_name, env, roles) => {
+  expect(parseConfig({ ...LIVE, REDIS_URL: 'redis://r', ...env }).roles).toEqual(new Set(roles));
+});
+
+test('another server that speaks the vendors’ API can be named, also in the sandbox with a test key', () => {
+  const env = {
+    SANDBOX: '1',
+    STRIPE_SECRET_KEY: 'sk_test_1',
+    STRIPE_API_BASE: 'http://127.0.0.1:12111/',
+    TWILIO_ACCOUNT_SID: 'AC1',
+    TWILIO_AUTH_TOKEN: 'token',
+    TWILIO_FROM: '+15005550006',
+    TWILIO_API_BASE: 'http://127.0.0.1:12112',
+  };
+  expect(parseConfig(env)).toMatchObject({
+    stripe: { apiBase: 'http://127.0.0.1:12111', rate: 0 },
+    twilio: { apiBase: 'http://127.0.0.1:12112', rate: 0 },
+  });
+});
+
+test('a setting that is empty or blank is one that is not set, as compose files pass them on', () => {
+  const names = [
+    ...Object.keys(LIVE),
+    'REDIS_URL',
+    'PORT',
+    'HOST',
+    'ROLES',
+    'SANDBOX',
+    'LOG_LEVEL',
+    'DATA_DIR',
+    'TILE_URL',
+  ];
+  expect(parseConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(parseConfig({}));
+  expect(parseConfig(Object.fromEntries(names.map((name) => [name, '  '])))).toEqual(parseConfig({}));
+});
+
+describe('the sandbox is never an accident', () => {
+  test.each(['DATABASE_URL', 'REDIS_URL', 'STRIPE_SECRET_KEY', 'TWILIO_ACCOUNT_SID'])('%s alone ends it', (name) => {
+    const value = { DATABASE_URL: LIVE.DATABASE_URL, REDIS_URL: 'redis://r' }[name] ?? 'x';
+    expect(problemsOf({ [name]: value })).not.toEqual([]);
+    expect(parseConfig({ ...LIVE, [name]: value }).sandbox).toBe(false);
+  });
+
+  test.each(['PORT', 'BASE_URL', 'DATA_DIR', 'GEOCODER_URL', 'LOG_LEVEL'])('%s does not end it', (name) => {
+    const value = { PORT: '1', LOG_LEVEL: 'info' }[name] ?? 'http://x.example';
+    expect(parseConfig({ [name]: value }).sandbox).toBe(true);
+  });
+
+  test('outside it every missing setting is named, at once', () => {
+    const text = problemsOf({ SANDBOX: '0' }).join('\n');
+    for (const name of [
+      'STRIPE_SECRET_KEY',
+      'TWILIO_ACCOUNT_SID',
+      'TWILIO_AUTH_TOKEN',
+      'TWILIO_FROM',
+      'DATABASE_URL',
+    ]) {
+      expect(text).toContain(`${name} is missing`);
+    }
+    expect(text).toContain('TRACKING_URL or BASE_URL is missing');
+    expect(problemsOf({ SANDBOX: '0' })).toHaveLength(6);
+  });
+
+  test.each(Object.keys(LIVE))('outside it a start without %s is refused', (name) => {
+    expect(problemsOf({ ...LIVE, SANDBOX: '0', [name]: undefined })).toHaveLength(1);
+  });
+
+  test.each(['sk_live_1', 'rk_live_1', ' sk_live_1 '])('it is refused with the live key "%s"', (key) => {
+    expect(problemsOf({ SANDBOX: '1', STRIPE_SECRET_KEY: key })).toEqual([
+      '  - SANDBOX=1 is refused with a live STRIPE_SECRET_KEY',
+    ]);
+  });
+
+  test('it works beside any database and any Redis', () => {
+    const env = { SANDBOX: '1', DATABASE_URL: LIVE.DATABASE_URL, REDIS_URL: 'redis://r' };
+    expect(parseConfig(env)).toMatchObject({ sandbox: true, stripe: null, twilio: null, simulatedDrivers: 20 });
+  });
+
+  test('in it half of Twilio’s settings are refused, since texts would go nowhere', () => {
+    expect(problemsOf({ SANDBOX: '1', TWILIO_ACCOUNT_SID: 'AC1', TWILIO_FROM: '+1' })).toEqual([
+      '  - TWILIO_AUTH_TOKEN is missing',
+    ]);
+  });
+
+  test('simulated drivers drive nowhere else', () => {
+    expect(problemsOf({ ...LIVE, SIMULATED_DRIVERS: '1' })).toEqual(['  - SIMULATED_DRIVERS is for the sandbox only']);
+  });
+});
+
+test('roles run apart only where jobs and rows can meet', () => {
+  expect(problemsOf({ ...LIVE, ROLES: 'api' })).toEqual([expect.stringContaining('ROLES apart need REDIS_URL')]);
+  expect(problemsOf({ SANDBOX: '1', ROLES: 'worker', REDIS_URL: 'redis://r' })).toEqual([
+    expect.stringContaining('ROLES apart need DATABASE_URL'),
+  ]);
+});
+
+test.each<[string, string]>([
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '80.5'],
+  ['PORT', '0x50'],
+  ['PORT', 'http'],
+  ['PAYMENT_WAIT_MS', '10001'],
+  ['SIMULATED_DRIVERS', '201'],
+  ['STRIPE_RATE', 'fast'],
+  ['TWILIO_RATE', '-1'],
+  ['SANDBOX', 'true'],
+  ['TRUST_PROXY', 'yes'],
+  ['LOG_LEVEL', 'verbose'],
+  ['BASE_URL', 'api.example'],
+  ['BASE_URL', 'ftp://api.example'],
+  ['TRACKING_URL', 'javascript:alert(1)'],
+  ['GEOCODER_URL', '/search'],
+  ['DATABASE_URL', 'mysql://db'],
+  ['REDIS_URL', 'http://r'],
+  ['STRIPE_API_BASE', 'stripe'],
+  ['TWILIO_API_BASE', 'twilio'],
+  ['ROLES', 'api,boss'],
+  ['ROLES', ','],
+  ['TLS_CERT_FILE', 'cert.pem'],
+  ['TLS_KEY_FILE', 'key.pem'],
+])('%s=%s stops the start by its name', (name, value) => {
+  expect(problemsOf({ SANDBOX: '1', [name]: value })).toEqual([expect.stringContaining(name)]);
+});
+
+test('one message lists every problem, one a line, and repeats no value', () => {
+  const env = { SANDBOX: '0', PORT: 'secret1', LOG_LEVEL: 'secret2', REDIS_URL: 'secret3', ROLES: 'secret4' };
+  expect(problemsOf(env)).toHaveLength(10);
+  expect(problemsOf(env).join('\n')).not.toContain('secret');
+});
+
+describe('the process’s own environment', () => {
+  beforeEach(() => {
+    for (const name of [...Object.keys(LIVE), 'SANDBOX', 'REDIS_URL', 'ROLES', 'PORT', 'BASE_URL'])
+      vi.stubEnv(name, '');
+  });
+  afterEach(() => vi.unstubAllEnvs());
+
+  test('is where the service reads its settings', () => {
+    vi.stubEnv('PORT', '4321');
+    expect(readConfig()).toMatchObject({ sandbox: true, port: 4321 });
+  });
+
+  test('serves the command line without Stripe, Twilio or an address, and says whether it is the sandbox', () => {
+    expect(readCliConfig()).toMatchObject({ sandbox: true, databaseUrl: null });
+    vi.stubEnv('DATABASE_URL', LIVE.DATABASE_URL);
+    expect(readCliConfig()).toMatchObject({ sandbox: false, databaseUrl: LIVE.DATABASE_URL });
+    vi.stubEnv('SANDBOX', '1');
+    expect(readCliConfig()).toMatchObject({ sandbox: true, databaseUrl: LIVE.DATABASE_URL });
+  });
+});

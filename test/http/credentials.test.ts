@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { hashSecret, newSecret } from '../../src/domain/ids.ts';
+import { asAvailable, authenticateBy, createCredentials } from '../../src/http/credentials.ts';
+import type { RequestHead } from '../../src/http/route.ts';
+
+/** A look-up that answers when it is told to, and a clock that stands still. */
+function world(options: { maxKept?: number } = {}) {
+  const asked: { hash: string; answer: (holder: string | null) => void; fail: (error: Error) => void }[] = [];
+  let nowMs = 0;
+  const credentials = createCredentials<string>(
+    (hash) => new Promise((answer, fail) => void asked.push({ hash, answer, fail })),
+    { keepMs: 1_000, maxKept: options.maxKept ?? 100, now: () => nowMs },
+  );
+  const find = async (hash: string, holder: string | null = `holder of ${hash}`) => {
+    const before = asked.length;
+    const found = credentials.find(hash);
+    if (asked.length > before) asked.at(-1)?.answer(holder);
+    return found;
+  };
+  return {
+    asked,
+    credentials,
+    find,
+    count: () => asked.length,
+    at(ms: number) {
+      nowMs = ms;
+    },
+  };
+}
+
+test('a holder is looked up once a moment', async () => {
+  const { find, count, at } = world();
+  expect(await find('a')).toBe('holder of a');
+  at(999);
+  expect(await find('a')).toBe('holder of a');
+  expect(count()).toBe(1);
+  at(1_000);
+  await find('a');
+  expect(count()).toBe(2);
+});
+
+test('a revoked secret stops working when its moment is over, and stays so', async () => {
+  const { find, at } = world();
+  await find('a');
+  at(1_000);
+  expect(await find('a', null)).toBeNull();
+  expect(await find('a', null)).toBeNull();
+});
+
+test('nobody is never remembered, so a new secret works at once', async () => {
+  const { find, count } = world();
+  expect(await find('a', null)).toBeNull();
+  expect(await find('a')).toBe('holder of a');
+  expect(count()).toBe(2);
+});
+
+test('what is found is as old as the moment it was asked for, however long the answer took', async () => {
+  const { credentials, asked, count, at } = world();
+  const slow = credentials.find('a');
+  at(900);
+  asked[0]?.answer('holder');
+  expect(await slow).toBe('holder');
+  at(1_000);
+  void credentials.find('a');
+  expect(count()).toBe(2);
+});
+
+test('look-ups of one secret at the same time are one; others have their own', async () => {
+  const { credentials, asked } = world();
+  const finds = [credentials.find('a'), credentials.find('a'), credentials.find('b'), credentials.find('a')];
+  expect(asked.map(({ hash }) => hash)).toEqual(['a', 'b']);
+  for (const { hash, answer } of asked) answer(`holder of ${hash}`);
+  expect(await Promise.all(finds)).toEqual(['holder of a', 'holder of a', 'holder of b', 'holder of a']);
+});
+
+test('a look-up that failed fails those who shared it, is not remembered, and the next asks again', async () => {
+  const { credentials, asked, find, count } = world();
+  const finds = [credentials.find('a'), credentials.find('a')].map((each) =>
+    expect(each).rejects.toThrow('no database'),
+  );
+  asked[0]?.fail(new Error('no database'));
+  await Promise.all(finds);
+  expect(await find('a')).toBe('holder of a');
+  expect(count()).toBe(2);
+});
+
+test('at most so many are remembered; the one read longest ago goes first', async () => {
+  const { find, asked, at } = world({ maxKept: 3 });
+  for (const hash of ['a', 'b', 'c']) await find(hash);
+  at(1_000);
+  await find('a');
+  at(1_001);
+  await find('d');
+  const before = asked.length;
+  await find('a');
+  await find('d');
+  expect(asked.length).toBe(before);
+  await find('b');
+  expect(asked.length).toBe(before + 1);
+});
+
+test('reading one secret again and again leaves the others remembered', async () => {
+  const { find, asked, at, count } = world({ maxKept: 3 });
+  for (const hash of ['a', 'b', 'c']) await find(hash);
+  at(500);
+  await find('c');
+  at(1_000);
+  for (let again = 1; again <= 10; again++) {
+    at(again * 1_000);
+    await find('c');
+  }
+  at(10_001);
+  for (const hash of ['x', 'y', 'c']) await find(hash);
+  const before = count();
+  for (const hash of ['x', 'y', 'c']) await find(hash);
+  expect(asked.length).toBe(before);
+});
+
+describe('authentication by a bearer secret', () => {
+  const secret = newSecret('api_key');
+  let asked: string[];
+  let answer: () => Promise<string | null>;
+  const authenticate = authenticateBy('api_key', {
+    find(hash: string) {
+      asked.push(hash);
+      return answer();
+    },
+  });
+  const head = (authorization?: string) =>
+    ({ header: (name: string) => (name === 'authorization' ? authorization : undefined) }) as RequestHead;
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'passed',
+      (error: unknown) => (error instanceof ServiceError ? error.code : 'another error'),
+    );
+  beforeEach(() => {
+    asked = [];
+    answer = async () => 'store';
+  });
+
+  test('finds the holder by the secret’s hash; the secret itself goes nowhere', async () => {
+    expect(await authenticate(head(`Bearer ${secret}`))).toBe('store');
+    expect(asked).toEqual([hashSecret(secret)]);
+  });
+
+  test.each<[string, string | undefined]>([
+    ['no header', undefined],
+    ['another scheme', `Basic ${secret}`],
+    ['no secret', 'Bearer '],
+    ['a driver’s token', `Bearer ${newSecret('driver_token')}`],
+    ['what is no secret of ours', 'Bearer hello'],
+    ['a secret and more', `Bearer ${secret} ${secret}`],
+  ])('refuses %s without asking the database', async (_what, authorization) => {
+    expect(await codeOf(authenticate(head(authorization)))).toBe('unauthorized');
+    expect(asked).toEqual([]);
+  });
+
+  test('refuses a secret that nobody holds', async () => {
+    answer = async () => null;
+    expect(await codeOf(authenticate(head(`Bearer ${secret}`)))).toBe('unauthorized');
+  });
+
+  test('says unavailable, and never unauthorized, where the database can’t be asked', async () => {
+    answer = () => Promise.reject(new Error(`no database for ${secret}`));
+    const refused = authenticate(head(`Bearer ${secret}`));
+    expect(await codeOf(refused)).toBe('unavailable');
+    await expect(refused).rejects.not.toThrow(secret);
+  });
+
+  test('lets pass what is available', async () => {
+    expect(await asAvailable(Promise.resolve(7))).toBe(7);
+  });
+});

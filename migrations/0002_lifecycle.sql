@@ -2,16 +2,17 @@
 -- what stores are told.
 
 alter table orders
-  add column updated_at timestamptz not null default now(),
+  add column updated_at timestamptz not null default clock_timestamp(),
   add column cancelled_by text check (cancelled_by in ('store', 'operator')),
   add column undeliverable_at timestamptz,
-  -- Drivers who gave the order back, or were silent; it is not offered to them again.
+  -- Drivers who gave the order back; it is not offered to them again.
   add column excluded_driver_ids uuid[] not null default '{}',
   add column refund_id text;
 
+-- By the clock and not the start of the statement, which may have waited for the row: changes of one row follow each other.
 create function touch_updated_at() returns trigger language plpgsql as $$
 begin
-  new.updated_at := now();
+  new.updated_at := greatest(clock_timestamp(), old.updated_at + interval '1 microsecond');
   return new;
 end $$;
 create trigger orders_touch before update on orders for each row execute function touch_updated_at();

@@ -5,7 +5,7 @@ import { asStartError, holdApiLock, openDatabase } from './build/database.ts';
 import { openMetrics } from './build/metrics.ts';
 import { openQueueBackend, openRelay } from './build/queues.ts';
 import { healthRoutes } from './build/routes.ts';
-import { openSandbox, type Sandbox } from './build/sandbox.ts';
+import { openSandbox, type Sandbox, withGeocoder } from './build/sandbox.ts';
 import { startWorkers } from './build/worker.ts';
 import type { Config } from './config.ts';
 import type { Route } from './http/route.ts';
@@ -45,12 +45,13 @@ export async function startService(
 }
 
 async function start(
-  config: Config,
+  settings: Config,
   say: (line: string) => void,
   ended: (reason: string) => void,
   logger: Logger,
   closers: Closers,
 ): Promise<Service> {
+  const config = await withGeocoder(settings, closers);
   const origin = randomBytes(6).toString('hex');
   const isApi = config.roles.has('api');
   const database = await openDatabase(config, say, closers);

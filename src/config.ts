@@ -18,6 +18,15 @@ export type Config = {
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
   readonly dataDir: string;
+  /** Where photos go instead of the data folder. */
+  readonly photoBucket: {
+    readonly bucket: string;
+    readonly region: string;
+    readonly endpoint: string | null;
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    readonly prefix: string;
+  } | null;
   readonly stripe: { readonly secretKey: string; readonly apiBase: string | null; readonly rate: number } | null;
   readonly twilio: {
     readonly accountSid: string;
@@ -89,6 +98,7 @@ export function parseConfig(env: Environment): Config {
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    photoBucket: read.photoBucket(),
     stripe: read.stripe(sandbox),
     twilio: read.twilio(sandbox),
     geocoderUrl: read.url('GEOCODER_URL', ['http:', 'https:']),
@@ -156,6 +166,13 @@ function reader(env: Environment, problems: string[]) {
     return null;
   }
 
+  function matching(name: string, pattern: RegExp, form: string): string | null {
+    const value = text(name);
+    if (value === null || pattern.test(value)) return value;
+    problems.push(`${name} must be ${form}`);
+    return null;
+  }
+
   function roles(): Set<Role> {
     const names = (text('ROLES') ?? 'api,worker').split(',').map((name) => name.trim());
     if (names.every((name) => name === 'api' || name === 'worker')) return new Set(names as Role[]);
@@ -170,6 +187,36 @@ function reader(env: Environment, problems: string[]) {
     if (!sandbox) problems.push(...missing.map((name) => `${name} is missing (set SANDBOX=1 to try without)`));
     else if (missing.length < names.length) problems.push(...missing.map((name) => `${name} is missing`));
     return false;
+  }
+
+  /** All of it or nothing: with half of it photos would land in a folder where nobody looks for them. */
+  function photoBucket(): Config['photoBucket'] {
+    const endpoint = url('S3_ENDPOINT', ['http:', 'https:']);
+    const prefix = matching(
+      'S3_PREFIX',
+      /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/,
+      'names of letters and digits with / between',
+    );
+    const bucket = matching(
+      'S3_BUCKET',
+      /^[A-Za-z0-9][\w.-]{1,253}[A-Za-z0-9]$/,
+      'the name of a bucket, not its address',
+    );
+    const region = matching('S3_REGION', /^[a-z0-9-]+$/, 'a region such as us-east-1');
+    const keys = ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
+    if (!['S3_BUCKET', 'S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', ...keys].some(text)) return null;
+    // Only Amazon has regions that matter.
+    const needed = ['S3_BUCKET', ...(text('S3_ENDPOINT') ? [] : ['S3_REGION']), ...keys];
+    const missing = needed.filter((name) => !text(name));
+    problems.push(...missing.map((name) => `${name} is missing: photos go to a bucket only with all of its settings`));
+    return {
+      bucket: bucket ?? '',
+      region: region ?? 'us-east-1',
+      endpoint,
+      accessKeyId: text('S3_ACCESS_KEY_ID') ?? '',
+      secretAccessKey: text('S3_SECRET_ACCESS_KEY') ?? '',
+      prefix: prefix ?? '',
+    };
   }
 
   function stripe(sandbox: boolean): Config['stripe'] {
@@ -192,5 +239,5 @@ function reader(env: Environment, problems: string[]) {
     };
   }
 
-  return { text, integer, choice, flag, url, roles, stripe, twilio };
+  return { text, integer, choice, flag, url, roles, photoBucket, stripe, twilio };
 }

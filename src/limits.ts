@@ -120,14 +120,16 @@ export const MAX_PASSED_OVER = 5;
 export const PASSED_OVER_RADII = 2;
 /** How often a refused assignment is followed up by what it left free; races end after one, the sweep is behind it. */
 export const MAX_FOLLOW_UPS = 4;
-/** Waiting orders a sweep tries before it lets other work go first; about a millisecond. */
-export const SWEEP_SLICE = 128;
+/** Drivers a sweep looks for an order for before it lets other work go first; in the densest crowd about 4 ms. */
+export const SWEEP_SLICE = 16;
 
 // --- Drivers ------------------------------------------------------------------------------------------------------
 /** Positions written to Postgres a second, coalesced to the last one of each driver. */
 export const POSITION_ROWS_PER_SECOND = 2_000;
 /** How often a part of them is written. */
 export const POSITION_FLUSH_MS = 250;
+/** A change may be committed this much later than its time says, at most a statement's time-out; lists look back by it. */
+export const LIST_OVERLAP_MS = 10_000;
 /** A driver silent for this long before the pickup loses the order; longer than a dead zone lasts on the road. */
 export const DRIVER_SILENT_MS = 10 * 60_000;
 /** Orders on a page of a store's list, unless it asks for another number up to 100. */
@@ -272,8 +274,11 @@ export const MAX_WEBHOOK_URL_LENGTH = 2_000;
 /** Tries at once in one worker process, and for one store, so that a slow receiver holds up nobody but itself. */
 export const WEBHOOK_CONCURRENCY = 64;
 export const MAX_WEBHOOKS_PER_STORE = 8;
-/** A delivery that found its store's places taken waits so long, and up to half its age more. */
-export const WEBHOOK_BUSY_SECONDS = 5;
+/**
+ * A delivery that found its store's places taken waits so long, and up to half its age more: a burst at a quick receiver
+ * is through in seconds, and the backlog of a slow one asks less and less often.
+ */
+export const WEBHOOK_BUSY_SECONDS = 1;
 /** Pauses after the first failures of a delivery, in seconds; the last one repeats. A tenth is added by chance. */
 export const WEBHOOK_RETRY_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400] as const;
 export const WEBHOOK_JITTER = 0.1;
@@ -333,6 +338,14 @@ export const STORED_PHOTO_SIDE = 2_048;
 export const MAX_PHOTO_QUEUE = 8;
 /** A photo that is not decoded by then is refused; 24 megapixels take about 1 s. */
 export const PHOTO_TIMEOUT_SECONDS = 10;
+/** Longest the photo bucket may be silent while it is asked; a photo takes 0.1 to 1 s. */
+export const PHOTO_BUCKET_SILENCE_MS = 3_000;
+/** How often a request to the bucket is sent at most: once more after a kept connection broke or the bucket was busy. */
+export const PHOTO_BUCKET_ATTEMPTS = 2;
+/** Longest storing or reading a photo in the bucket may take in all; with decoding and commit below REQUEST_DEADLINE_MS. */
+export const PHOTO_BUCKET_DEADLINE_MS = 7_000;
+/** Connections to the bucket, each moving up to one photo. */
+export const PHOTO_BUCKET_SOCKETS = 32;
 
 // --- Stand-ins of the sandbox -------------------------------------------------------------------------------------
 /** Largest request to a stand-in in bytes. */
@@ -343,6 +356,10 @@ export const MAX_STAND_IN_RECORDS = 20_000;
 export const MAX_LEDGER_BYTES = 8 * 1024 * 1024;
 /** Most faults that can be ordered from a stand-in in advance. */
 export const MAX_STAND_IN_FAULTS = 10_000;
+/** Events that the demo store remembers of its webhooks, the last ones. */
+export const MAX_WEBHOOKS_REMEMBERED = 100;
+/** A webhook whose time is further from the receiver's clock may be an old one sent again; as the standard's libraries say. */
+export const WEBHOOK_TOLERANCE_SECONDS = 300;
 /** Longest latency or delay that can be ordered from a stand-in. */
 export const MAX_STAND_IN_DELAY_MS = 120_000;
 
@@ -357,6 +374,8 @@ export const DB_CONNECTIONS_CLI = 1;
 export const SIMULATED_TICK_MS = 1_000;
 /** As on a motorway, so that a demonstration lasts a minute. */
 export const SIMULATED_SPEED_METERS_PER_SECOND = 25;
+/** Where the way is longer than that speed gets through in this time, it is driven in this time. */
+export const SIMULATED_LEG_MS = 60_000;
 /** A simulated driver whose socket closed tries again after this. */
 export const SIMULATED_RETRY_MS = 2_000;
 export const SIMULATED_REQUEST_MS = 10_000;

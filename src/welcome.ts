@@ -12,7 +12,8 @@ export function welcome(config: Config, service: Service): string {
 }
 
 function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): string[] {
-  const { retailerId, apiKey, drivers } = sandbox;
+  const { retailerId, apiKey, drivers, yourDriverToken } = sandbox;
+  const { lat, lng } = DEMO_STORE.point;
   const order = {
     retailer_id: retailerId,
     customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true },
@@ -31,6 +32,9 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     '',
     `Then open ${url}/track/ followed by the tracking_token of the reply: the driver comes, picks up and delivers.`,
     '',
+    `Or drive yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the browser`,
+    `believe that it is at the store (developer tools, Sensors, Location): ${lat}, ${lng}`,
+    '',
     'Load it (200 orders; with so few drivers the last ones wait for minutes):',
     '',
     `  npx autocannon -c 10 -a 200 -m POST -H 'Authorization: Bearer ${apiKey}' \\`,
@@ -41,6 +45,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     `  ${url}/metrics`,
     '  npm run -s sameday -- stats',
     '  npm run -s sameday -- order list',
+    '  npm run -s sameday -- webhook list     (what the store was told)',
     '',
     'Ctrl-C stops everything; the data stays.',
   ];

@@ -37,6 +37,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     databaseUrl: null,
     redisUrl: null,
     dataDir: resolve('.data'),
+    photoBucket: null,
     stripe: null,
     twilio: null,
     geocoderUrl: null,
@@ -107,6 +108,50 @@ test('another server that speaks the vendors’ API can be named, also in the sa
   });
 });
 
+const BUCKET = { S3_BUCKET: 'proofs', S3_REGION: 'eu-west-1', S3_ACCESS_KEY_ID: 'AK', S3_SECRET_ACCESS_KEY: 's/3+' };
+
+describe('the bucket for photos', () => {
+  test('is Amazon’s by its region, or another store’s by its address alone', () => {
+    const keys = { accessKeyId: 'AK', secretAccessKey: 's/3+' };
+    expect(parseConfig(BUCKET)).toMatchObject({
+      sandbox: true,
+      photoBucket: { bucket: 'proofs', region: 'eu-west-1', endpoint: null, prefix: '', ...keys },
+    });
+    const other = { ...BUCKET, S3_REGION: '', S3_ENDPOINT: 'http://minio:9000/', S3_PREFIX: 'sameday/proofs' };
+    expect(parseConfig(other)).toMatchObject({
+      photoBucket: { region: 'us-east-1', endpoint: 'http://minio:9000', prefix: 'sameday/proofs', ...keys },
+    });
+  });
+
+  test.each(Object.keys(BUCKET))('is refused without %s, since photos would go elsewhere', (name) => {
+    expect(problemsOf({ ...BUCKET, [name]: '' })).toEqual([expect.stringContaining(`${name} is missing`)]);
+  });
+
+  test.each(['S3_BUCKET', 'S3_ENDPOINT', 'S3_PREFIX'])('is refused where %s stands alone', (name) => {
+    const value = { S3_ENDPOINT: 'https://s3.example' }[name] ?? 'proofs';
+    const problems = problemsOf({ [name]: value }).join('\n');
+    for (const needed of ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']) {
+      expect(problems.includes(`${needed} is missing`), needed).toBe(needed !== name);
+    }
+  });
+
+  test.each<[string, string]>([
+    ['S3_BUCKET', 's3://proofs'],
+    ['S3_BUCKET', 'arn:aws:s3:::proofs'],
+    ['S3_BUCKET', 'proofs/here'],
+    ['S3_REGION', 'Frankfurt'],
+    ['S3_ENDPOINT', 'minio:9000'],
+    ['S3_PREFIX', '../proofs'],
+    ['S3_PREFIX', 'a/../b'],
+    ['S3_PREFIX', '/proofs/'],
+    ['S3_PREFIX', 'a//b'],
+  ])('is refused with %s=%s, which is repeated nowhere', (name, value) => {
+    const problems = problemsOf({ ...BUCKET, [name]: value });
+    expect(problems).toEqual([expect.stringContaining(`${name} must be`)]);
+    expect(problems.join()).not.toContain(value);
+  });
+});
+
 test('a setting that is empty or blank is one that is not set, as compose files pass them on', () => {
   const names = [
     ...Object.keys(LIVE),
@@ -118,6 +163,9 @@ test('a setting that is empty or blank is one that is not set, as compose files 
     'LOG_LEVEL',
     'DATA_DIR',
     'TILE_URL',
+    'S3_BUCKET',
+    'S3_ENDPOINT',
+    'S3_SECRET_ACCESS_KEY',
   ];
   expect(parseConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(parseConfig({}));
   expect(parseConfig(Object.fromEntries(names.map((name) => [name, '  '])))).toEqual(parseConfig({}));

@@ -30,7 +30,7 @@ test('lists every bound of limits.ts with its value and its reason', () => {
 
 test('names every setting that config.ts reads', () => {
   const config = readFileSync(join(root, 'src/config.ts'), 'utf8');
-  const names = [...config.matchAll(/'([A-Z]+(?:_[A-Z]+)*)'/g)].map((match) => match[1] ?? '');
+  const names = [...config.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)'/g)].map((match) => match[1] ?? '');
   const settings = [...new Set(names)].filter((name) => name.length > 3);
   expect(settings.length).toBeGreaterThan(20);
   for (const name of settings) expect(readme).toContain(`\`${name}`);

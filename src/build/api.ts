@@ -18,6 +18,7 @@ import { type Announce, buildDispatch } from './dispatch.ts';
 import { openDriverLive } from './driver-live.ts';
 import type { Metrics } from './metrics.ts';
 import { followNews } from './news.ts';
+import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
 import { apiRoutes } from './routes.ts';
 
@@ -77,8 +78,9 @@ export async function buildApi(
   );
   const driverLive = openDriverLive(sql, dispatch, now, failed, closers);
   const positionBus = await openPositionBus(config, origin, dispatch.positions.receive, logger, closers);
+  const photos = createPhotos(await openPhotoStorage(config, closers), sql, logger);
   const server = createServer({
-    routes: apiRoutes({ config, sql, dispatch, matcher, positionOf, now, metrics: parts.metrics, failed }),
+    routes: apiRoutes({ config, sql, dispatch, matcher, positionOf, now, metrics: parts.metrics, photos, failed }),
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

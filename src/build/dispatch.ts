@@ -23,6 +23,7 @@ import {
   MAX_UNSETTLED,
   MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
+  POSITION_FRESH_MS,
   SETTLE_MS,
   SETTLE_PAUSE_MS,
 } from '../limits.ts';
@@ -44,7 +45,7 @@ import {
 import { assignWaiting, expireOrder, findOrderState, findStoreOrder } from '../store/orders.ts';
 import { explainRefused, insertOrders, settleUnknown } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
-import { findOverdue, loadOrderNews, loadWaiting } from '../store/waiting.ts';
+import { findMatchable, findOverdue, loadOrderNews, loadWaiting } from '../store/waiting.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
@@ -81,11 +82,16 @@ export function buildDispatch(
   const quietly = (work: Promise<unknown>, message: string) =>
     void work.catch((error) => logger.warn({ err: errorFields(error) }, message));
 
-  const fleet = new Fleet(matcher, {
-    loadFleet: (ids) => loadFleet(sql, ids),
-    loadWaiting: (limit) => loadWaiting(sql, limit),
-    loadOrderNews: (ids) => loadOrderNews(sql, ids),
-  });
+  const fleet = new Fleet(
+    matcher,
+    {
+      loadFleet: (ids) => loadFleet(sql, ids),
+      loadWaiting: (limit) => loadWaiting(sql, limit),
+      loadOrderNews: (ids) => loadOrderNews(sql, ids),
+      findMatchable: (limit) => findMatchable(sql, limit, POSITION_FRESH_MS),
+    },
+    (driverId) => driverAvailable(driverId),
+  );
   const assigned = (orderId: string, driverId: string) => {
     fleet.touched(driverId);
     announce.orderChanged(orderId, driverId);
@@ -98,6 +104,7 @@ export function buildDispatch(
     findOverdue: (limit) => findOverdue(sql, limit),
     findSilent: () => findSilent(sql, DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP),
     releaseFromSilent: (orderId, driverId) => releaseFromSilent(sql, orderId, driverId, DRIVER_SILENT_MS, origin),
+    catchUp: () => fleet.catchUp(now),
     refreshDrivers: (ids) => fleet.refreshDrivers(ids),
     refreshOrders: (ids) => fleet.refreshOrders(ids),
     touched: (driverId) => fleet.touched(driverId),
@@ -146,6 +153,8 @@ export function buildDispatch(
     waits: (orderId) => quietly(redispatch.orderWaits(orderId), 'a new order could not be matched again'),
     unsettled(orderId) {
       if (unsettled.size < MAX_UNSETTLED) unsettled.add(orderId);
+      // Its notice may have come already, when it was not news yet.
+      quietly(redispatch.waitsAgain(orderId), 'an order of unknown outcome could not be looked for');
     },
     settledWithin: parts.paymentWait.settledWithin,
   });

@@ -54,18 +54,16 @@ export async function followNews(
   async function readEverything(): Promise<void> {
     await parts.reloadTiers();
     await fleet.rebuild();
+    redispatch.listening();
     parts.everythingChanged();
     void sweep();
   }
 
-  let sweeping: Promise<void> | null = null;
+  let sweeping = Promise.resolve();
   function sweep(): Promise<void> {
-    sweeping ??= redispatch
+    sweeping = redispatch
       .sweep()
-      .catch((error) => logger.warn({ err: errorFields(error) }, 'waiting orders could not be swept'))
-      .finally(() => {
-        sweeping = null;
-      });
+      .catch((error) => logger.warn({ err: errorFields(error) }, 'waiting orders could not be swept'));
     return sweeping;
   }
 

@@ -37,6 +37,8 @@ export async function openQueueBackend(
     application_name: 'sameday-queues',
   });
   closers.add('queue pool', () => pool.end());
+  // Every queue and every worker listens for its errors, which is no leak.
+  pool.setMaxListeners(0);
   pool.on('error', (error) => logger.warn({ err: errorFields(error) }, 'a queue connection was lost'));
   await migrateQueues(pool);
   return { kind: 'postgres', pool };

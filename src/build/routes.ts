@@ -28,7 +28,7 @@ import { createTrackingRoutes } from '../tracking/routes.ts';
 import type { KnownPosition } from '../tracking/view.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Metrics } from './metrics.ts';
-import { openPhotos } from './photos.ts';
+import type { Photos } from './photos.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
@@ -50,9 +50,10 @@ export function apiRoutes(parts: {
   readonly positionOf: (driverId: string) => KnownPosition | null;
   readonly now: () => number;
   readonly metrics: Metrics;
+  readonly photos: Photos;
   readonly failed: (error: unknown) => void;
 }): Route[] {
-  const { config, sql, dispatch, matcher, now } = parts;
+  const { config, sql, dispatch, matcher, now, photos } = parts;
   // A moment is measured by this process alone, so its own clock serves.
   const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
   const authenticateStore = authenticateBy(
@@ -63,7 +64,6 @@ export function apiRoutes(parts: {
     'driver_token',
     createCredentials((hash) => findDriverByToken(sql, hash), kept),
   );
-  const photos = openPhotos(config.dataDir, sql);
   const assets = loadAssets(WEB);
   const pages = createTrackingRoutes({
     findByToken: (token) => findTrackedByToken(sql, token),

@@ -1,13 +1,31 @@
 import type { Config } from '../config.ts';
-import { DEMO_STORE, ensureDemo } from '../sandbox/demo.ts';
+import { DEMO_STORE, ensureDemo, tellDemoStore } from '../sandbox/demo.ts';
+import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
 import { startSimulatedDrivers } from '../sandbox/simulated-drivers.ts';
+import { startWebhookReceiver } from '../sandbox/webhook-receiver.ts';
 import type { Logger } from '../telemetry.ts';
+import { createGeocoder } from '../vendors/geocoder.ts';
+import { newWebhookSecret } from '../vendors/webhook-signature.ts';
+import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 
-export type Sandbox = { readonly retailerId: string; readonly apiKey: string; readonly drivers: number };
+export type Sandbox = {
+  readonly retailerId: string;
+  readonly apiKey: string;
+  readonly drivers: number;
+  readonly yourDriverToken: string;
+};
 
-/** The demo store and the simulated drivers, who are clients of the service that runs already. */
+/** The demonstration has a geocoder: its stand-in where none is set. Without simulated drivers nobody needs it. */
+export async function withGeocoder(config: Config, closers: Closers): Promise<Config> {
+  if (!config.sandbox || config.simulatedDrivers === 0 || config.geocoderUrl) return config;
+  const standIn = await startGeocoderStandIn({ zipCentroid: loadZips(ZIPS_FILE) });
+  closers.add('geocoder stand-in', () => standIn.close());
+  return { ...config, geocoderUrl: standIn.url };
+}
+
+/** The demo store, who is told of its orders, and the simulated drivers: clients of the service that runs already. */
 export async function openSandbox(
   config: Config,
   database: Database,
@@ -16,9 +34,27 @@ export async function openSandbox(
   logger: Logger,
   closers: Closers,
 ): Promise<Sandbox> {
+  const { sql } = database;
   // Of no process: so that this one, too, heeds the notice of a new driver.
-  const demo = await ensureDemo(database.sql, config.dataDir, config.simulatedDrivers, `${origin}-sandbox`);
-  const drivers = await startSimulatedDrivers(url, demo.driverTokens, DEMO_STORE.point, logger);
-  closers.add('simulated drivers', () => drivers.close());
-  return { retailerId: demo.retailerId, apiKey: demo.apiKey, drivers: demo.driverTokens.length };
+  const demo = await ensureDemo(sql, config.dataDir, config.simulatedDrivers, `${origin}-sandbox`);
+  const { retailerId, apiKey, driverTokens, yourDriverToken } = demo;
+  if (driverTokens.length > 0) {
+    const secret = newWebhookSecret();
+    const receiver = await startWebhookReceiver(secret);
+    closers.add("demo store's receiver", () => receiver.close());
+    await tellDemoStore(sql, retailerId, receiver.url, secret);
+    const world = { baseUrl: url, home: DEMO_STORE.point, locate: mapOf(config), logger };
+    const drivers = await startSimulatedDrivers(world, driverTokens);
+    closers.add('simulated drivers', () => drivers.close());
+  }
+  return { retailerId, apiKey, drivers: driverTokens.length, yourDriverToken };
+}
+
+/** Where an address is for a simulated driver, who looks it up as the service does. */
+function mapOf({ geocoderUrl }: Config) {
+  const geocoder = geocoderUrl ? createGeocoder({ url: geocoderUrl }) : null;
+  return async (address: string) => {
+    const answer = await geocoder?.geocode(address);
+    return answer?.kind === 'found' ? answer.point : null;
+  };
 }

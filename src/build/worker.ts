@@ -7,6 +7,7 @@ import type { Relay } from '../jobs/relay.ts';
 import { createSmsJob } from '../jobs/sms.ts';
 import { startSweeper } from '../jobs/sweeper.ts';
 import { CHARGE_CONCURRENCY, MAX_PAYMENT_ATTEMPTS, SMS_CONCURRENCY, WEBHOOK_KEPT_DAYS } from '../limits.ts';
+import type { ChangedOrder } from '../store/changes.ts';
 import { countSend, openText, settleText, uncountSend } from '../store/messages.ts';
 import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
 import { openPaymentAttempt, settlePayment } from '../store/payments.ts';
@@ -42,10 +43,17 @@ export async function startWorkers(
   const { sql } = parts.database;
   const { stripe, twilio } = await openVendors(config, closers);
   const finish = (outboxId: number) => finishOutbox(sql, outboxId, null);
+  /** What a settled charge or refund makes owed (the store is told of it) is handed over like any other commit's. */
+  const relayed = async (settling: Promise<ChangedOrder | null>) => {
+    const changed = await settling;
+    if (changed) parts.relay.relay(changed.outbox);
+    return changed;
+  };
 
   const chargeJob = createChargeJob({
     open: (orderId) => openPaymentAttempt(sql, orderId, MAX_PAYMENT_ATTEMPTS),
-    settle: async (attempt, result, outboxId) => (await settlePayment(sql, attempt, result, outboxId, origin)) !== null,
+    settle: async (attempt, result, outboxId) =>
+      (await relayed(settlePayment(sql, attempt, result, outboxId, origin))) !== null,
     finish,
     charge: stripe.charge,
     findCharge: stripe.findCharge,
@@ -67,8 +75,8 @@ export async function startWorkers(
   const refundJob = createRefundJob({
     read: (orderId) => readRefundState(sql, orderId),
     refund: stripe.refund,
-    settleRefund: (orderId, refundId, outboxId) => settleRefund(sql, orderId, refundId, outboxId, origin),
-    settleUncharged: (orderId, outboxId) => settleUncharged(sql, orderId, outboxId, origin),
+    settleRefund: (orderId, refundId, outboxId) => relayed(settleRefund(sql, orderId, refundId, outboxId, origin)),
+    settleUncharged: (orderId, outboxId) => relayed(settleUncharged(sql, orderId, outboxId, origin)),
     finish: (outboxId, failureCode) => finishOutbox(sql, outboxId, failureCode),
     settled: (orderId) => parts.settled(orderId, null),
   });

@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { isTierId, TIER_IDS } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
-import { cancelOrder } from '../store/lifecycle.ts';
+import { cancelOrder, giveUpForDriver, returnForDriver } from '../store/lifecycle.ts';
 import { listOrders, nudgeOrder, readStats, showOrder } from '../store/operator.ts';
 import { readBacklog } from '../store/outbox.ts';
 import { loadTiers, setTier } from '../store/tiers.ts';
 import { CommandError } from './context.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
-/** `order list|show|redispatch` */
+/** `order list|show|redispatch|cancel|return` */
 export function addOrderCommands(program: Command, act: Act): void {
   const order = program.command('order').description('orders');
   order
@@ -45,10 +45,21 @@ export function addOrderCommands(program: Command, act: Act): void {
         if (!CANCEL_REASONS.includes(reason as CancelReason)) {
           throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
         }
-        // Its jobs are left to the sweeper, which takes them within half a minute.
+        // Its jobs are left to the sweeper, which takes them when their lease has run out.
         const cancelled = await cancelOrder(sql, requireId(id), 'operator', reason as CancelReason, origin);
         if (!cancelled) throw new CommandError('There is no such order before its pickup.');
         return { order_id: id, status: cancelled.status };
+      }),
+    );
+  order
+    .command('return <order_id>')
+    .description('end an order after its pickup whose driver does not; the driver is free, nothing is paid out')
+    .action(
+      act(async ({ sql, origin }, [id]) => {
+        await giveUpForDriver(sql, requireId(id), origin);
+        const returned = await returnForDriver(sql, requireId(id), origin);
+        if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
+        return { order_id: id, status: returned.status };
       }),
     );
 }

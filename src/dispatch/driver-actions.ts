@@ -94,7 +94,7 @@ export function createDriverActions(deps: {
     return state ? { kind: 'illegal', status: state.status } : { kind: 'not_found' };
   }
 
-  /** The driver carries nothing any more: he takes what waits. */
+  /** The driver carries nothing any more: he takes what waits. Also after a repetition, should the first answer be lost. */
   function freed({ driverId, orderId }: DriverAction): void {
     matcher.release(driverId, deps.now(), orderId);
     deps.touched(driverId);
@@ -107,12 +107,12 @@ export function createDriverActions(deps: {
     foreseeDelivery: (action) => foresee(action, 'delivered'),
     async deliver(action, photoName) {
       const outcome = await act(action, 'delivered', () => store.deliver(action, photoName));
-      if (outcome.kind === 'done' && !outcome.repeated) freed(action);
+      if (outcome.kind === 'done') freed(action);
       return outcome;
     },
     async release(action, reason) {
       const outcome = await act(action, 'pending_dispatch', () => store.release(action, reason));
-      if (outcome.kind === 'done' && !outcome.repeated) {
+      if (outcome.kind === 'done') {
         deps.waitsAgain(action.orderId);
         freed(action);
       }
@@ -121,7 +121,7 @@ export function createDriverActions(deps: {
     undeliverable: (action, reason) => act(action, 'undeliverable', () => store.undeliverable(action, reason)),
     async returned(action) {
       const outcome = await act(action, 'returned', () => store.returned(action));
-      if (outcome.kind === 'done' && !outcome.repeated) freed(action);
+      if (outcome.kind === 'done') freed(action);
       return outcome;
     },
   };

@@ -1,13 +1,14 @@
 import type { FleetDriver } from '../domain/driver.ts';
-import { MAX_WAITING_ORDERS } from '../limits.ts';
+import { MAX_NEWS_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
-import type { OrderNews, WaitingRow } from '../store/waiting.ts';
+import type { Matchable, OrderNews, WaitingRow } from '../store/waiting.ts';
 
 /** What the fleet is rebuilt from. */
 export type FleetSource = {
   loadFleet(ids?: readonly string[]): Promise<FleetDriver[]>;
   loadWaiting(limit: number): Promise<WaitingRow[]>;
   loadOrderNews(ids: readonly string[]): Promise<OrderNews[]>;
+  findMatchable(limit: number): Promise<Matchable>;
 };
 
 /**
@@ -20,15 +21,21 @@ export type FleetSource = {
 export class Fleet {
   readonly #matcher: Matcher;
   readonly #source: FleetSource;
+  readonly #freed: (driverId: string) => void;
   /** Reads and touches are counted through. By driver, the count of the last touch; by driver or order, of the last read. */
   readonly #touchedAt = new Map<string, number>();
   readonly #readAt = new Map<string, number>();
   #count = 0;
   #reads = 0;
 
-  constructor(matcher: Matcher, source: FleetSource) {
+  /**
+   * @param freed a reading says that a driver carries nothing any more. Whoever the news of his order reaches after that
+   *   finds no holder to wake
+   */
+  constructor(matcher: Matcher, source: FleetSource, freed: (driverId: string) => void) {
     this.#matcher = matcher;
     this.#source = source;
+    this.#freed = freed;
   }
 
   /** Says that this process just changed a driver in the matcher, after the database took the change. */
@@ -43,7 +50,7 @@ export class Fleet {
 
   /** Reads everything again: at start, and whenever notices may have been missed. */
   async rebuild(): Promise<void> {
-    const touched = await this.#read(async (begunAt) => {
+    const stale = await this.#read(async (begunAt) => {
       // What came into memory during the read is not in what was read; only what was there before can be gone.
       const driversBefore = [...this.#matcher.driverIds()];
       const ordersBefore = Array.from(this.#matcher.waitingOrders(), (order) => order.orderId);
@@ -51,11 +58,24 @@ export class Fleet {
         this.#source.loadFleet(),
         this.#source.loadWaiting(MAX_WAITING_ORDERS),
       ]);
-      this.#applyDrivers(driversBefore, drivers, begunAt);
+      const displaced = this.#applyDrivers(driversBefore, drivers, begunAt);
       this.#applyOrders(ordersBefore, waiting, begunAt);
-      return drivers.flatMap(({ id }) => (this.#wasTouched(id, begunAt) ? id : []));
+      return [...displaced, ...drivers.flatMap(({ id }) => (this.#wasTouched(id, begunAt) ? id : []))];
     });
-    await this.refreshDrivers(touched);
+    await this.refreshDrivers(stale);
+  }
+
+  /**
+   * Reads again what the tables and the memory disagree on, as far as it could be matched: the net below notices that
+   * did not come and readings that failed. Costs next to nothing where nothing was missed.
+   */
+  async catchUp(nowMs: () => number): Promise<void> {
+    const { orderIds, driverIds } = await this.#source.findMatchable(MAX_WAITING_ORDERS);
+    const waiting = Array.from(this.#matcher.waitingOrders(), ({ orderId }) => orderId);
+    const orders = onOneSide(orderIds, waiting);
+    const drivers = onOneSide(driverIds, this.#matcher.availableDrivers(nowMs()));
+    for (const ids of slices(orders)) await this.refreshOrders(ids);
+    for (const ids of slices(drivers)) await this.refreshDrivers(ids);
   }
 
   /** Reads these drivers again; one that is gone leaves the matcher. */
@@ -92,8 +112,8 @@ export class Fleet {
   /**
    * Puts the drivers that a read brought, and removes those it was to bring and did not.
    *
-   * @returns other drivers, who held in memory what one of these carries: the news of that has not come yet, and when it
-   *   comes it would not find them
+   * @returns drivers to be read again: others, who held in memory what one of these carries, since the news of that would
+   *   not find them when it comes; and those whose order was read later, since what became of it came too early for them
    */
   #applyDrivers(asked: readonly string[], drivers: readonly FleetDriver[], begunAt: number): string[] {
     const found = new Set(drivers.map((driver) => driver.id));
@@ -101,9 +121,15 @@ export class Fleet {
     const displaced: string[] = [];
     for (const driver of drivers) {
       if (!this.#isNews(driver.id, begunAt)) continue;
+      if (driver.orderId !== null && this.#wasReadSince(driver.orderId, begunAt)) {
+        displaced.push(driver.id);
+        continue;
+      }
       const holder = driver.orderId === null ? undefined : this.#matcher.holderOf(driver.orderId);
       if (holder !== undefined && holder !== driver.id) displaced.push(holder);
+      const held = this.#matcher.driver(driver.id)?.orderId ?? null;
       this.#matcher.putDriver(driver);
+      if (held !== null && driver.orderId === null) this.#freed(driver.id);
     }
     return displaced;
   }
@@ -118,9 +144,13 @@ export class Fleet {
     return (this.#touchedAt.get(driverId) ?? 0) > begunAt;
   }
 
+  #wasReadSince(id: string, begunAt: number): boolean {
+    return (this.#readAt.get(id) ?? 0) > begunAt;
+  }
+
   /** Whether a read that began then knows better than what is in memory; from now on it is what is in memory. */
   #isNews(id: string, begunAt: number): boolean {
-    if ((this.#readAt.get(id) ?? 0) > begunAt || this.#wasTouched(id, begunAt)) return false;
+    if (this.#wasReadSince(id, begunAt) || this.#wasTouched(id, begunAt)) return false;
     // Only a read that is under way beside this one could be older.
     if (this.#reads > 1) this.#readAt.set(id, begunAt);
     return true;
@@ -138,4 +168,15 @@ export class Fleet {
       }
     }
   }
+}
+
+/** What only one of two lists has. */
+function onOneSide(some: readonly string[], others: readonly string[]): string[] {
+  const left = new Set(some);
+  const missing = others.filter((id) => !left.delete(id));
+  return [...left, ...missing];
+}
+
+function* slices(ids: readonly string[]): Iterable<readonly string[]> {
+  for (let at = 0; at < ids.length; at += MAX_NEWS_BATCH) yield ids.slice(at, at + MAX_NEWS_BATCH);
 }

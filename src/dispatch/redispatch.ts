@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChosenDriver } from '../domain/passed-over.ts';
-import { MAX_BATCH, MAX_EXPIRIES_PER_SWEEP, MAX_FOLLOW_UPS, SWEEP_SLICE } from '../limits.ts';
+import { DRIVER_SILENT_MS, MAX_BATCH, MAX_EXPIRIES_PER_SWEEP, MAX_FOLLOW_UPS, SWEEP_SLICE } from '../limits.ts';
 import type { FoundDriver, Match, Matcher } from '../matcher/matcher.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { AssignOutcome } from '../store/orders.ts';
@@ -14,8 +14,13 @@ export type Redispatch = {
   orderWaits(orderId: string): Promise<void>;
   /** An order was given back by its driver. */
   waitsAgain(orderId: string): Promise<void>;
-  /** The net below the events: expires what waited too long and tries every waiting order once. */
+  /**
+   * The net below the events: reads what was missed, tries every waiting order once, expires what waited too long and
+   * takes orders from silent drivers. What of it is still at work since an earlier sweep is not begun again.
+   */
   sweep(): Promise<void>;
+  /** Until now no driver could be heard, at least for a while: what counts as silence begins anew. */
+  listening(): void;
   /** Expires one order whose time is up. */
   expire(orderId: string): Promise<void>;
 };
@@ -30,6 +35,8 @@ export function createRedispatch(deps: {
   /** Orders whose driver has been silent for too long before the pickup. */
   readonly findSilent: () => Promise<{ readonly orderId: string; readonly driverId: string }[]>;
   readonly releaseFromSilent: (orderId: string, driverId: string) => Promise<ChangedOrder | null>;
+  /** Reads what this process has missed. */
+  readonly catchUp: () => Promise<void>;
   readonly refreshDrivers: (ids: readonly string[]) => Promise<void>;
   readonly refreshOrders: (ids: readonly string[]) => Promise<unknown>;
   /** A driver was changed in the matcher, after the tables took the change. */
@@ -40,6 +47,7 @@ export function createRedispatch(deps: {
   readonly logger: Logger;
 }): Redispatch {
   const { matcher } = deps;
+  let listeningSinceMs = deps.now();
 
   // While an order and a driver are being written, nobody else finds either of them. So where the write is refused, the
   // one that is left looks again; how often that goes on is bounded, as it ends only when memory and tables agree.
@@ -74,7 +82,11 @@ export function createRedispatch(deps: {
     driver: FoundDriver,
     lost?: ReadonlySet<string>,
   ): Promise<'assigned' | 'driver_lost' | 'order_gone' | 'failed'> {
+    // Memory may have it that the order waits and is carried at once; one of the two was read too early.
+    const carrier = matcher.holderOf(orderId);
+    const drivers = carrier === undefined ? [driver.driverId] : [driver.driverId, carrier];
     if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
+    const order = matcher.waitingOrder(orderId);
     const passedOver = matcher.passedOverFor(orderId, driver, deps.now(), lost);
     let outcome: AssignOutcome;
     try {
@@ -83,27 +95,27 @@ export function createRedispatch(deps: {
       deps.logger.warn({ err: errorFields(error), orderId }, 'a waiting order could not be assigned');
       matcher.endAssign(orderId, 'driver_lost', deps.now());
       // It may have been written after all: believe the tables, now or when they can be read again.
-      void Promise.all([deps.refreshOrders([orderId]), deps.refreshDrivers([driver.driverId])]).catch(() => undefined);
+      void Promise.all([deps.refreshOrders([orderId]), deps.refreshDrivers(drivers)]).catch(() => undefined);
       return 'failed';
     }
-    const undone = matcher.holderOf(orderId) !== driver.driverId;
+    const overtaken = matcher.holderOf(orderId) !== driver.driverId || matcher.waitingOrder(orderId) !== order;
     matcher.endAssign(orderId, outcome.kind, deps.now());
     if (outcome.kind === 'assigned') {
       deps.relay(outcome.outbox);
       deps.assigned(orderId, driver.driverId);
-      // A reading undid the mark, or more happened to the order before this answer came: the tables know.
-      if (undone) await lookAgain(orderId, driver.driverId);
+      // A reading undid the mark or put the order anew, or more happened to it before this answer came: the tables know.
+      if (overtaken || carrier !== undefined) await lookAgain(orderId, drivers);
     } else {
       // One of them is not what it seemed to be. An order that is gone may even be his, by another process.
-      await Promise.all([deps.refreshDrivers([driver.driverId]), deps.refreshOrders([orderId])]);
+      await Promise.all([deps.refreshDrivers(drivers), deps.refreshOrders([orderId])]);
     }
     return outcome.kind;
   }
 
-  async function lookAgain(orderId: string, driverId: string): Promise<void> {
-    await Promise.all([deps.refreshDrivers([driverId]), deps.refreshOrders([orderId])]);
+  async function lookAgain(orderId: string, driverIds: readonly string[]): Promise<void> {
+    await Promise.all([deps.refreshDrivers(driverIds), deps.refreshOrders([orderId])]);
     await orderWaits(orderId);
-    await driverAvailable(driverId);
+    for (const driverId of driverIds) await driverAvailable(driverId);
   }
 
   async function expire(orderId: string): Promise<void> {
@@ -116,6 +128,8 @@ export function createRedispatch(deps: {
 
   /** A driver who fell silent before the pickup loses the order; it goes to somebody else. */
   async function releaseSilent(): Promise<void> {
+    // After a stop or an outage all of them are silent by the tables, which is our doing.
+    if (deps.now() - listeningSinceMs < DRIVER_SILENT_MS) return;
     for (const { orderId, driverId } of await deps.findSilent()) {
       const released = await deps.releaseFromSilent(orderId, driverId);
       if (!released) continue;
@@ -133,9 +147,19 @@ export function createRedispatch(deps: {
     await orderWaits(orderId);
   }
 
+  // Thousands to expire or to release take their time, and the tables may refuse: the orders that wait do not wait for it.
+  const parts = [oneAtATime(matchWaiting), oneAtATime(expireOverdue), oneAtATime(releaseSilent)];
   async function sweep(): Promise<void> {
-    await releaseSilent();
+    const ends = await Promise.allSettled(parts.map((part) => part()));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  async function expireOverdue(): Promise<void> {
     for (const orderId of await deps.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await expire(orderId);
+  }
+
+  async function matchWaiting(): Promise<void> {
+    await deps.catchUp();
     if (matcher.waitingCount() === 0 || matcher.freeCount() === 0) return;
     if (matcher.waitingCount() <= MAX_BATCH) await matchFewOrders();
     else await matchAvailableDrivers();
@@ -185,7 +209,21 @@ export function createRedispatch(deps: {
     orderWaits: (orderId) => orderWaits(orderId),
     waitsAgain,
     sweep,
+    listening() {
+      listeningSinceMs = deps.now();
+    },
     expire,
+  };
+}
+
+/** While it is at work, whoever asks for it waits for that. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  return () => {
+    running ??= work().finally(() => {
+      running = null;
+    });
+    return running;
   };
 }
 

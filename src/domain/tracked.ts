@@ -19,6 +19,8 @@ export type TrackedOrder = {
   readonly deliveredAt: string | null;
   /** When the order ended undelivered (cancelled, expired, undeliverable, returned). */
   readonly endedAt: string | null;
+  /** Whether a driver had the order before and gave it back. */
+  readonly wasReleased: boolean;
   /** Whether a photo of the handover can be fetched at `/track/{token}/photo`. */
   readonly hasPhoto: boolean;
 };

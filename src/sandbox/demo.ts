@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
+import { MAX_SIMULATED_DRIVERS } from '../limits.ts';
 import type { Sql } from '../store/connect.ts';
 import { createDriver, findDriverByToken } from '../store/drivers.ts';
+import { showRetailer } from '../store/operator.ts';
 import { createRetailer, findKey } from '../store/retailers.ts';
+import { setWebhook } from '../store/webhook-endpoints.ts';
 import { TEST_CARDS } from './test-cards.ts';
 
 /** The demo store's registered address and point; its drivers move around it. */
@@ -19,6 +22,8 @@ export type Demo = {
   readonly retailerId: string;
   readonly apiKey: string;
   readonly driverTokens: readonly string[];
+  /** Of a driver whom nobody simulates: for the person at the keyboard. */
+  readonly yourDriverToken: string;
 };
 
 const FIRST_NAMES = ['Ana', 'Ben', 'Carla', 'Dev', 'Elif', 'Femi', 'Grace', 'Hugo', 'Ines', 'Jun'];
@@ -32,10 +37,31 @@ export async function ensureDemo(sql: Sql, dataDir: string, drivers: number, ori
   const kept = readKept(file);
   const store = await keptStore(sql, kept);
   const driverTokens = await keptDrivers(sql, kept.driverTokens ?? [], drivers);
-  while (driverTokens.length < drivers) driverTokens.push(await newDriver(sql, driverTokens.length, origin));
-  const demo = { ...(store ?? (await newStore(sql))), driverTokens };
+  while (driverTokens.length < drivers) {
+    const index = driverTokens.length;
+    const name = `${FIRST_NAMES[index % FIRST_NAMES.length]} (simulated ${index + 1})`;
+    driverTokens.push(await newDriver(sql, name, index, origin));
+  }
+  const [yours = await newDriver(sql, 'You', MAX_SIMULATED_DRIVERS, origin)] = await keptDrivers(
+    sql,
+    kept.yourDriverToken ? [kept.yourDriverToken] : [],
+    1,
+  );
+  const demo = { ...(store ?? (await newStore(sql))), driverTokens, yourDriverToken: yours };
   writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   return demo;
+}
+
+/** The path by which the demo's own receiver is known again; its port is another at each start. */
+const RECEIVER = /^http:\/\/127\.0\.0\.1:\d+\/demo-store$/;
+
+/** Has the demo store told at its own receiver, unless somebody set another webhook for it. */
+export async function tellDemoStore(sql: Sql, retailerId: string, receiverUrl: string, secret: string): Promise<void> {
+  const shown = await showRetailer(sql, retailerId);
+  const webhook = (shown?.webhook ?? null) as { readonly url: string } | null;
+  if (webhook === null || RECEIVER.test(webhook.url)) {
+    await setWebhook(sql, retailerId, `${receiverUrl}/demo-store`, secret);
+  }
 }
 
 function readKept(file: string): Partial<Demo> {
@@ -75,15 +101,9 @@ async function newStore(sql: Sql): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> 
 }
 
 /** The numbers 555-0100 to 555-0199 are set aside for fiction. */
-async function newDriver(sql: Sql, index: number, origin: string): Promise<string> {
+async function newDriver(sql: Sql, name: string, index: number, origin: string): Promise<string> {
   const token = newSecret('driver_token');
-  const driver = {
-    id: newId(),
-    name: `${FIRST_NAMES[index % FIRST_NAMES.length]} (simulated ${index + 1})`,
-    phone: `+1415555${String(100 + (index % 100)).padStart(4, '0')}`,
-    tokenHash: hashSecret(token),
-    tierIds: TIER_IDS,
-  };
-  await createDriver(sql, driver, origin);
+  const phone = `+1415555${String(100 + (index % 100)).padStart(4, '0')}`;
+  await createDriver(sql, { id: newId(), name, phone, tokenHash: hashSecret(token), tierIds: TIER_IDS }, origin);
   return token;
 }

@@ -1,36 +1,62 @@
-import sharp from 'sharp';
 import { WebSocket } from 'ws';
-import type { Point } from '../geo/point.ts';
-import { distanceMeters } from '../geo/point.ts';
+import { distanceMeters, type Point } from '../geo/point.ts';
 import {
+  SIMULATED_LEG_MS,
   SIMULATED_REQUEST_MS,
   SIMULATED_RETRY_MS,
   SIMULATED_SPEED_METERS_PER_SECOND,
   SIMULATED_TICK_MS,
 } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { around, drawPhoto, seededRandom } from './simulated-world.ts';
 
 /** What a simulated driver reads of the order it is given. */
-type GivenOrder = { id: string; status: string; pickup: { lat: number; lng: number } };
+type GivenOrder = {
+  readonly id: string;
+  readonly status: string;
+  readonly pickup: Point;
+  readonly dropoff: { readonly line1: string; readonly city: string; readonly state: string; readonly zip: string };
+};
+
+type Step = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | 'return';
+
+/** What goes wrong on the road: every eighth order is given back, every twelfth finds nobody home; the first ones go well. */
+class Mishaps {
+  #given = 0;
+
+  next(): { readonly givesBack: boolean; readonly nobodyHome: boolean } {
+    this.#given += 1;
+    return { givesBack: this.#given % 8 === 3, nobodyHome: this.#given % 12 === 6 };
+  }
+}
+
+/** What all simulated drivers share. */
+type World = {
+  readonly baseUrl: string;
+  /** Where they roam, within about two kilometers. */
+  readonly home: Point;
+  /** Where an address is, as the map on a phone knows; null where it does not. */
+  readonly locate: (address: string) => Promise<Point | null>;
+  readonly logger: Logger;
+  /** How often they move, report and act. */
+  readonly tickMs?: number;
+  /** How many times faster than in the demo they drive. */
+  readonly haste?: number;
+};
 
 /**
  * Drivers that are nothing but clients of the service: each opens the drivers' WebSocket, goes on duty, reports where it
- * is, and drives, picks up and delivers with a photo over HTTP, as a phone would.
+ * is, and drives, picks up, delivers with a photo, gives back and returns over HTTP, as a phone would.
  *
- * @param home where they roam, within about two kilometers
  * @returns a function that stops them and leaves their duty as it is
  */
-export async function startSimulatedDrivers(
-  baseUrl: string,
-  tokens: readonly string[],
-  home: Point,
-  logger: Logger,
-): Promise<{ close(): void }> {
+export async function startSimulatedDrivers(world: World, tokens: readonly string[]): Promise<{ close(): void }> {
   const photo = await drawPhoto();
-  const drivers = tokens.map((token, index) => new SimulatedDriver(baseUrl, token, index, home, photo, logger));
+  const mishaps = new Mishaps();
+  const drivers = tokens.map((token, index) => new SimulatedDriver(world, token, index, photo, mishaps));
   const timer = setInterval(() => {
     for (const driver of drivers) driver.tick();
-  }, SIMULATED_TICK_MS);
+  }, world.tickMs ?? SIMULATED_TICK_MS);
   return {
     close() {
       clearInterval(timer);
@@ -40,33 +66,36 @@ export async function startSimulatedDrivers(
 }
 
 class SimulatedDriver {
-  readonly #baseUrl: string;
+  readonly #world: World;
   readonly #token: string;
-  readonly #home: Point;
   readonly #photo: Buffer;
-  readonly #logger: Logger;
+  readonly #mishaps: Mishaps;
   readonly #random: () => number;
   #socket: WebSocket | null = null;
   #retryAtMs = 0;
   #position: Point;
   #wanderTo: Point;
+  #leg: { readonly to: Point; readonly metersPerSecond: number } | null = null;
   #order: GivenOrder | null = null;
+  #door: Point | null = null;
+  #mishap = { givesBack: false, nobodyHome: false };
+  /** The action sent last; it keeps its id and its time however often it is sent. */
+  #action = { id: '', capturedAt: '', answered: false };
   #acting = false;
   #signedIn = false;
   #closed = false;
 
-  constructor(baseUrl: string, token: string, index: number, home: Point, photo: Buffer, logger: Logger) {
-    this.#baseUrl = baseUrl;
+  constructor(world: World, token: string, index: number, photo: Buffer, mishaps: Mishaps) {
+    this.#world = world;
     this.#token = token;
-    this.#home = home;
     this.#photo = photo;
-    this.#logger = logger;
+    this.#mishaps = mishaps;
     this.#random = seededRandom(index + 1);
-    this.#position = around(home, 2_000, this.#random);
-    this.#wanderTo = around(home, 2_000, this.#random);
+    this.#position = around(world.home, 2_000, this.#random);
+    this.#wanderTo = around(world.home, 2_000, this.#random);
   }
 
-  /** One step: stay connected, move, report, and act on arrival. */
+  /** One step: stay connected, move, report, and act where there is something to do. */
   tick(): void {
     if (this.#closed) return;
     if (!this.#socket) {
@@ -74,10 +103,12 @@ class SimulatedDriver {
       return;
     }
     if (!this.#signedIn) return;
-    const arrived = this.#moveTo(this.#destination());
+    const arrived = this.#driveTo(this.#destination());
     const { lat, lng } = this.#position;
     this.#socket.send(JSON.stringify({ type: 'position', lat, lng, captured_at: new Date().toISOString() }));
-    if (arrived) this.#arrive();
+    if (!this.#order && arrived) this.#wanderTo = around(this.#world.home, 2_000, this.#random);
+    const step = this.#order && nextStep(this.#order.status, arrived, this.#mishap);
+    if (this.#order && step) void this.#act(this.#order.id, step);
   }
 
   close(): void {
@@ -86,7 +117,7 @@ class SimulatedDriver {
   }
 
   #connect(): void {
-    const socket = new WebSocket(`${this.#baseUrl.replace(/^http/, 'ws')}/driver/live`, {
+    const socket = new WebSocket(`${this.#world.baseUrl.replace(/^http/, 'ws')}/driver/live`, {
       handshakeTimeout: SIMULATED_REQUEST_MS,
     });
     this.#socket = socket;
@@ -104,92 +135,88 @@ class SimulatedDriver {
   #hear(socket: WebSocket, text: string): void {
     const message = JSON.parse(text) as { type: string; on_duty?: boolean; order?: GivenOrder | null };
     if (message.type !== 'state') return;
-    this.#order = message.order ?? null;
+    const order = message.order ?? null;
+    if (order && order.id !== this.#order?.id) this.#isGiven(order);
+    this.#order = order;
     if (!this.#signedIn && !message.on_duty) socket.send(JSON.stringify({ type: 'duty', on_duty: true }));
     this.#signedIn = true;
   }
 
+  /** Looks up the door on the map; where it is not found, it is made up near the store, the same for the same order. */
+  #isGiven({ id, pickup, dropoff }: GivenOrder): void {
+    this.#mishap = this.#mishaps.next();
+    const random = seededRandom(Number.parseInt(id.slice(-8), 16));
+    this.#door = around(pickup, 900, random);
+    const address = `${dropoff.line1}, ${dropoff.city}, ${dropoff.state} ${dropoff.zip}`;
+    const found = (door: Point | null) => {
+      if (door && this.#order?.id === id) this.#door = around(door, 30, random);
+    };
+    this.#world.locate(address).then(found, () => undefined);
+  }
+
   #destination(): Point {
-    if (this.#order?.status === 'driver_assigned') return this.#order.pickup;
-    if (this.#order?.status === 'picked_up') return this.#dropoff(this.#order);
-    return this.#wanderTo;
+    if (this.#order?.status === 'driver_assigned' || this.#order?.status === 'undeliverable') return this.#order.pickup;
+    return (this.#order && this.#door) ?? this.#wanderTo;
   }
 
-  /** The service does not know the dropoff's point, so the simulation makes one up, the same for the same order. */
-  #dropoff(order: GivenOrder): Point {
-    return around(order.pickup, 900, seededRandom(Number.parseInt(order.id.slice(-8), 16)));
-  }
-
-  #moveTo(target: Point): boolean {
-    const left = distanceMeters(this.#position, target);
-    const speed = this.#order ? SIMULATED_SPEED_METERS_PER_SECOND : SIMULATED_SPEED_METERS_PER_SECOND / 8;
-    const part = Math.min(1, (speed * SIMULATED_TICK_MS) / 1000 / Math.max(left, 1));
+  /** As fast as on a motorway with an order, faster where that would take too long; slowly without. */
+  #driveTo(to: Point): boolean {
+    const left = distanceMeters(this.#position, to);
+    if (this.#leg?.to.lat !== to.lat || this.#leg.to.lng !== to.lng) {
+      const urgent = Math.max(SIMULATED_SPEED_METERS_PER_SECOND, left / (SIMULATED_LEG_MS / 1_000));
+      this.#leg = { to, metersPerSecond: this.#order ? urgent : SIMULATED_SPEED_METERS_PER_SECOND / 8 };
+    }
+    const seconds = ((this.#world.tickMs ?? SIMULATED_TICK_MS) / 1_000) * (this.#world.haste ?? 1);
+    const part = Math.min(1, (this.#leg.metersPerSecond * seconds) / Math.max(left, 1));
     this.#position = {
-      lat: this.#position.lat + (target.lat - this.#position.lat) * part,
-      lng: this.#position.lng + (target.lng - this.#position.lng) * part,
+      lat: this.#position.lat + (to.lat - this.#position.lat) * part,
+      lng: this.#position.lng + (to.lng - this.#position.lng) * part,
     };
     return part === 1;
   }
 
-  #arrive(): void {
-    if (!this.#order) {
-      this.#wanderTo = around(this.#home, 2_000, this.#random);
-    } else if (!this.#acting) {
-      this.#acting = true;
-      void this.#act(this.#order).finally(() => {
-        this.#acting = false;
-      });
-    }
-  }
-
-  async #act({ id, status }: GivenOrder): Promise<void> {
-    const pickUp = status === 'driver_assigned';
+  /** Sends an action until it is answered; then the state that follows from it says what is next. */
+  async #act(orderId: string, step: Step): Promise<void> {
+    const id = `${orderId}.${step}`;
+    if (this.#action.id !== id) this.#action = { id, capturedAt: new Date().toISOString(), answered: false };
+    if (this.#acting || this.#action.answered) return;
+    this.#acting = true;
     try {
-      const reply = await fetch(`${this.#baseUrl}/driver/orders/${id}/${pickUp ? 'pick-up' : 'deliver'}`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${this.#token}`,
-          'content-type': pickUp ? 'application/json' : 'image/jpeg',
-        },
-        body: pickUp ? '{}' : new Uint8Array(this.#photo),
-        signal: AbortSignal.timeout(SIMULATED_REQUEST_MS),
-      });
+      const reply = await this.#send(orderId, step);
       await reply.arrayBuffer();
-      if (!reply.ok) this.#logger.warn({ orderId: id, status: reply.status }, 'a simulated driver was refused');
+      // Refused by the service as it is now, and not for being busy: sending it again gets the same answer.
+      this.#action.answered = reply.status < 500;
+      if (!reply.ok) this.#world.logger.warn({ orderId, status: reply.status }, 'a simulated driver was refused');
     } catch (error) {
-      this.#logger.warn({ orderId: id, err: errorFields(error) }, 'a simulated driver got no answer');
+      this.#world.logger.warn({ orderId, err: errorFields(error) }, 'a simulated driver got no answer');
     }
+    this.#acting = false;
+  }
+
+  #send(orderId: string, step: Step): Promise<Response> {
+    const stamp = { action_id: this.#action.id, captured_at: this.#action.capturedAt };
+    const isPhoto = step === 'deliver';
+    const reason = REASONS[step];
+    const query = isPhoto ? `?${new URLSearchParams(stamp)}` : '';
+    return fetch(`${this.#world.baseUrl}/driver/orders/${orderId}/${step}${query}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        'content-type': isPhoto ? 'image/jpeg' : 'application/json',
+      },
+      body: isPhoto ? new Uint8Array(this.#photo) : JSON.stringify(reason ? { ...stamp, reason } : stamp),
+      signal: AbortSignal.timeout(SIMULATED_REQUEST_MS),
+    });
   }
 }
 
-/** A point within `meters` of another, more often near than far. */
-function around(center: Point, meters: number, random: () => number): Point {
-  const angle = random() * 2 * Math.PI;
-  const degrees = (random() * meters) / 111_195;
-  return {
-    lat: center.lat + degrees * Math.cos(angle),
-    lng: center.lng + (degrees * Math.sin(angle)) / Math.cos((center.lat * Math.PI) / 180),
-  };
-}
+const REASONS: Partial<Record<Step, string>> = { release: 'vehicle', undeliverable: 'nobody_home' };
 
-/** Marsaglia's xorshift32 (Journal of Statistical Software 8/14, 2003): the same walk at every start. */
-function seededRandom(seed: number): () => number {
-  let state = seed | 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
-}
-
-/** The photo of a handover: a parcel in front of a door. */
-function drawPhoto(): Promise<Buffer> {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="960" height="720">
-    <rect width="960" height="720" fill="#c9b79c"/><rect y="560" width="960" height="160" fill="#8d8478"/>
-    <rect x="330" y="90" width="300" height="490" rx="6" fill="#2f5d50"/><circle cx="595" cy="350" r="14" fill="#d8b25c"/>
-    <rect x="250" y="575" width="420" height="42" rx="8" fill="#5b4a3b"/>
-    <rect x="400" y="450" width="210" height="150" fill="#c8965a"/><rect x="490" y="450" width="30" height="150" fill="#e8d2a8"/>
-  </svg>`;
-  return sharp(Buffer.from(svg)).jpeg({ quality: 80 }).toBuffer();
+/** What a driver does with an order now; null while he is still on the way. */
+function nextStep(status: string, arrived: boolean, mishap: { givesBack: boolean; nobodyHome: boolean }): Step | null {
+  if (status === 'driver_assigned' && mishap.givesBack) return 'release';
+  if (!arrived) return null;
+  if (status === 'driver_assigned') return 'pick-up';
+  if (status === 'picked_up') return mishap.nobodyHome ? 'undeliverable' : 'deliver';
+  return status === 'undeliverable' ? 'return' : null;
 }

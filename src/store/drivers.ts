@@ -83,7 +83,7 @@ export async function writePositions(sql: Sql, positions: readonly DriverPositio
     order by 1
     on conflict (driver_id) do update
     set lat = excluded.lat, lng = excluded.lng, captured_at = excluded.captured_at, received_at = now()
-    where driver_positions.captured_at < excluded.captured_at`;
+    where driver_positions.captured_at <= excluded.captured_at`;
 }
 
 function toFleetDriver(row: Row): FleetDriver {

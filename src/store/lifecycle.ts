@@ -73,10 +73,10 @@ export function deliverOrder(
   return act(sql, driverId, update, event, stamp, origin);
 }
 
-/** The order goes back to waiting, for at least an hour; the driver it came from is left out from now on. */
-const releasing = (sql: Sql, orderId: string, driverId: string) => sql`
-  update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null,
-    excluded_driver_ids = excluded_driver_ids || driver_id, sequence = sequence + 1,
+/** The order goes back to waiting, for at least an hour; a driver who gave it back himself is left out from now on. */
+const releasing = (sql: Sql, orderId: string, driverId: string, byHimself: boolean) => sql`
+  update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null, sequence = sequence + 1,
+    excluded_driver_ids = case when ${byHimself} then excluded_driver_ids || driver_id else excluded_driver_ids end,
     expires_at = greatest(expires_at, now() + interval '1 hour')
   where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
 const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, expires_at as run_at from changed`;
@@ -91,10 +91,13 @@ export function releaseOrder(
   origin: string,
 ): Promise<ChangedOrder | null> {
   const event = { type: 'released', data: { driver_id: driverId, reason } };
-  return act(sql, driverId, releasing(sql, orderId, driverId), event, stamp, origin, expiryOwed(sql));
+  return act(sql, driverId, releasing(sql, orderId, driverId, true), event, stamp, origin, expiryOwed(sql));
 }
 
-/** The system took the order from a driver who fell silent before pickup. Null when he has picked it up meanwhile. */
+/**
+ * The system took the order from a driver who fell silent before pickup; should he be heard of again while it waits, he
+ * may have it again. Null when he has picked it up meanwhile.
+ */
 export function releaseFromSilent(
   sql: Sql,
   orderId: string,
@@ -102,7 +105,7 @@ export function releaseFromSilent(
   silentMs: number,
   origin: string,
 ): Promise<ChangedOrder | null> {
-  const update = sql`${releasing(sql, orderId, driverId)} and not exists (
+  const update = sql`${releasing(sql, orderId, driverId, false)} and not exists (
     select from driver_positions p where p.driver_id = ${driverId}
     and p.received_at > now() - make_interval(secs => ${silentMs / 1000}))`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_silent' } };
@@ -137,6 +140,22 @@ export function markUndeliverable(
       sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
   return act(sql, driverId, update, { type: 'undeliverable', data: { reason } }, stamp, origin);
+}
+
+/** The operator ends an order that is not going to be handed over, its driver being free; no payout. Null when not `undeliverable`. */
+export function returnForDriver(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'returned', ended_at = now(), sequence = sequence + 1
+    where id = ${orderId} and status = 'undeliverable'`;
+  return changeOrder(sql, update, { type: 'returned', data: { by: 'operator' } }, origin);
+}
+
+/** The operator says that a parcel which is on its way will not be handed over. Null when it is not `picked_up`. */
+export function giveUpForDriver(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
+  const update = sql`
+    update orders set status = 'undeliverable', undeliverable_at = now(), reason_code = 'other', sequence = sequence + 1
+    where id = ${orderId} and status = 'picked_up'`;
+  return changeOrder(sql, update, { type: 'undeliverable', data: { by: 'operator', reason: 'other' } }, origin);
 }
 
 /** The parcel is back at the store. Null when the order is not his or not `undeliverable`. */

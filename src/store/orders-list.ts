@@ -1,5 +1,6 @@
 import type { Row, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
+import { LIST_OVERLAP_MS } from '../limits.ts';
 
 /** The last order of a page: microseconds since 1970 of its last change, as text, and its id. */
 export type OrderCursor = { readonly updatedMicros: string; readonly id: string };
@@ -16,8 +17,9 @@ export type OrderFilter = {
 export type OrderPage = { readonly orders: readonly object[]; readonly next: OrderCursor | null };
 
 /**
- * A store's orders by the time of their last change, oldest first: who keeps the last cursor sees every change. An order
- * that changes while pages are read comes again, later.
+ * A store's orders by the time of their last change, oldest first. An order that changes while pages are read comes again,
+ * later. What is committed late is in time for `updatedAfter`, which looks back by `LIST_OVERLAP_MS`: whoever asks after
+ * the latest change seen misses none, and sees the last ones again.
  */
 export async function listStoreOrders(sql: Sql, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
   const { status, updatedAfter, limit, cursor } = filter;
@@ -27,7 +29,7 @@ export async function listStoreOrders(sql: Sql, retailerId: string, filter: Orde
     from orders
     where retailer_id = ${retailerId} and status <> 'void'
       ${status ? sql`and status = ${status}` : sql``}
-      ${updatedAfter ? sql`and updated_at > ${updatedAfter}` : sql``}
+      ${updatedAfter ? sql`and updated_at > ${new Date(updatedAfter.getTime() - LIST_OVERLAP_MS)}` : sql``}
       ${
         cursor
           ? sql`and (updated_at, id) > (to_timestamp(0) + ${cursor.updatedMicros}::int8 * interval '1 microsecond',

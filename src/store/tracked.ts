@@ -7,7 +7,8 @@ async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
   const [row] = await sql`
     select o.id, o.tracking_token, o.sequence, o.status, r.name as store_name, o.driver_id,
       split_part(d.name, ' ', 1) as driver_first_name, o.pickup_lat, o.pickup_lng, o.created_at, o.assigned_at,
-      o.picked_up_at, o.delivered_at, o.ended_at, o.photo_name is not null as has_photo,
+      o.picked_up_at, o.delivered_at, coalesce(o.ended_at, o.undeliverable_at) as ended_at,
+      exists (select from order_events e where e.order_id = o.id and e.type = 'released') as was_released, o.photo_name is not null as has_photo,
       a.lat, a.lng, a.accuracy_meters
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
@@ -28,6 +29,7 @@ async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
     pickedUpAt: iso(row.picked_up_at),
     deliveredAt: iso(row.delivered_at),
     endedAt: iso(row.ended_at),
+    wasReleased: row.was_released,
     hasPhoto: row.has_photo,
   };
 }

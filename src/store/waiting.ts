@@ -16,6 +16,8 @@ export type WaitingRow = {
 
 const columns = (sql: Sql) =>
   sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, excluded_driver_ids`;
+/** Whose time is up waits no more, though it has yet to expire: no driver can be given it. */
+const waits = (sql: Sql) => sql`status = 'pending_dispatch' and expires_at > now()`;
 
 function toWaiting(row: Row): WaitingRow {
   return {
@@ -31,7 +33,7 @@ function toWaiting(row: Row): WaitingRow {
 /** Every waiting order, oldest first, at most `limit`. */
 export async function loadWaiting(sql: Sql, limit: number): Promise<WaitingRow[]> {
   const rows = await sql`
-    select ${columns(sql)} from orders where status = 'pending_dispatch' order by created_at limit ${limit}`;
+    select ${columns(sql)} from orders where ${waits(sql)} order by created_at limit ${limit}`;
   return rows.map(toWaiting);
 }
 
@@ -47,14 +49,37 @@ export type OrderNews = {
 /** The truth about a few orders, read after a notice. */
 export async function loadOrderNews(sql: Sql, orderIds: readonly string[]): Promise<OrderNews[]> {
   const rows = await sql`
-    select ${columns(sql)}, status, driver_id, payment_status from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
+    select ${columns(sql)}, status, driver_id, payment_status, ${waits(sql)} as waits
+    from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
   return rows.map((row) => ({
     orderId: row.id,
     status: row.status,
     driverId: row.driver_id,
     paymentStatus: row.payment_status,
-    waiting: row.status === 'pending_dispatch' ? toWaiting(row) : null,
+    waiting: row.waits ? toWaiting(row) : null,
   }));
+}
+
+/** Orders that wait, and drivers who could be given one, by their ids. */
+export type Matchable = { readonly orderIds: readonly string[]; readonly driverIds: readonly string[] };
+
+/**
+ * What there is to match, as ids alone: cheap enough to be asked for over and over, to find what a process has missed.
+ *
+ * @param limit of the orders; the oldest are named
+ * @param freshMs drivers whose last position is older are not named
+ */
+export async function findMatchable(sql: Sql, limit: number, freshMs: number): Promise<Matchable> {
+  const [row] = await sql`
+    select
+      (select string_agg(id::text, ',') from (
+        select id from orders where ${waits(sql)} order by created_at limit ${limit}) w) as order_ids,
+      (select string_agg(d.id::text, ',') from drivers d join driver_positions p on p.driver_id = d.id
+       where d.active and d.on_duty and p.captured_at > now() - make_interval(secs => ${freshMs / 1000})
+         and not exists (select from orders o where o.driver_id = d.id
+                         and o.status in ('driver_assigned', 'picked_up', 'undeliverable'))) as driver_ids`;
+  const ids = (text: string | null | undefined) => (text ? text.split(',') : []);
+  return { orderIds: ids(row?.order_ids), driverIds: ids(row?.driver_ids) };
 }
 
 /** The ids of waiting orders whose time is up, at most `limit`. */

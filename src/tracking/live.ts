@@ -9,6 +9,7 @@ import {
   TRACKING_PING_MIN_MS,
 } from '../limits.ts';
 import type { LiveSocket, SocketBehaviour } from '../sockets.ts';
+import type { DriverPosition } from '../store/drivers.ts';
 import { createLatestReader } from './latest-reader.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
 import { isGone, type KnownPosition, shownPosition } from './view.ts';
@@ -24,8 +25,11 @@ export type Tracking = {
   readonly behaviour: SocketBehaviour<Viewer>;
   /** Tells the order's pages of a change. Costs nothing where none is open in this process; never throws. */
   orderChanged(orderId: string): Promise<void>;
-  /** Tells the order's pages where its driver is now, at most once in POSITION_PUBLISH_MS, the newest wins. */
-  driverMoved(orderId: string, position: KnownPosition): void;
+  /**
+   * Tells the order's pages where its driver is now, at most once in POSITION_PUBLISH_MS, the newest wins. A position of
+   * anybody but the order's driver is left out: memory may still hold who gave the order back at another process.
+   */
+  driverMoved(orderId: string, position: DriverPosition): void;
   /** Reads every watched order again, for when notices may have been missed. */
   everythingChanged(): void;
   /** How many orders are watched and by how many sockets. */
@@ -40,7 +44,7 @@ type Watched = {
   readonly joining: Set<LiveSocket<Viewer>>;
   order: TrackedOrder | null;
   /** The newest position that was not published yet. */
-  moved: KnownPosition | null;
+  moved: DriverPosition | null;
   publishedMs: number;
   timer: NodeJS.Timeout | null;
 };
@@ -101,7 +105,8 @@ export function createTracking(deps: {
       return;
     }
     const nowMs = deps.now();
-    const shown = shownPosition(watched.order.status, watched.moved, nowMs);
+    const isHis = watched.moved.driverId === watched.order.driverId;
+    const shown = isHis ? shownPosition(watched.order.status, watched.moved, nowMs) : null;
     watched.moved = null;
     if (!shown) return;
     watched.publishedMs = nowMs;

@@ -9,7 +9,7 @@ const someone = (order: TrackedOrder): string => order.driverFirstName || 'Your 
 export function headline(order: TrackedOrder): string {
   switch (order.status) {
     case 'pending_dispatch':
-      return 'Finding a driver for your order';
+      return order.wasReleased ? 'Finding another driver for your order' : 'Finding a driver for your order';
     case 'driver_assigned':
       return `${someone(order)} is on the way to the store`;
     case 'picked_up':
@@ -31,7 +31,9 @@ export function headline(order: TrackedOrder): string {
 export function detail(order: TrackedOrder): string {
   switch (order.status) {
     case 'pending_dispatch':
-      return `We are looking for a driver near ${order.storeName}.`;
+      return order.wasReleased
+        ? `The first one cannot come. We are looking for another near ${order.storeName}.`
+        : `We are looking for a driver near ${order.storeName}.`;
     case 'driver_assigned':
       return `${someone(order)} will pick up your order at ${order.storeName}.`;
     case 'picked_up':

@@ -108,8 +108,11 @@ function clamp(degrees: number, bound: number): number {
   return Number(Math.min(bound, Math.max(-bound, degrees)).toFixed(5));
 }
 
+/** The customer has nothing to wait for any more; an undeliverable order may still go back to the store, or never. */
+const OVER: readonly OrderStatus[] = [...FINAL, 'undeliverable'];
+
 /** Whether the order ended so long ago that its link no longer answers. */
 export function isGone(order: TrackedOrder, nowMs: number): boolean {
   const endedAt = order.deliveredAt ?? order.endedAt;
-  return FINAL.includes(order.status) && endedAt !== null && nowMs - Date.parse(endedAt) > TRACKING_GONE_AFTER_MS;
+  return OVER.includes(order.status) && endedAt !== null && nowMs - Date.parse(endedAt) > TRACKING_GONE_AFTER_MS;
 }

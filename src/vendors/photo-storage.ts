@@ -6,7 +6,7 @@ import { LocalStorageAdapter } from '@flystorage/local-fs';
 
 /** Photos by the names that `newPhotoName` made; another name is a bug and is thrown. */
 export type PhotoStorage = {
-  /** Keeps a photo: when this returns it is on the disk, and nobody ever sees half of it. */
+  /** Keeps a photo: when this returns it is stored for good, and nobody ever sees half of it. */
   put(name: string, jpeg: Buffer): Promise<void>;
   get(name: string): Promise<Buffer | null>;
   /** Removes a photo; one that is not there is fine. */
@@ -20,6 +20,12 @@ export function newPhotoName(): string {
   return `${randomBytes(16).toString('hex')}.jpg`;
 }
 
+/** Where a photo lies below the folder or the bucket's prefix; the same in both, so that one can be copied to the other. */
+export function photoPath(name: string): string {
+  if (!NAME.test(name)) throw new TypeError('not the name of a photo');
+  return `${name.slice(0, 2)}/${name}`;
+}
+
 /** Photos in a folder, spread over 256 folders inside it; only the service's own user can read them. */
 export function createFolderPhotoStorage(folder: string): PhotoStorage {
   const adapter = new LocalStorageAdapter(folder, { rootDirectoryVisibility: 'private' });
@@ -29,7 +35,7 @@ export function createFolderPhotoStorage(folder: string): PhotoStorage {
   });
   return {
     async put(name, jpeg) {
-      const path = pathOf(name);
+      const path = photoPath(name);
       const unfinished = `${path}.${randomBytes(4).toString('hex')}`;
       try {
         await storage.write(unfinished, toReadable(jpeg));
@@ -42,19 +48,14 @@ export function createFolderPhotoStorage(folder: string): PhotoStorage {
     },
     async get(name) {
       try {
-        return await storage.readToBuffer(pathOf(name));
+        return await storage.readToBuffer(photoPath(name));
       } catch (error) {
         if (isNotFound(error)) return null;
         throw error;
       }
     },
-    remove: async (name) => storage.deleteFile(pathOf(name)),
+    remove: async (name) => storage.deleteFile(photoPath(name)),
   };
-}
-
-function pathOf(name: string): string {
-  if (!NAME.test(name)) throw new TypeError('not the name of a photo');
-  return `${name.slice(0, 2)}/${name}`;
 }
 
 /** An order says it has a photo as soon as `put` returns, so a power cut must not take it back. */

@@ -37,6 +37,7 @@ export class Feed {
   #ping: number | undefined;
   #silence: number | undefined;
   #hidden: number | undefined;
+  #soon: number | undefined;
 
   constructor(token: string, listener: FeedListener) {
     this.#path = `/track/${token}`;
@@ -52,15 +53,17 @@ export class Feed {
     this.#connect();
   }
 
-  /** Nothing more will happen to the order: the socket may close and is not missed. */
+  /** Nothing more will happen to the order: the socket leaves its place to somebody else's. */
   finish(): void {
     this.#final = true;
+    this.#pause();
+    this.#listener.state('closed');
   }
 
   #connect(): void {
     clearTimeout(this.#retry);
     this.#retry = undefined;
-    if (this.#socket || this.#gone) return;
+    if (this.#socket || this.#final || this.#gone) return;
     const url = new URL(`${this.#path}/live`, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url);
@@ -72,19 +75,20 @@ export class Feed {
 
   #received(text: string): void {
     clearTimeout(this.#silence);
-    const message = JSON.parse(text) as TrackingMessage;
-    if (message.type === 'position') this.#listener.message(message);
-    if (message.type !== 'order') return;
     this.#failures = 0;
     this.#stopPolling();
     if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), PING_MS);
+    // Also for a `pong`: a socket that outlived a moment without network has missed nothing.
     this.#listener.state('live');
-    this.#listener.order(message.order);
+    const message = JSON.parse(text) as TrackingMessage;
+    if (message.type === 'position') this.#listener.message(message);
+    if (message.type === 'order') this.#listener.order(message.order);
   }
 
   /** Lets go of the socket without waiting for its closing handshake, which a dead network never answers. */
   #drop(): void {
     clearTimeout(this.#silence);
+    clearTimeout(this.#soon);
     clearInterval(this.#ping);
     this.#ping = undefined;
     const socket = this.#socket;
@@ -97,10 +101,6 @@ export class Feed {
 
   #lost(): void {
     this.#drop();
-    if (this.#final) {
-      this.#listener.state('closed');
-      return;
-    }
     this.#failures += 1;
     if (this.#failures < FAILURES_BEFORE_POLLING) this.#listener.state('reconnecting');
     else if (this.#poll === undefined) void this.#pollNow();
@@ -109,7 +109,12 @@ export class Feed {
   }
 
   #sayPing(): void {
-    if (this.#socket?.readyState !== WebSocket.OPEN || Date.now() - this.#lastPingMs < PING_MIN_MS) return;
+    clearTimeout(this.#soon);
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    if (Math.abs(Date.now() - this.#lastPingMs) < PING_MIN_MS) {
+      this.#soon = window.setTimeout(() => this.#sayPing(), PING_MIN_MS);
+      return;
+    }
     this.#lastPingMs = Date.now();
     this.#socket.send('ping');
     this.#expectSomething();
@@ -132,7 +137,6 @@ export class Feed {
     }
     this.#listener.state(answer === 'failed' ? 'offline' : 'polling');
     if (answer !== 'failed') this.#listener.order(answer);
-    if (this.#final) this.#stopPolling();
   }
 
   #stopPolling(): void {
@@ -156,8 +160,12 @@ export class Feed {
   #resume(): void {
     if (this.#final || this.#gone) return;
     this.#failures = 0;
-    if (this.#socket) this.#sayPing();
-    else this.#connect();
+    if (this.#socket) {
+      this.#sayPing();
+      return;
+    }
+    this.#listener.state('reconnecting');
+    this.#connect();
   }
 
   #visibilityChanged(): void {

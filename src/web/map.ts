@@ -86,12 +86,17 @@ export class DeliveryMap {
     if (changed) this.#trail.setLatLngs([]);
     this.#precision = driver?.precision ?? null;
     if (driver) this.#showDriver(driver, driverName, changed);
-    else {
-      this.#driver.remove();
-      this.#area.remove();
-    }
+    else this.forgetDriver();
     const outside = driver && !this.#map.getBounds().pad(-0.18).contains(driver);
     if (!this.#movedByHand && (changed || outside)) this.fit(!changed);
+  }
+
+  /** Leaves nothing of where the driver was, neither in the picture nor behind it. */
+  forgetDriver(): void {
+    this.#precision = null;
+    this.#trail.setLatLngs([]);
+    this.#driver.setLatLng([0, 0]).remove();
+    this.#area.setLatLng([0, 0]).remove();
   }
 
   #showDriver(driver: ShownPosition, name: string, changed: boolean): void {

@@ -6,16 +6,23 @@ import { age, byId, renderArrival, renderLink, renderView } from './render.ts';
 
 const root = byId('track');
 let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
+// It may hold where the driver was, which is not to outlive the delivery.
+delete root.dataset.view;
 let link: LinkState = 'connecting';
 let position: ShownPosition | null = null;
-/** When the position was taken, by this page's own running clock. */
-let takenMs = 0;
+/** When the position was taken, by this page's own clocks. */
+let taken = { running: 0, wall: 0 };
 let arrival = view.arrival;
 let map: Promise<DeliveryMap> | null = null;
 
 function takePosition(next: ShownPosition | null): void {
   position = next;
-  if (next) takenMs = performance.now() - next.age_ms;
+  if (next) taken = { running: performance.now() - next.age_ms, wall: Date.now() - next.age_ms };
+}
+
+/** The running clock may stand still while the phone sleeps; the wall clock may be set back. */
+function positionAgeMs(): number {
+  return Math.max(performance.now() - taken.running, Date.now() - taken.wall);
 }
 
 function showOrder(next: TrackingView): void {
@@ -32,7 +39,7 @@ function showOrder(next: TrackingView): void {
 
 /** An estimate by a position that has grown old is none. */
 function showArrival(): void {
-  renderArrival(position && performance.now() - takenMs <= POSITION_FRESH_MS ? arrival : null);
+  renderArrival(position && positionAgeMs() <= POSITION_FRESH_MS ? arrival : null);
 }
 
 function showMap(): void {
@@ -40,6 +47,10 @@ function showMap(): void {
   const card = byId('map-card');
   if (!underWay) {
     card.hidden = true;
+    map?.then(
+      (shown) => shown.forgetDriver(),
+      () => {},
+    );
     return;
   }
   const appears = card.hidden;
@@ -76,7 +87,7 @@ function showAge(): void {
     line.textContent = 'The driver’s position is not known yet';
     return;
   }
-  const words = age(performance.now() - takenMs);
+  const words = age(positionAgeMs());
   const roughly = position.precision === 'approximate';
   line.textContent = roughly ? `Roughly here, ${words}` : words[0]?.toUpperCase() + words.slice(1);
 }

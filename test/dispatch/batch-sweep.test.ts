@@ -34,6 +34,7 @@ const sweep = () =>
     findOverdue: async () => [],
     findSilent: async () => [],
     releaseFromSilent: async () => null,
+    catchUp: async () => undefined,
     refreshDrivers: async () => undefined,
     refreshOrders: async () => undefined,
     touched: () => undefined,

@@ -28,7 +28,7 @@ function interpolate(value: unknown, variables: Readonly<Record<string, string>>
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolate(item, variables)]));
   }
   if (typeof value !== 'string') return value;
-  const known = /\$\{([A-Z_]+):-([^${}]*)\}/g;
+  const known = /\$\{([A-Z0-9_]+):-([^${}]*)\}/g;
   if (value.replaceAll(known, '').includes('$')) throw new Error(`${value} is not known here`);
   return value.replaceAll(known, (_all, name: string, otherwise: string) => variables[name] || otherwise);
 }

@@ -51,13 +51,15 @@ beforeEach(async () => {
   matcher = new Matcher(tiers);
   relayed = [];
   closers = new Closers(logger);
+  // As a process that has been listening for long enough to tell silence from its own absence.
+  clockLeadMs = -2 * DRIVER_SILENT_MS;
   dispatch = buildDispatch(
     {
       config: { geocoderUrl: null } as Config,
       sql: database.sql,
       matcher,
       tiers: () => tiers,
-      now: Date.now,
+      now: () => Date.now() + clockLeadMs,
       origin: 'test',
       relay: { relay: (rows) => void relayed.push(...rows), idle: async () => undefined },
       paymentWait: { settledWithin: async () => 'processing', settled: () => undefined },
@@ -71,8 +73,12 @@ beforeEach(async () => {
     logger,
     closers,
   );
+  clockLeadMs = 0;
 });
 afterEach(() => closers.closeAll());
+
+/** What the process's clock is ahead of the machine's. */
+let clockLeadMs = 0;
 
 /** Puts everything that the tables hold into this process's memory, as a start does. */
 const readEverything = () => dispatch.fleet.rebuild();
@@ -457,7 +463,7 @@ describe('a driver who falls silent', () => {
     await readEverything();
     await dispatch.redispatch.sweep();
     const { order, events } = await everythingOf(database.sql, orderId);
-    expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, excluded_driver_ids: [driverId] });
+    expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, excluded_driver_ids: [] });
     expect(events[1]).toEqual({
       sequence: 2,
       type: 'released',
@@ -465,6 +471,15 @@ describe('a driver who falls silent', () => {
     });
     expect(matcher.driver(driverId)?.orderId).toBeNull();
     expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toEqual({ kind: 'not_found' });
+  });
+
+  it('keeps it while this process has not listened for as long itself', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, SILENT_FOR);
+    await readEverything();
+    dispatch.redispatch.listening();
+    await dispatch.redispatch.sweep();
+    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
   it('keeps it up to the bound', async () => {

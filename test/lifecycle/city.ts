@@ -5,11 +5,12 @@ import { followNews } from '../../src/build/news.ts';
 import { createCancelOrder } from '../../src/dispatch/cancel-order.ts';
 import { createDriverActions, type DriverAction } from '../../src/dispatch/driver-actions.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
+import type { CommitOutcome } from '../../src/dispatch/group-commit.ts';
 import { createPlaceOrder } from '../../src/dispatch/place-order.ts';
 import { createReportPosition } from '../../src/dispatch/positions.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
 import type { OrderStatus, PlaceOrder } from '../../src/domain/order.ts';
-import { radiusAfter, type Tier } from '../../src/domain/tier.ts';
+import { radiusAfter, type Tier, type TierId } from '../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { ChangedOrder } from '../../src/store/changes.ts';
@@ -20,11 +21,12 @@ import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 export const STORE: Point = { lat: 40.73, lng: -73.99 };
-/** Beyond the greatest radius of the tier that is used here. */
+/** Beyond the greatest radius of the tiers that are used here. */
 export const FAR: Point = displaced(STORE, 60_000, 0);
 
 type Order = {
   readonly id: string;
+  readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
   status: OrderStatus;
@@ -32,21 +34,25 @@ type Order = {
   excluded: string[];
   sequence: number;
 };
-type Driver = { readonly id: string; onDuty: boolean; freeSinceMs: number; position: Point & { atMs: number } };
+type Driver = {
+  readonly id: string;
+  readonly tierIds: readonly TierId[];
+  onDuty: boolean;
+  freeSinceMs: number;
+  position: Point & { atMs: number };
+};
 type Listener = (payload: string) => void;
+/** What becomes of the commit of an order that is placed. */
+export type Fate = 'taken' | 'refused' | 'unknown_and_late' | 'unknown_and_lost';
 
 const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
-const TIER = TIERS.get('standard') as Tier;
 const logger = createLogger('silent');
-const REQUEST: PlaceOrder = {
+const REQUEST: Omit<PlaceOrder, 'tierId'> = {
   retailerId: 'store',
   customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
   pickupAddress: 'One Test Square',
   dropoffAddress: { line1: '1 First St', line2: null, city: 'New York', state: 'NY', zip: '10001' },
-  tierId: 'standard',
 };
-/** A request that the tables do not take. */
-const REFUSED: PlaceOrder = { ...REQUEST };
 
 /** How a step comes to happen: at once, or whenever the scheduler of a test says so. */
 export type Turn = (what: string) => Promise<void>;
@@ -61,6 +67,8 @@ export class Tables {
   readonly listeners: { readonly hear: Listener }[] = [];
   turn: Turn = async () => undefined;
   swallowsNotices = false;
+  overdue: readonly string[] = [];
+  silent: readonly { readonly orderId: string; readonly driverId: string }[] = [];
   #ms = 1_700_000_000_000;
 
   now = (): number => ++this.#ms;
@@ -124,14 +132,40 @@ export class Tables {
     });
   }
 
-  waitingRow({ id, point, sinceMs, excluded }: Order) {
-    const base = { orderId: id, retailerId: 'store', tierId: 'standard' as const, point, sinceMs };
+  expire(origin: string, orderId: string): ChangedOrder | null {
+    return this.change(origin, orderId, ['pending_dispatch'], null, (order) => {
+      order.status = 'expired';
+    });
+  }
+
+  release(origin: string, orderId: string, driverId: string): ChangedOrder | null {
+    return this.change(origin, orderId, ['driver_assigned'], driverId, (order) => {
+      order.status = 'pending_dispatch';
+      order.driverId = null;
+      order.excluded = [...order.excluded, driverId];
+    });
+  }
+
+  /** A delivery, whether the pickup was told of or not. */
+  deliver(origin: string, orderId: string): ChangedOrder | null {
+    return this.change(origin, orderId, ['driver_assigned', 'picked_up'], null, (order) => {
+      order.status = 'delivered';
+    });
+  }
+
+  setDuty(origin: string, driverId: string, onDuty: boolean): { onDuty: boolean } {
+    (this.drivers.get(driverId) as Driver).onDuty = onDuty;
+    this.notify(origin, 'driver', driverId);
+    return { onDuty };
+  }
+
+  waitingRow({ id, tierId, point, sinceMs, excluded }: Order) {
+    const base = { orderId: id, retailerId: 'store', tierId, point, sinceMs };
     return excluded.length > 0 ? { ...base, excludedDriverIds: new Set(excluded) } : base;
   }
 
-  fleetRow({ id, onDuty, freeSinceMs, position }: Driver) {
-    const orderId = this.carried(id)?.id ?? null;
-    return { id, tierIds: ['standard' as const], onDuty, freeSinceMs, position, orderId };
+  fleetRow({ id, tierIds, onDuty, freeSinceMs, position }: Driver) {
+    return { id, tierIds, onDuty, freeSinceMs, position, orderId: this.carried(id)?.id ?? null };
   }
 
   waiting(): Order[] {
@@ -143,13 +177,34 @@ export class Tables {
     const nowMs = this.now();
     return this.waiting().flatMap((order) =>
       [...this.drivers.values()]
-        .filter(({ id, position }) => {
-          const near = distanceMeters(order.point, position) <= radiusAfter(TIER, nowMs - order.sinceMs);
-          return near && this.isFree(id) && !order.excluded.includes(id);
+        .filter(({ id, tierIds, position }) => {
+          const reach = radiusAfter(TIERS.get(order.tierId) as Tier, nowMs - order.sinceMs);
+          if (distanceMeters(order.point, position) > reach || !tierIds.includes(order.tierId)) return false;
+          return this.isFree(id) && !order.excluded.includes(id);
         })
         .map(({ id }) => `${order.id} waits beside ${id}`),
     );
   }
+}
+
+/** A driver on duty who serves every tier, unless told otherwise. */
+export function addDriver(tables: Tables, driver: Pick<Driver, 'id' | 'position'> & Partial<Driver>): void {
+  const tierIds: TierId[] = ['standard', 'priority'];
+  tables.drivers.set(driver.id, { tierIds, onDuty: true, freeSinceMs: tables.now(), ...driver });
+}
+
+/** A waiting order that nobody is told of. */
+export function addOrder(tables: Tables, id: string, waitedMs = 0, point = STORE): void {
+  tables.orders.set(id, {
+    id,
+    tierId: 'standard',
+    point,
+    sinceMs: tables.now() - waitedMs,
+    status: 'pending_dispatch',
+    driverId: null,
+    excluded: [],
+    sequence: 1,
+  });
 }
 
 export type Process = Awaited<ReturnType<typeof startProcess>>;
@@ -161,21 +216,31 @@ export async function startProcess(tables: Tables, origin: string) {
   const run = <T>(what: string, effect: () => T) => tables.run(`${origin}: ${what}`, effect);
   const rows = <T>(ids: readonly string[] | undefined, all: ReadonlyMap<string, T>): T[] =>
     (ids ?? [...all.keys()]).flatMap((id) => all.get(id) ?? []);
-  const fleet = new Fleet(matcher, {
-    loadFleet: (ids) =>
-      run(`fleet ${ids ?? ''}`, () => rows(ids, tables.drivers).map((driver) => tables.fleetRow(driver))),
-    loadWaiting: () => run('waiting', () => tables.waiting().map((order) => tables.waitingRow(order))),
-    loadOrderNews: (ids) =>
-      run(`news ${ids}`, () =>
-        rows(ids, tables.orders).map((order) => ({
-          orderId: order.id,
-          status: order.status,
-          driverId: order.driverId,
-          paymentStatus: 'paid' as const,
-          waiting: order.status === 'pending_dispatch' ? tables.waitingRow(order) : null,
+  const fleet = new Fleet(
+    matcher,
+    {
+      loadFleet: (ids) =>
+        run(`fleet ${ids ?? ''}`, () => rows(ids, tables.drivers).map((driver) => tables.fleetRow(driver))),
+      loadWaiting: () => run('waiting', () => tables.waiting().map((order) => tables.waitingRow(order))),
+      loadOrderNews: (ids) =>
+        run(`news ${ids}`, () =>
+          rows(ids, tables.orders).map((order) => ({
+            orderId: order.id,
+            status: order.status,
+            driverId: order.driverId,
+            paymentStatus: 'paid' as const,
+            waiting: order.status === 'pending_dispatch' ? tables.waitingRow(order) : null,
+          })),
+        ),
+      findMatchable: () =>
+        run('what there is to match', () => ({
+          orderIds: tables.waiting().map(({ id }) => id),
+          driverIds: [...tables.drivers.keys()].filter((id) => tables.isFree(id)),
         })),
-      ),
-  });
+    },
+    (driverId) => driverAvailable(driverId),
+  );
+  const unsettled = new Set<string>();
   const errors: unknown[] = [];
   const quietly = (work: Promise<unknown>) => void work.catch((error) => errors.push(error));
   const touched = (driverId: string) => fleet.touched(driverId);
@@ -187,10 +252,12 @@ export async function startProcess(tables: Tables, origin: string) {
         const kind = tables.assign(origin, orderId, driverId);
         return kind === 'assigned' ? { kind, outbox: [] } : { kind };
       }),
-    expireOrder: async () => null,
-    findOverdue: async () => [],
-    findSilent: async () => [],
-    releaseFromSilent: async () => null,
+    expireOrder: (orderId) => run(`expire ${orderId}`, () => tables.expire(origin, orderId)),
+    findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
+    findSilent: () => run('silent drivers', () => [...tables.silent]),
+    releaseFromSilent: (orderId, driverId) =>
+      run(`release from ${driverId}`, () => tables.release(origin, orderId, driverId)),
+    catchUp: () => fleet.catchUp(now),
     refreshDrivers: (ids) => fleet.refreshDrivers(ids),
     refreshOrders: (ids) => fleet.refreshOrders(ids),
     touched,
@@ -207,12 +274,7 @@ export async function startProcess(tables: Tables, origin: string) {
     now,
     store: {
       setDuty: (driverId, onDuty) =>
-        run(`duty of ${driverId} ${onDuty}`, () => {
-          const driver = tables.drivers.get(driverId) as Driver;
-          driver.onDuty = onDuty;
-          tables.notify(origin, 'driver', driverId);
-          return { onDuty };
-        }),
+        run(`duty of ${driverId} ${onDuty}`, () => tables.setDuty(origin, driverId, onDuty)),
       pickUp: (action) =>
         change('pick up', action, 'driver_assigned', (order) => {
           order.status = 'picked_up';
@@ -221,12 +283,7 @@ export async function startProcess(tables: Tables, origin: string) {
         change('deliver', action, 'picked_up', (order) => {
           order.status = 'delivered';
         }),
-      release: (action) =>
-        change('release', action, 'driver_assigned', (order) => {
-          order.status = 'pending_dispatch';
-          order.driverId = null;
-          order.excluded = [...order.excluded, action.driverId];
-        }),
+      release: ({ orderId, driverId }) => run(`release ${orderId}`, () => tables.release(origin, orderId, driverId)),
       undeliverable: async () => null,
       returned: async () => null,
       findState: (orderId) =>
@@ -248,7 +305,9 @@ export async function startProcess(tables: Tables, origin: string) {
     now,
     writeBehind({ driverId, lat, lng, atMs }) {
       const driver = tables.drivers.get(driverId) as Driver;
-      driver.position = { lat, lng, atMs };
+      void tables.turn(`position of ${driverId} is written`).then(() => {
+        if (driver.position.atMs < atMs) driver.position = { lat, lng, atMs };
+      });
     },
     share(position) {
       for (const other of others) {
@@ -275,7 +334,7 @@ export async function startProcess(tables: Tables, origin: string) {
     now,
     locate: async () => ({ point: STORE, source: 'registered' }),
     dropoffOf: () => null,
-    groupCommit: { commit: (order) => run(`commit of ${order.id}`, () => commit(order)), depth: () => 0 },
+    groupCommit: { commit, depth: () => 0 },
     waitingRoom: { enter: () => true, leave: () => undefined },
     relay: () => undefined,
     refreshDriver: (driverId) =>
@@ -283,17 +342,29 @@ export async function startProcess(tables: Tables, origin: string) {
     driverAvailable,
     assigned: (_orderId, driverId) => touched(driverId),
     waits: (orderId) => quietly(redispatch.orderWaits(orderId)),
-    unsettled: () => undefined,
+    unsettled(orderId) {
+      unsettled.add(orderId);
+      quietly(redispatch.waitsAgain(orderId));
+    },
     settledWithin: async () => 'processing',
   });
-  function commit(order: NewOrder) {
+  const fates = new Map<PlaceOrder, Fate>();
+  async function commit(order: NewOrder): Promise<CommitOutcome> {
+    const fate = fates.get(order.request);
+    const what = `commit of ${order.id}`;
+    if (fate === 'taken') return run(what, () => insert(order));
+    if (fate === 'refused') return run(what, () => ({ kind: 'failed' }));
+    if (fate === 'unknown_and_late') void run(`late ${what}`, () => insert(order));
+    return run(`${what} (unknown)`, () => ({ kind: 'unknown' }));
+  }
+  function insert(order: NewOrder) {
     const driverId = order.driver?.driverId ?? null;
-    if (order.request === REFUSED) return { kind: 'failed' as const };
     if (driverId !== null && !tables.isFree(driverId)) return { kind: 'driver_lost' as const };
     const sinceMs = now();
     const status = driverId === null ? 'pending_dispatch' : 'driver_assigned';
     tables.orders.set(order.id, {
       id: order.id,
+      tierId: order.tier.id,
       point: order.pickup,
       sinceMs,
       status,
@@ -309,14 +380,20 @@ export async function startProcess(tables: Tables, origin: string) {
   }
 
   const closers = new Closers(logger);
+  let deaf = false;
+  let listenAgain: () => void = () => undefined;
   const sql = {
     async listen(_channel: string, hear: Listener, listening: () => void) {
-      tables.listeners.push({ hear });
+      tables.listeners.push({ hear: (payload) => deaf || hear(payload) });
+      listenAgain = () => {
+        deaf = false;
+        listening();
+      };
       listening();
       return { unlisten: async () => undefined };
     },
   } as unknown as Sql;
-  const dispatch = { fleet, unsettled: new Set<string>(), redispatch, driverAvailable } as unknown as Dispatch;
+  const dispatch = { fleet, unsettled, redispatch, driverAvailable } as unknown as Dispatch;
   const announce = {
     orderChanged: () => undefined,
     driverChanged: () => undefined,
@@ -349,9 +426,17 @@ export async function startProcess(tables: Tables, origin: string) {
     /** Positions go to this one too. */
     tell: (other: { positions: { receive(position: never): void } }) =>
       void others.push({ receive: (position) => other.positions.receive(position as never) }),
-    place: () => placeOrder(REQUEST, key),
-    /** An order that claims a driver and then comes to nothing. */
-    placeInVain: () => placeOrder(REFUSED, key),
+    place(tierId: TierId = 'standard', fate: Fate = 'taken') {
+      const request: PlaceOrder = { ...REQUEST, tierId };
+      fates.set(request, fate);
+      return placeOrder(request, key);
+    },
+    /** The connection that listens is lost: no notice comes until there is another one. */
+    async loseLine() {
+      deaf = true;
+      await tables.turn(`${origin} listens again`);
+      listenAgain();
+    },
     close: () => closers.closeAll(),
   };
 }

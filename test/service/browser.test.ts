@@ -1,9 +1,45 @@
+import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
 import { findChromium, launchBrowser } from '../support/chromium.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
-import { addFreeDriver, addStore, ask, northOf, place, untilOrder } from './clients.ts';
+import {
+  addFreeDriver,
+  addStore,
+  ask,
+  type Driver,
+  newPhone,
+  northOf,
+  openSocket,
+  place,
+  untilOrder,
+} from './clients.ts';
+
+const jpeg = () =>
+  sharp({ create: { width: 640, height: 480, channels: 3, background: '#a33' } })
+    .jpeg()
+    .toBuffer();
+
+/** A new page of a browser of its own, and what it complains of. */
+async function withPage(look: (page: Page, problems: string[]) => Promise<void>): Promise<void> {
+  const browser = await launchBrowser();
+  try {
+    const page = await browser.context.newPage();
+    const problems: string[] = [];
+    page.on('console', (message) => problems.push(message.text()));
+    page.on('pageerror', (error) => problems.push(error.message));
+    await look(page, problems);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** What a driver does to his order besides picking it up and delivering it. */
+function act(service: Running, driver: Driver, orderId: string, step: string, body: object) {
+  return ask(service, `/driver/orders/${orderId}/${step}`, { method: 'POST', key: driver.token, body });
+}
 
 describe.skipIf(!findChromium())('the tracking page of the built service in Chromium', () => {
   let database: FreshDatabase;
@@ -23,12 +59,7 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
   test('shows an order from waiting to the photo without a reload, and nobody else’s business', async () => {
     const store = await addStore(database.sql, { name: 'Corner <b>Market</b>' });
     const order = (await place(service, store)).body.order;
-    const browser = await launchBrowser();
-    try {
-      const page = await browser.context.newPage();
-      const problems: string[] = [];
-      page.on('console', (message) => problems.push(message.text()));
-      page.on('pageerror', (error) => problems.push(error.message));
+    await withPage(async (page, problems) => {
       await page.goto(`${service.url}/track/${order.tracking_token}`);
       await page.evaluate(() => Object.assign(globalThis, { neverReloaded: true }));
       const headline = () => page.textContent('#headline');
@@ -42,10 +73,7 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
       await driver.at(northOf(store.point, 300));
       await expect.poll(() => page.locator('.leaflet-marker-icon').count(), { timeout: 10_000 }).toBe(2);
 
-      const photo = await sharp({ create: { width: 640, height: 480, channels: 3, background: '#a33' } })
-        .jpeg()
-        .toBuffer();
-      expect((await driver.deliver(order.id, photo)).status).toBe(200);
+      expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
       await expect.poll(headline, { timeout: 10_000 }).toContain('delivered');
       const shown = page.locator('img[src$="/photo"]');
       await expect.poll(() => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth)).toBe(640);
@@ -56,9 +84,151 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
         expect(text).not.toContain(secret);
       }
       expect(problems).toEqual([]);
-    } finally {
-      await browser.close();
+    });
+  });
+
+  test('shows what anybody typed as text, or not at all', async () => {
+    const evil = (who: string) => `<img/src=x/onerror="document.title='${who}'">`;
+    const store = await addStore(database.sql, { name: evil('store') });
+    await addFreeDriver(service, database.sql, store.point, { name: evil('driver') });
+    const order = (
+      await place(service, store, {
+        customer: { name: evil('customer'), email: 'a@example.com', phone: newPhone(), sms_opt_in: false },
+        dropoff_address: { line1: evil('line1'), line2: evil('line2'), city: evil('city'), state: 'CA', zip: '94103' },
+      })
+    ).body.order;
+    expect(order.status).toBe('driver_assigned');
+    await withPage(async (page, problems) => {
+      const response = await page.goto(`${service.url}/track/${order.tracking_token}`);
+      expect(response?.headers()).toMatchObject({
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+        'content-security-policy': expect.stringMatching(/^default-src 'none'; script-src 'self'; style-src 'self'; /),
+      });
+      await page.locator('#link[data-state=live]').waitFor();
+      await page.locator('.driver-pin').waitFor();
+      expect(await page.textContent('#headline')).toBe(`${evil('driver')} is on the way to the store`);
+      expect(await page.textContent('#store')).toBe(evil('store'));
+      expect(await page.locator('.pin-label').allTextContents()).toEqual([evil('store'), evil('driver')]);
+      expect(await page.locator('img').count()).toBe(0);
+      expect(await page.title()).toBe(`${evil('driver')} is on the way to the store · ${evil('store')}`);
+      expect(await page.content()).not.toMatch(/title='(customer|line1|line2|city)'/);
+      expect(problems).toEqual([]);
+    });
+  });
+
+  test('a driver who gave the order back is on no page, in no status and in no message again', async () => {
+    const store = await addStore(database.sql);
+    const first = await addFreeDriver(service, database.sql, northOf(store.point, 2_000), { name: 'Ana First' });
+    const order = (await place(service, store)).body.order;
+    const path = `/track/${order.tracking_token}`;
+    const socket = await openSocket(service, `${path}/live`);
+    const lastOrder = () => socket.messages.filter(({ type }) => type === 'order').at(-1)?.order;
+    await expect.poll(lastOrder).toMatchObject({ status: 'driver_assigned', driver: { first_name: 'Ana' } });
+    expect((await act(service, first, order.id, 'release', { reason: 'vehicle' })).status).toBe(200);
+    await expect.poll(lastOrder).toMatchObject({ headline: 'Finding another driver for your order', driver: null });
+
+    // He drives on, far from the second driver.
+    const before = socket.messages.length;
+    const away = northOf(store.point, 44_000);
+    await first.at(away);
+    const second = await addFreeDriver(service, database.sql, northOf(store.point, 500), { name: 'Bo Second' });
+    await expect
+      .poll(lastOrder)
+      .toMatchObject({ driver: { first_name: 'Bo', position: { precision: 'approximate' } } });
+    await first.at(northOf(away, 100));
+    await second.pickUp(order.id);
+    await first.at(northOf(away, 200));
+    const spot = northOf(store.point, 777);
+    await second.at(spot);
+    await expect
+      .poll(async () => (await ask<{ order: object }>(service, `${path}/status`)).body.order)
+      .toMatchObject({ driver: { first_name: 'Bo', position: { ...spot, precision: 'exact' } } });
+    await expect.poll(() => JSON.stringify(socket.messages.at(-1))).toContain(String(spot.lat));
+    await first.at(northOf(away, 300));
+    const everything = [
+      ...socket.messages.slice(before).map((message) => JSON.stringify(message)),
+      (await ask(service, path)).text,
+      (await ask(service, `${path}/status`)).text,
+    ].join('\n');
+    expect(everything).toContain('"Bo"');
+    expect(everything).not.toContain('Ana');
+    for (const meters of [0, 100, 200, 300]) {
+      expect(everything).not.toContain(String(northOf(away, meters).lat).slice(0, 6));
     }
+    const sequences = socket.messages.flatMap(
+      ({ order }) => (order as { sequence: number } | undefined)?.sequence ?? [],
+    );
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+    socket.close();
+  });
+
+  test.each(['delivered', 'undeliverable', 'returned', 'cancelled'] as const)(
+    'of an order that is %s nobody learns where its driver is',
+    async (end) => {
+      const store = await addStore(database.sql);
+      const driver = await addFreeDriver(service, database.sql, store.point);
+      const order = (await place(service, store)).body.order;
+      const path = `/track/${order.tracking_token}`;
+      const socket = await openSocket(service, `${path}/live`);
+      if (end === 'cancelled') {
+        const reason = { reason: 'out_of_stock' };
+        const sent = { method: 'POST', key: store.apiKey, body: reason };
+        expect((await ask(service, `/orders/${order.id}/cancel`, sent)).status).toBe(200);
+      } else {
+        await driver.pickUp(order.id);
+        if (end === 'delivered') expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
+        else await act(service, driver, order.id, 'undeliverable', { reason: 'nobody_home' });
+        if (end === 'returned') await act(service, driver, order.id, 'return', {});
+      }
+      const last = () => socket.messages.filter(({ type }) => type === 'order').at(-1)?.order;
+      await expect.poll(last).toMatchObject({ status: end });
+      const after = socket.messages.length;
+      const spot = northOf(store.point, 5_432);
+      await driver.at(spot);
+      const seen = await ask<{ order: Record<string, unknown> }>(service, `${path}/status`);
+      expect((seen.body.order.driver as { position: unknown } | null)?.position ?? null).toBeNull();
+      // When it ended is told in every case.
+      const steps = seen.body.order.stages as { at: string | null }[];
+      expect(steps.at(-1)?.at).toEqual(expect.any(String));
+      // Answered after whatever was published before it.
+      socket.send('ping');
+      await expect.poll(() => socket.messages.at(-1)).toEqual({ type: 'pong' });
+      expect(socket.messages.slice(after).filter(({ type }) => type === 'position')).toEqual([]);
+      const texts = [
+        (await ask(service, path)).text,
+        seen.text,
+        ...socket.messages.map((each) => JSON.stringify(each)),
+      ];
+      for (const text of texts) expect(text).not.toContain(String(spot.lat).slice(0, 7));
+      socket.close();
+    },
+  );
+
+  test('a link works for a bounded time after the delivery, then everything behind it is 410', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(service, database.sql, store.point);
+    const order = (await place(service, store)).body.order;
+    await driver.pickUp(order.id);
+    await driver.deliver(order.id, await jpeg());
+    const path = `/track/${order.tracking_token}`;
+    const statuses = () =>
+      Promise.all(['', '/status', '/photo'].map(async (each) => (await ask(service, path + each)).status));
+    const endedAgo = (ms: number) => database.sql`
+      update orders set delivered_at = now() - make_interval(secs => ${ms / 1_000}) where id = ${order.id}`;
+    await endedAgo(TRACKING_GONE_AFTER_MS - 60_000);
+    expect(await statuses()).toEqual([200, 200, 200]);
+    (await openSocket(service, `${path}/live`)).close();
+
+    await endedAgo(TRACKING_GONE_AFTER_MS + 1_000);
+    expect(await statuses()).toEqual([410, 410, 410]);
+    await expect(openSocket(service, `${path}/live`)).rejects.toThrow('refused with 410');
+    expect((await ask(service, `${path}/status`)).body.error.code).toBe('gone');
+    await withPage(async (page) => {
+      expect((await page.goto(`${service.url}${path}`))?.status()).toBe(410);
+      expect(await page.textContent('h1')).toBe('This link has expired');
+      expect(await page.locator('img').count()).toBe(0);
+    });
   });
 
   test('an unknown token is a plain 404 page', async () => {

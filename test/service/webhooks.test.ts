@@ -1,50 +1,37 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
-import { verifyWebhook } from '../support/webhooks.ts';
-import { addFreeDriver, addStore, ask, place, type Store, show } from './clients.ts';
+import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../support/webhooks.ts';
+import { addFreeDriver, addStore, ask, type Driver, place, type Store, show, untilOrder } from './clients.ts';
 
-type Event = { type: string; timestamp: string; data: Record<string, unknown> };
-type Seen = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly event: Event };
 type Listed = { delivery_id: string; status: string; type: string; attempts: number; result: string };
 
 let database: FreshDatabase;
 let service: Running;
+let receiver: WebhookReceiver;
 let store: Store;
 let secret: string;
 let cli: <Result = Record<string, string>>(...args: string[]) => Promise<Result>;
 const data = newDataDir();
-const seen: Seen[] = [];
 /** Statuses of the next answers; 204 when there are none. */
 const answers: number[] = [];
-const sockets = new Set<Socket>();
-const server = createServer((request, response) => {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
-    const body = Buffer.concat(chunks).toString('utf8');
-    seen.push({ headers: request.headers, body, event: JSON.parse(body) });
-    response.writeHead(answers.shift() ?? 204).end();
-  });
-});
-server.on('connection', (socket) => sockets.add(socket));
 
 beforeAll(async () => {
   database = await freshDatabase();
   const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', LOG_LEVEL: 'debug' };
   cli = (...args) => runCli(env, ...args);
   service = await startBuiltService(env);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  receiver = await startWebhookReceiver(() => answers.shift() ?? 204);
   ({ store, secret } = await toldStore());
 });
 
 /** A store that is told of its orders, far from every driver so far. */
-async function toldStore(): Promise<{ store: Store; secret: string }> {
-  const made = await addStore(database.sql);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?token=hidden`;
+async function toldStore(options: Parameters<typeof addStore>[1] = {}): Promise<{ store: Store; secret: string }> {
+  const made = await addStore(database.sql, options);
+  const url = `${receiver.url}/hook?token=hidden`;
   const set = await cli('retailer', 'set-webhook', made.retailerId, '--url', url);
   expect(set).toMatchObject({ webhook_url: url, webhook_secret: expect.stringMatching(/^whsec_/) });
   return { store: made, secret: set.webhook_secret ?? '' };
@@ -52,15 +39,30 @@ async function toldStore(): Promise<{ store: Store; secret: string }> {
 
 afterAll(async () => {
   await service?.stop();
-  for (const socket of sockets) socket.destroy();
-  server.close();
+  receiver?.close();
   await database?.drop();
   data.remove();
 });
 
-const eventsOf = (orderId: string) => seen.filter(({ event }) => event.data.order_id === orderId);
+const eventsOf = (orderId: string) => receiver.seen.filter(({ event }) => event.data.order_id === orderId);
 const until = (orderId: string, count: number, timeout = 15_000) =>
   expect.poll(() => eventsOf(orderId).length, { timeout, interval: 20 }).toBe(count);
+
+/** The events of an order by name, each verified with the package that its store's engineer would use. */
+function told(orderId: string, key = secret): string[] {
+  return eventsOf(orderId)
+    .map(({ headers, body, event }) => {
+      expect(verifyWebhook(key, headers, body)).toEqual(event);
+      return event;
+    })
+    .sort((one, other) => Number(one.data.sequence) - Number(other.data.sequence))
+    .map(({ type }) => type.replace(/^order\./, ''));
+}
+
+const act = (driver: Driver, orderId: string, action: string, body: object) =>
+  ask(service, `/driver/orders/${orderId}/${action}`, { method: 'POST', key: driver.token, body });
+const cancel = (by: Store, orderId: string, reason: string) =>
+  ask(service, `/orders/${orderId}/cancel`, { method: 'POST', key: by.apiKey, body: { reason } });
 
 it('tells a store of its order from the assignment to the door, signed', async () => {
   const driver = await addFreeDriver(service, database.sql, store.point);
@@ -74,17 +76,74 @@ it('tells a store of its order from the assignment to the door, signed', async (
     .toBuffer();
   expect((await driver.deliver(id, photo)).status).toBe(200);
   await until(id, 3);
-  for (const { headers, body: text, event } of eventsOf(id)) {
-    expect(await verifyWebhook(secret, headers, text)).toEqual(event);
-    await expect(verifyWebhook(secret, headers, text.replace(id, store.retailerId))).rejects.toThrow();
-  }
-  const events = eventsOf(id).map(({ event }) => event);
-  expect(events.map(({ type }) => type)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
+  expect(told(id)).toEqual(['assigned', 'picked_up', 'delivered']);
   const order = await show(service, store, id);
-  for (const { data: told, timestamp } of events) {
-    const event = order.events.find(({ sequence }) => sequence === told.sequence);
-    expect(new Date(event?.at ?? 0).toISOString()).toBe(timestamp);
+  for (const { event } of eventsOf(id)) {
+    const shown = order.events.find(({ sequence }) => sequence === event.data.sequence);
+    expect(new Date(shown?.at ?? 0).toISOString()).toBe(event.timestamp);
   }
+  await driver.duty(false);
+});
+
+it('tells of an order that could not be handed over and came back', async () => {
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const { id } = (await place(service, store)).body.order;
+  for (const [action, body] of [
+    ['pick-up', {}],
+    ['undeliverable', { reason: 'nobody_home' }],
+    ['return', {}],
+  ] as const) {
+    expect((await act(driver, id, action, body)).status).toBe(200);
+  }
+  await until(id, 4);
+  expect(told(id)).toEqual(['assigned', 'picked_up', 'undeliverable', 'returned']);
+  expect(eventsOf(id).find(({ event }) => event.type === 'order.undeliverable')?.event.data).toMatchObject({
+    status: 'undeliverable',
+    reason: 'nobody_home',
+  });
+  await driver.duty(false);
+});
+
+it('tells of a cancellation and of the refund that follows, at once', async () => {
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const { id } = (await place(service, store)).body.order;
+  await untilOrder(service, store, id, { payment_status: 'paid' });
+  expect((await cancel(store, id, 'customer_request')).status).toBe(200);
+  await until(id, 3, 5_000);
+  expect(told(id)).toEqual(['assigned', 'cancelled', 'refunded']);
+  await driver.duty(false);
+});
+
+it('tells of a charge that failed, at once', async () => {
+  const { store: poor, secret: key } = await toldStore({ card: TEST_CARDS.declined });
+  await addFreeDriver(service, database.sql, poor.point);
+  const { id } = (await place(service, poor)).body.order;
+  await until(id, 2, 5_000);
+  expect(told(id, key)).toEqual(['assigned', 'payment_failed']);
+  expect(eventsOf(id).find(({ event }) => event.type === 'order.payment_failed')?.event.data).toMatchObject({
+    payment_status: 'failed',
+    code: expect.any(String),
+  });
+});
+
+it('tells of an order that nobody could take in its time', async () => {
+  await cli('tier', 'set', 'scheduled', '--max-wait-seconds', '1');
+  const remote = await toldStore();
+  const { id } = (await place(service, remote.store, { delivery_tier: 'scheduled' })).body.order;
+  await until(id, 1);
+  expect(told(id, remote.secret)).toEqual(['expired']);
+});
+
+it('is refused by a receiver when it was tampered with, is old, or signed with another secret', () => {
+  const { headers, body } = receiver.seen.find(
+    ({ event }) => event.data.retailer_id === store.retailerId,
+  ) as SeenWebhook;
+  expect(verifyWebhook(secret, headers, body)).toEqual(JSON.parse(body));
+  expect(() => verifyWebhook(secret, headers, body.replace('assigned', 'delivered'))).toThrow(/signature/);
+  expect(() => verifyWebhook(newWebhookSecret(), headers, body)).toThrow(/signature/);
+  expect(() => verifyWebhook(secret, { ...headers, 'webhook-id': 'another' }, body)).toThrow(/signature/);
+  const late = String(Number(headers['webhook-timestamp']) - 301);
+  expect(() => verifyWebhook(secret, { ...headers, 'webhook-timestamp': late }, body)).toThrow(/too old/);
 });
 
 it('sends a failed webhook again with the same id and body, and a new time and signature', async () => {
@@ -92,18 +151,17 @@ it('sends a failed webhook again with the same id and body, and a new time and s
   await addFreeDriver(service, database.sql, store.point);
   const { id } = (await place(service, store)).body.order;
   await until(id, 2);
-  const [first, second] = eventsOf(id) as [Seen, Seen];
+  const [first, second] = eventsOf(id) as [SeenWebhook, SeenWebhook];
   expect(second.body).toBe(first.body);
   expect(second.headers['webhook-id']).toBe(first.headers['webhook-id']);
   expect(Number(second.headers['webhook-timestamp'])).toBeGreaterThan(Number(first.headers['webhook-timestamp']));
-  await verifyWebhook(secret, second.headers, second.body);
+  expect(told(id)).toEqual(['assigned', 'assigned']);
 });
 
 it('lists what was told and sends it again when asked', async () => {
   const { store } = await toldStore();
   const { id } = (await place(service, store)).body.order;
-  const cancel = { method: 'POST', key: store.apiKey, body: { reason: 'duplicate' } };
-  expect((await ask(service, `/orders/${id}/cancel`, cancel)).status).toBe(200);
+  expect((await cancel(store, id, 'duplicate')).status).toBe(200);
   await until(id, 1);
   const [sent] = eventsOf(id);
   const delivered = () => cli<Listed[]>('webhook', 'list', '--retailer', store.retailerId, '--status', 'delivered');
@@ -121,13 +179,13 @@ it('disables an endpoint that says it is gone, and shows it to the operator', as
   const { store } = await toldStore();
   answers.push(410);
   const { id } = (await place(service, store)).body.order;
-  await ask(service, `/orders/${id}/cancel`, { method: 'POST', key: store.apiKey, body: { reason: 'other' } });
+  expect((await cancel(store, id, 'other')).status).toBe(200);
   const shown = () => cli<{ webhook: Record<string, string> }>('retailer', 'show', store.retailerId);
   await expect
     .poll(async () => (await shown()).webhook, { timeout: 10_000 })
     .toMatchObject({ webhook_disabled_at: expect.any(String), webhook_disabled_because: 'gone' });
   expect(await cli('stats')).toMatchObject({
-    webhooks: { set: 3, disabled: [{ retailer_id: store.retailerId }] },
+    webhooks: { set: 5, disabled: [{ retailer_id: store.retailerId }] },
     webhook_deliveries_last_day: { delivered: expect.any(Number) },
   });
   expect(await cli('retailer', 'set-webhook', store.retailerId, '--on')).toMatchObject({ webhook: 'on' });

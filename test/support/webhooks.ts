@@ -1,28 +1,68 @@
-import { webcrypto } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-
-const TOLERANCE_SECONDS = 300;
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { Webhook } from 'standardwebhooks';
 
 /**
- * What a receiver does by Standard Webhooks 1.0.0, written apart from the service's own signing: any of the signatures
- * must be the HMAC-SHA256 of `{id}.{timestamp}.{body}`, and the time within five minutes.
+ * What a store's engineer writes: the package of Standard Webhooks checks the signature and the time.
  *
+ * @returns the body, parsed
  * @throws when the webhook is not to be trusted
  */
-export async function verifyWebhook(secret: string, headers: IncomingHttpHeaders, body: string): Promise<unknown> {
-  const id = headers['webhook-id'];
-  const timestamp = Number(headers['webhook-timestamp']);
-  const signatures = String(headers['webhook-signature']).split(' ');
-  if (!(Math.abs(Date.now() / 1000 - timestamp) <= TOLERANCE_SECONDS)) throw new Error('the time is off');
-  const { subtle } = webcrypto;
-  const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (character) => character.charCodeAt(0));
-  const key = await subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
-  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
-  for (const signature of signatures) {
-    const [version, mac = ''] = signature.split(',');
-    if (version === 'v1' && (await subtle.verify('HMAC', key, Buffer.from(mac, 'base64'), signed))) {
-      return JSON.parse(body);
-    }
-  }
-  throw new Error('no signature matches');
+export function verifyWebhook(secret: string, headers: IncomingHttpHeaders, body: string): unknown {
+  const texts = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
+  return new Webhook(secret).verify(body, Object.fromEntries(texts) as Record<string, string>);
+}
+
+export type WebhookEvent = {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Record<string, unknown>;
+};
+export type SeenWebhook = {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly event: WebhookEvent;
+};
+
+export type WebhookReceiver = {
+  /** Without a path. */
+  readonly url: string;
+  /** Everything that came, the oldest first. */
+  readonly seen: readonly SeenWebhook[];
+  close(): void;
+};
+
+/**
+ * A store's server on 127.0.0.1.
+ *
+ * @param answer the status of the answer to what has just come; null never answers
+ */
+export async function startWebhookReceiver(answer: (seen: SeenWebhook) => number | null): Promise<WebhookReceiver> {
+  const seen: SeenWebhook[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
+      const one = { path: request.url ?? '/', headers: request.headers, body, event: JSON.parse(body) };
+      seen.push(one);
+      const status = answer(one);
+      if (status !== null) response.writeHead(status).end();
+    });
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
 }

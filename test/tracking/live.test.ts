@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
 import { LIVE_READ_RETRY_MS, MAX_LIVE_READS, MAX_SOCKETS_PER_ORDER, POSITION_PUBLISH_MS } from '../../src/limits.ts';
 import { createTracking, type Tracking, type Viewer } from '../../src/tracking/live.ts';
-import { assigned, delivered, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
+import { assigned, DRIVER_ID, delivered, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
 import { gate, MemorySocket, publisher } from './sockets.ts';
 
 const ORDER_ID = trackedOrder().orderId;
@@ -106,7 +106,7 @@ describe('opening', () => {
 describe('changes', () => {
   it('cost no read while nobody watches', async () => {
     await tracking.orderChanged(ORDER_ID);
-    tracking.driverMoved(ORDER_ID, { lat: 1, lng: 2, atMs: NOW_MS });
+    tracking.driverMoved(ORDER_ID, { driverId: DRIVER_ID, lat: 1, lng: 2, atMs: NOW_MS });
     const socket = await open();
     await settle();
     socket.close(1000, '');
@@ -184,7 +184,7 @@ describe('changes', () => {
 });
 
 describe('positions', () => {
-  const at = (lat: number) => ({ lat, lng: -73.98765, atMs: Date.now() });
+  const at = (lat: number, driverId = DRIVER_ID) => ({ driverId, lat, lng: -73.98765, atMs: Date.now() });
   const lats = (socket: MemorySocket<Viewer>) =>
     socket.ofType('position').map((message) => (message.position as { lat: number }).lat);
 
@@ -223,6 +223,39 @@ describe('positions', () => {
     await vi.advanceTimersByTimeAsync(10 * POSITION_PUBLISH_MS);
     expect(lats(socket)).toEqual([]);
   });
+
+  it('of whoever gave the order back are published no more, though memory still takes him for its driver', async () => {
+    const other = '01900000-0000-7000-8000-0000000000d2';
+    const socket = await watching(assigned());
+    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    order = trackedOrder({ sequence: 3, wasReleased: true });
+    await tracking.orderChanged(ORDER_ID);
+    tracking.driverMoved(ORDER_ID, at(40.1));
+    await vi.advanceTimersByTimeAsync(2 * POSITION_PUBLISH_MS);
+    order = assigned({ sequence: 4, driverId: other, driverFirstName: 'Bo' });
+    await tracking.orderChanged(ORDER_ID);
+    tracking.driverMoved(ORDER_ID, at(40.2));
+    await vi.advanceTimersByTimeAsync(2 * POSITION_PUBLISH_MS);
+    order = pickedUp({ sequence: 5, driverId: other, driverFirstName: 'Bo' });
+    await tracking.orderChanged(ORDER_ID);
+    tracking.driverMoved(ORDER_ID, at(40.3));
+    await vi.advanceTimersByTimeAsync(2 * POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, at(41.4, other));
+    expect(lats(socket)).toEqual([41.4]);
+  });
+
+  it.each(['pending_dispatch', 'delivered', 'cancelled', 'expired', 'undeliverable', 'returned'] as const)(
+    'are in no message of an order that is %s, its snapshot included',
+    async (status) => {
+      position = { lat: 40.7, lng: -73.98765, atMs: NOW_MS };
+      const socket = await watching(pickedUp({ status, sequence: 7 }));
+      tracking.driverMoved(ORDER_ID, at(40.7));
+      await vi.advanceTimersByTimeAsync(3 * POSITION_PUBLISH_MS);
+      expect(socket.ofType('order')).toHaveLength(1);
+      expect(socket.received).toHaveLength(1);
+      expect(JSON.stringify(socket.received)).not.toMatch(/40\.7[,}]/);
+    },
+  );
 
   it('wait while a change is unread, so that nothing leaks after the delivery', async () => {
     const socket = await watching(pickedUp());

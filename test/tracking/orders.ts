@@ -20,6 +20,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     pickedUpAt: null,
     deliveredAt: null,
     endedAt: null,
+    wasReleased: false,
     hasPhoto: false,
     ...fields,
   };

@@ -107,6 +107,19 @@ describe('the security policy', () => {
     expect(policyOf(null)).toContain("img-src 'self' data:;");
   });
 
+  it('tells nobody where the visitor comes from, and lets nobody keep or frame the page', async () => {
+    for (const order of [pickedUp(), null, new Error('away')]) {
+      const headers = new Map((await routes(order).page(TOKEN)).headers);
+      expect(headers.get('Referrer-Policy')).toBe('no-referrer');
+      expect(headers.get('Cache-Control')).toBe('no-store');
+      expect(headers.get('X-Frame-Options')).toBe('DENY');
+      expect(headers.get('Content-Security-Policy')).toMatch(
+        /^default-src 'none'; script-src 'self'; style-src 'self';/,
+      );
+      expect(headers.get('Content-Security-Policy')).not.toContain('unsafe');
+    }
+  });
+
   it('takes no tile URL that could add to the policy', () => {
     expect(tileSource('/tiles/{z}/{x}/{y}.png')).toBe('');
     for (const url of ['//evil.example/{z}', 'https://a b/{z}/{x}', 'https://x; script-src *;/', 'javascript:1', '']) {

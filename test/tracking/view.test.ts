@@ -76,6 +76,26 @@ describe('what a customer sees', () => {
     }
   });
 
+  it.each([
+    ['cancelled', 'Not delivered: the order was cancelled', 'Cancelled', /if you did not expect this/],
+    ['expired', 'Not delivered: no driver was found', 'No driver found', /No driver could take it in time/],
+    ['undeliverable', 'Not delivered: the handover was not possible', 'Not delivered', /is being brought back/],
+    ['returned', 'Not delivered: the order went back to the store', 'Back at the store', /what happens next/],
+  ] as const)('of an order that is %s is a sentence of its own', (status, headline, label, detail) => {
+    const view = trackingView(pickedUp({ status, endedAt: '2026-03-02T14:50:00.000Z' }), null, NOW_MS);
+    expect([view.headline, view.stages.at(-1)?.label]).toEqual([headline, label]);
+    expect(view.detail).toMatch(detail);
+    expect(view.detail).toContain('ask Corner Books');
+    expect(view.arrival).toBeNull();
+  });
+
+  it('says that another driver is looked for where the first gave the order back', () => {
+    const view = trackingView(trackedOrder({ sequence: 4, wasReleased: true }), null, NOW_MS);
+    expect(view.headline).toBe('Finding another driver for your order');
+    expect(view.detail).toBe('The first one cannot come. We are looking for another near Corner Books.');
+    expect(trackingView(trackedOrder(), null, NOW_MS).headline).toBe('Finding a driver for your order');
+  });
+
   it('links the photo of a delivered order only', () => {
     expect(trackingView(delivered(), null, NOW_MS).photo_url).toBe(`/track/${delivered().trackingToken}/photo`);
     expect(trackingView(delivered({ hasPhoto: false }), null, NOW_MS).photo_url).toBeNull();
@@ -104,4 +124,9 @@ it('lets a link end a bounded time after its order, and never before', () => {
   expect(isGone(delivered(), endMs + TRACKING_GONE_AFTER_MS)).toBe(false);
   expect(isGone(delivered(), endMs + TRACKING_GONE_AFTER_MS + 1)).toBe(true);
   expect(isGone(pickedUp(), endMs + 10 * TRACKING_GONE_AFTER_MS)).toBe(false);
+  for (const status of ['cancelled', 'expired', 'undeliverable', 'returned'] as const) {
+    const order = pickedUp({ status, endedAt: '2026-03-02T14:45:00.000Z' });
+    expect(isGone(order, endMs + TRACKING_GONE_AFTER_MS)).toBe(false);
+    expect(isGone(order, endMs + TRACKING_GONE_AFTER_MS + 1)).toBe(true);
+  }
 });

@@ -26,6 +26,8 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   let order: TrackedOrder | null = null;
   let position: (Position & { atMs: number }) | null = null;
   let socketsBlocked = false;
+  let socketsSwallowed = false;
+  const swallowed = new Set<Duplex>();
   const failures: unknown[] = [];
   const topics = new Map<WebSocket, Set<string>>();
   const publish = (topic: string, text: string) => {
@@ -59,7 +61,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     if (rest === undefined) return routes.page(name);
     if (rest === 'photo') return plain(200, photo, 'image/jpeg');
     const status = await routes.status(name);
-    if (status.kind !== 'found') return plain(404);
+    if (status.kind !== 'found') return plain(status.kind === 'gone' ? 410 : 404);
     return plain(200, JSON.stringify(status.body), 'application/json');
   }
 
@@ -74,6 +76,11 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   const upgrades = new WebSocketServer({ noServer: true });
   server.on('upgrade', (request, raw, head) => void upgrade(request, raw, head));
   async function upgrade(request: IncomingMessage, raw: Duplex, head: Buffer): Promise<void> {
+    if (socketsSwallowed) {
+      raw.on('error', () => undefined);
+      swallowed.add(raw);
+      return;
+    }
     const token = request.url?.split('/')[2] ?? '';
     const data = await tracking.behaviour.accept({ params: [token], remoteAddress: '' });
     if (socketsBlocked || 'refuse' in data) {
@@ -117,7 +124,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     },
     move(next: Position, ageMs = 0) {
       position = { ...next, atMs: Date.now() - ageMs };
-      if (order) tracking.driverMoved(order.orderId, position);
+      if (order?.driverId) tracking.driverMoved(order.orderId, { ...position, driverId: order.driverId });
     },
     forgetPosition() {
       position = null;
@@ -131,8 +138,13 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
       socketsBlocked = blocked;
       if (blocked) for (const socket of topics.keys()) socket.terminate();
     },
+    /** Leaves new sockets without any answer, as some proxies do, until told otherwise. */
+    swallowSockets(now: boolean) {
+      socketsSwallowed = now;
+    },
     async close() {
       for (const socket of topics.keys()) socket.terminate();
+      for (const raw of swallowed) raw.destroy();
       tracking.close();
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

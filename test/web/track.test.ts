@@ -1,3 +1,5 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium, launchBrowser } from '../support/chromium.ts';
@@ -27,6 +29,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     complaints = [];
     server.forgetPosition();
     server.blockSockets(false);
+    server.swallowSockets(false);
   });
   afterAll(async () => {
     await browser?.close();
@@ -76,6 +79,8 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await expect.poll(() => page.evaluate("document.querySelector('#photo img').naturalWidth")).toBe(640);
     expect(await page.locator('#map-card').isHidden()).toBe(true);
     expect(await stages(page)).toEqual(['done', 'done', 'done', 'done']);
+    // Nothing more will happen: the page leaves its place to others.
+    await expect.poll(() => server.sockets()).toBe(0);
 
     expect(await page.locator('html').getAttribute('data-same')).toBe('yes');
     expect(await page.title()).toBe('Your order was delivered · Corner Books');
@@ -99,18 +104,68 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(complaints).toEqual([]);
   });
 
-  it('says plainly that an order was not delivered', async () => {
+  it('counts the age on while the phone sleeps, though its running clock stands still', async () => {
     await server.change(pickedUp());
+    server.move(DRIVER);
     const page = await openLive();
-    await server.change(pickedUp({ status: 'returned', sequence: 5, endedAt: '2026-03-02T15:30:00.000Z' }));
-    await expect.poll(() => headline(page)).toBe('Not delivered: the order went back to the store');
-    expect(await stages(page)).toEqual(['done', 'done', 'done', 'failed']);
+    await expect.poll(() => page.locator('#position-age').textContent()).toMatch(/^Updated/);
+    await page.evaluate('{ const now = Date.now; Date.now = () => now() + 600_000; }');
+    await expect.poll(() => page.locator('#position-age').textContent()).toBe('Updated 10 min ago');
+  });
+
+  it.each([
+    ['cancelled', 'Not delivered: the order was cancelled', 'Cancelled'],
+    ['expired', 'Not delivered: no driver was found', 'No driver found'],
+    ['undeliverable', 'Not delivered: the handover was not possible', 'Not delivered'],
+    ['returned', 'Not delivered: the order went back to the store', 'Back at the store'],
+  ] as const)(
+    'says plainly that an order is %s, and where its driver was is nowhere in it',
+    async (status, said, last) => {
+      await server.change(pickedUp());
+      server.move(DRIVER);
+      const page = await openLive();
+      await page.locator('.driver-pin').waitFor();
+      await server.change(pickedUp({ status, sequence: 5, endedAt: new Date().toISOString() }));
+      await expect.poll(() => headline(page)).toBe(said);
+      server.move({ lat: 40.7777, lng: -73.9777 });
+      expect(await stages(page)).toEqual(['done', 'done', 'done', 'failed']);
+      expect(await page.locator('#stages li').last().textContent()).toMatch(new RegExp(`^${last}.*\\d`));
+      expect(await page.locator('#photo').isVisible()).toBe(false);
+      expect(await page.locator('#map-card').isVisible()).toBe(false);
+      expect(await page.locator('.driver-pin').count()).toBe(0);
+      expect(await page.content()).not.toMatch(/40\.7321|40\.7777/);
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('shows an order that was given back, and nothing of its first driver beside the second', async () => {
+    await server.change(assigned());
+    server.move(DRIVER);
+    const page = await openLive();
+    await page.locator('.driver-pin').waitFor();
+    await server.change(trackedOrder({ sequence: 3, wasReleased: true }));
+    await expect.poll(() => headline(page)).toBe('Finding another driver for your order');
+    expect(await page.locator('#map-card').isVisible()).toBe(false);
+    expect(await page.locator('.driver-pin, .area').count()).toBe(0);
+    expect(await stages(page)).toEqual(['current', 'upcoming', 'upcoming', 'upcoming']);
+    server.forgetPosition();
+    await server.change(assigned({ sequence: 4, driverId: 'another', driverFirstName: 'Bo', wasReleased: true }));
+    await expect.poll(() => headline(page)).toBe('Bo is on the way to the store');
+    await page.locator('.store-pin').waitFor();
+    expect(await page.locator('#position-age').textContent()).toBe('The driver’s position is not known yet');
+    expect(await page.locator('.driver-pin, .area').count()).toBe(0);
+    // His label takes a moment to fade.
+    await expect.poll(() => page.content()).not.toContain('Ana');
+    server.move(STORE);
+    await page.locator('.driver-pin').waitFor();
+    expect(await page.locator('.pin-label').allTextContents()).toEqual(['Corner Books', 'Bo']);
+    expect(complaints).toEqual([]);
   });
 
   it('never goes back to an older state', async () => {
     await server.change(pickedUp());
     const page = await openLive();
-    const view = JSON.parse((await page.locator('#track').getAttribute('data-view')) ?? '');
+    const view = ((await (await fetch(`${server.url}/track/${TOKEN}/status`)).json()) as { order: object }).order;
     const say = (sequence: number, text: string) =>
       server.say(JSON.stringify({ type: 'order', order: { ...view, sequence, headline: text, detail: text } }));
     say(2, 'older');
@@ -148,24 +203,29 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await page.locator('#link[data-state=live]').waitFor();
   });
 
-  it('asks over HTTP where sockets are blocked, and returns to the socket when it can', async () => {
-    server.blockSockets(true);
-    await server.change(assigned());
-    const page = await context.newPage();
-    // The page's waits are passed over by its own clock.
-    await page.clock.install();
-    const later = async <Value>(question: () => Promise<Value>) => {
-      await page.clock.fastForward(3_000);
-      return question();
-    };
-    await page.goto(`${server.url}/track/${TOKEN}`);
-    const link = () => page.locator('#link').getAttribute('data-state');
-    await expect.poll(() => later(link)).toBe('polling');
-    await server.change(pickedUp());
-    await expect.poll(() => later(() => headline(page))).toBe('Ana is on the way with your order');
-    server.blockSockets(false);
-    await expect.poll(() => later(link), PATIENCE).toBe('live');
-  });
+  it.each(['refused', 'swallowed'] as const)(
+    'asks over HTTP where sockets are %s, and returns to them',
+    async (how) => {
+      const block = (blocked: boolean) =>
+        how === 'refused' ? server.blockSockets(blocked) : server.swallowSockets(blocked);
+      block(true);
+      await server.change(assigned());
+      const page = await context.newPage();
+      // The page's waits are passed over by its own clock.
+      await page.clock.install();
+      const later = async <Value>(question: () => Promise<Value>) => {
+        await page.clock.fastForward(3_000);
+        return question();
+      };
+      await page.goto(`${server.url}/track/${TOKEN}`);
+      const link = () => page.locator('#link').getAttribute('data-state');
+      await expect.poll(() => later(link), PATIENCE).toBe('polling');
+      await server.change(pickedUp());
+      await expect.poll(() => later(() => headline(page))).toBe('Ana is on the way with your order');
+      block(false);
+      await expect.poll(() => later(link), PATIENCE).toBe('live');
+    },
+  );
 
   it('says so when there is no network, and is current again when it is back', async () => {
     await server.change(assigned());
@@ -177,6 +237,28 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await server.change(pickedUp());
     await context.setOffline(false);
     await expect.poll(() => headline(page), PATIENCE).toBe('Ana is on the way with your order');
+  });
+
+  it('is live again after a moment without network that its socket outlived', async () => {
+    await server.change(assigned());
+    const page = await openLive();
+    await page.evaluate("dispatchEvent(new Event('offline'))");
+    expect(await page.locator('#link').textContent()).toBe('No connection. Trying again…');
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await expect.poll(() => page.locator('#link').textContent()).toBe('Live');
+    // Off and on again at once: the server takes pings in such a row for noise.
+    await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+    expect(await page.locator('#link').textContent()).toBe('No connection. Trying again…');
+    await expect.poll(() => page.locator('#link').textContent(), PATIENCE).toBe('Live');
+    expect(server.sockets()).toBe(1);
+  });
+
+  it('says so when its link has expired while it was open', async () => {
+    await server.change(pickedUp());
+    const page = await openLive();
+    await server.change(delivered({ sequence: 3, deliveredAt: '2025-01-01T00:00:00.000Z' }));
+    server.blockSockets(true);
+    await expect.poll(() => page.locator('#link').textContent(), PATIENCE).toBe('This link is no longer active');
   });
 
   it('says the essentials with JavaScript off', async () => {
@@ -207,6 +289,25 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
   });
 
+  it.each(['light', 'dark'] as const)('can be read in %s mode: every text has a contrast of 4.5 to 1', async (mode) => {
+    await server.change(pickedUp());
+    server.move(DRIVER);
+    const page = await openLive();
+    await page.emulateMedia({ colorScheme: mode });
+    await page.locator('.driver-pin').waitFor();
+    const ground = async () => (await contrasts(page)).ground;
+    await expect.poll(ground).toBe(mode === 'dark' ? 'rgb(13, 17, 23)' : 'rgb(243, 245, 247)');
+    const end = new Date().toISOString();
+    const ended = [delivered({ deliveredAt: end }), pickedUp({ status: 'undeliverable', sequence: 6, endedAt: end })];
+    for (const next of [pickedUp(), ...ended]) {
+      await server.change(next);
+      if (next.status !== 'picked_up') await page.reload();
+      const { texts } = await contrasts(page);
+      expect(texts.length).toBeGreaterThan(8);
+      expect(texts.filter(({ ratio }) => ratio < 4.5)).toEqual([]);
+    }
+  });
+
   it('announces the sentence to a screen reader and leaves the age of the position out', async () => {
     await server.change(pickedUp());
     const page = await openLive();
@@ -215,6 +316,11 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(await live.locator('#headline, #detail').count()).toBe(2);
     expect(await live.locator('#position-age, #link').count()).toBe(0);
     expect(await page.locator('li[aria-current=step]').textContent()).toContain('Picked up');
+    // Only what changes inside a region that was there before is read out.
+    await page.evaluate("document.querySelector('[aria-live]').setAttribute('data-same', 'yes')");
+    await server.change(delivered());
+    await expect.poll(() => page.locator('[data-same] #headline').textContent()).toBe('Your order was delivered');
+    expect(await page.locator('#photo img').getAttribute('alt')).toBe('Photo taken at the handover');
   });
 
   it('asks nothing of anybody but its own server', async () => {
@@ -229,11 +335,68 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(response?.headers()['content-security-policy']).not.toContain('unsafe');
   });
 
-  it('is a plain page for an unknown link', async () => {
-    await server.change(null);
+  it('is a plain page for an unknown link and for one that has expired', async () => {
     const page = await context.newPage();
-    const response = await page.goto(`${server.url}/track/${TOKEN}`);
-    expect(response?.status()).toBe(404);
-    expect(await page.locator('h1').textContent()).toBe('This link is not known');
+    const look = async () => {
+      const response = await page.goto(`${server.url}/track/${TOKEN}`);
+      return [response?.status(), await page.locator('h1').textContent()];
+    };
+    await server.change(null);
+    expect(await look()).toEqual([404, 'This link is not known']);
+    await server.change(delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' }));
+    expect(await look()).toEqual([410, 'This link has expired']);
+  });
+
+  it('tells a tile server neither the link nor a cookie, and asks nobody else', async () => {
+    const asked: IncomingHttpHeaders[] = [];
+    const tiles = createServer((request, response) => {
+      asked.push(request.headers);
+      response.end();
+    });
+    await new Promise<void>((ready) => tiles.listen(0, '127.0.0.1', ready));
+    const origin = `http://127.0.0.1:${(tiles.address() as AddressInfo).port}`;
+    const other = await servePage({ tileUrl: `${origin}/{z}/{x}/{y}.png` });
+    try {
+      await other.change(pickedUp());
+      other.move(DRIVER);
+      const page = await context.newPage();
+      const origins = new Set<string>();
+      page.on('request', (request) => origins.add(new URL(request.url()).origin));
+      await page.goto(`${other.url}/track/${TOKEN}`);
+      await expect.poll(() => asked.length).toBeGreaterThan(3);
+      expect(asked.filter(({ referer, cookie, origin }) => referer ?? cookie ?? origin)).toEqual([]);
+      await expect.poll(() => [...origins].sort()).toEqual([origin, other.url].sort());
+      await page.close();
+    } finally {
+      await other.close();
+      await new Promise((closed) => tiles.close(closed));
+    }
   });
 });
+
+/** The colour behind the page, and the contrast (WCAG 2.2, 1.4.3) of every visible text outside the map's tiles. */
+function contrasts(page: Page) {
+  return page.evaluate<{ ground: string; texts: { text: string; ratio: number }[] }>(`(() => {
+    const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (element) => {
+      for (let at = element; at; at = at.parentElement) {
+        const [r, g, b, alpha = 1] = channels(getComputedStyle(at).backgroundColor);
+        if (alpha > 0) return [r, g, b];
+      }
+      return [255, 255, 255];
+    };
+    const texts = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      const text = walker.currentNode.textContent.trim();
+      if (text === '' || !element.checkVisibility() || element.closest('noscript')) continue;
+      const [one, other] = [light(channels(getComputedStyle(element).color)), light(behind(element))];
+      texts.push({ text, ratio: (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05) });
+    }
+    return { ground: getComputedStyle(document.body).backgroundColor, texts };
+  })()`);
+}

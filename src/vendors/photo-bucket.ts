@@ -1,0 +1,128 @@
+import type { Readable } from 'node:stream';
+import { S3Client } from '@aws-sdk/client-s3';
+import { AwsS3StorageAdapter } from '@flystorage/aws-s3';
+import { FileStorage } from '@flystorage/file-storage';
+import { MAX_PHOTO_BYTES, PHOTO_BUCKET_ATTEMPTS, PHOTO_BUCKET_SOCKETS } from '../limits.ts';
+import { type PhotoStorage, photoPath } from './photo-storage.ts';
+
+export type BucketSettings = {
+  readonly bucket: string;
+  readonly region: string;
+  /** A store other than Amazon's, asked in path style (`endpoint/bucket/key`). */
+  readonly endpoint: string | null;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Put before every name, without slashes at its ends; empty for none. */
+  readonly prefix: string;
+  /** Longest the bucket may be silent: while a connection is made, and then between two signs of life. */
+  readonly silenceMs: number;
+  /** Longest one operation may take, a second try included. */
+  readonly deadlineMs: number;
+};
+
+/**
+ * A bucket that did not do what it was asked. `code` is S3's (`SignatureDoesNotMatch`, `NoSuchBucket`), Node's
+ * (`ECONNREFUSED`) or the time-out's (`TimeoutError`, `AbortError`). The error of the SDK is left behind: it quotes the
+ * key and what was signed.
+ */
+export class PhotoBucketError extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`the photo bucket failed: ${code}`);
+    this.name = 'PhotoBucketError';
+    this.code = code;
+  }
+}
+
+/**
+ * Photos in a bucket of Amazon S3 or of a store that speaks its protocol. Every photo is one PUT, so it is there whole or
+ * not at all. No ACL is sent: an object is private unless the bucket's owner says otherwise, and buckets without ACLs,
+ * the default since 2023, refuse a request that names one.
+ */
+export function createBucketPhotoStorage(settings: BucketSettings): PhotoStorage & { close(): void } {
+  const client = connect(settings);
+  const adapter = new AwsS3StorageAdapter(client, {
+    bucket: settings.bucket,
+    prefix: settings.prefix,
+    // Never in parts, of which a failure could leave some behind.
+    uploadConfiguration: { partSize: MAX_PHOTO_BYTES, queueSize: 1 },
+  });
+  const storage = new FileStorage(adapter, undefined, { timeout: { timeout: settings.deadlineMs } });
+  return {
+    async put(name, jpeg) {
+      const path = photoPath(name);
+      await storage.write(path, jpeg, { mimeType: 'image/jpeg', size: jpeg.length }).catch(fail);
+    },
+    async get(name) {
+      const path = photoPath(name);
+      try {
+        return await readAll(await storage.read(path));
+      } catch (error) {
+        return nullIfAbsent(error);
+      }
+    },
+    async remove(name) {
+      const path = photoPath(name);
+      // Amazon's answer is the same whether there was one; others' is not.
+      await storage.deleteFile(path).catch(nullIfAbsent);
+    },
+    close: () => client.destroy(),
+  };
+}
+
+function connect({ region, endpoint, accessKeyId, secretAccessKey, silenceMs, deadlineMs }: BucketSettings): S3Client {
+  const agent = { maxSockets: PHOTO_BUCKET_SOCKETS };
+  return new S3Client({
+    region,
+    ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
+    credentials: { accessKeyId, secretAccessKey },
+    maxAttempts: PHOTO_BUCKET_ATTEMPTS,
+    retryMode: 'standard',
+    // Other stores refuse the SDK's own checksums. The signature covers the photo's SHA-256 anyway.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Else a large photo waits for a "100 Continue", for 6 s and on a connection of its own.
+    expectContinueHeader: false,
+    requestHandler: {
+      connectionTimeout: silenceMs,
+      socketTimeout: silenceMs,
+      // An upload that was given up ends by itself: flystorage does not hand the deadline on to it.
+      requestTimeout: deadlineMs,
+      throwOnRequestTimeout: true,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+  });
+}
+
+async function readAll(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_PHOTO_BYTES) throw new PhotoBucketError('TooLarge');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Only the store's own word counts: a 404 may also mean a wrong bucket, or a wrong server. */
+function nullIfAbsent(error: unknown): null {
+  return codeOf(error) === 'NoSuchKey' ? null : fail(error);
+}
+
+function fail(error: unknown): never {
+  throw new PhotoBucketError(codeOf(error));
+}
+
+/** The code of the SDK's error, below those that flystorage puts around it. */
+function codeOf(error: unknown): string {
+  let inner = error;
+  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
+  if (!(inner instanceof Error)) return 'Unknown';
+  const { code } = inner as { code?: unknown };
+  const found = typeof code === 'string' ? code : inner.name;
+  // S3's codes come over the network.
+  return /^\w{1,64}$/.test(found) ? found : 'Unknown';
+}

@@ -1,0 +1,172 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { type BucketServer, startBucketServer } from '../vendors/bucket-server.ts';
+import { addFreeDriver, addStore, ask, type Driver, northOf, place, show, storedPhotos } from './clients.ts';
+
+const ACCOUNT = { bucket: 'handovers', region: 'us-east-1', accessKeyId: 'AKIDTEST', secretAccessKey: 'whole path/+=' };
+/** A photo is refused well before the 15 s of a request are over. */
+const REFUSED_WITHIN_MS = 12_000;
+
+/** Where photos lie, and how it breaks. */
+type PhotoStore = {
+  start(): Promise<Record<string, string>>;
+  /** The names of what is stored. */
+  names(): string[];
+  breakDown(): void | Promise<void>;
+  repair(): void | Promise<void>;
+  stop(): void | Promise<void>;
+};
+
+/** A file in the way of the folder is as bad as a disk that is not mounted, also for root. */
+function folder(dataDir: string): PhotoStore {
+  const photos = join(dataDir, 'photos');
+  return {
+    async start() {
+      mkdirSync(photos, { recursive: true });
+      return {};
+    },
+    names: () => storedPhotos(dataDir),
+    breakDown() {
+      renameSync(photos, `${photos}.away`);
+      writeFileSync(photos, 'in the way');
+    },
+    repair() {
+      rmSync(photos);
+      renameSync(`${photos}.away`, photos);
+    },
+    stop: () => undefined,
+  };
+}
+
+/** A bucket that breaks down in the given way. */
+function bucket(down: 'unavailable' | 'silent' | 'gone'): PhotoStore {
+  let server: BucketServer;
+  return {
+    async start() {
+      server = await startBucketServer(ACCOUNT);
+      return {
+        S3_ENDPOINT: server.url,
+        S3_BUCKET: ACCOUNT.bucket,
+        S3_ACCESS_KEY_ID: ACCOUNT.accessKeyId,
+        S3_SECRET_ACCESS_KEY: ACCOUNT.secretAccessKey,
+        S3_PREFIX: 'proof',
+      };
+    },
+    names: () => [...server.objects.keys()].map((key) => key.replace(/^proof\/..\//, '')),
+    async breakDown() {
+      if (down === 'gone') await server.close();
+      else server.become(down);
+    },
+    async repair() {
+      if (down !== 'gone') return server.become('up');
+      const { objects, url } = server;
+      server = await startBucketServer(ACCOUNT, Number(new URL(url).port));
+      for (const [key, object] of objects) server.objects.set(key, object);
+    },
+    stop: () => server?.close(),
+  };
+}
+
+const data = newDataDir();
+let photo: Buffer;
+beforeAll(async () => {
+  photo = await sharp({ create: { width: 320, height: 240, channels: 3, background: '#8a5a2b' } })
+    .withExif({ IFD3: { GPSLatitude: '37/1 46/1 0/1' } })
+    .jpeg()
+    .toBuffer();
+});
+afterAll(() => data.remove());
+
+describe.each<[string, string, (dataDir: string) => PhotoStore]>([
+  ['a folder', 'folder', folder],
+  ['a bucket that answers 503', 'unavailable', () => bucket('unavailable')],
+  ['a bucket that answers nothing', 'silent', () => bucket('silent')],
+  ['a bucket that cannot be reached', 'gone', () => bucket('gone')],
+])('photos in %s', (_name, key, make) => {
+  const dataDir = join(data.dataDir, key);
+  const store = make(dataDir);
+  let database: FreshDatabase;
+  let service: Running;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    const settings = await store.start();
+    service = await startBuiltService({
+      DATABASE_URL: database.url,
+      DATA_DIR: dataDir,
+      LOG_LEVEL: 'info',
+      ...settings,
+    });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await store.stop();
+    await database?.drop();
+  });
+
+  async function pickedUp() {
+    const retailer = await addStore(database.sql);
+    const driver = await addFreeDriver(service, database.sql, northOf(retailer.point, 300));
+    const { body } = await place(service, retailer);
+    expect((await driver.pickUp(body.order.id)).status).toBe(200);
+    return { driver, id: body.order.id, token: body.order.tracking_token, retailer };
+  }
+  const deliver = (driver: Driver, id: string, actionId: string) =>
+    ask(service, `/driver/orders/${id}/deliver?action_id=${actionId}`, {
+      method: 'POST',
+      key: driver.token,
+      body: photo,
+      headers: { 'content-type': 'image/jpeg' },
+    });
+  const photoOf = (token: string) => fetch(`${service.url}/track/${token}/photo`);
+
+  it('are shown to the customer, without what the camera wrote into them', async () => {
+    const { driver, id, token } = await pickedUp();
+    const before = store.names().length;
+    expect((await deliver(driver, id, 'tap-1')).status).toBe(200);
+    expect(store.names()).toHaveLength(before + 1);
+    for (const name of store.names()) expect(name).toMatch(/^[0-9a-f]{32}\.jpg$/);
+    const shown = await photoOf(token);
+    expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    const { width, exif } = await sharp(Buffer.from(await shown.arrayBuffer())).metadata();
+    expect([width, exif]).toEqual([320, undefined]);
+  });
+
+  it('are kept once where taps race', async () => {
+    const { driver, id } = await pickedUp();
+    const before = store.names().length;
+    const answers = await Promise.all([1, 2, 3, 4].map((tap) => deliver(driver, id, `race-${tap}`)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409]);
+    await expect.poll(() => store.names().length, { timeout: 5_000, interval: 20 }).toBe(before + 1);
+  });
+
+  it('that cannot be stored are refused with 503 and change nothing; the same tap is taken later', async () => {
+    const { driver, id, token, retailer } = await pickedUp();
+    const earlier = await pickedUp();
+    expect((await deliver(earlier.driver, earlier.id, 'tap-0')).status).toBe(200);
+    const before = store.names();
+
+    await store.breakDown();
+    const started = performance.now();
+    const refused = await deliver(driver, id, 'tap-1');
+    expect(performance.now() - started).toBeLessThan(REFUSED_WITHIN_MS);
+    expect([refused.status, refused.body.error]).toEqual([503, { code: 'unavailable', retryable: true, fields: [] }]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await show(service, retailer, id)).toMatchObject({ status: 'picked_up' });
+    expect((await driver.state()).order).toMatchObject({ id, status: 'picked_up' });
+    // What is stored already is not there for the moment, which is not the same as never.
+    expect((await photoOf(earlier.token)).status).toBe(503);
+    expect(service.output()).toContain('the photo storage failed');
+    for (const secret of [ACCOUNT.secretAccessKey, ACCOUNT.accessKeyId]) expect(service.output()).not.toContain(secret);
+
+    await store.repair();
+    expect((await deliver(driver, id, 'tap-1')).body.order).toMatchObject({ status: 'delivered' });
+    expect((await deliver(driver, id, 'tap-1')).status).toBe(200);
+    expect((await photoOf(token)).status).toBe(200);
+    expect((await photoOf(earlier.token)).status).toBe(200);
+    expect(store.names()).toHaveLength(before.length + 1);
+  });
+});

@@ -122,6 +122,8 @@ export const PASSED_OVER_RADII = 2;
 export const MAX_FOLLOW_UPS = 4;
 /** Drivers a sweep looks for an order for before it lets other work go first; in the densest crowd about 4 ms. */
 export const SWEEP_SLICE = 16;
+/** Ids of orders or drivers that a sweep compares with the tables' before it lets other work go first; about 2 ms. */
+export const CATCH_UP_SLICE = 5_000;
 
 // --- Drivers ------------------------------------------------------------------------------------------------------
 /** Positions written to Postgres a second, coalesced to the last one of each driver. */
@@ -243,6 +245,8 @@ export const OUTBOX_SWEEP_ROWS = 1_000;
 /** Done rows are kept for this long, for a look back, and deleted so many at a time. */
 export const OUTBOX_KEPT_DAYS = 7;
 export const OUTBOX_PRUNE_ROWS = 5_000;
+/** What drivers' phones sent is remembered for this long, so that what is sent again gets its first answer. */
+export const DRIVER_ACTIONS_KEPT_DAYS = 7;
 /** The window over which a store's share of a limited rate is counted. */
 export const SHARE_WINDOW_MS = 10_000;
 /** BullMQ takes priorities up to 2^21. */
@@ -267,6 +271,8 @@ export const VENDOR_PAUSE_MS = 1_000;
 export const WEBHOOK_TIMEOUT_MS = 5_000;
 /** A name server that has not answered by then is asked once more. */
 export const WEBHOOK_DNS_TIMEOUT_MS = 1_500;
+/** Once one family of a name's addresses is known, the other one is waited for so long; some name servers never say. */
+export const WEBHOOK_DNS_GRACE_MS = 500;
 /** Of a receiver's reply only the status counts; so many bytes are read before the connection is cut. */
 export const MAX_WEBHOOK_REPLY_BYTES = 64 * 1024;
 /** Longest URL of a store's webhook; what browsers and servers agree on. */

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../jobs/queues.ts';
 import { createRelay, type Relay } from '../jobs/relay.ts';
 import { LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS } from '../limits.ts';
-import { extendLease } from '../store/outbox.ts';
+import { extendLease, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
@@ -56,7 +56,9 @@ export function openRelay(
   const queues = createQueues(backend, logger);
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
   const limited = (config.stripe?.rate ?? 0) > 0 || (config.twilio?.rate ?? 0) > 0;
-  const relay = createRelay(queues, (ids) => extendLease(database.sql, ids), limited, now, logger);
+  // Stores' own servers decide how fast webhooks go, so these take turns whatever the vendors' rates are.
+  const isFair = (queue: QueueName) => limited || queue === 'webhook';
+  const relay = createRelay(queues, (ids) => extendLease(database.sql, ids), isFair, now, logger);
   closers.add('relay', () => relay.idle());
   return relay;
 }

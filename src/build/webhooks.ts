@@ -31,7 +31,7 @@ export function startWebhooks(
     settleDelivered: (delivery, result) => settleDelivered(sql, delivery, result),
     settleFailed: (delivery, failed) => settleFailed(sql, delivery, failed),
     settleUndeliverable: (delivery, why) => settleUndeliverable(sql, delivery, why),
-    putOff: (outboxId, seconds) => putOffDelivery(sql, outboxId, seconds),
+    putOff: (delivery, seconds) => putOffDelivery(sql, delivery, seconds),
     relay: parts.relay.relay,
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
     random: Math.random,

@@ -6,12 +6,20 @@ import { createRefundJob } from '../jobs/refund.ts';
 import type { Relay } from '../jobs/relay.ts';
 import { createSmsJob } from '../jobs/sms.ts';
 import { startSweeper } from '../jobs/sweeper.ts';
-import { CHARGE_CONCURRENCY, MAX_PAYMENT_ATTEMPTS, SMS_CONCURRENCY, WEBHOOK_KEPT_DAYS } from '../limits.ts';
+import {
+  CHARGE_CONCURRENCY,
+  DRIVER_ACTIONS_KEPT_DAYS,
+  MAX_PAYMENT_ATTEMPTS,
+  OUTBOX_KEPT_DAYS,
+  SMS_CONCURRENCY,
+  WEBHOOK_KEPT_DAYS,
+} from '../limits.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import { countSend, openText, settleText, uncountSend } from '../store/messages.ts';
 import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
 import { openPaymentAttempt, settlePayment } from '../store/payments.ts';
-import { readRefundState, settleRefund, settleUncharged } from '../store/refunds.ts';
+import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../store/refunds.ts';
+import { pruneDriverActions } from '../store/upkeep.ts';
 import { pruneDeliveries } from '../store/webhook-endpoints.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
@@ -76,9 +84,11 @@ export async function startWorkers(
     read: (orderId) => readRefundState(sql, orderId),
     refund: stripe.refund,
     settleRefund: (orderId, refundId, outboxId) => relayed(settleRefund(sql, orderId, refundId, outboxId, origin)),
+    settleRefused: (orderId, code, outboxId) => relayed(settleRefundRefused(sql, orderId, code, outboxId, origin)),
     settleUncharged: (orderId, outboxId) => relayed(settleUncharged(sql, orderId, outboxId, origin)),
-    finish: (outboxId, failureCode) => finishOutbox(sql, outboxId, failureCode),
+    finish,
     settled: (orderId) => parts.settled(orderId, null),
+    logger,
   });
 
   const stripeRate = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: config.stripe?.rate ?? 0 };
@@ -92,8 +102,11 @@ export async function startWorkers(
   const sweeper = startSweeper(
     {
       takeExpired: (limit) => takeExpired(sql, limit),
-      prune: async (days, limit) =>
-        (await pruneOutbox(sql, days, limit)) + (await pruneDeliveries(sql, WEBHOOK_KEPT_DAYS, limit)),
+      prunes: {
+        'done jobs': (limit) => pruneOutbox(sql, OUTBOX_KEPT_DAYS, limit),
+        'webhook deliveries': (limit) => pruneDeliveries(sql, WEBHOOK_KEPT_DAYS, limit),
+        'driver actions': (limit) => pruneDriverActions(sql, DRIVER_ACTIONS_KEPT_DAYS, limit),
+      },
     },
     parts.relay.relay,
     logger,

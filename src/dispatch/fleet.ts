@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FleetDriver } from '../domain/driver.ts';
-import { MAX_NEWS_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
+import { CATCH_UP_SLICE, MAX_NEWS_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Matchable, OrderNews, WaitingRow } from '../store/waiting.ts';
 
@@ -66,16 +67,21 @@ export class Fleet {
   }
 
   /**
-   * Reads again what the tables and the memory disagree on, as far as it could be matched: the net below notices that
-   * did not come and readings that failed. Costs next to nothing where nothing was missed.
+   * Reads again which orders wait in the tables or in memory alone, and which drivers could be given one by the tables
+   * alone: the net below notices that did not come and readings that failed. Cheap where nothing was missed.
    */
   async catchUp(nowMs: () => number): Promise<void> {
+    const matcher = this.#matcher;
     const { orderIds, driverIds } = await this.#source.findMatchable(MAX_WAITING_ORDERS);
-    const waiting = Array.from(this.#matcher.waitingOrders(), ({ orderId }) => orderId);
-    const orders = onOneSide(orderIds, waiting);
-    const drivers = onOneSide(driverIds, this.#matcher.availableDrivers(nowMs()));
-    for (const ids of slices(orders)) await this.refreshOrders(ids);
-    for (const ids of slices(drivers)) await this.refreshDrivers(ids);
+    const orders = await filterInTurns(orderIds, (id) => !matcher.isWaiting(id));
+    if (matcher.waitingCount() > orderIds.length - orders.length) {
+      const waiting = new Set(orderIds);
+      const remembered = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
+      orders.push(...(await filterInTurns(remembered, (id) => !waiting.has(id))));
+    }
+    const drivers = await filterInTurns(driverIds, (id) => !matcher.isAvailable(id, nowMs()));
+    for (const ids of slices(orders, MAX_NEWS_BATCH)) await this.refreshOrders(ids);
+    for (const ids of slices(drivers, MAX_NEWS_BATCH)) await this.refreshDrivers(ids);
   }
 
   /** Reads these drivers again; one that is gone leaves the matcher. */
@@ -170,13 +176,16 @@ export class Fleet {
   }
 }
 
-/** What only one of two lists has. */
-function onOneSide(some: readonly string[], others: readonly string[]): string[] {
-  const left = new Set(some);
-  const missing = others.filter((id) => !left.delete(id));
-  return [...left, ...missing];
+/** Goes through a list that may be long, with other work in between. */
+async function filterInTurns(ids: readonly string[], accepts: (id: string) => boolean): Promise<string[]> {
+  const accepted: string[] = [];
+  for (const slice of slices(ids, CATCH_UP_SLICE)) {
+    accepted.push(...slice.filter(accepts));
+    await nextTurn();
+  }
+  return accepted;
 }
 
-function* slices(ids: readonly string[]): Iterable<readonly string[]> {
-  for (let at = 0; at < ids.length; at += MAX_NEWS_BATCH) yield ids.slice(at, at + MAX_NEWS_BATCH);
+function* slices(ids: readonly string[], size: number): Iterable<readonly string[]> {
+  for (let at = 0; at < ids.length; at += size) yield ids.slice(at, at + size);
 }

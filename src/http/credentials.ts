@@ -1,5 +1,6 @@
 import { ServiceError } from '../domain/errors.ts';
 import { hashSecret, hasSecretForm, type SecretKind } from '../domain/ids.ts';
+import { asAvailable } from './outcomes.ts';
 import { bearerToken } from './request.ts';
 import type { RequestHead } from './route.ts';
 
@@ -71,15 +72,4 @@ export function authenticateBy<Holder>(
 
 export function unauthorized(name = 'API key'): ServiceError {
   return new ServiceError('unauthorized', `The ${name} is wrong, or what it belongs to is not active.`);
-}
-
-/** A database that can't be asked is 503: it says nothing about the one who asks. */
-export async function asAvailable<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    throw new ServiceError('unavailable', 'The service cannot reach its database right now; please try again.', {
-      cause,
-    });
-  }
 }

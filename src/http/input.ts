@@ -25,3 +25,9 @@ export function orderIdOf(head: RequestHead): string {
   if (!isId(id)) throw new ServiceError('not_found', 'There is no such order.');
   return id;
 }
+
+/** Whether a time that a client gave exists and lies in a year that a table takes: 1970 to 9999. */
+export function isCalendarDay(time: Date): boolean {
+  const year = time.getUTCFullYear();
+  return year >= 1970 && year <= 9999;
+}

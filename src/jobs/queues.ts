@@ -15,7 +15,12 @@ import { QUEUES, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
-export type JobData = { readonly outboxId: number; readonly orderId: string };
+export type JobData = {
+  readonly outboxId: number;
+  readonly orderId: string;
+  /** Which relay of its row it is. */
+  readonly relays?: number;
+};
 
 /** What a handler says of its job: done, try again later, or wait because the vendor asked to (costs no attempt). */
 export type JobResult =
@@ -44,7 +49,7 @@ const OnPostgres = withBackend(createPostgresBackend);
 export type AddingQueue = Pick<Queue, 'addBulk' | 'close'>;
 type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on'>;
 
-/** The three queues, for adding jobs. */
+/** Every queue, for adding jobs. */
 export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueName, AddingQueue> {
   return new Map(
     QUEUES.map((name) => {

@@ -1,5 +1,6 @@
 import { VENDOR_PAUSE_MS } from '../limits.ts';
 import type { RefundState } from '../store/refunds.ts';
+import type { Logger } from '../telemetry.ts';
 import type { RefundOutcome } from '../vendors/stripe.ts';
 import type { JobData, JobResult } from './queues.ts';
 
@@ -11,10 +12,12 @@ export function createRefundJob(deps: {
   readonly read: (orderId: string) => Promise<RefundState>;
   readonly refund: (request: { idempotencyKey: string; paymentIntentId: string }) => Promise<RefundOutcome>;
   readonly settleRefund: (orderId: string, refundId: string | null, outboxId: number) => Promise<unknown>;
+  /** Null when it was settled before. */
+  readonly settleRefused: (orderId: string, code: string, outboxId: number) => Promise<unknown>;
   readonly settleUncharged: (orderId: string, outboxId: number) => Promise<unknown>;
-  /** Marks the job done; a failure code says that it was given up. */
-  readonly finish: (outboxId: number, failureCode: string | null) => Promise<void>;
+  readonly finish: (outboxId: number) => Promise<void>;
   readonly settled: (orderId: string) => void;
+  readonly logger: Logger;
 }): (data: JobData) => Promise<JobResult> {
   return async function refundJob({ orderId, outboxId }) {
     const state = await deps.read(orderId);
@@ -22,7 +25,7 @@ export function createRefundJob(deps: {
       case 'in_flight':
         return { kind: 'retry', reason: 'charge_in_flight' };
       case 'settled':
-        await deps.finish(outboxId, null);
+        await deps.finish(outboxId);
         return { kind: 'done' };
       case 'nothing':
         // Null: an attempt was opened in this very moment; it is looked at again.
@@ -45,7 +48,9 @@ export function createRefundJob(deps: {
         : { kind: 'retry', reason: outcome.reason };
     }
     if (outcome.kind === 'refunded') await deps.settleRefund(orderId, outcome.refundId, outboxId);
-    else await deps.finish(outboxId, outcome.code);
+    else if ((await deps.settleRefused(orderId, outcome.code, outboxId)) !== null) {
+      deps.logger.error({ orderId, code: outcome.code }, 'a refund was refused: the store is still charged');
+    }
     return null;
   }
 }

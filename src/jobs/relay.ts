@@ -20,17 +20,19 @@ export type Relay = {
 /**
  * Carries committed outbox rows into BullMQ: rows that arrive while a hand-over is in flight share the next one. After
  * it they are marked, so that the sweeper leaves them alone for a lease.
+ *
+ * @param isFair whether a queue's stores take turns; it costs the queue more than first come, first served
  */
 export function createRelay(
   queues: ReadonlyMap<QueueName, Adder>,
   extendLease: (ids: readonly number[]) => Promise<void>,
-  fair: boolean,
+  isFair: (queue: QueueName) => boolean,
   now: () => number,
   logger: Logger,
 ): Relay {
   let pending: OutboxRow[] = [];
   let running: Promise<void> | null = null;
-  const priorityOf = fair ? fairShares() : () => 0;
+  const shareOf = fairShares();
 
   async function run(): Promise<void> {
     while (pending.length > 0) {
@@ -51,11 +53,11 @@ export function createRelay(
       .filter((row) => row.queue === name)
       .map((row) => ({
         name,
-        data: { outboxId: row.id, orderId: row.orderId },
+        data: { outboxId: row.id, orderId: row.orderId, relays: row.relays },
         opts: {
           jobId: `${row.id}-${row.relays}`,
           delay: Math.max(0, row.runAt.getTime() - now()),
-          priority: priorityOf(row.queue, row.retailerId, now()),
+          priority: isFair(name) ? shareOf(name, row.retailerId, now()) : 0,
         },
       }));
     if (jobs.length > 0) await queues.get(name)?.addBulk(jobs);

@@ -5,7 +5,8 @@ import type { JobData, JobResult } from './queues.ts';
 
 /**
  * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an
- * unknown outcome the message is looked up, and only if it is not there sent once more.
+ * unknown outcome the message is looked up, and only if it is not there sent once more. Nothing is sent for an order that
+ * was cancelled or has expired.
  */
 export function createSmsJob(deps: {
   readonly open: (orderId: string) => Promise<OwedText | null>;
@@ -41,6 +42,7 @@ export function createSmsJob(deps: {
   }
 
   async function send(text: OwedText, body: string): Promise<TextResult | JobResult> {
+    if (text.orderEnded) return { status: 'failed', failureCode: 'order_ended' };
     if (deps.now() - text.firstSentAt.getTime() > TEXT_USEFUL_SECONDS * 1000) {
       return { status: 'failed', failureCode: 'too_late' };
     }

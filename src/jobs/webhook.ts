@@ -25,7 +25,7 @@ export function createWebhookJob(deps: {
     failed: FailedTry,
   ) => Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }>;
   readonly settleUndeliverable: (delivery: OwedDelivery, why: string) => Promise<void>;
-  readonly putOff: (outboxId: number, seconds: number) => Promise<readonly OutboxRow[]>;
+  readonly putOff: (delivery: OwedDelivery, seconds: number) => Promise<readonly OutboxRow[]>;
   readonly relay: (rows: readonly OutboxRow[]) => void;
   readonly finish: (outboxId: number) => Promise<void>;
   /** 0 to 1, for jitter. */
@@ -34,16 +34,18 @@ export function createWebhookJob(deps: {
 }): (data: JobData) => Promise<JobResult> {
   const busy = new Map<string, number>();
 
-  return async function webhookJob({ outboxId }) {
+  return async function webhookJob({ outboxId, relays }) {
     const delivery = await deps.open(outboxId);
     if (delivery === null) {
       await deps.finish(outboxId);
+    } else if (isOutrun(delivery, relays)) {
+      return { kind: 'done' };
     } else if (!hasEndpoint(delivery)) {
       await deps.settleUndeliverable(delivery, 'no_endpoint');
     } else {
       const wait = waitSeconds(delivery);
       if (wait === 0) return attempt(delivery);
-      deps.relay(await deps.putOff(outboxId, wait));
+      deps.relay(await deps.putOff(delivery, wait));
     }
     return { kind: 'done' };
   };
@@ -73,7 +75,7 @@ export function createWebhookJob(deps: {
   async function settle(delivery: Reachable, outcome: WebhookOutcome): Promise<JobResult> {
     if (outcome.kind === 'stopped') return { kind: 'retry', reason: 'stopped' };
     if (outcome.kind === 'unanswered' && outcome.code === 'busy') {
-      deps.relay(await deps.putOff(delivery.outboxId, WEBHOOK_BUSY_SECONDS));
+      deps.relay(await deps.putOff(delivery, WEBHOOK_BUSY_SECONDS));
       return { kind: 'done' };
     }
     const result = outcome.kind === 'answered' ? String(outcome.status) : outcome.code;
@@ -81,9 +83,9 @@ export function createWebhookJob(deps: {
       await deps.settleDelivered(delivery, result);
       return { kind: 'done' };
     }
-    const gone = result === '410';
-    const retryInSeconds = gone ? null : retryAfter(delivery, deps.random());
-    const { outbox, disabled } = await deps.settleFailed(delivery, { result, retryInSeconds, gone });
+    const receiver = receiverAfter(outcome);
+    const retryInSeconds = receiver === 'gone' ? null : retryAfter(delivery, deps.random());
+    const { outbox, disabled } = await deps.settleFailed(delivery, { result, retryInSeconds, receiver });
     deps.relay(outbox);
     const told = { retailerId: delivery.retailerId, deliveryId: delivery.id, result };
     if (disabled) deps.logger.warn(told, "a store's webhook was disabled");
@@ -95,6 +97,25 @@ export function createWebhookJob(deps: {
 type Reachable = OwedDelivery & { readonly endpoint: NonNullable<OwedDelivery['endpoint']> };
 
 const hasEndpoint = (delivery: OwedDelivery): delivery is Reachable => delivery.endpoint !== null;
+
+/**
+ * A job of a row that was put off and relayed again meanwhile: the sweeper relayed the row while the queue still had this
+ * one, or the queue runs it a second time. The later job tells the store. A row that was relayed again without being put
+ * off is told by whichever job comes first, so that a long queue does not outrun itself.
+ */
+const isOutrun = (delivery: OwedDelivery, relays: number | undefined): boolean =>
+  relays !== undefined && relays < delivery.relays && delivery.dueInSeconds > 0;
+
+/** Answers about what was sent: this body is not wanted, another one may be. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
+
+/** What a failed try says of the receiver. All but `REFUSALS`, a redirect or a 404 as well, would meet the next one too. */
+function receiverAfter(outcome: WebhookOutcome): FailedTry['receiver'] {
+  if (outcome.kind !== 'answered') return 'ill';
+  const { status } = outcome;
+  if (status === 410) return 'gone';
+  return REFUSALS.has(status) ? 'refuses' : 'ill';
+}
 
 /** Seconds until the next try of a delivery that has just failed; null when it has been tried for a day. */
 export function retryAfter(

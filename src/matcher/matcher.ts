@@ -193,6 +193,11 @@ export class Matcher {
 
   // --- Several at once --------------------------------------------------------------------------------------------
 
+  /** Whether a driver could be given an order now, wherever one waits. */
+  isAvailable(driverId: string, nowMs: number): boolean {
+    return this.drivers.placeOfAvailable(driverId, nowMs) !== undefined;
+  }
+
   /** Drivers who could be given an order now, in no order. Reads all drivers through. */
   availableDrivers(nowMs: number): string[] {
     return this.drivers.availableIds(nowMs);

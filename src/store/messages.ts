@@ -11,6 +11,8 @@ export type OwedText = {
   /** How often it was sent before with an unknown outcome; 0 for the first time. */
   readonly earlierSends: number;
   readonly firstSentAt: Date;
+  /** It was cancelled or has expired: the customer is not told any more that a delivery comes. */
+  readonly orderEnded: boolean;
 };
 
 /**
@@ -20,7 +22,7 @@ export type OwedText = {
 export async function openText(sql: Sql, orderId: string): Promise<OwedText | null> {
   const [row] = await sql`
     with owed as (
-      select o.id, o.retailer_id, o.tracking_token, c.phone, r.name
+      select o.id, o.retailer_id, o.tracking_token, c.phone, r.name, o.status in ('cancelled', 'expired') as ended
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       where o.id = ${orderId} and o.sms_status = 'queued' and c.sms_opt_in
     ), opened as (
@@ -39,6 +41,7 @@ export async function openText(sql: Sql, orderId: string): Promise<OwedText | nu
     trackingToken: row.tracking_token,
     earlierSends: row.sends,
     firstSentAt: row.sent_at,
+    orderEnded: row.ended,
   };
 }
 

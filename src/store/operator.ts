@@ -98,7 +98,10 @@ export async function nudgeOrder(sql: Sql, id: string, origin: string): Promise<
   return rows.length === 1;
 }
 
-/** How many orders are in each status, how payments and texts of the last day went, and the fleet. */
+/**
+ * How many orders are in each status, how payments and texts of the last day went, and the fleet. `refunds_missing` are
+ * the orders that ended undelivered a minute ago or earlier and are still paid for: refused by Stripe, or stuck.
+ */
 export async function readStats(sql: Sql): Promise<Printable> {
   const [row] = await sql`
     select
@@ -110,6 +113,9 @@ export async function readStats(sql: Sql): Promise<Printable> {
       (select coalesce(jsonb_object_agg(sms_status, n), '{}') from
         (select sms_status, count(*) n from orders
          where status <> 'void' and created_at > now() - interval '1 day' group by 1) s) as texts_last_day,
+      (select count(*)::int from orders
+       where status in ('cancelled', 'expired') and payment_status = 'paid'
+         and ended_at < now() - interval '1 minute') as refunds_missing,
       (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
        where active) as drivers,
       (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),

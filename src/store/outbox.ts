@@ -66,8 +66,8 @@ export async function finishOutbox(sql: Sql, id: number, failureCode: string | n
 /** Deletes done rows older than `days` days, at most `limit` at once; returns how many. */
 export async function pruneOutbox(sql: Sql, days: number, limit: number): Promise<number> {
   const result = await sql`
-    delete from outbox where id in (
-      select id from outbox where done_at < now() - make_interval(days => ${days}) limit ${limit})`;
+    delete from outbox where id = any(array(
+      select id from outbox where done_at < now() - make_interval(days => ${days}) order by done_at limit ${limit}))`;
   return result.count;
 }
 
@@ -83,10 +83,14 @@ export type Backlog = {
 /** What is owed and what failed for good, by queue. */
 export async function readBacklog(sql: Sql): Promise<Backlog[]> {
   const rows = await sql`
-    select queue, count(*) filter (where done_at is null and run_at <= now())::int as owed,
-      coalesce(extract(epoch from now() - min(run_at) filter (where done_at is null and run_at <= now())), 0)::float8
-        as oldest,
-      count(*) filter (where failure_code is not null and done_at is not null)::int as failed
-    from outbox where done_at is null or failure_code is not null group by queue order by queue`;
+    with owed as (
+      select queue, count(*) filter (where run_at <= now())::int as owed,
+        extract(epoch from now() - min(run_at) filter (where run_at <= now()))::float8 as oldest
+      from outbox where done_at is null group by queue
+    ), given_up as (
+      select queue, count(*)::int as failed from outbox where failure_code is not null group by queue
+    )
+    select queue, coalesce(owed, 0) as owed, coalesce(oldest, 0) as oldest, coalesce(failed, 0) as failed
+    from owed full join given_up using (queue) order by queue`;
   return rows.map(({ queue, owed, oldest, failed }) => ({ queue, owed, oldestSeconds: Math.max(0, oldest), failed }));
 }

@@ -38,6 +38,32 @@ export function settleRefund(
   return changeOrder(sql, update, { type: 'refunded' }, origin, { before });
 }
 
+/**
+ * Records that Stripe refused a refund: the store stays charged until a person sees to it. Null when the job was settled
+ * before; then nothing is written again.
+ */
+export function settleRefundRefused(
+  sql: Sql,
+  orderId: string,
+  code: string,
+  outboxId: number,
+  origin: string,
+): Promise<ChangedOrder | null> {
+  // The order is locked first, as in the other settlements.
+  const before = sql`
+    locked as (
+      select id from orders where id = ${orderId} for no key update
+    ), job as (
+      update outbox set done_at = now(), failure_code = ${code} from locked
+      where outbox.id = ${outboxId} and order_id = locked.id and done_at is null
+      returning order_id
+    )`;
+  const update = sql`
+    update orders set sequence = sequence + 1
+    where id in (select order_id from job) and payment_status = 'paid' and status in ('cancelled', 'expired')`;
+  return changeOrder(sql, update, { type: 'refund_failed', data: { code } }, origin, { before });
+}
+
 /** Records that nothing was charged: no attempt was made, or each was declined. Null when that is not so any more. */
 export function settleUncharged(
   sql: Sql,

@@ -72,8 +72,9 @@ export async function replayDelivery(sql: Sql, deliveryId: string): Promise<Repl
 /** Deletes settled deliveries older than `days` days, at most `limit` at once; returns how many. */
 export async function pruneDeliveries(sql: Sql, days: number, limit: number): Promise<number> {
   const result = await sql`
-    delete from webhook_deliveries where id in (
+    delete from webhook_deliveries where id = any(array(
       select id from webhook_deliveries
-      where created_at < now() - make_interval(days => ${days}) and status <> 'pending' limit ${limit})`;
+      where created_at < now() - make_interval(days => ${days}) and status <> 'pending'
+      order by created_at limit ${limit}))`;
   return result.count;
 }

@@ -6,6 +6,7 @@ import {
   MAX_WEBHOOK_REPLY_BYTES,
   MAX_WEBHOOK_URL_LENGTH,
   WEBHOOK_CONCURRENCY,
+  WEBHOOK_DNS_GRACE_MS,
   WEBHOOK_DNS_TIMEOUT_MS,
   WEBHOOK_TIMEOUT_MS,
 } from '../limits.ts';
@@ -136,8 +137,35 @@ async function addressesOf(url: URL, resolve: ResolveHost): Promise<Address[]> {
 async function resolveByDns(host: string): Promise<string[]> {
   if (/(^|\.)localhost\.?$/.test(host)) return ['127.0.0.1', '::1'];
   const resolver = new Resolver({ timeout: WEBHOOK_DNS_TIMEOUT_MS, tries: 2 });
-  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-  return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  try {
+    return await gatherAddresses([resolver.resolve4(host), resolver.resolve6(host)], WEBHOOK_DNS_GRACE_MS);
+  } finally {
+    resolver.cancel();
+  }
+}
+
+/**
+ * The addresses of all answers, or of those that are there `graceMs` after the first one with any: a name server that
+ * says nothing about one family does not take the time of the other. What comes later is never used, since nobody would
+ * check it. An answer that failed has none.
+ */
+export function gatherAddresses(answers: readonly Promise<readonly string[]>[], graceMs: number): Promise<string[]> {
+  return new Promise((resolve) => {
+    let found: string[] = [];
+    let grace: NodeJS.Timeout | undefined;
+    let left = answers.length;
+    const end = () => {
+      clearTimeout(grace);
+      resolve(found);
+    };
+    const answered = (addresses: readonly string[]) => {
+      found = [...found, ...addresses];
+      left--;
+      if (left === 0) end();
+      else if (found.length > 0) grace ??= setTimeout(end, graceMs);
+    };
+    for (const answer of answers) answer.then(answered, () => answered([]));
+  });
 }
 
 function send(url: URL, addresses: readonly Address[], outgoing: Outgoing, signal: AbortSignal, ca?: string) {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { hashSecret, newSecret } from '../../src/domain/ids.ts';
-import { asAvailable, authenticateBy, createCredentials } from '../../src/http/credentials.ts';
+import { authenticateBy, createCredentials } from '../../src/http/credentials.ts';
+import { asAvailable } from '../../src/http/outcomes.ts';
 import type { RequestHead } from '../../src/http/route.ts';
 
 /** A look-up that answers when it is told to, and a clock that stands still. */
@@ -162,7 +163,7 @@ describe('authentication by a bearer secret', () => {
   });
 
   test('says unavailable, and never unauthorized, where the database can’t be asked', async () => {
-    answer = () => Promise.reject(new Error(`no database for ${secret}`));
+    answer = () => Promise.reject(Object.assign(new Error(`no database for ${secret}`), { code: 'CONNECTION_CLOSED' }));
     const refused = authenticate(head(`Bearer ${secret}`));
     expect(await codeOf(refused)).toBe('unavailable');
     await expect(refused).rejects.not.toThrow(secret);

@@ -11,7 +11,7 @@ import {
 } from '../../src/jobs/queues.ts';
 import { createRelay, fairShares } from '../../src/jobs/relay.ts';
 import { startSweeper } from '../../src/jobs/sweeper.ts';
-import { extendLease, finishOutbox, type OutboxRow, pruneOutbox, takeExpired } from '../../src/store/outbox.ts';
+import { extendLease, finishOutbox, type OutboxRow, takeExpired } from '../../src/store/outbox.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addOrder, addStoreRow } from '../support/orders.ts';
@@ -60,7 +60,13 @@ describe.each([
   /** A relay into the backend and one worker on `sms` that answers with these results in turn, then `done`. */
   function world(results: readonly JobResult[], ratePerSecond = 0) {
     const queues = createQueues(opened.backend, logger);
-    const relay = createRelay(queues, (ids) => extendLease(database.sql, ids), false, Date.now, logger);
+    const relay = createRelay(
+      queues,
+      (ids) => extendLease(database.sql, ids),
+      () => false,
+      Date.now,
+      logger,
+    );
     const seen: JobData[] = [];
     const handle = async (data: JobData) => {
       seen.push(data);
@@ -81,7 +87,7 @@ describe.each([
     relay.relay([numbered(1)]);
     await expect.poll(() => seen.length, { timeout: 10_000 }).toBeGreaterThan(0);
     await relay.idle();
-    expect(seen[0]).toEqual({ outboxId: row.id, orderId: row.orderId });
+    expect(seen[0]).toEqual({ outboxId: row.id, orderId: row.orderId, relays: 1 });
   });
 
   test.skipIf(!isThere)('a job that asks for it is run again after a pause', async () => {
@@ -100,7 +106,7 @@ describe.each([
     const { relay, seen } = world([]);
     await database.sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
     const sweeper = startSweeper(
-      { takeExpired: (limit) => takeExpired(database.sql, limit), prune: (d, l) => pruneOutbox(database.sql, d, l) },
+      { takeExpired: (limit) => takeExpired(database.sql, limit), prunes: {} },
       relay.relay,
       logger,
     );
@@ -117,7 +123,7 @@ test('rows stay owed when the queue does not take them', async () => {
   const relay = createRelay(
     new Map([['sms', broken] as const]),
     async (ids) => void extended.push(...ids),
-    false,
+    () => false,
     Date.now,
     logger,
   );
@@ -143,4 +149,31 @@ test('a store that sends thousands queues behind one that sends a few', () => {
   expect(share('sms', 'quiet', 0)).toBe(1);
   expect(share('sms', 'busy', 0)).toBe(1_001);
   expect(share('charge', 'busy', 0)).toBe(1);
+});
+
+test('of a fair queue a quiet store’s job goes before a busy one’s; of another they go as they come', async () => {
+  const added = new Map<string, number[]>();
+  const queue = (name: string) => ({
+    addBulk: async (jobs: { opts: { priority: number } }[]) =>
+      void added.set(
+        name,
+        jobs.map(({ opts }) => opts.priority),
+      ),
+    close: async () => undefined,
+  });
+  const relay = createRelay(
+    new Map((['webhook', 'sms'] as const).map((name) => [name, queue(name)])),
+    async () => undefined,
+    (name) => name === 'webhook',
+    Date.now,
+    logger,
+  );
+  const rows = (['webhook', 'sms'] as const).flatMap((name) =>
+    ['busy', 'busy', 'busy', 'quiet'].map(
+      (retailerId, id): OutboxRow => ({ id, queue: name, orderId: 'o', retailerId, runAt: new Date(0), relays: 0 }),
+    ),
+  );
+  relay.relay(rows);
+  await relay.idle();
+  expect(Object.fromEntries(added)).toEqual({ webhook: [1, 2, 3, 1], sms: [0, 0, 0, 0] });
 });

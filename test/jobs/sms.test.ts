@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createSmsJob } from '../../src/jobs/sms.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { cancelOrder } from '../../src/store/lifecycle.ts';
 import { countSend, openText, settleText, uncountSend } from '../../src/store/messages.ts';
+import { expireOrder } from '../../src/store/orders.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
@@ -50,7 +52,7 @@ async function world(
   });
   const run = () => job({ orderId, outboxId: jobs.sms?.id ?? 0 });
   const texts = () => standIn.entries().filter((entry) => JSON.stringify(entry).includes(order.trackingToken));
-  return { run, texts, token: order.trackingToken, row: () => orderRow(sql, orderId) };
+  return { orderId, run, texts, token: order.trackingToken, row: () => orderRow(sql, orderId) };
 }
 
 test('the customer is texted the tracking link, and the order says sent', async () => {
@@ -121,3 +123,32 @@ test('a confirmation that is hours late is not sent any more', async () => {
   expect(texts()).toEqual([]);
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'too_late' });
 });
+
+test('nobody is told of a delivery whose order was cancelled or has expired, and the order says why', async () => {
+  const { sql } = database;
+  const [cancelled, expired] = [await world(), await world()];
+  await cancelOrder(sql, cancelled.orderId, 'operator', 'other', 'test');
+  await sql`update orders set expires_at = now() where id = ${expired.orderId}`;
+  await expireOrder(sql, expired.orderId, 'test');
+  for (const { run, texts, row } of [cancelled, expired]) {
+    expect(await run()).toEqual({ kind: 'done' });
+    expect(texts()).toEqual([]);
+    expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'order_ended' });
+  }
+});
+
+test.each([
+  ['arrived', 'after', { sms_status: 'sent' }, 1],
+  ['did not arrive', 'before', { sms_status: 'failed', sms_failure_code: 'order_ended' }, 0],
+] as const)(
+  'of an order cancelled while its text’s outcome is unknown, one that %s is not sent again',
+  async (...row) => {
+    const [, effect, result, count] = row;
+    const cancelled = await world({ faults: { next: [{ kind: 'reset', effect }] } });
+    expect(await cancelled.run()).toMatchObject({ kind: 'retry' });
+    await cancelOrder(database.sql, cancelled.orderId, 'operator', 'other', 'test');
+    expect(await cancelled.run()).toEqual({ kind: 'done' });
+    expect(cancelled.texts()).toHaveLength(count);
+    expect(await cancelled.row()).toMatchObject(result);
+  },
+);

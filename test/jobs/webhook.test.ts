@@ -12,6 +12,8 @@ const delivery = (changes: Partial<OwedDelivery> = {}): OwedDelivery => ({
   retailerId: 'store',
   payload: '{}',
   attempts: 0,
+  relays: 0,
+  dueInSeconds: 0,
   ageSeconds: 0,
   endpoint,
   ...changes,
@@ -44,7 +46,7 @@ function world(options: {
       return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
     },
     settleUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
-    putOff: async (outboxId, seconds) => {
+    putOff: async ({ outboxId }, seconds) => {
       done.push(['put off', outboxId, seconds]);
       return [row];
     },
@@ -53,7 +55,7 @@ function world(options: {
     random: () => 0.5,
     logger: { debug: log, info: log, warn: log, error: log },
   });
-  return { done, logged, run: (outboxId = 1) => job({ outboxId, orderId: 'order' }) };
+  return { done, logged, run: (outboxId = 1, relays = 0) => job({ outboxId, orderId: 'order', relays }) };
 }
 
 test.each([200, 201, 204, 299])('a %i is taken for delivered', async (status) => {
@@ -62,18 +64,23 @@ test.each([200, 201, 204, 299])('a %i is taken for delivered', async (status) =>
   expect(done).toEqual([['delivered', String(status)]]);
 });
 
-test.each<[string, WebhookOutcome]>([
-  ['301', { kind: 'answered', status: 301 }],
-  ['404', { kind: 'answered', status: 404 }],
-  ['429', { kind: 'answered', status: 429 }],
-  ['500', { kind: 'answered', status: 500 }],
-  ['timeout', { kind: 'unanswered', code: 'timeout' }],
-  ['forbidden_address', { kind: 'unanswered', code: 'forbidden_address' }],
-])('a try that ended with %s is made again', async (result, outcome) => {
+test.each<[string, FailedTry['receiver'], WebhookOutcome]>([
+  ['301', 'ill', { kind: 'answered', status: 301 }],
+  ['400', 'refuses', { kind: 'answered', status: 400 }],
+  ['401', 'ill', { kind: 'answered', status: 401 }],
+  ['404', 'ill', { kind: 'answered', status: 404 }],
+  ['422', 'refuses', { kind: 'answered', status: 422 }],
+  ['408', 'ill', { kind: 'answered', status: 408 }],
+  ['429', 'ill', { kind: 'answered', status: 429 }],
+  ['500', 'ill', { kind: 'answered', status: 500 }],
+  ['503', 'ill', { kind: 'answered', status: 503 }],
+  ['timeout', 'ill', { kind: 'unanswered', code: 'timeout' }],
+  ['forbidden_address', 'ill', { kind: 'unanswered', code: 'forbidden_address' }],
+])('a try that ended with %s is made again, and its receiver %s', async (result, receiver, outcome) => {
   const { run, done } = world({ open: () => delivery(), outcome });
   expect(await run()).toEqual({ kind: 'done' });
   expect(done).toEqual([
-    ['failed', { result, retryInSeconds: 5.25, gone: false }],
+    ['failed', { result, retryInSeconds: 5.25, receiver }],
     ['relay', 1],
   ]);
 });
@@ -81,7 +88,7 @@ test.each<[string, WebhookOutcome]>([
 test('a receiver that answers 410 is not asked again', async () => {
   const { run, done } = world({ open: () => delivery(), outcome: { kind: 'answered', status: 410 } });
   await run();
-  expect(done[0]).toEqual(['failed', { result: '410', retryInSeconds: null, gone: true }]);
+  expect(done[0]).toEqual(['failed', { result: '410', retryInSeconds: null, receiver: 'gone' }]);
 });
 
 test('tries grow apart over a day, and the last one is made when the day is over', () => {
@@ -144,6 +151,20 @@ test('a delivery settled before is only marked done', async () => {
   const { run, done } = world({ open: () => null });
   await run();
   expect(done).toEqual([['finish', 1]]);
+});
+
+test('a job whose delivery was put off to a later one does nothing', async () => {
+  const { run, done } = world({ open: () => delivery({ relays: 2, dueInSeconds: 30 }) });
+  expect(await run(1, 1)).toEqual({ kind: 'done' });
+  expect(done).toEqual([]);
+  await run(1, 2);
+  expect(done).toEqual([['delivered', '204']]);
+});
+
+test('of two jobs of a delivery that is due, the first one tells the store', async () => {
+  const { run, done } = world({ open: () => delivery({ relays: 2 }) });
+  await run(1, 1);
+  expect(done).toEqual([['delivered', '204']]);
 });
 
 test('a stop of this process is no failure of the store', async () => {

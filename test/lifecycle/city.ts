@@ -159,7 +159,8 @@ export class Tables {
     return { onDuty };
   }
 
-  waitingRow({ id, tierId, point, sinceMs, excluded }: Order) {
+  waitingRow(orderId: string) {
+    const { id, tierId, point, sinceMs, excluded } = this.orders.get(orderId) as Order;
     const base = { orderId: id, retailerId: 'store', tierId, point, sinceMs };
     return excluded.length > 0 ? { ...base, excludedDriverIds: new Set(excluded) } : base;
   }
@@ -221,7 +222,7 @@ export async function startProcess(tables: Tables, origin: string) {
     {
       loadFleet: (ids) =>
         run(`fleet ${ids ?? ''}`, () => rows(ids, tables.drivers).map((driver) => tables.fleetRow(driver))),
-      loadWaiting: () => run('waiting', () => tables.waiting().map((order) => tables.waitingRow(order))),
+      loadWaiting: () => run('waiting', () => tables.waiting().map(({ id }) => tables.waitingRow(id))),
       loadOrderNews: (ids) =>
         run(`news ${ids}`, () =>
           rows(ids, tables.orders).map((order) => ({
@@ -229,7 +230,7 @@ export async function startProcess(tables: Tables, origin: string) {
             status: order.status,
             driverId: order.driverId,
             paymentStatus: 'paid' as const,
-            waiting: order.status === 'pending_dispatch' ? tables.waitingRow(order) : null,
+            waiting: order.status === 'pending_dispatch' ? tables.waitingRow(order.id) : null,
           })),
         ),
       findMatchable: () =>
@@ -413,6 +414,8 @@ export async function startProcess(tables: Tables, origin: string) {
     logger,
     closers,
   );
+  // The start sweeps; whatever a test does is to be found without.
+  await redispatch.sweep();
   const key = { keyId: 'key', retailerId: 'store' } as never;
   return {
     origin,

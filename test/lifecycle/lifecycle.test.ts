@@ -140,6 +140,35 @@ test('a store lists its orders page by page, each once unless it changed meanwhi
   expect((await ask(service, '/orders?status=nonsense&limit=0', { key: store.apiKey })).status).toBe(400);
 });
 
+test.each([
+  ['updated_after=0000-01-01T00:00:00Z', 'updated_after'],
+  ['updated_after=2026-02-31T00:00:00Z&limit=1000', 'limit'],
+  [`cursor=${Buffer.from(`1:${'-'.repeat(36)}`).toString('base64url')}`, 'cursor'],
+  ['updated_since=2026-01-01T00:00:00Z', 'updated_since'],
+])('a list that is asked for with %s is refused, and the field named', async (query, field) => {
+  const store = await addStore(database.sql);
+  const refused = await ask(service, `/orders?${query}`, { key: store.apiKey });
+  expect([refused.status, refused.body.error.fields.map((each) => each.field)]).toEqual([400, [field]]);
+});
+
+test('an action captured in a year that no table takes is refused, and the field named', async () => {
+  const { driver, orderId } = await assigned();
+  const refused = await act(driver, orderId, 'pick-up', { captured_at: '0000-01-01T00:00:00Z' });
+  expect([refused.status, refused.body.error.fields.map((each) => each.field)]).toEqual([400, ['captured_at']]);
+});
+
+test('the operator ends an order whose driver is gone with it; the driver is free again', async () => {
+  const { store, driver, orderId } = await assigned();
+  const env = { DATABASE_URL: database.url, SANDBOX: '1' };
+  await expect(runCli(env, 'order', 'return', orderId)).rejects.toThrow('picked up and not handed over');
+  await act(driver, orderId, 'pick-up');
+  expect(await runCli(env, 'order', 'return', orderId)).toEqual({ order_id: orderId, status: 'returned' });
+  expect((await eventsOf(orderId)).slice(-2)).toEqual(['undeliverable', 'returned']);
+  await untilOrder(service, store, orderId, { status: 'returned', payment_status: 'paid' });
+  expect((await driver.state()).order).toBeNull();
+  await expect.poll(async () => (await place(service, store)).body.order.status).toBe('driver_assigned');
+});
+
 test('the operator cancels from the command line while the service runs', async () => {
   const store = await addStore(database.sql);
   const order = (await place(service, store)).body.order;

@@ -8,7 +8,8 @@ import { cancelOrder, releaseOrder } from '../../src/store/lifecycle.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { openPaymentAttempt, settlePayment } from '../../src/store/payments.ts';
-import { readRefundState, settleRefund, settleUncharged } from '../../src/store/refunds.ts';
+import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
+import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { type Answer, Bank, type Pause } from './bank.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
@@ -50,10 +51,13 @@ function openWorker(bank: Bank, pause: Pause) {
     refund: bank.refund,
     settleRefund: (orderId, refundId, outboxId) =>
       step('settle refund', () => settleRefund(sql, orderId, refundId, outboxId, 'test')),
+    settleRefused: (orderId, code, outboxId) =>
+      step('settle refusal', () => settleRefundRefused(sql, orderId, code, outboxId, 'test')),
     settleUncharged: (orderId, outboxId) =>
       step('settle uncharged', () => settleUncharged(sql, orderId, outboxId, 'test')),
-    finish: (outboxId, code) => step('give up', () => finishOutbox(sql, outboxId, code)),
+    finish: (outboxId) => step('finish', () => finishOutbox(sql, outboxId, null)),
     settled: () => undefined,
+    logger: createLogger('silent'),
   });
   return { charge, refund };
 }

@@ -98,6 +98,15 @@ async function drive(kind: string, driverId: string, process: Process, tables: T
   return process.actions.deliver(action, 'photo');
 }
 
+/** Nothing is scheduled any more, nor on its way to be: a sweep lets other work go first now and then. */
+async function untilQuiet(scheduler: Scheduler): Promise<void> {
+  for (let idleTurns = 0; idleTurns < 20; idleTurns++) {
+    if (scheduler.count() > 0) idleTurns = 0;
+    await scheduler.waitIdle();
+    await nextTurn();
+  }
+}
+
 /** Everybody acts at a time of the scheduler's choice; each driver waits for his answer before he acts again. */
 async function settle(scheduler: Scheduler, commands: readonly Command[], city: Process[], tables: Tables) {
   const lines = new Map<string, Promise<unknown>>();
@@ -108,10 +117,7 @@ async function settle(scheduler: Scheduler, commands: readonly Command[], city: 
     const turn = (lines.get(line) ?? Promise.resolve()).then(() => tables.turn(`${what.kind} ${line}`));
     lines.set(line, turn.then(happens));
   });
-  do {
-    await scheduler.waitIdle();
-    await nextTurn();
-  } while (scheduler.count() > 0);
+  await untilQuiet(scheduler);
   await Promise.all(lines.values());
 }
 
@@ -213,6 +219,7 @@ describe('what comes free while something is being written', () => {
 
   it('a driver whose order was cancelled meanwhile takes the other one that waits', async () => {
     const { tables, process } = await openOne(['driver']);
+    tables.swallowsNotices = true;
     addOrder(tables, 'cancelled', 1_000);
     await process.fleet.rebuild();
     const held = holding(tables, /assign cancelled to driver is carried out/);
@@ -224,6 +231,38 @@ describe('what comes free while something is being written', () => {
     await held.letGo();
     await assigning;
     expect(tables.carried('driver')?.id).toBe('other');
+    await process.close();
+  });
+
+  it('a driver whom an order may not have takes the other one that waits', async () => {
+    const { tables, process } = await openOne(['driver']);
+    tables.swallowsNotices = true;
+    addOrder(tables, 'given-back', 1_000);
+    await process.fleet.rebuild();
+    tables.assign('elsewhere', 'given-back', 'driver');
+    tables.release('elsewhere', 'given-back', 'driver');
+    const held = holding(tables, /assign given-back to driver is carried out/);
+    const assigning = process.redispatch.orderWaits('given-back');
+    addOrder(tables, 'other', 1_000);
+    await process.redispatch.waitsAgain('other');
+    expect(tables.carried('driver')).toBeUndefined();
+    await held.letGo();
+    await assigning;
+    expect(tables.carried('driver')?.id).toBe('other');
+    await process.close();
+  });
+
+  it('a driver whom a new order lost takes it after all, if he is back when he is read again', async () => {
+    const { tables, process } = await openOne(['driver']);
+    tables.swallowsNotices = true;
+    tables.setDuty('elsewhere', 'driver', false);
+    const held = holding(tables, /fleet driver is carried out/);
+    const placed = await process.place();
+    expect(placed).toMatchObject({ order: { status: 'pending_dispatch' } });
+    tables.setDuty('elsewhere', 'driver', true);
+    await held.letGo();
+    await nextTurn();
+    expect(tables.carried('driver')).toBeDefined();
     await process.close();
   });
 
@@ -282,6 +321,71 @@ describe('a reading that is answered late', () => {
     await Promise.all(early);
     expect(process.matcher.isWaiting('order')).toBe(true);
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
+    await process.close();
+  });
+
+  it('does not bring back an order that was given back before', async () => {
+    const { tables, process } = await openOne(['driver']);
+    tables.swallowsNotices = true;
+    addOrder(tables, 'order');
+    tables.assign('elsewhere', 'order', 'driver');
+    const held = holding(tables, /fleet driver is answered/);
+    const early = process.fleet.refreshDrivers(['driver']);
+    await nextTurn();
+    tables.release('elsewhere', 'order', 'driver');
+    await process.fleet.refreshOrders(['order']);
+    await held.letGo();
+    await early;
+    expect(process.matcher.isWaiting('order')).toBe(true);
+    expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
+    await process.close();
+  });
+
+  it('does not hide that an order came back before the answer of its assignment', async () => {
+    const { tables, process } = await openOne(['driver', 'late']);
+    tables.swallowsNotices = true;
+    await process.actions.setDuty('late', false);
+    addOrder(tables, 'order');
+    await process.fleet.rebuild();
+    const held = holding(tables, /(assign order to|fleet) driver is answered/);
+    const assigning = process.redispatch.orderWaits('order');
+    await nextTurn();
+    tables.release('elsewhere', 'order', 'driver');
+    const reading = process.fleet.refreshOrders(['order']);
+    await process.actions.setDuty('late', true);
+    await held.letGo();
+    await Promise.all([assigning, reading]);
+    expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
+    expect(tables.carried('late')?.id).toBe('order');
+    await process.close();
+  });
+});
+
+describe('a driver whom a reading finds free', () => {
+  it('takes what waits, since the news of his order will not find him', async () => {
+    const { tables, process } = await openOne(['driver']);
+    tables.swallowsNotices = true;
+    for (const id of ['carried', 'waits']) addOrder(tables, id, 1_000);
+    tables.assign('elsewhere', 'carried', 'driver');
+    await process.fleet.rebuild();
+    tables.release('elsewhere', 'carried', 'driver');
+    await process.fleet.refreshDrivers(['driver']);
+    await nextTurn();
+    expect(tables.carried('driver')?.id).toBe('waits');
+    await process.close();
+  });
+
+  it('is read again where he was still remembered to carry the order that another one is given', async () => {
+    const { tables, process } = await openOne(['first', 'second']);
+    tables.swallowsNotices = true;
+    addOrder(tables, 'order', 1_000);
+    tables.assign('elsewhere', 'order', 'first');
+    await process.fleet.rebuild();
+    tables.release('elsewhere', 'order', 'first');
+    process.matcher.wait(tables.waitingRow('order'));
+    await process.redispatch.orderWaits('order');
+    expect(tables.carried('second')?.id).toBe('order');
+    expect(process.matcher.driver('first')).toMatchObject({ orderId: null });
     await process.close();
   });
 });

@@ -351,15 +351,15 @@ describe('an order', () => {
     ]);
   });
 
-  it('that waits is tried again at once where the operator asks, and only then', async () => {
+  it('that waits is tried again where the operator asks, and one that does not wait is not', async () => {
     const store = await newStore();
     const driver = await newDriver('--tiers', 'scheduled');
-    await driver.at(northOf(store.point, 15_000));
+    await driver.at(northOf(store.point, 40_000));
     await driver.duty(true);
     const { body } = await place(service, store, { delivery_tier: 'scheduled' });
     expect(body.order.status).toBe('pending_dispatch');
-    await sameday('tier', 'set', 'scheduled', '--radius-meters', '20000');
     expect(await sameday('order', 'redispatch', body.order.id)).toMatchObject({ redispatch: 'asked' });
+    await driver.at(store.point);
     await untilOrder(service, store, body.order.id, { status: 'driver_assigned', driver_id: driver.id });
     const again = await said(['order', 'redispatch', body.order.id]);
     expect([again.code, again.stderr]).toEqual([1, 'No such order is waiting.\n']);

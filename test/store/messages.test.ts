@@ -45,6 +45,7 @@ test('a text is owed to the phone of a customer who consented, with the store’
     trackingToken: order.trackingToken,
     earlierSends: 0,
     firstSentAt: expect.any(Date),
+    orderEnded: false,
   });
 });
 

@@ -99,8 +99,12 @@ async function newDelivery(): Promise<OwedDelivery> {
 const show = async (id: string) => (await database.sql`select * from webhook_deliveries where id = ${id}`)[0];
 const job = async (id: number) => (await database.sql`select * from outbox where id = ${id}`)[0];
 const endpoint = async () => (await database.sql`select * from webhook_endpoints where retailer_id = ${retailerId}`)[0];
-const fail = (delivery: OwedDelivery, retryInSeconds: number | null = 5, gone = false) =>
-  settleFailed(database.sql, delivery, { result: '500', retryInSeconds, gone });
+const fail = (
+  delivery: OwedDelivery,
+  retryInSeconds: number | null = 5,
+  receiver: 'ill' | 'refuses' | 'gone' = 'ill',
+) => settleFailed(database.sql, delivery, { result: '500', retryInSeconds, receiver });
+const reopened = async ({ outboxId }: OwedDelivery) => (await openDelivery(database.sql, outboxId)) as OwedDelivery;
 /** The endpoint has been failing for so long. */
 const failingFor = (seconds: number) => database.sql`
   update webhook_endpoints set failing_since = now() - make_interval(secs => ${seconds})
@@ -284,9 +288,44 @@ describe('a try', () => {
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });
 
+  it('of two runs that failed at once counts once and leaves one job', async () => {
+    const delivery = await newDelivery();
+    const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
+    const results = await Promise.all(runs.map((run) => fail(run, 30)));
+    expect(results.flatMap(({ outbox }) => outbox)).toMatchObject([{ id: delivery.outboxId, relays: 1 }]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: expect.closeTo(30, -1) });
+  });
+
+  it('of two runs where one gave up and one was put off leaves one end', async () => {
+    const delivery = await newDelivery();
+    const [first, second] = [await reopened(delivery), await reopened(delivery)];
+    expect((await fail(first, 30)).outbox).toHaveLength(1);
+    expect((await fail(second, null)).outbox).toEqual([]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await job(delivery.outboxId)).toMatchObject({ done_at: null });
+  });
+
+  it('that two runs put off leaves one job', async () => {
+    const delivery = await newDelivery();
+    const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
+    const jobs = await Promise.all(runs.map((run) => putOffDelivery(database.sql, run, 30)));
+    expect(jobs.flat()).toHaveLength(1);
+  });
+
+  it('that failed after the sweeper relayed it leaves the sweeper’s job and no other', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
+    expect((await takeExpired(sql, 1_000)).map(({ id }) => id)).toContain(delivery.outboxId);
+    expect((await fail(delivery, 30)).outbox).toEqual([]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: 0 });
+  });
+
   it('put off counts for nothing', async () => {
     const delivery = await newDelivery();
-    expect(await putOffDelivery(database.sql, delivery.outboxId, 30)).toMatchObject([{ id: delivery.outboxId }]);
+    expect(await putOffDelivery(database.sql, delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });
@@ -306,7 +345,7 @@ describe('an endpoint', () => {
     const delivery = await newDelivery();
     await fail(delivery);
     await failingFor(30);
-    await fail(delivery);
+    await fail(await reopened(delivery));
     expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date), retry_at: null, disabled_at: null });
   });
 
@@ -317,7 +356,7 @@ describe('an endpoint', () => {
     await fail(delivery);
     expect(await held()).toBeCloseTo(100, -1);
     await failingFor(80_000);
-    await fail(delivery);
+    await fail(await reopened(delivery));
     expect(await held()).toBeCloseTo(900, -1);
   });
 
@@ -326,26 +365,46 @@ describe('an endpoint', () => {
     await failingFor(86_399 - 60);
     expect((await fail(first)).disabled).toBe(false);
     await failingFor(86_401);
-    expect((await fail(first)).disabled).toBe(true);
+    expect((await fail(await reopened(first))).disabled).toBe(true);
     expect((await fail(second)).disabled).toBe(false);
     expect(await endpoint()).toMatchObject({ disabled_at: expect.any(Date), disabled_because: 'failing' });
     expect((await openDelivery(database.sql, first.outboxId))?.endpoint).toBeNull();
   });
 
   it('that is gone is disabled at once', async () => {
-    expect((await fail(await newDelivery(), null, true)).disabled).toBe(true);
+    expect((await fail(await newDelivery(), null, 'gone')).disabled).toBe(true);
     expect(await endpoint()).toMatchObject({ disabled_because: 'gone' });
+  });
+
+  it('that refuses one delivery is neither held back nor disabled, and others are told', async () => {
+    const [refused, other] = [await newDelivery(), await newDelivery()];
+    expect((await fail(refused, 5, 'refuses')).outbox).toHaveLength(1);
+    expect(await show(refused.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null, disabled_at: null });
+    await failingFor(86_401);
+    expect((await fail(await reopened(refused), null, 'refuses')).disabled).toBe(false);
+    expect(await endpoint()).toMatchObject({ disabled_at: null });
+    expect(await reopened(other)).toMatchObject({ endpoint: { heldSeconds: 0 } });
+  });
+
+  it('that was replaced meanwhile is not well because its predecessor was', async () => {
+    const [old, young] = [await newDelivery(), await newDelivery()];
+    await setWebhook(database.sql, retailerId, 'https://new.test/', 'whsec_bmV3');
+    await fail(await reopened(young));
+    await settleDelivered(database.sql, old, '204');
+    expect(await show(old.id)).toMatchObject({ status: 'delivered' });
+    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
   });
 
   it('that was replaced meanwhile does not inherit a failure', async () => {
     const delivery = await newDelivery();
     await setWebhook(database.sql, retailerId, 'https://new.test/', 'whsec_bmV3');
-    await fail(delivery, null, true);
+    await fail(delivery, null, 'gone');
     expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
   });
 
   it('that is enabled again keeps its secret and starts anew', async () => {
-    await fail(await newDelivery(), null, true);
+    await fail(await newDelivery(), null, 'gone');
     expect(await enableWebhook(database.sql, retailerId)).toBe(true);
     expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
     expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);

@@ -4,8 +4,8 @@ import { createServer as createPlain, type IncomingMessage, type RequestListener
 import { createServer as createSecure } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { createWebhookClient, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createWebhookClient, gatherAddresses, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const DEADLINE_MS = 300;
@@ -295,6 +295,36 @@ test('a certificate must be of a known authority and of the name', async () => {
   expect(await post(url, { resolve })).toEqual({ kind: 'unanswered', code: 'tls_failed' });
   const other = await post(`https://other.test:${port}/`, { resolve, ca });
   expect(other).toEqual({ kind: 'unanswered', code: 'tls_failed' });
+});
+
+const later = (ms: number, addresses: string[]) =>
+  new Promise<string[]>((resolve) => setTimeout(() => resolve(addresses), ms));
+const [IPV4, IPV6] = ['192.0.2.1', '2001:db8::1'];
+
+test.each([
+  ['that is never answered', () => new Promise<string[]>(() => undefined), [IPV4], 500],
+  ['that is answered too late', () => later(501, [IPV6]), [IPV4], 500],
+  ['that is answered in time', () => later(499, [IPV6]), [IPV4, IPV6], 499],
+  ['that there is none of', () => Promise.reject(new Error('ENODATA')), [IPV4], 0],
+])('a family of addresses %s is waited for shortly once the other one is known', async (_what, ask, known, ms) => {
+  vi.useFakeTimers({ now: 0 });
+  onTestFinished(() => void vi.useRealTimers());
+  let after = -1;
+  const gathered = gatherAddresses([Promise.resolve([IPV4]), ask()], 500).finally(() => {
+    after = Date.now();
+  });
+  await vi.runAllTimersAsync();
+  expect(await gathered).toEqual(known);
+  expect(after).toBe(ms);
+});
+
+test('a family without addresses does not shorten the wait for the other one', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const gathered = gatherAddresses([Promise.reject(new Error('ENODATA')), later(2_000, ['2001:db8::1'])], 500);
+  await vi.runAllTimersAsync();
+  expect(await gathered).toEqual(['2001:db8::1']);
+  expect(await gatherAddresses([Promise.resolve([]), Promise.reject(new Error('ENODATA'))], 500)).toEqual([]);
 });
 
 test('opens no more connections at once than its bound', async () => {

@@ -3,8 +3,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { ReleaseReason, UndeliverableReason } from '../../domain/order.ts';
 import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, PHOTO_DEADLINE_MS } from '../../limits.ts';
 import { validateAction } from '../action-input.ts';
-import { asAvailable } from '../credentials.ts';
 import { orderIdOf, parsed, valid } from '../input.ts';
+import { asAvailable, asWritten } from '../outcomes.ts';
 import { json } from '../reply.ts';
 import type { Reply, RequestHead, Route, RouteRequest } from '../route.ts';
 import type { Validator } from '../validators.d.ts';
@@ -36,10 +36,11 @@ export function driverActionRoutes(deps: {
       method: 'post',
       pattern: `/driver/orders/:id/${name}`,
       authenticate,
+      onDeadline: 'outcome_unknown',
       body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
       async handle({ head, principal: { driverId }, body }) {
         const { stamp, reason } = valid(validateAction<Reason>(fits, parsed(body, true)));
-        return acted(await asAvailable(run({ driverId, orderId: orderIdOf(head), stamp }, reason)));
+        return acted(await asWritten(run({ driverId, orderId: orderIdOf(head), stamp }, reason)));
       },
     };
   }
@@ -56,7 +57,7 @@ export function driverActionRoutes(deps: {
     if (photo.kind === 'unusable') {
       throw new ServiceError('unusable_photo', `The photo cannot be used (${photo.reason}); nothing was changed.`);
     }
-    const outcome = await asAvailable(actions.deliver(toDeliver, photo.name));
+    const outcome = await asWritten(actions.deliver(toDeliver, photo.name));
     if (outcome.kind !== 'done' || outcome.repeated) await deps.discardPhoto(photo.name);
     return acted(outcome);
   }
@@ -70,6 +71,7 @@ export function driverActionRoutes(deps: {
       method: 'post',
       pattern: '/driver/orders/:id/deliver',
       authenticate,
+      onDeadline: 'outcome_unknown',
       body: {
         contentTypes: ['image/jpeg', 'image/png', 'image/webp'],
         maxBytes: MAX_PHOTO_BYTES,

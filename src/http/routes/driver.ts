@@ -3,9 +3,10 @@ import type { PositionReport, ReportOutcome } from '../../dispatch/positions.ts'
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { DriverOrder } from '../../store/drivers.ts';
-import { asAvailable, unauthorized } from '../credentials.ts';
+import { unauthorized } from '../credentials.ts';
 import { validateDriverDuty, validateDriverLocation } from '../driver-input.ts';
 import { parsed, valid } from '../input.ts';
+import { asAvailable, asWritten } from '../outcomes.ts';
 import { json } from '../reply.ts';
 import type { RequestHead, Route } from '../route.ts';
 
@@ -30,7 +31,7 @@ export function driverRoutes(deps: {
     body: jsonBody,
     async handle({ principal, body }) {
       const { onDuty } = valid(validateDriverDuty(parsed(body)));
-      const result = await asAvailable(deps.setDuty(principal.driverId, onDuty));
+      const result = await asWritten(deps.setDuty(principal.driverId, onDuty));
       if (!result) throw unauthorized('driver token');
       return json(200, { success: true, on_duty: result.onDuty });
     },

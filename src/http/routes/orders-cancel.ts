@@ -3,10 +3,10 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { CancelReason } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
-import { asAvailable } from '../credentials.ts';
 import { findFieldErrors } from '../field-errors.ts';
 import { orderIdOf, parsed, valid } from '../input.ts';
 import type { JsonObject } from '../json.ts';
+import { asWritten } from '../outcomes.ts';
 import { json } from '../reply.ts';
 import type { Reply, RequestHead, Route } from '../route.ts';
 import { cancelOrder as fits } from '../validators.js';
@@ -25,7 +25,7 @@ export function ordersCancel(deps: {
     async handle({ head, principal: key, body }) {
       const { reason } = valid(validateCancel(parsed(body)));
       const orderId = orderIdOf(head);
-      return reply(orderId, await asAvailable(deps.cancelOrder(orderId, key.retailerId, reason)));
+      return reply(orderId, await asWritten(deps.cancelOrder(orderId, key.retailerId, reason)));
     },
   };
 }

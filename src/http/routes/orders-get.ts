@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
 import type { StoreOrder } from '../../store/orders.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
-import { asAvailable } from '../credentials.ts';
+import { asAvailable } from '../outcomes.ts';
 import { json } from '../reply.ts';
 import type { RequestHead, Route } from '../route.ts';
 

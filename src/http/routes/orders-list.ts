@@ -1,10 +1,11 @@
+import { isId } from '../../domain/ids.ts';
 import type { OrderStatus } from '../../domain/order.ts';
 import { DEFAULT_PAGE_SIZE } from '../../limits.ts';
 import type { OrderCursor, OrderFilter, OrderPage } from '../../store/orders-list.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
-import { asAvailable } from '../credentials.ts';
 import { findFieldErrors } from '../field-errors.ts';
-import { valid } from '../input.ts';
+import { isCalendarDay, valid } from '../input.ts';
+import { asAvailable } from '../outcomes.ts';
 import { json } from '../reply.ts';
 import type { RequestHead, Route } from '../route.ts';
 import { listOrders as fits } from '../validators.js';
@@ -26,15 +27,20 @@ export function ordersList(deps: {
   };
 }
 
+const KNOWN: ReadonlySet<string> = new Set(['status', 'updated_after', 'limit', 'cursor']);
+
 function readFilter(query: URLSearchParams) {
   const given = Object.fromEntries(query);
   const fields = findFieldErrors(fits, given);
+  for (const name of Object.keys(given)) {
+    if (!KNOWN.has(name)) fields.push({ field: name.slice(0, 40), message: 'is not known here' });
+  }
   const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor);
   if (fields.length === 0 && cursor === undefined) {
     fields.push({ field: 'cursor', message: 'must be a next_cursor of an earlier page' });
   }
   const updatedAfter = given.updated_after === undefined ? null : new Date(given.updated_after);
-  if (fields.length === 0 && updatedAfter && Number.isNaN(updatedAfter.getTime())) {
+  if (fields.length === 0 && updatedAfter && !isCalendarDay(updatedAfter)) {
     fields.push({ field: 'updated_after', message: 'is not a day of the calendar' });
   }
   if (fields.length > 0) return { fields };
@@ -49,6 +55,6 @@ function encodeCursor({ updatedMicros, id }: OrderCursor): string {
 }
 
 function decodeCursor(text: string): OrderCursor | undefined {
-  const [, updatedMicros, id] = /^(\d{1,18}):([0-9a-f-]{36})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
-  return updatedMicros && id ? { updatedMicros, id } : undefined;
+  const [, updatedMicros, id] = /^(\d{1,16}):(.+)$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  return updatedMicros && id && isId(id) ? { updatedMicros, id } : undefined;
 }

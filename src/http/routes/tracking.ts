@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { isTrackingToken } from '../../domain/ids.ts';
-import { asAvailable } from '../credentials.ts';
+import { asAvailable } from '../outcomes.ts';
 import { bytes, json } from '../reply.ts';
 import { anyone, type Reply, type Route } from '../route.ts';
 

@@ -1,0 +1,11 @@
+import type { Sql } from 'postgres';
+
+/** Deletes drivers' actions that came longer than `days` days ago, at most `limit` at once; returns how many. */
+export async function pruneDriverActions(sql: Sql, days: number, limit: number): Promise<number> {
+  // By their place in the table, which stays the same since nobody updates these rows.
+  const result = await sql`
+    delete from driver_actions where ctid = any(array(
+      select ctid from driver_actions
+      where received_at < now() - make_interval(days => ${days}) order by received_at limit ${limit}))`;
+  return result.count;
+}

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRefundJob } from '../../src/jobs/refund.ts';
+import { cancelOrder } from '../../src/store/lifecycle.ts';
+import { readStats } from '../../src/store/operator.ts';
+import { finishOutbox } from '../../src/store/outbox.ts';
+import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
+import type { RefundOutcome } from '../../src/vendors/stripe.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+
+const REFUSED: RefundOutcome = { kind: 'refused', code: 'charge_disputed' };
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** A paid order that was cancelled, and its refund's job with a Stripe that answers so. */
+async function world(outcome: RefundOutcome) {
+  const { sql } = database;
+  const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: await addDriverRow(sql) });
+  await sql`update orders set payment_status = 'paid', charge_id = 'pi_1' where id = ${orderId}`;
+  const cancelled = await cancelOrder(sql, orderId, 'operator', 'other', 'test');
+  const outboxId = cancelled?.outbox.find(({ queue }) => queue === 'refund')?.id ?? 0;
+  const errors: unknown[] = [];
+  const quiet = () => undefined;
+  const job = createRefundJob({
+    read: (id) => readRefundState(sql, id),
+    refund: async () => outcome,
+    settleRefund: (id, refundId, outbox) => settleRefund(sql, id, refundId, outbox, 'test'),
+    settleRefused: (id, code, outbox) => settleRefundRefused(sql, id, code, outbox, 'test'),
+    settleUncharged: (id, outbox) => settleUncharged(sql, id, outbox, 'test'),
+    finish: (outbox) => finishOutbox(sql, outbox, null),
+    settled: quiet,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void errors.push(fields) },
+  });
+  return {
+    orderId,
+    errors,
+    run: () => job({ orderId, outboxId }),
+    row: () => orderRow(sql, orderId),
+    job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
+    failures: () => sql`select data from order_events where order_id = ${orderId} and type = 'refund_failed'`,
+  };
+}
+
+test('a refund that Stripe refuses is on the order’s record and in the log, by ids', async () => {
+  const { run, row, job, failures, errors, orderId } = await world(REFUSED);
+  const before = await row();
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(await failures()).toMatchObject([{ data: { code: 'charge_disputed' } }]);
+  expect(await row()).toMatchObject({ payment_status: 'paid', sequence: Number(before.sequence) + 1 });
+  expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: 'charge_disputed' });
+  expect(errors).toEqual([{ orderId, code: 'charge_disputed' }]);
+});
+
+test('a refusal heard twice is recorded once', async () => {
+  const { run, failures, errors } = await world(REFUSED);
+  await Promise.all([run(), run()]);
+  await run();
+  expect(await failures()).toHaveLength(1);
+  expect(errors).toHaveLength(1);
+});
+
+test('the operator’s figures count a refund that has not come for a minute', async () => {
+  const { sql } = database;
+  const missing = async () => Number((await readStats(sql)).refunds_missing);
+  const before = await missing();
+  const { orderId, run } = await world(REFUSED);
+  await run();
+  expect(await missing()).toBe(before);
+  await sql`update orders set ended_at = now() - interval '2 minutes' where id = ${orderId}`;
+  expect(await missing()).toBe(before + 1);
+  const { orderId: other, run: refund } = await world({ kind: 'refunded', refundId: 're_1' });
+  await refund();
+  await sql`update orders set ended_at = now() - interval '2 minutes' where id = ${other}`;
+  expect(await missing()).toBe(before + 1);
+});

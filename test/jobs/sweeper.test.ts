@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { startSweeper } from '../../src/jobs/sweeper.ts';
+import { OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS } from '../../src/limits.ts';
+import { createLogger } from '../../src/telemetry.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test.each(['owed jobs', 'first', 'second', 'nothing'])(
+  'when %s fails, the rest of a round is done',
+  async (failing) => {
+    const done: string[] = [];
+    const work = (what: string) => async () => {
+      if (what === failing) throw new Error('the statement took too long');
+      done.push(what);
+    };
+    const prune = (what: string) => async (limit: number) => {
+      await work(what)();
+      return limit;
+    };
+    const sweeper = startSweeper(
+      {
+        takeExpired: async () => {
+          await work('owed jobs')();
+          return [];
+        },
+        prunes: { first: prune('first'), second: prune('second') },
+      },
+      () => undefined,
+      createLogger('silent'),
+    );
+    onTestFinished(() => sweeper.close());
+    await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
+    const round = ['owed jobs', 'first', 'second'].filter((what) => what !== failing);
+    expect(done).toEqual([...round, ...round]);
+  },
+);
+
+test('a round deletes a bounded number of rows', async () => {
+  const limits: number[] = [];
+  const prune = async (limit: number) => limits.push(limit);
+  const sweeper = startSweeper(
+    { takeExpired: async () => [], prunes: { rows: prune } },
+    () => undefined,
+    createLogger('silent'),
+  );
+  onTestFinished(() => sweeper.close());
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
+  expect(limits).toEqual([OUTBOX_PRUNE_ROWS]);
+});

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import type { Sql } from '../../src/store/connect.ts';
+import { pruneOutbox, readBacklog } from '../../src/store/outbox.ts';
+import { pruneDriverActions } from '../../src/store/upkeep.ts';
+import { pruneDeliveries } from '../../src/store/webhook-endpoints.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { openTransaction } from './transaction.ts';
+
+/** So many that reading a whole table is never the quicker way. */
+const ROWS = 20_000;
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.sql`truncate outbox, webhook_deliveries, driver_actions`;
+});
+
+async function addActions(count: number, age: string): Promise<void> {
+  await database.sql`
+    insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, received_at)
+    select ${newId()}, n::text, ${newId()}, 'picked_up', 'picked_up', 2, now() - ${age}::interval
+    from generate_series(1, ${count}::int) n`;
+}
+
+test('drivers’ actions are deleted when they are old enough, at most so many at once', async () => {
+  const { sql } = database;
+  await addActions(3, '8 days');
+  await addActions(2, '6 days');
+  expect(await pruneDriverActions(sql, 7, 2)).toBe(2);
+  expect(await pruneDriverActions(sql, 7, 2)).toBe(1);
+  expect(await pruneDriverActions(sql, 7, 2)).toBe(0);
+  expect(await sql`select action_id from driver_actions`).toHaveLength(2);
+});
+
+/** How often `work` read a table from one end to the other. */
+async function wholeReads(table: string, work: (sql: Sql) => Promise<unknown>): Promise<number> {
+  const { sql, rollback } = await openTransaction(database);
+  await work(sql);
+  const [row] = await sql`select seq_scan::int as n from pg_stat_xact_user_tables where relname = ${table}`;
+  await rollback();
+  return row?.n;
+}
+
+test('jobs are deleted and counted without reading all that are kept', async () => {
+  const { sql } = database;
+  await sql`
+    insert into outbox (queue, order_id, retailer_id, lease_until, created_at, done_at, failure_code)
+    select 'charge', gen_random_uuid(), gen_random_uuid(), now(), now() - interval '8 days',
+      case when n > 20 then now() - make_interval(mins => n) end, case when n between 21 and 30 then 'lost_card' end
+    from generate_series(1, ${ROWS}::int) n`;
+  await sql`vacuum analyze outbox`;
+  expect(await wholeReads('outbox', (transaction) => pruneOutbox(transaction, 7, 5_000))).toBe(0);
+  expect(await wholeReads('outbox', (transaction) => pruneOutbox(transaction, 30, 5_000))).toBe(0);
+  expect(await wholeReads('outbox', readBacklog)).toBe(0);
+  expect(await readBacklog(sql)).toMatchObject([{ queue: 'charge', owed: 20, failed: 10 }]);
+});
+
+test('deliveries and drivers’ actions are deleted without reading all that are kept', async () => {
+  const { sql } = database;
+  await sql`
+    insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload, status, created_at)
+    select n, gen_random_uuid(), gen_random_uuid(), 'order.assigned', 2, '{}', 'delivered',
+      now() - make_interval(hours => n % 800) from generate_series(1, ${ROWS}::int) n`;
+  await addActions(1_000, '8 days');
+  await addActions(ROWS, '1 day');
+  await sql`vacuum analyze webhook_deliveries, driver_actions`;
+  expect(await wholeReads('webhook_deliveries', (transaction) => pruneDeliveries(transaction, 30, 5_000))).toBe(0);
+  expect(await wholeReads('driver_actions', (transaction) => pruneDriverActions(transaction, 7, 5_000))).toBe(0);
+});

@@ -1,7 +1,7 @@
 import type { FieldError } from '../domain/errors.ts';
 import type { ActionStamp } from '../store/lifecycle.ts';
 import { findFieldErrors } from './field-errors.ts';
-import { isCalendarDay } from './input.ts';
+import { isCalendarTime, NO_SUCH_TIME } from './input.ts';
 import type { JsonObject } from './json.ts';
 import type { Validator } from './validators.d.ts';
 
@@ -23,8 +23,8 @@ export function validateAction<Reason extends string = never>(
   if (fields.length > 0) return { fields };
   const { action_id, captured_at, reason } = candidate as { [name: string]: string | undefined };
   const capturedAt = captured_at === undefined ? null : new Date(captured_at);
-  if (capturedAt && !isCalendarDay(capturedAt)) {
-    return { fields: [{ field: 'captured_at', message: 'is not a day of the calendar' }] };
+  if (capturedAt && !isCalendarTime(capturedAt)) {
+    return { fields: [{ field: 'captured_at', message: NO_SUCH_TIME }] };
   }
   return { ok: { stamp: { actionId: action_id ?? null, capturedAt }, reason: reason as Reason } };
 }

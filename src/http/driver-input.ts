@@ -1,5 +1,6 @@
 import type { FieldError } from '../domain/errors.ts';
 import { findFieldErrors } from './field-errors.ts';
+import { isCalendarTime, NO_SUCH_TIME } from './input.ts';
 import type { JsonObject } from './json.ts';
 import { driverDuty, driverLocation } from './validators.js';
 
@@ -34,8 +35,8 @@ export function validateDriverLocation(body: JsonObject): Validated<DriverLocati
   const fields = findFieldErrors(driverLocation, candidate);
   if (fields.length > 0) return { fields };
   const capturedAtMs = typeof captured_at === 'string' ? Date.parse(captured_at) : undefined;
-  if (Number.isNaN(capturedAtMs))
-    return { fields: [{ field: 'captured_at', message: 'is not a day of the calendar' }] };
+  if (capturedAtMs !== undefined && !isCalendarTime(new Date(capturedAtMs)))
+    return { fields: [{ field: 'captured_at', message: NO_SUCH_TIME }] };
   const telemetry = { accuracyMeters: accuracy_m, headingDegrees: heading, speedMetersPerSecond: speed, capturedAtMs };
   return { ok: { lat, lng, ...known(telemetry) } as DriverLocation };
 }

@@ -122,7 +122,8 @@ export class Exchange {
 
   #handle(principal: unknown, body: Buffer): Promise<Reply> | Reply {
     const code = this.#route.onDeadline ?? 'unavailable';
-    const message = 'The answer took too long to find.';
+    const doubt = code === 'outcome_unknown' ? ' Whether this was done is not known.' : '';
+    const message = `The answer took too long to find.${doubt}`;
     this.#setDeadline(this.#settings.limits.requestDeadlineMs, () => this.#giveUp(new ServiceError(code, message)));
     return this.#route.handle({ head: this.#request.head, principal, body, signal: this.#notice });
   }

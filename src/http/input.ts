@@ -1,5 +1,6 @@
 import { type FieldError, ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
+import { MAX_FIELD_ERRORS } from '../limits.ts';
 import { type JsonObject, parseJsonObject } from './json.ts';
 import type { RequestHead } from './route.ts';
 
@@ -26,8 +27,16 @@ export function orderIdOf(head: RequestHead): string {
   return id;
 }
 
-/** Whether a time that a client gave exists and lies in a year that a table takes: 1970 to 9999. */
-export function isCalendarDay(time: Date): boolean {
+/** The parameters of a query that the schema does not name: one with a slip in its name would else count as absent. */
+export function unknownNames(query: URLSearchParams, properties: object): FieldError[] {
+  const names = [...new Set(query.keys())].filter((name) => !Object.hasOwn(properties, name));
+  return names.slice(0, MAX_FIELD_ERRORS).map((field) => ({ field, message: 'is not known here' }));
+}
+
+export const NO_SUCH_TIME = 'must be a time of the calendar, from 1970 to 9999';
+
+/** Whether a time that a client gave exists and lies in a year that a table takes: 1970 to 9999, in UTC. */
+export function isCalendarTime(time: Date): boolean {
   const year = time.getUTCFullYear();
   return year >= 1970 && year <= 9999;
 }

@@ -19,10 +19,13 @@ test.each([
   ['CONNECT_TIMEOUT', 'unavailable'],
   ['DEADLINE_UNSENT', 'unavailable'],
 ])('a write that failed with %s is %s', async (code, told) => {
-  await expect(asWritten(failing(code))).rejects.toMatchObject({ code: told });
+  await expect(asWritten(failing(code), 'Ask.')).rejects.toMatchObject({ code: told });
 });
 
-test.each([asAvailable, asWritten])('%o passes on mistakes of ours and what is to be replied', async (outcome) => {
+test.each([
+  ['read', (work: Promise<unknown>) => asAvailable(work)],
+  ['write', (work: Promise<unknown>) => asWritten(work, 'Ask.')],
+])('a %s passes on mistakes of ours and what is to be replied', async (_what, outcome) => {
   await expect(outcome(sqlError('42703'))).rejects.not.toBeInstanceOf(ServiceError);
   await expect(outcome(sqlError('22008'))).rejects.not.toBeInstanceOf(ServiceError);
   await expect(outcome(Promise.reject(new TypeError('undefined')))).rejects.toBeInstanceOf(TypeError);

@@ -3,13 +3,16 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { ReleaseReason, UndeliverableReason } from '../../domain/order.ts';
 import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, PHOTO_DEADLINE_MS } from '../../limits.ts';
 import { validateAction } from '../action-input.ts';
-import { orderIdOf, parsed, valid } from '../input.ts';
+import { orderIdOf, parsed, unknownNames, valid } from '../input.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
 import { json } from '../reply.ts';
 import type { Reply, RequestHead, Route, RouteRequest } from '../route.ts';
+import { driverActionSchema } from '../schemas.ts';
 import type { Validator } from '../validators.d.ts';
 import { driverAction, release, undeliverable } from '../validators.js';
 import type { Driver } from './driver.ts';
+
+const SEND_AGAIN = 'Send the same action again with the same action_id, or ask for your order.';
 
 export type StoredPhoto =
   | { readonly kind: 'stored'; readonly name: string }
@@ -40,15 +43,16 @@ export function driverActionRoutes(deps: {
       body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
       async handle({ head, principal: { driverId }, body }) {
         const { stamp, reason } = valid(validateAction<Reason>(fits, parsed(body, true)));
-        return acted(await asWritten(run({ driverId, orderId: orderIdOf(head), stamp }, reason)));
+        return acted(await asWritten(run({ driverId, orderId: orderIdOf(head), stamp }, reason), SEND_AGAIN));
       },
     };
   }
 
   /** The body is the photo, so the stamp stands in the query. */
   async function deliver({ head, principal: { driverId }, body }: RouteRequest<Driver>): Promise<Reply> {
-    const query = Object.fromEntries(head.query);
-    const { stamp } = valid(validateAction(driverAction, query));
+    const unknown = unknownNames(head.query, driverActionSchema.properties);
+    if (unknown.length > 0) valid({ fields: unknown });
+    const { stamp } = valid(validateAction(driverAction, Object.fromEntries(head.query)));
     const toDeliver = { driverId, orderId: orderIdOf(head), stamp };
     const foreseen = await asAvailable(actions.foreseeDelivery(toDeliver));
     if (foreseen) return acted(foreseen);
@@ -57,7 +61,7 @@ export function driverActionRoutes(deps: {
     if (photo.kind === 'unusable') {
       throw new ServiceError('unusable_photo', `The photo cannot be used (${photo.reason}); nothing was changed.`);
     }
-    const outcome = await asWritten(actions.deliver(toDeliver, photo.name));
+    const outcome = await asWritten(actions.deliver(toDeliver, photo.name), SEND_AGAIN);
     if (outcome.kind !== 'done' || outcome.repeated) await deps.discardPhoto(photo.name);
     return acted(outcome);
   }

@@ -28,10 +28,11 @@ export function driverRoutes(deps: {
     method: 'put',
     pattern: '/driver/duty',
     authenticate,
+    onDeadline: 'outcome_unknown',
     body: jsonBody,
     async handle({ principal, body }) {
       const { onDuty } = valid(validateDriverDuty(parsed(body)));
-      const result = await asWritten(deps.setDuty(principal.driverId, onDuty));
+      const result = await asWritten(deps.setDuty(principal.driverId, onDuty), 'Send it again; that is safe.');
       if (!result) throw unauthorized('driver token');
       return json(200, { success: true, on_duty: result.onDuty });
     },

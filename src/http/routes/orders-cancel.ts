@@ -25,7 +25,8 @@ export function ordersCancel(deps: {
     async handle({ head, principal: key, body }) {
       const { reason } = valid(validateCancel(parsed(body)));
       const orderId = orderIdOf(head);
-      return reply(orderId, await asWritten(deps.cancelOrder(orderId, key.retailerId, reason)));
+      const cancelling = deps.cancelOrder(orderId, key.retailerId, reason);
+      return reply(orderId, await asWritten(cancelling, 'Ask for the order, or send the same again; that is safe.'));
     },
   };
 }

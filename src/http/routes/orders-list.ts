@@ -4,10 +4,11 @@ import { DEFAULT_PAGE_SIZE } from '../../limits.ts';
 import type { OrderCursor, OrderFilter, OrderPage } from '../../store/orders-list.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import { findFieldErrors } from '../field-errors.ts';
-import { isCalendarDay, valid } from '../input.ts';
+import { isCalendarTime, NO_SUCH_TIME, unknownNames, valid } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
 import { json } from '../reply.ts';
 import type { RequestHead, Route } from '../route.ts';
+import { listOrdersSchema } from '../schemas.ts';
 import { listOrders as fits } from '../validators.js';
 
 /** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the one that changed longest ago first. */
@@ -27,21 +28,17 @@ export function ordersList(deps: {
   };
 }
 
-const KNOWN: ReadonlySet<string> = new Set(['status', 'updated_after', 'limit', 'cursor']);
-
 function readFilter(query: URLSearchParams) {
   const given = Object.fromEntries(query);
-  const fields = findFieldErrors(fits, given);
-  for (const name of Object.keys(given)) {
-    if (!KNOWN.has(name)) fields.push({ field: name.slice(0, 40), message: 'is not known here' });
-  }
+  const fields = [...findFieldErrors(fits, given), ...unknownNames(query, listOrdersSchema.properties)];
+  const isGood = (name: string) => fields.every(({ field }) => field !== name);
   const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor);
-  if (fields.length === 0 && cursor === undefined) {
+  if (isGood('cursor') && cursor === undefined) {
     fields.push({ field: 'cursor', message: 'must be a next_cursor of an earlier page' });
   }
   const updatedAfter = given.updated_after === undefined ? null : new Date(given.updated_after);
-  if (fields.length === 0 && updatedAfter && !isCalendarDay(updatedAfter)) {
-    fields.push({ field: 'updated_after', message: 'is not a day of the calendar' });
+  if (isGood('updated_after') && updatedAfter && !isCalendarTime(updatedAfter)) {
+    fields.push({ field: 'updated_after', message: NO_SUCH_TIME });
   }
   if (fields.length > 0) return { fields };
   const status = (given.status as OrderStatus | undefined) ?? null;

@@ -11,6 +11,8 @@ type PageReply = {
 };
 type Lookup = { readonly kind: 'found'; readonly body: unknown } | { readonly kind: 'not_found' | 'gone' };
 
+const NO_PHOTO_NOW = 'The photo cannot be fetched right now; please try again.';
+
 /** What a customer's browser asks: the page, its status as JSON, the photo, and the files of the pages. */
 export function trackingRoutes(deps: {
   readonly page: (token: string) => Promise<PageReply>;
@@ -41,7 +43,7 @@ export function trackingRoutes(deps: {
       async handle({ head }) {
         const [token = ''] = head.params;
         bodyOf(await asAvailable(deps.status(token)));
-        const photo = isTrackingToken(token) ? await asAvailable(deps.photo(token)) : null;
+        const photo = isTrackingToken(token) ? await asAvailable(deps.photo(token), NO_PHOTO_NOW) : null;
         if (!photo) throw new ServiceError('not_found', 'There is no photo.');
         return bytes(200, 'image/jpeg', photo, { 'Referrer-Policy': 'no-referrer' });
       },

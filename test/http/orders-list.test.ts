@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { ordersList } from '../../src/http/routes/orders-list.ts';
+import { MAX_FIELD_ERRORS } from '../../src/limits.ts';
+import type { OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
+import { startServer } from './support.ts';
+
+/** The route alone, and what it asked the tables for. */
+async function startList(next: OrderCursor | null = null) {
+  const asked: OrderFilter[] = [];
+  const route = ordersList({
+    authenticate: async () => ({ keyId: newId(), retailerId: newId() }) as never,
+    async listOrders(_retailerId, filter) {
+      asked.push(filter);
+      return { orders: [], next };
+    },
+  });
+  const { url } = await startServer({ routes: [route] as never });
+  return {
+    asked,
+    async ask(query: string) {
+      const response = await fetch(`${url}/orders?${query}`);
+      const body = (await response.json()) as {
+        next_cursor?: string | null;
+        error?: { fields: { field: string; message: string }[] };
+      };
+      return { status: response.status, fields: body.error?.fields ?? [], nextCursor: body.next_cursor };
+    },
+  };
+}
+
+const cursorOf = (text: string) => Buffer.from(text).toString('base64url');
+const ID = newId();
+
+test.each([
+  ['a year before 1970', 'updated_after=0000-01-01T00:00:00Z', 'updated_after'],
+  ['the last moment before 1970', 'updated_after=1969-12-31T23:59:59.999Z', 'updated_after'],
+  ['a year that its offset makes 10000', 'updated_after=9999-12-31T23:59:59-12:00', 'updated_after'],
+  ['a month that does not exist', 'updated_after=2026-13-01T00:00:00Z', 'updated_after'],
+  ['a cursor with what is no id', `cursor=${cursorOf(`1:${'-'.repeat(36)}`)}`, 'cursor'],
+  ['a cursor with more than an id', `cursor=${cursorOf(`1:${ID}0`)}`, 'cursor'],
+  ['a cursor beyond every time', `cursor=${cursorOf(`${'9'.repeat(18)}:${ID}`)}`, 'cursor'],
+  ['a cursor that says nothing', 'cursor=hello', 'cursor'],
+  ['a filter by another name', 'updated_since=2026-01-01T00:00:00Z', 'updated_since'],
+  ['a filter by the name of what every object has', 'constructor=1', 'constructor'],
+])('refuses %s by its field, and asks the tables nothing', async (_what, query, field) => {
+  const { ask, asked } = await startList();
+  const refused = await ask(query);
+  expect([refused.status, refused.fields.map((each) => each.field)]).toEqual([400, [field]]);
+  expect(asked).toEqual([]);
+});
+
+test('says of an unknown filter that it is not known', async () => {
+  const { ask } = await startList();
+  expect((await ask('updated_since=x')).fields).toEqual([{ field: 'updated_since', message: 'is not known here' }]);
+});
+
+test('names everything that is wrong at once', async () => {
+  const { ask } = await startList();
+  const { fields } = await ask('limit=0&cursor=hello&updated_after=0000-01-01T00:00:00Z&since=1&since=2');
+  expect(fields.map(({ field }) => field).sort()).toEqual(['cursor', 'limit', 'since', 'updated_after']);
+});
+
+test('names only so many unknown filters', async () => {
+  const { ask } = await startList();
+  const { status, fields } = await ask(Array.from({ length: 100 }, (_, index) => `x${index}=`).join('&'));
+  expect([status, fields.length]).toEqual([400, MAX_FIELD_ERRORS]);
+});
+
+test.each(['1970-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z', '2026-01-01T00:00:00-05:00'])(
+  'takes the time %s',
+  async (time) => {
+    const { ask, asked } = await startList();
+    expect((await ask(`updated_after=${encodeURIComponent(time)}`)).status).toBe(200);
+    expect(asked[0]?.updatedAfter).toEqual(new Date(time));
+  },
+);
+
+test('takes back the cursor that it gave', async () => {
+  const next = { updatedMicros: '1700000000123456', id: ID };
+  const { ask, asked } = await startList(next);
+  const { nextCursor } = await ask('limit=1');
+  expect((await ask(`cursor=${nextCursor}`)).status).toBe(200);
+  expect(asked[1]?.cursor).toEqual(next);
+});

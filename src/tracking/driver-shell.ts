@@ -4,6 +4,7 @@ import {
   UNDELIVERABLE_REASONS,
   type UndeliverableReason,
 } from '../domain/order.ts';
+import { DRIVER_SILENT_MS } from '../limits.ts';
 import { type Html, html } from './html.ts';
 
 const RELEASE_WORDS: Record<ReleaseReason, string> = {
@@ -63,8 +64,8 @@ ${REPLACED}
 ${WORK}
 </main>
 <div id="bar" class="bar" hidden>${BAR}</div>
-${reasonDialog('release', 'Give this order back?', 'Another driver gets it at once. You will not be offered it again.', 'Give it back', words(RELEASE_REASONS, RELEASE_WORDS))}
-${reasonDialog('undeliverable', 'What happened?', 'Then bring the parcel back to the store.', 'Could not deliver', words(UNDELIVERABLE_REASONS, UNDELIVERABLE_WORDS))}
+${RELEASE}
+${UNDELIVERABLE}
 ${LEAVE}
 </body>
 </html>
@@ -73,7 +74,7 @@ ${LEAVE}
 
 const NOTICES = html`<p id="announce" class="unseen" role="status"></p>
 <div class="notices">
-<p id="insecure" class="notice" data-tone="bad" hidden>This page is not on https. Your position, installing it and working without network are not available here, and the camera may not be. Ask for the address that starts with https.</p>
+<p id="insecure" class="notice" data-tone="bad" hidden>This page is not on https. It may not see where you are, so no orders can reach you, and it does not open without network. Ask for the address that starts with https.</p>
 <p id="position-problem" class="notice" data-tone="bad" hidden></p>
 <div id="refusal" class="notice" data-tone="bad" role="alert" hidden><p id="refusal-text"></p><button id="refusal-ok" type="button" class="quiet">OK</button></div>
 <p id="waiting" class="notice" data-tone="wait" hidden></p>
@@ -92,13 +93,14 @@ const SIGN_IN = html`<section id="sign-in" class="screen" aria-labelledby="sign-
 
 const REPLACED = html`<section id="replaced" class="screen" aria-labelledby="replaced-title" hidden>
 <h1 id="replaced-title">Signed in elsewhere</h1>
-<p>Another phone or window is signed in with your token. This one has stopped, so that the two do not get into each other’s way.</p>
+<p>Another phone or window is signed in with your token. Orders go there now, and not to this one any more.</p>
 <button id="use-here" type="button" class="primary">Use this one</button>
 </section>`;
 
 const WORK = html`<section id="work" class="work" hidden>
 <div id="duty" class="duty" hidden><p><strong id="duty-state"></strong><span id="duty-detail"></span></p><button id="duty-off" type="button" class="quiet" hidden>Go off duty</button></div>
 <section id="idle" class="idle" aria-labelledby="idle-headline" hidden>
+<p id="finished" class="finished" hidden></p>
 <p class="ring" aria-hidden="true"></p>
 <h1 id="idle-headline"></h1>
 <p id="idle-detail"></p>
@@ -111,6 +113,7 @@ const WORK = html`<section id="work" class="work" hidden>
 <div id="next" class="next" hidden><h2>Then deliver to</h2><p id="next-text"></p></div>
 <p id="order-facts" class="facts"></p>
 </article>
+<p id="hint" class="hint" hidden>Navigating in another app? Look in here every few minutes: a phone that is silent for ${DRIVER_SILENT_MS / 60_000} minutes loses the order.</p>
 <button id="give-up" type="button" class="quiet wide" hidden></button>
 <footer><button id="sign-out" type="button" class="plain">Sign out</button></footer>
 </section>`;
@@ -123,8 +126,9 @@ const BAR = html`<div id="proof" class="proof" hidden>
 
 const LEAVE = html`<dialog id="leave" aria-labelledby="leave-title">
 <form class="stack"><h2 id="leave-title">Sign out now?</h2>
-<p>What you did is not sent yet. If you sign out now it is lost.</p>
-<button type="submit" class="primary danger">Sign out and lose it</button>
+<p id="leave-owing">What you did is not sent yet. If you sign out now it is lost.</p>
+<p>To sign in again you need your driver token.</p>
+<button id="leave-confirm" type="submit" class="primary danger">Sign out</button>
 <button type="button" class="quiet wide" data-close>Stay signed in</button></form>
 </dialog>`;
 
@@ -134,7 +138,15 @@ function words<Reason extends string>(reasons: readonly Reason[], texts: Record<
   return reasons.map((reason) => ({ reason, text: texts[reason] }));
 }
 
-function reasonDialog(id: string, title: string, note: string, confirm: string, choices: readonly Choice[]): Html {
+function reasonDialog(sheet: {
+  readonly id: string;
+  readonly title: string;
+  readonly note: string;
+  readonly confirm: string;
+  readonly cancel: string;
+  readonly choices: readonly Choice[];
+}): Html {
+  const { id, title, note, confirm, cancel, choices } = sheet;
   const choice = ({ reason, text }: Choice) =>
     html`<label class="choice"><input type="radio" name="reason" value="${reason}" required><span>${text}</span></label>`;
   return html`<dialog id="${id}" aria-labelledby="${id}-title">
@@ -142,6 +154,23 @@ function reasonDialog(id: string, title: string, note: string, confirm: string, 
 <p>${note}</p>
 <fieldset><legend class="unseen">Reason</legend>${choices.map(choice)}</fieldset>
 <button type="submit" class="primary danger">${confirm}</button>
-<button type="button" class="quiet wide" data-close>Keep the order</button></form>
+<button type="button" class="quiet wide" data-close>${cancel}</button></form>
 </dialog>`;
 }
+
+const RELEASE = reasonDialog({
+  id: 'release',
+  title: 'Give this order back?',
+  note: 'Another driver gets it at once. You will not be offered it again.',
+  confirm: 'Give it back',
+  cancel: 'Keep the order',
+  choices: words(RELEASE_REASONS, RELEASE_WORDS),
+});
+const UNDELIVERABLE = reasonDialog({
+  id: 'undeliverable',
+  title: 'What happened?',
+  note: 'Then bring the parcel back to the store.',
+  confirm: 'Could not deliver',
+  cancel: 'Go back',
+  choices: words(UNDELIVERABLE_REASONS, UNDELIVERABLE_WORDS),
+});

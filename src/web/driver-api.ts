@@ -32,8 +32,9 @@ export class DriverApi {
     return answer(await this.#ask('PUT', '/driver/duty', JSON.stringify({ on_duty: onDuty }), REQUEST_MS));
   }
 
-  async report(report: Report): Promise<void> {
-    await this.#ask('POST', '/driver/location', JSON.stringify(report), REQUEST_MS);
+  /** Whether the service has it. */
+  async report(report: Report): Promise<boolean> {
+    return answer(await this.#ask('POST', '/driver/location', JSON.stringify(report), REQUEST_MS)).kind === 'ok';
   }
 
   async act(action: Action, signal: AbortSignal): Promise<Sent> {

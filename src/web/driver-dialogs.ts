@@ -4,10 +4,14 @@ import { byId } from './driver-view.ts';
 export function followDialogs(listener: {
   give(kind: 'release' | 'undeliverable', reason: string): void;
   leave(): void;
+  /** Whether something is not sent that would be lost. */
+  owes(): boolean;
 }): void {
   byId('give-up').addEventListener('click', () => {
-    const kind = byId('give-up').dataset.kind;
-    if (kind) byId<HTMLDialogElement>(kind).showModal();
+    const { kind, order = '' } = byId('give-up').dataset;
+    if (!kind) return;
+    byId(kind).dataset.order = order;
+    byId<HTMLDialogElement>(kind).showModal();
   });
   for (const kind of ['release', 'undeliverable'] as const) {
     follow(kind, (form) => {
@@ -15,6 +19,12 @@ export function followDialogs(listener: {
       if (typeof reason === 'string') listener.give(kind, reason);
     });
   }
+  byId('sign-out').addEventListener('click', () => {
+    const owes = listener.owes();
+    byId('leave-owing').hidden = !owes;
+    byId('leave-confirm').textContent = owes ? 'Sign out and lose it' : 'Sign out';
+    byId<HTMLDialogElement>('leave').showModal();
+  });
   follow('leave', () => listener.leave());
 }
 
@@ -23,6 +33,8 @@ function follow(id: string, confirmed: (form: HTMLFormElement) => void): void {
   const form = dialog.querySelector('form') as HTMLFormElement;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
+    // A form of a sheet that is closed already is submitted by a second tap.
+    if (!dialog.open) return;
     confirmed(form);
     dialog.close();
   });

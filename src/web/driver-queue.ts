@@ -64,7 +64,8 @@ export class ActionQueue {
 
   /** Reads what an earlier page has left and begins to send. */
   async start(): Promise<void> {
-    this.#actions = await this.#store.all();
+    // A storage that cannot be read keeps nobody from working on.
+    this.#actions = await this.#store.all().catch(() => []);
     this.#stopped = false;
     this.#listener.changed();
     this.wake();

@@ -29,6 +29,9 @@ export type SessionListener = {
   notKept(): void;
 };
 
+/** The last order that was brought to an end here, and how. */
+export type Finished = { readonly kind: ActionKind; readonly orderId: string };
+
 /** One signed-in driver: what the service says, what the driver did, and how the two come together. */
 export class Session {
   readonly #api: DriverApi;
@@ -44,6 +47,7 @@ export class Session {
   #refusedId: string | null = null;
   #problem: PositionProblem | null = null;
   #positionToldMs: number | null = null;
+  #finished: Finished | null = null;
   #stopped = false;
 
   /** @param state what the service or, without network, the phone's memory says at the start */
@@ -59,7 +63,7 @@ export class Session {
     });
     this.#queue = new ActionQueue(store, (action, signal) => this.#api.act(action, signal), {
       changed: () => listener.changed(),
-      done: (_action, progress) => this.#answered(progress),
+      done: (action, progress) => this.#answered(action, progress),
       refused: (action, message) => this.#refused(action, message),
       signedOut: () => listener.signedOut(),
       notKept: () => listener.notKept(),
@@ -93,6 +97,10 @@ export class Session {
   }
   get problem(): PositionProblem | null {
     return this.#problem;
+  }
+  /** What the service has confirmed last of what ends an order; null as soon as there is another one. */
+  get finished(): Finished | null {
+    return this.#finished;
   }
   /** When the last position was told, by `performance.now()`. */
   get positionToldMs(): number | null {
@@ -157,6 +165,7 @@ export class Session {
 
   /** Asks over HTTP, for when the socket does not tell; what that tells meanwhile is newer. */
   async refresh(): Promise<void> {
+    if (this.#replaced) return;
     const answer = await this.#api.state();
     if (this.#heard(answer) && !this.#link.live) this.#take(answer.value);
   }
@@ -174,6 +183,7 @@ export class Session {
     kept.keepState(this.#state);
     this.#followPosition();
     if (before && before.id !== order?.id && !this.#endedHere(before.id)) this.#listener.orderLost(before);
+    if (order) this.#finished = null;
     if (order && order.id !== before?.id) this.#listener.newOrder(order);
     if (order?.id === this.#refusedId) this.#refusedId = null;
     this.#listener.changed();
@@ -186,9 +196,11 @@ export class Session {
     return this.#queue.waiting.some((action) => action.orderId === orderId);
   }
 
-  #answered(progress: Progress): void {
+  #answered({ kind, orderId }: Action, progress: Progress): void {
     this.#progress = progress;
+    if (this.#replaced) return;
     if (this.#state) this.#take(this.#state);
+    if (!isCarried(progress.status)) this.#finished = { kind, orderId };
     if (!this.#link.live) void this.refresh();
   }
 
@@ -205,13 +217,23 @@ export class Session {
       this.#position.ask();
       this.#duty.send();
     }
-    if (linkState === 'replaced') this.stop();
+    if (linkState === 'replaced') this.#standAside();
     this.#listener.changed();
+  }
+
+  get #replaced(): boolean {
+    return this.#linkState === 'replaced';
+  }
+
+  /** The driver goes on elsewhere. What was done here is still sent: nobody else knows of it. */
+  #standAside(): void {
+    this.#position.stop();
+    this.#duty.stop();
   }
 
   /** The position is watched on duty and while an order is carried, and never otherwise. */
   #followPosition(): void {
-    if (this.#stopped) return;
+    if (this.#stopped || this.#replaced) return;
     if (window.isSecureContext && (this.onDuty || this.shown.order)) this.#position.start();
     else {
       this.#position.stop();
@@ -221,10 +243,11 @@ export class Session {
   }
 
   #report(report: Report): void {
-    if (!this.#link.report(report)) {
-      if (!navigator.onLine) return;
-      void this.#api.report(report);
-    }
+    if (this.#link.report(report)) this.#reported();
+    else if (navigator.onLine) void this.#api.report(report).then((taken) => taken && this.#reported());
+  }
+
+  #reported(): void {
     this.#positionToldMs = performance.now();
     this.#listener.changed();
   }

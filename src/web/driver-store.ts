@@ -12,13 +12,11 @@ const OFF_DUTY = 'sameday-driver-off-duty';
 export type Draft = { readonly orderId: string; readonly photo: ArrayBuffer };
 
 export type DriverStore = ActionStore & {
-  /** Whether what is kept outlives the page. */
-  readonly lasting: boolean;
   draft(): Promise<Draft | null>;
   keepDraft(draft: Draft | null): Promise<void>;
 };
 
-/** What the phone keeps, in IndexedDB; in memory where the browser has none to offer. */
+/** What the phone keeps, in IndexedDB; in memory where the browser has none to offer, and then `add` fails. */
 export async function openStore(): Promise<DriverStore> {
   try {
     return overIndexedDb(await openDatabase());
@@ -40,19 +38,29 @@ function openDatabase(): Promise<IDBDatabase> {
   });
 }
 
-function overIndexedDb(database: IDBDatabase): DriverStore {
-  const read = async <Value>(name: string, question: (store: IDBObjectStore) => IDBRequest<Value>) => {
-    const request = question(database.transaction(name).objectStore(name));
-    await finished(request.transaction);
+type Use<Value> = (store: IDBObjectStore) => { readonly result: Value };
+
+function overIndexedDb(opened: IDBDatabase): DriverStore {
+  let database = opened;
+  const once = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
+    const transaction = database.transaction(name, mode);
+    const request = use(transaction.objectStore(name));
+    await finished(transaction);
     return request.result;
   };
-  const write = (name: string, change: (store: IDBObjectStore) => void) => {
-    const transaction = database.transaction(name, 'readwrite');
-    change(transaction.objectStore(name));
-    return finished(transaction);
+  /** Some phones cut a page off from its storage while it is out of sight: then it is opened once more. */
+  const run = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
+    try {
+      return await once(name, mode, use);
+    } catch {
+      database.close();
+      database = await openDatabase();
+      return once(name, mode, use);
+    }
   };
+  const read = <Value>(name: string, use: Use<Value>) => run(name, 'readonly', use);
+  const write = async (name: string, use: Use<unknown>) => void (await run(name, 'readwrite', use));
   return {
-    lasting: true,
     async all() {
       const actions = await read<Action[]>(ACTIONS, (store) => store.getAll());
       return actions.sort((a, b) => a.number - b.number);
@@ -64,9 +72,8 @@ function overIndexedDb(database: IDBDatabase): DriverStore {
   };
 }
 
-function finished(transaction: IDBTransaction | null): Promise<void> {
+function finished(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (!transaction) return resolve();
     transaction.oncomplete = () => resolve();
     transaction.onerror = () => reject(transaction.error);
     transaction.onabort = () => reject(transaction.error);
@@ -77,9 +84,11 @@ function inMemory(): DriverStore {
   const actions = new Map<string, Action>();
   let draft: Draft | null = null;
   return {
-    lasting: false,
     all: async () => [...actions.values()],
-    add: async (action) => void actions.set(action.id, action),
+    async add(action) {
+      actions.set(action.id, action);
+      throw new Error('kept as long as the page is open, and no longer');
+    },
     remove: async (id) => void actions.delete(id),
     draft: async () => draft,
     async keepDraft(next) {

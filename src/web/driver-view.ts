@@ -1,8 +1,10 @@
 import type { LinkState } from './driver-link.ts';
 import { mapsLink, phoneLink } from './driver-phone.ts';
 import type { PositionProblem } from './driver-position.ts';
+import type { Finished } from './driver-session.ts';
+import { settle } from './driver-settle.ts';
 import type { DriverOrder, Shown } from './driver-state.ts';
-import { dutyDetail, idleWords, orderFacts, orderWords } from './driver-words.ts';
+import { dutyDetail, finishedWords, type Idle, idleWords, orderFacts, orderWords } from './driver-words.ts';
 
 export type Screen = 'none' | 'sign-in' | 'replaced' | 'work';
 
@@ -16,6 +18,9 @@ export type Model = {
   readonly problem: PositionProblem | null;
   readonly positionAgeMs: number | null;
   readonly waiting: string | null;
+  /** What ended the last order is on its way for longer than usual. */
+  readonly late: boolean;
+  readonly finished: Finished | null;
   readonly refusal: string | null;
   readonly photo: 'none' | 'preparing' | 'ready';
 };
@@ -45,7 +50,7 @@ export function render(model: Model): void {
   for (const id of SCREENS) byId(id).hidden = id !== model.screen;
   const working = model.screen === 'work';
   renderLink(working ? model.link : 'replaced');
-  show('waiting', working ? model.waiting : null);
+  show('waiting', model.screen === 'sign-in' ? null : model.waiting);
   show('position-problem', working && model.problem ? PROBLEMS[model.problem] : null);
   setText(byId('refusal-text'), model.refusal ?? '');
   byId('refusal').hidden = !working || model.refusal === null;
@@ -53,6 +58,13 @@ export function render(model: Model): void {
   renderIdle(model);
   renderOrder(model.shown.order, model.photo === 'ready');
   renderBar(model);
+  closeOtherSheets(model.shown.order);
+}
+
+/** What is said while there is no order. */
+export function idleOf({ shown, late, onDuty, problem }: Pick<Model, 'shown' | 'late' | 'onDuty' | 'problem'>) {
+  const idle: Idle = { ended: shown.ended, late, onDuty, located: window.isSecureContext && problem === null };
+  return idleWords(idle);
 }
 
 /** Says something to whoever does not look at the screen. */
@@ -75,20 +87,24 @@ function renderDuty({ onDuty, dutyWaits, shown, positionAgeMs, link }: Model): v
   byId('duty').hidden = !onDuty && !dutyWaits && shown.order === null;
 }
 
-function renderIdle({ shown, onDuty }: Model): void {
-  const words = idleWords(shown.ended, onDuty);
+function renderIdle(model: Model): void {
+  const { shown, onDuty, problem, finished } = model;
+  const words = idleOf(model);
   setText(byId('idle-headline'), words.headline);
   setText(byId('idle-detail'), words.detail);
   const idle = byId('idle');
-  idle.dataset.state = shown.ended ? 'unsent' : onDuty ? 'waiting' : 'off';
+  const reachable = onDuty && window.isSecureContext && problem === null;
+  idle.dataset.state = shown.ended ? 'unsent' : reachable ? 'waiting' : 'off';
   idle.hidden = shown.order !== null;
-  // Nobody signs out with a parcel in hand, and a thumb would find it by mistake.
-  byId('sign-out').hidden = shown.order !== null;
+  show('finished', finished && !shown.ended ? finishedWords(finished) : null);
+  // Where the thumb is all day it would be found by mistake, and the token is seldom at hand.
+  byId('sign-out').hidden = shown.order !== null || onDuty;
 }
 
 function renderOrder(order: DriverOrder | null, hasPhoto: boolean): void {
   byId('order').hidden = order === null;
   const giveUp = byId('give-up');
+  byId('hint').hidden = order?.status !== 'driver_assigned';
   if (!order) {
     giveUp.hidden = true;
     return;
@@ -98,20 +114,30 @@ function renderOrder(order: DriverOrder | null, hasPhoto: boolean): void {
   setText(byId('order-headline'), words.headline);
   setText(byId('order-address'), words.address);
   setText(byId('order-facts'), orderFacts(order));
-  show('next-text', words.next);
+  setText(byId('next-text'), words.next ?? '');
   byId('next').hidden = words.next === null;
   giveUp.hidden = words.giveUp === null;
   setText(giveUp, words.giveUp?.text ?? '');
   giveUp.dataset.kind = words.giveUp?.kind ?? '';
-  renderWays(order, words.address);
+  giveUp.dataset.order = order.id;
+  renderWays(order, words.place);
 }
 
-function renderWays(order: DriverOrder, address: string): void {
+/** A sheet that asks about an order or a step that is over would answer for another one. */
+function closeOtherSheets(order: DriverOrder | null): void {
+  const { kind } = byId('give-up').dataset;
+  for (const id of ['release', 'undeliverable']) {
+    const sheet = byId<HTMLDialogElement>(id);
+    if (sheet.open && !(order && kind === id && sheet.dataset.order === order.id)) sheet.close();
+  }
+}
+
+function renderWays(order: DriverOrder, place: string): void {
   const directions = byId<HTMLAnchorElement>('directions');
-  directions.href = mapsLink(address, navigator);
+  directions.href = mapsLink(place, navigator);
   // A window of its own for the web's maps; one for the phone's would stay behind empty.
   directions.target = directions.protocol === 'geo:' ? '_self' : '_blank';
-  directions.setAttribute('aria-label', `Directions to ${address}`);
+  directions.setAttribute('aria-label', `Directions to ${place}`);
   const call = byId<HTMLAnchorElement>('call');
   const number = order.status === 'picked_up' ? phoneLink(order.dropoff.phone) : null;
   call.hidden = number === null;
@@ -136,6 +162,7 @@ function renderBar({ screen, shown, onDuty, photo }: Model): void {
   byId<HTMLInputElement>('camera').disabled = photo === 'preparing';
   byId('preview').hidden = photo !== 'ready';
   byId('bar').hidden = screen !== 'work' || (text === null && !handover);
+  settle([order?.id, order?.status, primary.dataset.kind].join(), [primary, byId('camera')]);
 }
 
 function cameraText(photo: Model['photo']): string {

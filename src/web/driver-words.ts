@@ -6,6 +6,8 @@ export type OrderWords = {
   readonly step: string;
   readonly headline: string;
   readonly address: string;
+  /** What the maps are asked for: the address without the part that only helps at the door. */
+  readonly place: string;
   /** What comes after this step; null where nothing does. */
   readonly next: string | null;
   /** The button of this step; null where a photo is asked for first. */
@@ -15,13 +17,15 @@ export type OrderWords = {
 
 /** @param hasPhoto whether a photo of the handover was taken */
 export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
-  const store = { headline: order.store_name, address: order.pickup.address };
+  const { address } = order.pickup;
+  const store = { headline: order.store_name, address, place: address };
   switch (order.status) {
     case 'picked_up':
       return {
         step: 'Deliver to',
         headline: order.dropoff.name,
         address: dropoffAddress(order),
+        place: dropoffAddress({ dropoff: { ...order.dropoff, line2: null } }),
         next: null,
         primary: hasPhoto ? { kind: 'deliver', text: 'Delivered' } : null,
         giveUp: { kind: 'undeliverable', text: 'Could not deliver' },
@@ -45,7 +49,7 @@ export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
   }
 }
 
-export function dropoffAddress({ dropoff }: DriverOrder): string {
+export function dropoffAddress({ dropoff }: Pick<DriverOrder, 'dropoff'>): string {
   const { line1, line2, city, state, zip } = dropoff;
   return [line1, line2, `${city}, ${state} ${zip}`].filter(Boolean).join(', ');
 }
@@ -53,10 +57,20 @@ export function dropoffAddress({ dropoff }: DriverOrder): string {
 export function orderFacts(order: DriverOrder): string {
   const payout = (order.driver_payout_cents / 100).toFixed(2);
   const tier = order.delivery_tier.replaceAll('_', ' ');
-  return `You earn $${payout} · ${tier[0]?.toUpperCase() ?? ''}${tier.slice(1)} · #${order.id.slice(-6)}`;
+  return `You earn $${payout} · ${tier[0]?.toUpperCase() ?? ''}${tier.slice(1)} · ${shortName(order.id)}`;
 }
 
-const ENDED: Record<ActionKind, string> = {
+/** An order's name between people: the end of its id. */
+function shortName(orderId: string): string {
+  return `#${orderId.slice(-6)}`;
+}
+
+/** The confirmation of an order that was ended here. */
+export function finishedWords({ kind, orderId }: { readonly kind: ActionKind; readonly orderId: string }): string {
+  return `${DID[kind]} · ${shortName(orderId)}`;
+}
+
+const DID: Record<ActionKind, string> = {
   deliver: 'Delivered',
   return: 'Returned to the store',
   release: 'Given back',
@@ -64,11 +78,25 @@ const ENDED: Record<ActionKind, string> = {
   undeliverable: 'Could not deliver',
 };
 
-export function idleWords(ended: Shown['ended'], onDuty: boolean): { headline: string; detail: string } {
+export type Idle = {
+  readonly ended: Shown['ended'];
+  /** What ended the order is on its way for longer than usual. */
+  readonly late: boolean;
+  readonly onDuty: boolean;
+  /** Whether the page may see where the phone is. */
+  readonly located: boolean;
+};
+
+/** What is said while there is no order. */
+export function idleWords({ ended, late, onDuty, located }: Idle): { headline: string; detail: string } {
   if (ended) {
+    const unsent = 'Not sent yet. This phone sends it by itself as soon as there is network; keep this page open.';
+    return { headline: DID[ended.kind], detail: late ? unsent : 'Sending…' };
+  }
+  if (onDuty && !located) {
     return {
-      headline: ENDED[ended.kind],
-      detail: 'Not sent yet. This phone sends it by itself as soon as there is network; keep this page open.',
+      headline: 'No order can reach you',
+      detail: 'Orders go to the nearest driver, and this page is not told where you are.',
     };
   }
   if (onDuty) {
@@ -103,14 +131,14 @@ function ago(ms: number): string {
   return minutes < 60 ? `${minutes} min ago` : 'more than an hour ago';
 }
 
-/** How many actions are not sent, and what they wait for; null where there is nothing to say. */
-export function waitingWords(count: number, connected: boolean): string | null {
-  if (count === 0) return null;
-  const actions = count === 1 ? '1 action' : `${count} actions`;
-  return connected ? `${actions} waiting to be sent` : `${actions} waiting for network`;
+/** What is not sent, and what it waits for; null where there is nothing to say. */
+export function waitingWords(actions: readonly Pick<Action, 'kind'>[], connected: boolean): string | null {
+  if (actions.length === 0) return null;
+  const names = actions.map(({ kind }) => DID[kind]).join(', ');
+  return connected ? `Not sent yet, trying again: ${names}` : `Waiting for network: ${names}`;
 }
 
 /** @param message the service's own sentence */
 export function refusalWords(action: Pick<Action, 'kind'>, message: string): string {
-  return `“${ENDED[action.kind]}” was not accepted and is not sent again. ${message}`.trim();
+  return `“${DID[action.kind]}” was not accepted and is not sent again. ${message}`.trim();
 }

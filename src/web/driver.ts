@@ -3,10 +3,11 @@ import { DriverApi } from './driver-api.ts';
 import { followDialogs } from './driver-dialogs.ts';
 import { HandoverPhoto } from './driver-handover.ts';
 import { Session } from './driver-session.ts';
-import type { ActionKind } from './driver-state.ts';
+import { isResting } from './driver-settle.ts';
+import type { Action, ActionKind } from './driver-state.ts';
 import { type DriverStore, kept, openStore } from './driver-store.ts';
-import { announce, byId, render, type Screen } from './driver-view.ts';
-import { idleWords, orderWords, refusalWords, waitingWords } from './driver-words.ts';
+import { announce, byId, idleOf, render, type Screen } from './driver-view.ts';
+import { orderWords, refusalWords, waitingWords } from './driver-words.ts';
 import { useWorker } from './driver-worker-client.ts';
 
 /** An action that is not answered by then is shown as waiting; before, it would only flicker. */
@@ -22,8 +23,9 @@ let store: DriverStore;
 
 function show(): void {
   const shown = session?.shown ?? { order: null, ended: null };
-  const live = session?.linkState === 'live';
+  const connected = session?.linkState === 'live' || session?.linkState === 'replaced';
   const toldMs = session?.positionToldMs ?? null;
+  const slow = slowActions();
   render({
     screen,
     link: session?.linkState ?? 'connecting',
@@ -32,31 +34,33 @@ function show(): void {
     dutyWaits: session?.dutyWaits ?? false,
     problem: session?.problem ?? null,
     positionAgeMs: toldMs === null ? null : performance.now() - toldMs,
-    waiting: waitingWords(slowActions(), live),
+    waiting: waitingWords(slow, connected),
+    late: slow.length > 0,
+    finished: session?.finished ?? null,
     refusal,
     photo: photo.of(shown.order),
   });
-  sayChange();
+  sayChange(slow.length > 0);
 }
 
-/** How many actions wait long enough to be spoken of. */
-function slowActions(): number {
+/** The actions that wait, once the first has waited long enough to be spoken of. */
+function slowActions(): readonly Action[] {
   const waiting = session?.waiting ?? [];
   const offline = session?.linkState === 'offline';
   const oldestMs = Date.parse(waiting[0]?.capturedAt ?? '');
   const young = !offline && Math.abs(Date.now() - oldestMs) < SHOW_WAITING_MS;
   if (young) setTimeout(show, SHOW_WAITING_MS);
-  return young ? 0 : waiting.length;
+  return young ? [] : waiting;
 }
 
 /** Reads the driver's next step out where it has changed. */
-function sayChange(): void {
+function sayChange(late: boolean): void {
   if (!session || screen !== 'work') return;
-  const { order, ended } = session.shown;
-  const words = order ? orderWords(order, false) : null;
-  const now = words ? `${words.step} ${words.headline}` : idleWords(ended, session.onDuty).headline;
-  const waiting = byId('waiting').textContent ?? '';
-  const text = [now, waiting].filter(Boolean).join('. ');
+  const { shown, onDuty, problem } = session;
+  const words = shown.order ? orderWords(shown.order, false) : null;
+  const now = words ? `${words.step} ${words.headline}` : idleOf({ shown, late, onDuty, problem }).headline;
+  const done = byId('finished').hidden || words ? '' : byId('finished').textContent;
+  const text = [done, now, byId('waiting').textContent].filter(Boolean).join('. ');
   if (text !== said) announce(text);
   said = text;
 }
@@ -128,6 +132,7 @@ async function signIn(event: Event): Promise<void> {
 }
 
 async function press(kind: string): Promise<void> {
+  if (isResting(byId('primary'))) return;
   allowSound();
   if (kind === 'on-duty') {
     session?.setDuty(true);
@@ -141,14 +146,9 @@ async function press(kind: string): Promise<void> {
   show();
 }
 
-async function signOut(lose: boolean): Promise<void> {
-  if (!lose && session && session.waiting.length > 0) {
-    byId<HTMLDialogElement>('leave').showModal();
-    return;
-  }
+async function signOut(): Promise<void> {
   await session?.discard();
   await photo.forget();
-  if (session?.onDuty) session.setDuty(false);
   leave('');
 }
 
@@ -156,7 +156,7 @@ function listen(): void {
   byId('sign-in-form').addEventListener('submit', (event) => void signIn(event));
   byId('primary').addEventListener('click', () => void press(byId('primary').dataset.kind ?? ''));
   byId('duty-off').addEventListener('click', () => session?.setDuty(false));
-  byId('sign-out').addEventListener('click', () => void signOut(false));
+  byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
   byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
   byId('refusal-ok').addEventListener('click', () => {
     refusal = null;
@@ -164,7 +164,8 @@ function listen(): void {
   });
   followDialogs({
     give: (kind, reason) => void session?.act(kind, { reason }).then(show),
-    leave: () => void signOut(true),
+    leave: () => void signOut(),
+    owes: () => (session?.waiting.length ?? 0) > 0,
   });
   window.addEventListener('online', () => session?.wake());
   window.addEventListener('offline', () => session?.wentOffline());

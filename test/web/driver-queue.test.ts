@@ -76,6 +76,14 @@ describe('the actions of a driver', () => {
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
   });
 
+  it('are sent also where what an earlier page has left cannot be read', async () => {
+    const queue = newQueue({ ...store, all: () => Promise.reject(new Error('the storage is gone')) });
+    await queue.start();
+    await queue.add(action('a'));
+    await settle();
+    expect(told).toEqual(['a is picked_up']);
+  });
+
   it('are sent in their order, each when the one before it is answered', async () => {
     let answer: (sent: Sent) => void = () => {};
     send.mockImplementation(() => new Promise((resolve) => (answer = resolve)));

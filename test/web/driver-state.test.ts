@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { mapsLink, newActionId, phoneLink } from '../../src/web/driver-phone.ts';
 import { type Action, type ActionKind, type DriverOrder, notBefore, withActions } from '../../src/web/driver-state.ts';
-import { dutyDetail, idleWords, orderWords, refusalWords, waitingWords } from '../../src/web/driver-words.ts';
+import {
+  dutyDetail,
+  finishedWords,
+  idleWords,
+  orderWords,
+  refusalWords,
+  waitingWords,
+} from '../../src/web/driver-words.ts';
 
 const ORDER: DriverOrder = {
   id: 'order-1',
@@ -83,12 +90,31 @@ describe('the words of the page', () => {
     });
   });
 
-  it('count what is not sent', () => {
-    expect(waitingWords(0, false)).toBeNull();
-    expect(waitingWords(1, false)).toBe('1 action waiting for network');
-    expect(waitingWords(2, false)).toBe('2 actions waiting for network');
-    expect(waitingWords(2, true)).toBe('2 actions waiting to be sent');
-    expect(idleWords({ kind: 'deliver', order: ORDER }, true).detail).toMatch(/^Not sent yet/);
+  it('name what is not sent, and confirm what is', () => {
+    expect(waitingWords([], false)).toBeNull();
+    expect(waitingWords([did('release')], false)).toBe('Waiting for network: Given back');
+    const actions = [did('pick-up'), did('deliver')];
+    expect(waitingWords(actions, false)).toBe('Waiting for network: Picked up, Delivered');
+    expect(waitingWords(actions, true)).toBe('Not sent yet, trying again: Picked up, Delivered');
+    expect(finishedWords({ kind: 'deliver', orderId: 'order-abcdef' })).toBe('Delivered · #abcdef');
+  });
+
+  it('say what there is to wait for while there is no order', () => {
+    const idle = { ended: null, late: false, onDuty: true, located: true };
+    expect(idleWords(idle).headline).toBe('Waiting for an order');
+    expect(idleWords({ ...idle, located: false }).headline).toBe('No order can reach you');
+    expect(idleWords({ ...idle, onDuty: false, located: false }).headline).toBe('You are off duty');
+    const ended = { kind: 'deliver', order: ORDER } as const;
+    expect(idleWords({ ...idle, ended })).toEqual({ headline: 'Delivered', detail: 'Sending…' });
+    expect(idleWords({ ...idle, ended, late: true }).detail).toMatch(/^Not sent yet/);
+  });
+
+  it('leave out of the maps what only helps at the door', () => {
+    const dropoff = { ...ORDER.dropoff, line2: 'Apt 12, ring twice' };
+    const words = orderWords({ ...ORDER, status: 'picked_up', dropoff }, false);
+    expect(words.address).toBe('401 Valencia St, Apt 12, ring twice, San Francisco, CA 94103');
+    expect(words.place).toBe('401 Valencia St, San Francisco, CA 94103');
+    expect(orderWords({ ...ORDER, dropoff }, false).place).toBe('1 Main St');
   });
 
   it('say plainly that something was refused', () => {

@@ -72,10 +72,10 @@ export async function openWorld() {
     },
     newOrder: async (store: Store, changes: Record<string, unknown> = {}): Promise<WireOrder> =>
       (await place(service, store, changes)).body.order,
-    /** What happened to an order beside its payment, oldest first. */
+    /** What happened to an order beside its payment and its text, oldest first. */
     history: async (store: Store, orderId: string): Promise<string[]> => {
       const { events } = await show(service, store, orderId);
-      return events.map(({ type }) => type).filter((type) => !type.startsWith('payment'));
+      return events.map(({ type }) => type).filter((type) => !/^(payment|sms)/.test(type));
     },
     async close() {
       await browser.close();

@@ -119,15 +119,19 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await phone.context.setOffline(true);
     await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
     await button(phone, 'Picked up').click();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('1 action waiting for network');
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('Waiting for network: Picked up');
     await takePhoto(phone);
     await button(phone, 'Delivered').click();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('2 actions waiting for network');
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe(
+      'Waiting for network: Picked up, Delivered',
+    );
     expect(await headline(phone)).toBe('Delivered');
     expect(await phone.page.locator('#idle-detail').textContent()).toMatch(/^Not sent yet/);
 
     await phone.page.reload();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('2 actions waiting for network');
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe(
+      'Waiting for network: Picked up, Delivered',
+    );
     expect(await headline(phone)).toBe('Delivered');
     expect((await show(world.service, store, order.id)).status).toBe('driver_assigned');
 
@@ -162,7 +166,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       route.fulfill({ status: 503, json: { success: false, message: 'Try again.' } }),
     );
     await button(phone, 'Picked up').click();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('1 action waiting to be sent');
+    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('Not sent yet, trying again: Picked up');
     expect(await headline(phone)).toBe('Jordan Lee');
     await phone.page.unroute(down);
     await untilOrder(world.service, store, order.id, { status: 'picked_up' }, 30_000);
@@ -271,13 +275,17 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   const tokenOf = async ({ page }: Phone): Promise<string> =>
     (await page.evaluate<string | null>("localStorage.getItem('sameday-driver-token')")) ?? '';
 
-  it('asks before signing out loses what was not sent', async () => {
+  it('asks before it signs out, and says so where something not sent is lost by it', async () => {
     const { phone } = await driverWithOrder('Garden Centre');
     await phone.context.setOffline(true);
     await button(phone, 'Give this order back').click();
     await choose(phone, 'An emergency', 'Give it back');
     await eventually(() => headline(phone)).toBe('Given back');
+    // Not under the thumb of somebody at work.
+    expect(await button(phone, 'Sign out').count()).toBe(0);
+    await button(phone, 'Go off duty').click();
     await button(phone, 'Sign out').click();
+    await phone.page.getByText('If you sign out now it is lost.').waitFor();
     await button(phone, 'Stay signed in').click();
     expect(await headline(phone)).toBe('Given back');
     await button(phone, 'Sign out').click();
@@ -377,6 +385,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await phone.page.locator('#link[data-state=live]').waitFor();
     await button(phone, 'Go on duty').click();
     await phone.page.getByText('Your position is not shared').waitFor();
+    expect(await headline(phone)).toBe('No order can reach you');
     expect(phone.complaints).toEqual([]);
     const secure = await world.newPhone();
     await secure.page.goto(`${world.service.url}/driver`);
@@ -427,6 +436,9 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await eventually(() => headline(phone)).toBe('You are off duty');
     await expectUsable(page);
     await button(phone, 'Sign out').click();
+    await expectUsable(page);
+    await page.locator('dialog[open]').getByRole('button', { name: 'Sign out' }).click();
+    await eventually(() => headline(phone)).toBe('Sign in');
     await expectUsable(page);
   });
 

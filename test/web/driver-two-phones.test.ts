@@ -40,7 +40,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     const store = await world.newStore(storeName);
     const token = await world.newDriver();
     const phone = await world.newPhone({ at: store.point });
-    await signIn(world, phone, token);
+    await signIn(phone, token);
     await untilInstalled(phone);
     await goOnDuty(phone);
     return { store, token, phone };
@@ -52,7 +52,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     return { ...driver, order };
   }
   async function goOffline(phone: Phone): Promise<void> {
-    await phone.context.setOffline(true);
+    await phone.goOffline();
     await eventually(() => link(phone)).toBe('No network');
   }
   async function takePhoto({ page }: Phone): Promise<void> {
@@ -101,7 +101,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     const order = await world.newOrder(store);
     const customer = await customerOf(order);
     const phone = await world.newPhone({ at: store.point });
-    await signIn(world, phone, await world.newDriver());
+    await signIn(phone, await world.newDriver());
     await untilInstalled(phone);
     await button(phone, 'Go on duty').click();
     await eventually(() => headline(phone)).toBe('Corner Books');
@@ -121,7 +121,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     expect((await customer.seen()).at(-1)).toBe('Ana is on the way with your order');
 
     const answers = answersOf(phone.page);
-    await phone.context.setOffline(false);
+    await phone.goOnline();
     await eventually(async () => (await customer.seen()).at(-1)).toBe('Your order was delivered');
     const shown = customer.page.locator('#photo img');
     await eventually(() => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth)).toBeGreaterThan(0);
@@ -155,11 +155,11 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await eventually(() => waiting(phone)).toBe('Waiting for network: Given back');
     expect(await headline(phone)).toBe('Given back');
     const second = await world.newPhone({ at: store.point });
-    await signIn(world, second, await world.newDriver());
+    await signIn(second, await world.newDriver());
     await goOnDuty(second);
 
     const answers = answersOf(phone.page);
-    await phone.context.setOffline(false);
+    await phone.goOnline();
     await eventually(() => headline(second)).toBe('Bike Repair');
     await eventually(() => headline(phone)).toBe('Waiting for an order');
     await eventually(async () => (await customer.seen()).at(-1)).toBe('Ana is on the way to the store');
@@ -259,7 +259,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await button(phone, 'Picked up').click();
     await eventually(() => waiting(phone)).toBe('Not sent yet, trying again: Picked up');
     const second = await world.newPhone({ at: store.point });
-    await signIn(world, second, token);
+    await signIn(second, token);
     await eventually(() => headline(phone)).toBe('Signed in elsewhere');
     expect(await waiting(phone)).toBe('Not sent yet, trying again: Picked up');
     expect(await second.page.locator('#order-step').textContent()).toBe('Pick up at');
@@ -287,7 +287,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     expect(await phone.page.locator('#refusal').isHidden()).toBe(true);
     await phone.page.reload();
     await eventually(() => waiting(phone)).toBe('Waiting for network: Picked up');
-    await phone.context.setOffline(false);
+    await phone.goOnline();
     await untilOrder(world.service, store, order.id, { status: 'picked_up' }, PATIENCE.timeout);
   });
 });

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect } from 'vitest';
@@ -16,6 +16,10 @@ export const STRANGE_HOST = 'driver.test';
 export type Phone = {
   readonly context: BrowserContext;
   readonly page: Page;
+  /** The service as this phone reaches it. */
+  readonly url: string;
+  goOffline(): Promise<void>;
+  goOnline(): Promise<void>;
   /** What the browser complained of: refused by the policy, thrown. Not failed requests, nor that http is http. */
   readonly complaints: readonly string[];
 };
@@ -28,7 +32,7 @@ export async function openWorld() {
   const service: Running = await startBuiltService(env);
   const browser = await launchBrowser(PHONE, [`--host-resolver-rules=MAP ${STRANGE_HOST} 127.0.0.1`]);
 
-  const phones: BrowserContext[] = [];
+  const phones: { context: BrowserContext; line: Line }[] = [];
 
   /** A phone with a page of its own and nothing kept from another one. */
   async function newPhone(
@@ -42,7 +46,8 @@ export async function openWorld() {
       ...rest,
     });
     if (!context) throw new Error('the browser is gone');
-    phones.push(context);
+    const line = await openLine(service.url);
+    phones.push({ context, line });
     const complaints: string[] = [];
     const page = await context.newPage();
     page.on('pageerror', (error) => complaints.push(String(error)));
@@ -55,7 +60,20 @@ export async function openWorld() {
         complaints.push(text);
       }
     });
-    return { context, page, complaints };
+    return {
+      context,
+      page,
+      url: line.url,
+      async goOffline() {
+        line.cut();
+        await context.setOffline(true);
+      },
+      async goOnline() {
+        line.mend();
+        await context.setOffline(false);
+      },
+      complaints,
+    };
   }
 
   return {
@@ -63,7 +81,10 @@ export async function openWorld() {
     sql: database.sql,
     newPhone,
     async closePhones() {
-      for (const context of phones.splice(0)) await context.close();
+      for (const { context, line } of phones.splice(0)) {
+        await context.close();
+        await line.close();
+      }
     },
     newStore: (name: string): Promise<Store> => addStore(database.sql, { name }),
     newDriver: async (): Promise<string> => {
@@ -89,8 +110,8 @@ export async function openWorld() {
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** Opens the page and signs in with the token. */
-export async function signIn(world: World, { page }: Phone, token: string): Promise<void> {
-  await page.goto(`${world.service.url}/driver`);
+export async function signIn({ page, url }: Phone, token: string): Promise<void> {
+  await page.goto(`${url}/driver`);
   await page.getByLabel('Driver token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('#link[data-state=live]').waitFor();
@@ -105,6 +126,45 @@ export async function goOnDuty({ page }: Phone): Promise<void> {
 /** Waits until the service's worker keeps the page. */
 export async function untilInstalled({ page }: Phone): Promise<void> {
   await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null'), { timeout: 10_000 }).toBe(true);
+}
+
+type Line = Awaited<ReturnType<typeof openLine>>;
+
+/**
+ * A phone's network, which can be cut. The browser's own emulation is not enough: a page that is loaded again while it
+ * is off can send for a moment before it takes hold.
+ */
+async function openLine(service: string) {
+  const { hostname, port } = new URL(service);
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const keep = (socket: Socket, other: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => other.destroy()).on('close', () => sockets.delete(socket));
+    socket.pipe(other);
+  };
+  const server = createTcpServer((phone) => {
+    if (isCut) return void phone.destroy();
+    const upstream = connect(Number(port), hostname);
+    keep(phone, upstream);
+    keep(upstream, phone);
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const cut = () => {
+    isCut = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    mend() {
+      isCut = false;
+    },
+    async close() {
+      cut();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
 }
 
 /** A front before the service that can serve another version of the page, as after an update. */

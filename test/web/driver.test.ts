@@ -37,7 +37,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     const store = await world.newStore(storeName);
     const token = await world.newDriver();
     const phone = await world.newPhone({ at: store.point });
-    await signIn(world, phone, token);
+    await signIn(phone, token);
     await goOnDuty(phone);
     return { store, token, phone };
   }
@@ -116,7 +116,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   it('keeps what was done without network over a restart and sends it in order, once', async () => {
     const { store, phone, order } = await driverWithOrder('Night Pharmacy');
     await untilInstalled(phone);
-    await phone.context.setOffline(true);
+    await phone.goOffline();
     await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
     await button(phone, 'Picked up').click();
     await eventually(() => phone.page.locator('#waiting').textContent()).toBe('Waiting for network: Picked up');
@@ -140,7 +140,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       const kind = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(response.url())?.[1];
       if (kind) answered.push(`${kind} ${response.status()}`);
     });
-    await phone.context.setOffline(false);
+    await phone.goOnline();
     await untilOrder(world.service, store, order.id, { status: 'delivered' }, 30_000);
     await eventually(() => headline(phone)).toBe('Waiting for an order');
     expect(await phone.page.locator('#waiting').isHidden()).toBe(true);
@@ -204,11 +204,11 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
         key: store.apiKey,
         body: { reason: 'out_of_stock' },
       });
-    await phone.context.setOffline(true);
+    await phone.goOffline();
     await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
     await button(phone, 'Picked up').click();
     expect((await cancel()).status).toBe(200);
-    await phone.context.setOffline(false);
+    await phone.goOnline();
     await eventually(() => phone.page.getByRole('alert').filter({ visible: true }).textContent()).toMatch(
       /“Picked up” was not accepted.*cancelled/,
     );
@@ -231,7 +231,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   it('stops where the same driver signs in elsewhere, until told to go on', async () => {
     const { store, token, phone } = await driverAt('Bakery');
     const second = await world.newPhone({ at: store.point });
-    await signIn(world, second, token);
+    await signIn(second, token);
     await eventually(() => headline(phone)).toBe('Signed in elsewhere');
     const sockets: string[] = [];
     phone.page.on('websocket', (socket) => sockets.push(socket.url()));
@@ -245,10 +245,10 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
 
   it('comes back by itself after the connection was cut, with the state of then', async () => {
     const { store, phone } = await driverAt('Toy Shop');
-    await phone.context.setOffline(true);
+    await phone.goOffline();
     await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
     await world.newOrder(store, { customer: CUSTOMER });
-    await phone.context.setOffline(false);
+    await phone.goOnline();
     await eventually(() => headline(phone)).toBe('Toy Shop');
     await phone.page.locator('#link[data-state=live]').waitFor();
   });
@@ -277,7 +277,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
 
   it('asks before it signs out, and says so where something not sent is lost by it', async () => {
     const { phone } = await driverWithOrder('Garden Centre');
-    await phone.context.setOffline(true);
+    await phone.goOffline();
     await button(phone, 'Give this order back').click();
     await choose(phone, 'An emergency', 'Give it back');
     await eventually(() => headline(phone)).toBe('Given back');
@@ -349,7 +349,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     phone.page.on('websocket', (socket) => {
       socket.on('framesent', ({ payload }) => sent.push(JSON.parse(String(payload)).type));
     });
-    await signIn(world, phone, await world.newDriver());
+    await signIn(phone, await world.newDriver());
     await goOnDuty(phone);
     for (let round = 0; round < 3; round += 1) {
       sent.length = 0;
@@ -395,7 +395,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   it('says so where it may not see where the phone is', async () => {
     const phone = await world.newPhone();
     await phone.context.clearPermissions();
-    await signIn(world, phone, await world.newDriver());
+    await signIn(phone, await world.newDriver());
     await button(phone, 'Go on duty').click();
     await eventually(() => phone.page.locator('#position-problem').textContent()).toMatch(/Allow “Location”/);
   });

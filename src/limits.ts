@@ -96,8 +96,10 @@ export const POSITION_FRESH_MS = 90_000;
  * than the second number together is whole again. Small enough that reading one through costs as little as finding it
  * in the tree; apart enough that a count going up and down does not divide and join a cell over and over.
  */
-export const CELL_SPLIT_MEMBERS = 128;
-export const CELL_MERGE_MEMBERS = 32;
+export const CELL_SPLIT_MEMBERS = 64;
+export const CELL_MERGE_MEMBERS = 16;
+/** A cell beside a crowd may have hundreds of small neighbours; beyond this many a tree finds them faster than a list. */
+export const MAX_NEIGHBOURS = 100;
 /**
  * A driver whom the database refused is passed over until his row is read again; where that never comes, a position
  * this much later ends it. Long enough for the read, short against a driver's wait for work.

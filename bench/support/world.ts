@@ -40,8 +40,8 @@ export function placesOf(world: WorldName, random: Random): () => Point {
   };
 }
 
-export function driversOf(world: WorldName, count: number, random: Random): WorldDriver[] {
-  const place = placesOf(world, random);
+/** Drivers at places, each with a set of tiers, all sets alike frequent. */
+export function driversOf(count: number, place: () => Point, random: Random): WorldDriver[] {
   return Array.from({ length: count }, (_, i) => ({
     id: `0192${i.toString(16).padStart(8, '0')}-7000-8000-000000000000`,
     point: place(),

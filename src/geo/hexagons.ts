@@ -42,6 +42,8 @@ const TURNS = Array.from({ length: 6 }, (_, sixths) =>
 );
 
 const ROOT_3 = Math.sqrt(3);
+/** Whole numbers times this are never halfway between two others, so however it is rounded, they round right. */
+const SEVENTH = 1 / 7;
 const faces = findFaces();
 /** Where a face's hexagons of resolution 0 lead: six times the base cell's number, plus by how many sixths it is turned. */
 const bases = new Int16Array(FACES * 25);
@@ -102,12 +104,12 @@ function climb(face: number, finestA: number, finestB: number): number {
     let parentB: number;
     let step: number;
     if (resolution % 2 === 1) {
-      parentA = Math.round((3 * a - b) / 7);
-      parentB = Math.round((a + 2 * b) / 7);
+      parentA = Math.floor((3 * a - b) * SEVENTH + 0.5);
+      parentB = Math.floor((a + 2 * b) * SEVENTH + 0.5);
       step = (a - 2 * parentA - parentB + 1) * 3 + (b + parentA - 3 * parentB + 1);
     } else {
-      parentA = Math.round((2 * a + b) / 7);
-      parentB = Math.round((3 * b - a) / 7);
+      parentA = Math.floor((2 * a + b) * SEVENTH + 0.5);
+      parentB = Math.floor((3 * b - a) * SEVENTH + 0.5);
       step = (a - 3 * parentA + parentB + 1) * 3 + (b - parentA - 2 * parentB + 1);
     }
     digits[resolution] = DIGIT_OF_STEP[step] as number;

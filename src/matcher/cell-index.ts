@@ -90,7 +90,7 @@ export class CellIndex {
   /** Says where a member is and since when, in milliseconds. The place must be a valid `Point`. */
   locate(member: number, lat: number, lng: number, stamp: number): void {
     const at = member * STATE_STRIDE;
-    if (at >= this.state.length) this.state = enlarged(this.state, Math.ceil((member + 1) * 1.25) * STATE_STRIDE);
+    if (at >= this.state.length) this.state = enlarged(this.state, Math.ceil((member + 1) * 1.5) * STATE_STRIDE);
     const { state, vector } = this;
     const { figures } = this.cells;
     state[at + LAT] = lat;

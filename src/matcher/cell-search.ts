@@ -15,6 +15,7 @@ import {
   TIER_COUNTS,
 } from './cell.ts';
 import { type CellIndex, EVERY, memberOf } from './cell-index.ts';
+import { enlarged } from './enlarged.ts';
 import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG } from './member-pool.ts';
 import { NEIGHBOUR_CELL, NEIGHBOUR_RADIUS, NEIGHBOUR_STRIDE } from './neighbours.ts';
 
@@ -43,6 +44,8 @@ type NearestQuery = {
   /** Which of two members at exactly the same distance comes first. */
   readonly precedes: (member: number, other: number) => boolean;
 };
+
+type FewQuery = Omit<NearestQuery, 'precedes'>;
 
 export type FoundMember = { readonly member: number; readonly chordSquared: number };
 
@@ -81,28 +84,20 @@ export class CellSearch {
     const home = this.index.cells.leafAt(cellPath(query.lat, query.lng, this.at, 0));
     if (home === NO_CELL) return this.nearestInTree(NO_MEMBER, query);
     const best = this.nearestIn(home, NO_MEMBER, query);
-    const neighbours = this.neighboursCovering(home);
+    const neighbours = this.neighboursCovering(home, Math.sqrt(this.chordSquared) + CHORD_ERROR);
     return neighbours === null ? this.nearestInTree(best, query) : this.nearestAmong(neighbours, best, query);
   }
 
   /** The up to `count` nearest members of a tier, accepted and fresh, nearest first; equally near ones in any order. */
-  nearestFew(query: Omit<NearestQuery, 'precedes'>, count: number): FoundMember[] {
-    const { tier, oldestStamp } = query;
+  nearestFew(query: FewQuery, count: number): FoundMember[] {
     const few: FoundMember[] = [];
     this.aim(query.lat, query.lng);
-    let reach = query.withinChord + CHORD_ERROR;
-    let height = this.pushRoot(tier, reach);
-    while (height > 0) {
-      height--;
-      if ((this.bounds[height] as number) > reach) continue;
-      if (this.isCell[height] === 0) {
-        height = this.pushChildren(this.stack[height] as TreeNode, height, reach);
-        continue;
-      }
-      const { cell } = this.stack[height] as CellBox;
-      if ((this.index.cells.figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < oldestStamp) continue;
-      reach = this.fewIn(cell, few, count, query, reach);
-    }
+    const within = query.withinChord + CHORD_ERROR;
+    const home = this.index.cells.leafAt(cellPath(query.lat, query.lng, this.at, 0));
+    const reach = home === NO_CELL ? within : this.fewIn(home, few, count, query, within);
+    const neighbours = home === NO_CELL ? null : this.neighboursCovering(home, reach);
+    if (neighbours === null) this.fewInTree(few, count, query, reach, home);
+    else this.fewAmong(neighbours, few, count, query, reach);
     return few;
   }
 
@@ -118,12 +113,11 @@ export class CellSearch {
     }
   }
 
-  /** The neighbours of a cell, where they are remembered for all places as near as the best so far. */
-  private neighboursCovering(cell: number): Float64Array | null {
+  /** The neighbours of a cell, where they are remembered for all places within reach. */
+  private neighboursCovering(cell: number, reach: number): Float64Array | null {
     const { neighbours } = this.index;
     const { figures } = this.index.cells;
     const at = cell * CELL_STRIDE;
-    const reach = Math.sqrt(this.chordSquared) + CHORD_ERROR;
     const covered = (figures[at + CELL_RADIUS] as number) * COVER_RADII;
     return Math.sqrt(chordSquared(figures, at, this.at, 0)) + reach > covered ? null : neighbours.of(cell, this.index);
   }
@@ -209,16 +203,36 @@ export class CellSearch {
     return found;
   }
 
+  private fewAmong(neighbours: Float64Array, few: FoundMember[], count: number, query: FewQuery, first: number): void {
+    let reach = first;
+    for (let i = 0; i < neighbours.length; i += NEIGHBOUR_STRIDE) {
+      const touch = (neighbours[i + NEIGHBOUR_RADIUS] as number) + reach;
+      if (chordSquared(neighbours, i, this.at, 0) > touch * touch) continue;
+      reach = this.fewIn(neighbours[i + NEIGHBOUR_CELL] as number, few, count, query, reach);
+    }
+  }
+
+  /** Searches the tree but for the cell that was read through before. */
+  private fewInTree(few: FoundMember[], count: number, query: FewQuery, first: number, home: number): void {
+    let reach = first;
+    let height = this.pushRoot(query.tier, reach);
+    while (height > 0) {
+      height--;
+      if ((this.bounds[height] as number) > reach) continue;
+      if (this.isCell[height] === 0) {
+        height = this.pushChildren(this.stack[height] as TreeNode, height, reach);
+        continue;
+      }
+      const { cell } = this.stack[height] as CellBox;
+      if (cell !== home) reach = this.fewIn(cell, few, count, query, reach);
+    }
+  }
+
   /** Reads a cell through for members nearer than the farthest of the few; returns how far the next may be. */
-  private fewIn(
-    cell: number,
-    few: FoundMember[],
-    count: number,
-    query: Omit<NearestQuery, 'precedes'>,
-    within: number,
-  ): number {
+  private fewIn(cell: number, few: FoundMember[], count: number, query: FewQuery, within: number): number {
     const { pool } = this.index;
-    const { links } = this.index.cells;
+    const { links, figures } = this.index.cells;
+    if ((figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < query.oldestStamp) return within;
     const members = pool.data;
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
@@ -283,11 +297,7 @@ export class CellSearch {
   }
 
   private growStack(size: number): void {
-    const bounds = new Float64Array(size * 2);
-    bounds.set(this.bounds);
-    this.bounds = bounds;
-    const isCell = new Uint8Array(size * 2);
-    isCell.set(this.isCell);
-    this.isCell = isCell;
+    this.bounds = enlarged(this.bounds, size * 2);
+    this.isCell = enlarged(this.isCell, size * 2);
   }
 }

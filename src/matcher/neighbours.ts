@@ -78,5 +78,5 @@ function boxesNear(cell: number, radius: number, { cells, everyTree }: Index): C
   const near = turned(0);
   // Away from the poles a box is a few degrees wide, and only near the antimeridian does one reach beyond it.
   const isAlone = Math.abs(lng) < 170 && Math.abs(lat) < 80;
-  return isAlone ? near : [...near, ...turned(360), ...turned(-360)];
+  return isAlone ? near : [...new Set([...near, ...turned(360), ...turned(-360)])];
 }

@@ -5,7 +5,7 @@ import type { Sql } from 'postgres';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { orderBody } from '../../test/support/service.ts';
-import { driversOf, seeded, type WorldDriver } from './world.ts';
+import { driversOf, placesOf, seeded, type WorldDriver } from './world.ts';
 
 const SEED = 20_262;
 
@@ -17,10 +17,11 @@ export const STORE_ADDRESS = 'One Bench Square';
 
 /** Drivers and stores of the same towns; a store's orders are picked up where it stands. */
 export function makeOrderWorld(drivers: number, stores: number): OrderWorld {
-  const places = driversOf('cities', drivers + stores, seeded(SEED));
+  const random = seeded(SEED);
+  const place = placesOf('cities', random);
   return {
-    drivers: places.slice(0, drivers).map((driver, i) => ({ ...driver, id: uuid('d', i) })),
-    stores: places.slice(drivers).map(({ point }, i) => ({ id: uuid('5', i), apiKey: keyOf(i), point })),
+    drivers: driversOf(drivers, place, random).map((driver, i) => ({ ...driver, id: uuid(8, i) })),
+    stores: Array.from({ length: stores }, (_, i) => ({ id: uuid(9, i), apiKey: keyOf(i), point: place() })),
   };
 }
 
@@ -38,8 +39,7 @@ export function ordersOf({ stores }: OrderWorld, count: number, seed: number): O
   });
 }
 
-const uuid = (kind: 'd' | '5', i: number): string =>
-  `01920000-0000-7000-${kind === 'd' ? 8 : 9}000-${i.toString(16).padStart(12, '0')}`;
+const uuid = (kind: 8 | 9, i: number): string => `01920000-0000-7000-${kind}000-${i.toString(16).padStart(12, '0')}`;
 
 const keyOf = (i: number): string =>
   `sdk_${createHash('sha256').update(`bench store ${i}`).digest('base64url').slice(0, 32)}`;

@@ -53,6 +53,7 @@ export async function startOurStack(world: OrderWorld): Promise<OrderStack | und
       if (worker) parts.push(await startPart('bench/peers/row-worker.ts', env));
       return api.url;
     },
+    halt,
     async backlog() {
       const [row] = await sql`select count(*)::int as owed from outbox where done_at is null and queue <> 'redispatch'`;
       return row?.owed as number;

@@ -7,6 +7,8 @@ export type OrderStack = {
   readonly sql: Sql;
   /** Starts it anew without orders and with every driver free, with or without its worker; where it answers. */
   start(worker: boolean): Promise<string>;
+  /** Ends the service, its servers go on; harmless where it has ended. */
+  halt(): Promise<void>;
   /** Jobs that are not done. */
   backlog(): Promise<number>;
   close(): Promise<void>;

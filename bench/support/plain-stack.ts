@@ -56,6 +56,7 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis)
       if (worker) parts.push(await startPart('bench/peers/plain-worker.ts', env));
       return api.said.replace('ready at ', '');
     },
+    halt,
     async backlog() {
       const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized', 'failed');
       return Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -6,6 +6,8 @@ import { seeded } from './world.ts';
 
 const ANSWER_MS = 10_000;
 const MAX_LINES = 512;
+/** A connection that was not used for so long is given up before the server does so, as HTTP clients do. */
+const IDLE_MS = 4_000;
 const SEED = 41;
 
 /**
@@ -64,7 +66,7 @@ type Answer = { readonly status: number; readonly body: string };
 class Lines {
   readonly #target: URL;
   readonly #idle: Line[] = [];
-  readonly #all: Line[] = [];
+  readonly #all = new Set<Line>();
   readonly #waiting: ((line: Line) => void)[] = [];
 
   constructor(target: URL) {
@@ -76,18 +78,30 @@ class Lines {
     try {
       return await line.ask(wire);
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next(line);
-      else this.#idle.push(line);
+      this.#put(line);
     }
   }
 
+  #put(line: Line): void {
+    const next = this.#waiting.shift();
+    if (next) next(line.isOpen ? line : this.#open(line));
+    else this.#idle.push(line);
+  }
+
   #take(): Promise<Line> | Line {
-    const idle = this.#idle.pop();
-    if (idle) return idle;
-    if (this.#all.length === MAX_LINES) return new Promise((resolve) => this.#waiting.push(resolve));
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      if (idle.isOpen && performance.now() - idle.usedMs < IDLE_MS) return idle;
+      idle.close();
+      this.#all.delete(idle);
+    }
+    if (this.#all.size === MAX_LINES) return new Promise((resolve) => this.#waiting.push(resolve));
+    return this.#open();
+  }
+
+  #open(instead?: Line): Line {
+    if (instead) this.#all.delete(instead);
     const line = new Line(connect(Number(this.#target.port), this.#target.hostname));
-    this.#all.push(line);
+    this.#all.add(line);
     return line;
   }
 
@@ -98,6 +112,8 @@ class Lines {
 
 class Line {
   readonly #socket: Socket;
+  /** When it was asked last. */
+  usedMs = 0;
   #heard = '';
   #settle: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
 
@@ -108,9 +124,19 @@ class Line {
     socket.on('close', () => this.#settle?.reject(new Error('a connection was closed without an answer')));
   }
 
+  get isOpen(): boolean {
+    return !this.#socket.destroyed && !this.#socket.readableEnded;
+  }
+
   ask(wire: Buffer): Promise<Answer> {
+    this.usedMs = performance.now();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#settle?.reject(new Error('an order was not answered in time')), ANSWER_MS);
+      const late = (): void => {
+        this.#settle?.reject(new Error('an order was not answered in time'));
+        // Its answer may still come, and would be taken for the next one's.
+        this.#socket.destroy();
+      };
+      const timer = setTimeout(late, ANSWER_MS);
       const done = <T>(settle: (value: T) => void) => {
         return (value: T): void => {
           clearTimeout(timer);

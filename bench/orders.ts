@@ -1,6 +1,11 @@
 import { makeOrderWorld, ordersOf } from './support/order-world.ts';
 import type { Bench, Options } from './support/orders-bench.ts';
 import { burstSection } from './support/orders-burst.ts';
+import { growthSection } from './support/orders-growth.ts';
+import { awaitedSection, latencySection } from './support/orders-latency.ts';
+import { nobodySection } from './support/orders-nobody.ts';
+import { profileSection } from './support/orders-profile.ts';
+import { sustainedSection } from './support/orders-sustained.ts';
 import { openReport } from './support/report.ts';
 import { openStack } from './support/stack.ts';
 
@@ -8,7 +13,15 @@ const ORDERS = 4_000;
 const SEED = 7;
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   burst: burstSection,
+  latency: latencySection,
+  nobody: nobodySection,
+  sustained: sustainedSection,
+  awaited: awaitedSection,
+  growth: growthSection,
+  profile: profileSection,
 };
+/** Said to be run; a profile slows down what it looks at. */
+const ON_DEMAND = ['profile'];
 const isSmall = process.argv.includes('--small');
 
 function text(name: string): string | undefined {
@@ -34,7 +47,7 @@ const options: Options = {
 };
 
 async function main(): Promise<void> {
-  const only = text('only')?.split(',') ?? Object.keys(SECTIONS);
+  const only = text('only')?.split(',') ?? Object.keys(SECTIONS).filter((name) => !ON_DEMAND.includes(name));
   const unknown = only.filter((name) => !SECTIONS[name]);
   if (unknown.length > 0) throw new Error(`There are only these sections: ${Object.keys(SECTIONS).join(', ')}`);
   const world = { ...makeOrderWorld(options.drivers, options.stores), phones: options.phones };

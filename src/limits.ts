@@ -92,9 +92,9 @@ export const MAX_CLAIM_ATTEMPTS = 5;
 /** A driver whose last position is older than this is not given orders. */
 export const POSITION_FRESH_MS = 90_000;
 /**
- * A cell with this many free drivers (or waiting orders) is divided into finer ones; a cell whose parts hold no more
- * than the second number together is whole again. Small enough that reading one through costs as little as finding it
- * in the tree; apart enough that a count going up and down does not divide and join a cell over and over.
+ * A cell with this many drivers (or waiting orders) is divided into finer ones; a cell whose parts hold no more than the
+ * second number together is whole again. Small enough that reading one through costs as little as finding it; apart
+ * enough that a count going up and down does not divide and join a cell over and over.
  */
 export const CELL_SPLIT_MEMBERS = 64;
 export const CELL_MERGE_MEMBERS = 16;

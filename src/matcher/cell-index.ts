@@ -1,5 +1,5 @@
 import RBush from 'rbush';
-import { type CellPath, COARSE_CELLS, COARSEST, cellCentre, childDigit, coarseCell, FINEST } from '../geo/cells.ts';
+import { type CellPath, FINEST } from '../geo/cells.ts';
 import { cellPath } from '../geo/hexagons.ts';
 import { chordSquared, writeVector } from '../geo/point.ts';
 import { CELL_MERGE_MEMBERS, CELL_SPLIT_MEMBERS } from '../limits.ts';
@@ -7,22 +7,17 @@ import {
   BLOCK,
   CELL_NEWEST,
   CELL_OLDEST,
-  CELL_PATH,
   CELL_RADIUS,
   CELL_STRIDE,
-  CellBox,
-  CHILDREN,
+  type CellBox,
   COUNT,
-  IS_BRANCH,
-  initialRadius,
   LINK_STRIDE,
   MAX_TIERS,
   NO_CELL,
-  PARENT,
-  RESOLUTION,
   SIZE,
   TIER_COUNTS,
 } from './cell.ts';
+import { Cells } from './cells.ts';
 import { enlarged } from './enlarged.ts';
 import { capacityOf, MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, MemberPool, TIER_BITS } from './member-pool.ts';
 import { Neighbours } from './neighbours.ts';
@@ -72,13 +67,8 @@ export class CellIndex {
   readonly everyTree = this.trees[EVERY] as RBush<CellBox>;
   readonly neighbours = new Neighbours();
   readonly pool = new MemberPool();
-  /** See `cell.ts`. Both are replaced when they grow: read them anew for every search. */
-  figures = new Float64Array(64 * CELL_STRIDE);
-  links = new Int32Array(64 * LINK_STRIDE);
+  readonly cells = new Cells();
   private state = new Float64Array(64 * STATE_STRIDE);
-  readonly boxes: CellBox[] = [];
-  private readonly freeCells: number[] = [];
-  private readonly coarse = new Int32Array(COARSE_CELLS).fill(NO_CELL);
   private readonly vector = new Float64Array(3);
 
   lat(member: number): number {
@@ -100,8 +90,9 @@ export class CellIndex {
   /** Says where a member is and since when, in milliseconds. The place must be a valid `Point`. */
   locate(member: number, lat: number, lng: number, stamp: number): void {
     const at = member * STATE_STRIDE;
-    if (at >= this.state.length) this.state = enlarged(this.state, Math.ceil((member + 1) * 1.25) * STATE_STRIDE);
-    const { state, vector, figures } = this;
+    if (at >= this.state.length) this.state = enlarged(this.state, Math.ceil((member + 1) * 1.5) * STATE_STRIDE);
+    const { state, vector } = this;
+    const { figures } = this.cells;
     state[at + LAT] = lat;
     state[at + LNG] = lng;
     state[at + STAMP] = stamp;
@@ -142,18 +133,6 @@ export class CellIndex {
     this.state[member * STATE_STRIDE + TIERS] = 0;
   }
 
-  /** The undivided cell that holds what is near the place of a unit vector; `NO_CELL` where there is none. */
-  leafAt(lat: number, lng: number, vector: Float64Array): number {
-    const path = cellPath(lat, lng, vector, 0);
-    const { links } = this;
-    let cell = this.coarse[coarseCell(path)] as number;
-    for (let resolution = COARSEST + 1; cell !== NO_CELL; resolution++) {
-      if (links[cell * LINK_STRIDE + IS_BRANCH] === 0) return cell;
-      cell = links[cell * LINK_STRIDE + CHILDREN + childDigit(path, resolution)] as number;
-    }
-    return NO_CELL;
-  }
-
   // --- Members of cells -------------------------------------------------------------------------------------------
 
   private attach(member: number): void {
@@ -165,24 +144,25 @@ export class CellIndex {
     const at = member * STATE_STRIDE;
     const cell = this.state[at + HOME] as number;
     const link = cell * LINK_STRIDE;
-    const count = (this.links[link + COUNT] as number) - 1;
-    this.links[link + COUNT] = count;
+    const count = (this.cells.links[link + COUNT] as number) - 1;
+    this.cells.links[link + COUNT] = count;
     const hole = this.state[at + OFFSET] as number;
-    const last = (this.links[link + BLOCK] as number) + count * MEMBER_STRIDE;
+    const last = (this.cells.links[link + BLOCK] as number) + count * MEMBER_STRIDE;
     if (hole !== last) {
       const { data } = this.pool;
       for (let i = 0; i < MEMBER_STRIDE; i++) data[hole + i] = data[last + i] as number;
       this.state[memberOf(data[hole + MEMBER_TAG] as number) * STATE_STRIDE + OFFSET] = hole;
     }
     this.countTiers(cell, this.state[at + TIERS] as number, -1);
-    if (count === 0) this.everyTree.remove(this.boxes[cell] as CellBox);
+    if (count === 0) this.everyTree.remove(this.cells.box(cell));
     // Of a branch that has become sparse, one child at least is this small.
     if (count * 8 <= CELL_MERGE_MEMBERS) this.tidy(cell);
   }
 
   /** Adds a member, whose vector stands in `this.vector`, to a leaf. */
   private append(cell: number, member: number): void {
-    const { figures, vector } = this;
+    const { vector } = this;
+    const { figures } = this.cells;
     const fromCentre = chordSquared(vector, 0, figures, cell * CELL_STRIDE);
     const radius = figures[cell * CELL_STRIDE + CELL_RADIUS] as number;
     if (fromCentre > radius * radius) this.growRadius(cell, Math.sqrt(fromCentre) * RADIUS_MARGIN);
@@ -191,13 +171,14 @@ export class CellIndex {
     this.state[at + HOME] = cell;
     this.state[at + OFFSET] = offset;
     this.write(cell, offset, member);
-    if (this.links[cell * LINK_STRIDE + COUNT] === 1) this.show(cell);
+    if (this.cells.links[cell * LINK_STRIDE + COUNT] === 1) this.show(cell);
     this.countTiers(cell, this.state[at + TIERS] as number, 1);
   }
 
   /** Makes room for one more member of a cell and returns where in the pool it goes. */
   private nextOffset(cell: number): number {
-    const { links, pool } = this;
+    const { pool } = this;
+    const { links } = this.cells;
     const link = cell * LINK_STRIDE;
     const count = links[link + COUNT] as number;
     const size = links[link + SIZE] as number;
@@ -223,7 +204,8 @@ export class CellIndex {
 
   /** Writes what a cell knows of a member, whose vector stands in `this.vector`. */
   private write(cell: number, offset: number, member: number): void {
-    const { vector, figures, state } = this;
+    const { vector, state } = this;
+    const { figures } = this.cells;
     const { data } = this.pool;
     const at = member * STATE_STRIDE;
     const stamp = state[at + STAMP] as number;
@@ -242,18 +224,19 @@ export class CellIndex {
     for (let tier = 0; tier < MAX_TIERS; tier++) {
       if ((tiers & (1 << tier)) === 0) continue;
       const link = cell * LINK_STRIDE + TIER_COUNTS + tier;
-      const after = (this.links[link] as number) + by;
-      this.links[link] = after;
-      if (after === 0) this.trees[tier]?.remove(this.boxes[cell] as CellBox);
-      else if (after === 1 && by === 1) this.trees[tier]?.insert(this.boxes[cell] as CellBox);
+      const after = (this.cells.links[link] as number) + by;
+      this.cells.links[link] = after;
+      if (after === 0) this.trees[tier]?.remove(this.cells.box(cell));
+      else if (after === 1 && by === 1) this.trees[tier]?.insert(this.cells.box(cell));
     }
   }
 
   /** Takes a leaf out of the trees and all its members out of it. */
   private takeOut(cell: number): Float64Array {
     const link = cell * LINK_STRIDE;
-    for (const tree of this.treesOf(cell)) tree.remove(this.boxes[cell] as CellBox);
-    const { links, pool } = this;
+    for (const tree of this.treesOf(cell)) tree.remove(this.cells.box(cell));
+    const { pool } = this;
+    const { links } = this.cells;
     const block = links[link + BLOCK] as number;
     const members = pool.data.slice(block, block + (links[link + COUNT] as number) * MEMBER_STRIDE);
     if ((links[link + SIZE] as number) >= 0) pool.giveBack(block, links[link + SIZE] as number);
@@ -277,11 +260,9 @@ export class CellIndex {
   private leafWithRoom(member: number): number {
     const path = this.pathOf(member);
     for (;;) {
-      const cell = this.leafOf(path);
-      const link = cell * LINK_STRIDE;
-      if ((this.links[link + COUNT] as number) < CELL_SPLIT_MEMBERS || this.links[link + RESOLUTION] === FINEST) {
-        return cell;
-      }
+      const cell = this.cells.leafOf(path);
+      const hasRoom = this.cells.count(cell) < CELL_SPLIT_MEMBERS || this.cells.resolution(cell) === FINEST;
+      if (hasRoom) return cell;
       this.split(cell);
     }
   }
@@ -295,30 +276,11 @@ export class CellIndex {
     return path;
   }
 
-  /** The leaf that a path ends in, made where there is none. */
-  private leafOf(path: CellPath): number {
-    let cell = this.coarse[coarseCell(path)] as number;
-    if (cell === NO_CELL) {
-      cell = this.newCell(path, COARSEST, NO_CELL);
-      this.coarse[coarseCell(path)] = cell;
-    }
-    for (let resolution = COARSEST + 1; this.links[cell * LINK_STRIDE + IS_BRANCH] === 1; resolution++) {
-      const place = cell * LINK_STRIDE + CHILDREN + childDigit(path, resolution);
-      let child = this.links[place] as number;
-      if (child === NO_CELL) {
-        child = this.newCell(path, resolution, cell);
-        this.links[place] = child;
-      }
-      cell = child;
-    }
-    return cell;
-  }
-
   /** Turns a leaf into a branch. Members that had wandered over its border may go elsewhere than into its children. */
   private split(cell: number): void {
     const current = this.vector.slice();
     const members = this.takeOut(cell);
-    this.links[cell * LINK_STRIDE + IS_BRANCH] = 1;
+    this.cells.makeBranch(cell);
     this.appendAll(members, (member) => this.leafWithRoom(member));
     this.tidy(cell);
     this.vector.set(current);
@@ -326,100 +288,41 @@ export class CellIndex {
 
   /** Turns a branch whose children are leaves into a leaf that holds all their members. */
   private merge(branch: number): void {
-    const link = branch * LINK_STRIDE;
-    const children = this.childrenOf(branch);
-    this.links[link + IS_BRANCH] = 0;
-    this.links.fill(NO_CELL, link + CHILDREN, link + CHILDREN + 7);
-    this.figures[branch * CELL_STRIDE + CELL_OLDEST] = Number.POSITIVE_INFINITY;
-    this.figures[branch * CELL_STRIDE + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
+    const children = this.cells.childrenOf(branch);
+    this.cells.makeLeaf(branch);
     for (const child of children) {
       this.appendAll(this.takeOut(child), () => branch);
-      this.freeCells.push(child);
+      this.cells.forget(child);
     }
   }
 
   /** Joins what has become sparse around a cell, and drops it if it holds nothing. */
   private tidy(cell: number): void {
-    const { links } = this;
+    const { cells } = this;
     let left = cell;
-    let around = links[cell * LINK_STRIDE + IS_BRANCH] === 1 ? cell : (links[cell * LINK_STRIDE + PARENT] as number);
-    while (around !== NO_CELL && this.membersBelow(around) <= CELL_MERGE_MEMBERS) {
+    let around = cells.isBranch(cell) ? cell : cells.parent(cell);
+    while (around !== NO_CELL && cells.membersBelow(around) <= CELL_MERGE_MEMBERS) {
       this.merge(around);
       left = around;
-      around = this.links[around * LINK_STRIDE + PARENT] as number;
+      around = cells.parent(around);
     }
-    const link = left * LINK_STRIDE;
-    if (this.links[link + IS_BRANCH] === 1 || (this.links[link + COUNT] as number) > 0) return;
-    this.drop(left);
-  }
-
-  private drop(cell: number): void {
-    const link = cell * LINK_STRIDE;
-    const { links } = this;
-    if ((links[link + SIZE] as number) >= 0)
-      this.pool.giveBack(links[link + BLOCK] as number, links[link + SIZE] as number);
-    links[link + SIZE] = -1;
-    this.freeCells.push(cell);
-    const path = this.figures[cell * CELL_STRIDE + CELL_PATH] as number;
-    const parent = links[link + PARENT] as number;
-    if (parent === NO_CELL) this.coarse[coarseCell(path)] = NO_CELL;
-    else links[parent * LINK_STRIDE + CHILDREN + childDigit(path, links[link + RESOLUTION] as number)] = NO_CELL;
-  }
-
-  /** How many members the leaves of a branch hold; infinitely many where a child is a branch itself. */
-  private membersBelow(branch: number): number {
-    let sum = 0;
-    for (const child of this.childrenOf(branch)) {
-      const link = child * LINK_STRIDE;
-      sum += this.links[link + IS_BRANCH] === 1 ? Number.POSITIVE_INFINITY : (this.links[link + COUNT] as number);
-    }
-    return sum;
-  }
-
-  private childrenOf(branch: number): number[] {
-    const link = branch * LINK_STRIDE + CHILDREN;
-    return Array.from(this.links.subarray(link, link + 7)).filter((child) => child !== NO_CELL);
-  }
-
-  private newCell(path: CellPath, resolution: number, parent: number): number {
-    const cell = this.freeCells.pop() ?? this.boxes.length;
-    if (cell * CELL_STRIDE === this.figures.length) {
-      this.figures = enlarged(this.figures, cell * CELL_STRIDE * 2);
-      this.links = enlarged(this.links, cell * LINK_STRIDE * 2);
-    }
-    const { figures, links } = this;
-    const centre = cellCentre(path, resolution);
-    const radius = initialRadius(resolution);
-    const at = cell * CELL_STRIDE;
-    writeVector(centre.lat, centre.lng, figures, at);
-    figures[at + CELL_RADIUS] = radius;
-    figures[at + CELL_OLDEST] = Number.POSITIVE_INFINITY;
-    figures[at + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
-    figures[at + CELL_PATH] = path;
-    const link = cell * LINK_STRIDE;
-    links.fill(0, link, link + LINK_STRIDE);
-    links.fill(NO_CELL, link + CHILDREN, link + CHILDREN + 7);
-    links[link + SIZE] = -1;
-    links[link + RESOLUTION] = resolution;
-    links[link + PARENT] = parent;
-    const box = new CellBox(cell, centre);
-    box.cover(radius);
-    this.boxes[cell] = box;
-    return cell;
+    if (cells.isBranch(left) || cells.count(left) > 0) return;
+    this.takeOut(left);
+    cells.drop(left);
   }
 
   /** Puts a cell that has got its first member where a search for anybody finds it. */
   private show(cell: number): void {
-    this.everyTree.insert(this.boxes[cell] as CellBox);
+    this.everyTree.insert(this.cells.box(cell));
     this.neighbours.dropAround(cell, this);
   }
 
   private growRadius(cell: number, radius: number): void {
     const inTrees = this.treesOf(cell);
-    const box = this.boxes[cell] as CellBox;
+    const box = this.cells.box(cell);
     for (const tree of inTrees) tree.remove(box);
     box.cover(radius);
-    this.figures[cell * CELL_STRIDE + CELL_RADIUS] = radius;
+    this.cells.figures[cell * CELL_STRIDE + CELL_RADIUS] = radius;
     for (const tree of inTrees) tree.insert(box);
     this.neighbours.dropAround(cell, this);
   }
@@ -428,7 +331,7 @@ export class CellIndex {
   private treesOf(cell: number): RBush<CellBox>[] {
     const link = cell * LINK_STRIDE;
     return this.trees.filter((_, tier) => {
-      return (this.links[link + (tier === EVERY ? COUNT : TIER_COUNTS + tier)] as number) > 0;
+      return (this.cells.links[link + (tier === EVERY ? COUNT : TIER_COUNTS + tier)] as number) > 0;
     });
   }
 }

@@ -1,5 +1,6 @@
 import type { Box } from '../geo/box.ts';
 import { chordToBox } from '../geo/box.ts';
+import { cellPath } from '../geo/hexagons.ts';
 import { chordSquared, RADIANS, writeVector } from '../geo/point.ts';
 import {
   BLOCK,
@@ -77,7 +78,7 @@ export class CellSearch {
     this.aim(query.lat, query.lng);
     const within = query.withinChord + CHORD_ERROR;
     this.chordSquared = within * within;
-    const home = this.index.leafAt(query.lat, query.lng, this.at);
+    const home = this.index.cells.leafAt(cellPath(query.lat, query.lng, this.at, 0));
     if (home === NO_CELL) return this.nearestInTree(NO_MEMBER, query);
     const best = this.nearestIn(home, NO_MEMBER, query);
     const neighbours = this.neighboursCovering(home);
@@ -99,7 +100,7 @@ export class CellSearch {
         continue;
       }
       const { cell } = this.stack[height] as CellBox;
-      if ((this.index.figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < oldestStamp) continue;
+      if ((this.index.cells.figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < oldestStamp) continue;
       reach = this.fewIn(cell, few, count, query, reach);
     }
     return few;
@@ -119,7 +120,8 @@ export class CellSearch {
 
   /** The neighbours of a cell, where they are remembered for all places as near as the best so far. */
   private neighboursCovering(cell: number): Float64Array | null {
-    const { figures, neighbours } = this.index;
+    const { neighbours } = this.index;
+    const { figures } = this.index.cells;
     const at = cell * CELL_STRIDE;
     const reach = Math.sqrt(this.chordSquared) + CHORD_ERROR;
     const covered = (figures[at + CELL_RADIUS] as number) * COVER_RADII;
@@ -129,7 +131,7 @@ export class CellSearch {
   private nearestAmong(neighbours: Float64Array, first: number, query: NearestQuery): number {
     const { tier, oldestStamp } = query;
     const { at } = this;
-    const { figures, links } = this.index;
+    const { figures, links } = this.index.cells;
     let best = first;
     let reach = Math.sqrt(this.chordSquared) + CHORD_ERROR;
     for (let i = 0; i < neighbours.length; i += NEIGHBOUR_STRIDE) {
@@ -159,7 +161,7 @@ export class CellSearch {
         continue;
       }
       const { cell } = stack[height] as CellBox;
-      if ((this.index.figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < query.oldestStamp) continue;
+      if ((this.index.cells.figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < query.oldestStamp) continue;
       const found = this.nearestIn(cell, best, query);
       if (found === best) continue;
       best = found;
@@ -177,7 +179,8 @@ export class CellSearch {
 
   /** Reads a cell through and returns its member that is better than `best`, or `best`. */
   private nearestIn(cell: number, best: number, query: NearestQuery): number {
-    const { links, pool } = this.index;
+    const { pool } = this.index;
+    const { links } = this.index.cells;
     const members = pool.data;
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
@@ -214,7 +217,8 @@ export class CellSearch {
     query: Omit<NearestQuery, 'precedes'>,
     within: number,
   ): number {
-    const { links, pool } = this.index;
+    const { pool } = this.index;
+    const { links } = this.index.cells;
     const members = pool.data;
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
@@ -273,7 +277,7 @@ export class CellSearch {
 
   /** No member of the cell is nearer than this; below 0 the deeper inside the cell's circle, so that one goes first. */
   private chordToCell(cell: number): number {
-    const { figures } = this.index;
+    const { figures } = this.index.cells;
     const at = cell * CELL_STRIDE;
     return Math.sqrt(chordSquared(figures, at, this.at, 0)) - (figures[at + CELL_RADIUS] as number);
   }

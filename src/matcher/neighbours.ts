@@ -3,17 +3,14 @@ import { boxAround } from '../geo/box.ts';
 import { chordSquared } from '../geo/point.ts';
 import { MAX_NEIGHBOURS } from '../limits.ts';
 import { CELL_RADIUS, CELL_STRIDE, type CellBox, COVER_RADII } from './cell.ts';
+import type { Cells } from './cells.ts';
 
 /** A neighbour as it is remembered: the unit vector of its centre, its radius as a chord, its number. */
 export const NEIGHBOUR_STRIDE = 5;
 export const NEIGHBOUR_RADIUS = 3;
 export const NEIGHBOUR_CELL = 4;
 
-type Cells = {
-  readonly figures: Float64Array;
-  readonly everyTree: RBush<CellBox>;
-  readonly boxes: readonly CellBox[];
-};
+type Index = { readonly cells: Cells; readonly everyTree: RBush<CellBox> };
 
 /**
  * For every cell that was asked for them: the cells that may have a member within `COVER_RADII` of its radius from its
@@ -27,21 +24,21 @@ export class Neighbours {
   private readonly lists: (Float64Array | null | undefined)[] = [];
   private listCount = 0;
 
-  of(cell: number, cells: Cells): Float64Array | null {
+  of(cell: number, index: Index): Float64Array | null {
     const known = this.lists[cell];
     if (known !== undefined) return known;
     while (this.lists.length <= cell) this.lists.push(undefined);
-    const list = listFor(cell, cells);
+    const list = listFor(cell, index);
     this.lists[cell] = list;
     this.listCount++;
     return list;
   }
 
   /** Drops the list of every cell that is, or now has, a neighbour in the given one. */
-  dropAround(cell: number, cells: Cells): void {
+  dropAround(cell: number, index: Index): void {
     if (this.listCount === 0) return;
     this.forget(cell);
-    for (const box of boxesNear(cell, cells.figures[cell * CELL_STRIDE + CELL_RADIUS] as number, cells)) {
+    for (const box of boxesNear(cell, index.cells.figures[cell * CELL_STRIDE + CELL_RADIUS] as number, index)) {
       this.forget(box.cell);
     }
   }
@@ -55,11 +52,11 @@ export class Neighbours {
 
 const listed = new Float64Array(MAX_NEIGHBOURS * NEIGHBOUR_STRIDE);
 
-function listFor(cell: number, cells: Cells): Float64Array | null {
-  const { figures } = cells;
+function listFor(cell: number, index: Index): Float64Array | null {
+  const { figures } = index.cells;
   const cover = (figures[cell * CELL_STRIDE + CELL_RADIUS] as number) * COVER_RADII;
   let end = 0;
-  for (const { cell: other } of boxesNear(cell, cover, cells)) {
+  for (const { cell: other } of boxesNear(cell, cover, index)) {
     const at = other * CELL_STRIDE;
     const radius = figures[at + CELL_RADIUS] as number;
     const gap = Math.sqrt(chordSquared(figures, at, figures, cell * CELL_STRIDE));
@@ -74,8 +71,8 @@ function listFor(cell: number, cells: Cells): Float64Array | null {
 }
 
 /** The boxes that a circle around a cell's centre may touch, also those that lie beyond the antimeridian. */
-function boxesNear(cell: number, radius: number, { boxes, everyTree }: Cells): CellBox[] {
-  const { lat, lng } = boxes[cell] as CellBox;
+function boxesNear(cell: number, radius: number, { cells, everyTree }: Index): CellBox[] {
+  const { lat, lng } = cells.box(cell);
   const { minX, minY, maxX, maxY } = boxAround(lat, lng, radius);
   const turned = (by: number) => everyTree.search({ minX: minX + by, minY, maxX: maxX + by, maxY });
   const near = turned(0);

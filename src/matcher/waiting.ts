@@ -134,7 +134,7 @@ export class WaitingOrders {
   private searchTier(tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
     const reach = chordOfMeters(tier.maxRadiusMeters);
     this.search.within(tierNumber(tier.id), seeker.lat, seeker.lng, reach, (cell, bound) => {
-      const longest = nowMs - (this.index.figures[cell * CELL_STRIDE + CELL_OLDEST] as number);
+      const longest = nowMs - (this.index.cells.figures[cell * CELL_STRIDE + CELL_OLDEST] as number);
       if (claimOf(tier, longest) < best.claim) return;
       if (bound > chordOfMeters(radiusAfter(tier, longest)) + CHORD_ERROR) return;
       this.searchCell(cell, tier, seeker, nowMs, best);
@@ -143,7 +143,8 @@ export class WaitingOrders {
 
   /** Reads a cell through; on the way its oldest stamp is put right, which orders that left may have made too old. */
   private searchCell(cell: number, tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
-    const { links, pool } = this.index;
+    const { pool } = this.index;
+    const { links } = this.index.cells;
     const members = pool.data;
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
@@ -162,7 +163,7 @@ export class WaitingOrders {
       if (distanceMeters > radiusAfter(tier, waitedMs)) continue;
       this.weigh(this.orders[memberOf(tag)] as WaitingOrder, claimOf(tier, waitedMs), distanceMeters, seeker, best);
     }
-    this.index.figures[cell * CELL_STRIDE + CELL_OLDEST] = oldest;
+    this.index.cells.figures[cell * CELL_STRIDE + CELL_OLDEST] = oldest;
   }
 
   private weigh(order: WaitingOrder, claim: number, distanceMeters: number, seeker: Seeker, best: Best): void {

@@ -28,12 +28,12 @@ type SeenCell = { cell: number; count: number; resolution: number; path: number;
 
 const cellsOf = (index: CellIndex, tier = 0): SeenCell[] =>
   (index.trees[tier]?.all() ?? []).map((box) => {
-    const links = index.links.subarray(box.cell * LINK_STRIDE);
+    const links = index.cells.links.subarray(box.cell * LINK_STRIDE);
     return {
       cell: box.cell,
       count: links[COUNT] as number,
       resolution: links[RESOLUTION] as number,
-      path: index.figures[box.cell * CELL_STRIDE + CELL_PATH] as number,
+      path: index.cells.figures[box.cell * CELL_STRIDE + CELL_PATH] as number,
       block: links[BLOCK] as number,
       box,
     };
@@ -107,7 +107,7 @@ describe('the cells of the index', () => {
     }
     let seen = 0;
     for (const { cell, block, count, box } of cellsOf(index)) {
-      const [x, y, z, radius] = index.figures.subarray(cell * CELL_STRIDE) as unknown as [
+      const [x, y, z, radius] = index.cells.figures.subarray(cell * CELL_STRIDE) as unknown as [
         number,
         number,
         number,

@@ -14,7 +14,7 @@
  * tables or a driver with two fails the run.
  */
 import { findRedisServer } from '../test/support/redis.ts';
-import { burst } from './support/burst.ts';
+import { load } from './support/load.ts';
 import { makeOrderWorld, type OrderRequest, ordersOf } from './support/order-world.ts';
 import { startOurStack } from './support/ours-stack.ts';
 import { pace } from './support/paced.ts';
@@ -78,8 +78,8 @@ async function main(): Promise<void> {
 
 /** The median orders a second of each side. */
 async function compareBursts(sides: readonly Side[], orders: OrderRequest[], report: Report): Promise<number[]> {
-  const load = (url: string, seconds: number) => burst({ url, orders, seconds, connections: sizes.connections });
-  const rounds = await inTurns(sides, sizes, load, report);
+  const burst = (url: string, seconds: number) => load({ url, orders, seconds, connections: sizes.connections });
+  const rounds = await inTurns(sides, sizes, burst, report);
   const rates = rounds.map((taken) => median(taken.map(({ perSecond }) => perSecond)));
   const title = `Burst: ${sizes.connections} connections, ${sizes.drivers} drivers, ${sizes.rounds} rounds of ${sizes.seconds} s`;
   const head = [

@@ -1,4 +1,4 @@
-import { burst } from './burst.ts';
+import { load } from './load.ts';
 import type { OrderRequest } from './order-world.ts';
 import { pace } from './paced.ts';
 import { check, type Round, type Side } from './peer-rounds.ts';
@@ -52,13 +52,13 @@ export async function sustain(
 async function hold(
   { name, stack, setUp }: Side,
   orders: readonly OrderRequest[],
-  load: { readonly perSecond: number; readonly seconds: number; readonly warmUpSeconds: number },
+  at: { readonly perSecond: number; readonly seconds: number; readonly warmUpSeconds: number },
   report: Report,
 ): Promise<Round | undefined> {
   setUp();
   const url = await stack.start(true);
-  const before = await pace({ url, orders, perSecond: load.perSecond / 2, seconds: load.warmUpSeconds });
-  const result = await pace({ url, orders, perSecond: load.perSecond, seconds: load.seconds });
+  const before = await pace({ url, orders, perSecond: at.perSecond / 2, seconds: at.warmUpSeconds });
+  const result = await pace({ url, orders, perSecond: at.perSecond, seconds: at.seconds });
   const held = (await drained(stack, DRAIN_MS)) && result.p99 < LATE_MS;
   // A rate beyond what it can do is no fault of it, as long as what it answered is true.
   await check(name, stack, held ? [before, result] : [{ ...result, faults: [] }], report);
@@ -74,10 +74,10 @@ async function rateOfBurstWithJobs(
 ): Promise<number> {
   setUp();
   const url = await stack.start(true);
-  await burst({ url, orders, seconds: sizes.warmUpSeconds, connections: sizes.connections });
+  await load({ url, orders, seconds: sizes.warmUpSeconds, connections: sizes.connections });
   await drained(stack, BACKLOG_MS);
   const startedMs = performance.now();
-  const { orderIds } = await burst({ url, orders, seconds: sizes.seconds, connections: sizes.connections });
+  const { orderIds } = await load({ url, orders, seconds: sizes.seconds, connections: sizes.connections });
   await drained(stack, BACKLOG_MS);
   return orderIds.length / ((performance.now() - startedMs) / 1_000);
 }

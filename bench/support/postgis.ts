@@ -29,6 +29,7 @@ export type Postgis = {
 const INIT_MS = 60_000;
 const READY_MS = 30_000;
 const ATTEMPTS = 5;
+const SETPRIV = '/usr/bin/setpriv';
 /** Where Debian keeps its servers, a folder a version. */
 const DEBIAN = '/usr/lib/postgresql';
 
@@ -136,7 +137,10 @@ async function startOnce(programs: string, folder: string, port: number, runAs: 
   const logFile = join(folder, 'server.log');
   const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const log = openSync(logFile, 'w', 0o600);
-  const child = spawn(join(programs, 'postgres'), ['-D', cluster, ...settings], {
+  const postgres = [join(programs, 'postgres'), '-D', cluster, ...settings];
+  // Where the kernel can do it, the server ends with this process however that ends.
+  const [program = '', ...args] = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'INT', '--', ...postgres] : postgres;
+  const child = spawn(program, args, {
     ...spawnOptions(runAs),
     // A Ctrl-C at the terminal is for the benchmark, which stops its server last.
     detached: true,

@@ -13,8 +13,8 @@ const GEOHASH_METERS = 1.5;
 
 function worldOf(name: (typeof WORLDS)[number]) {
   const random = seeded(7);
-  const drivers = driversOf(name, DRIVERS, random);
-  return { drivers, places: Array.from({ length: PLACES }, placesOf(name, random)) };
+  const place = placesOf(name, random);
+  return { drivers: driversOf(DRIVERS, place, random), places: Array.from({ length: PLACES }, place) };
 }
 
 /** How much farther than the nearest the answered driver is. */

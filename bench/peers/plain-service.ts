@@ -48,7 +48,7 @@ app.post<{ Body: PlainOrderBody }>('/orders/create', { schema: createOrderSchema
 });
 
 process.once('SIGTERM', () => {
-  app
+  void app
     .close()
     .then(() => queue.close())
     .then(() => sql.end({ timeout: 5 }))

@@ -24,7 +24,7 @@ const worker = new Worker<{ orderId: string }>(
 worker.on('error', (error) => console.error(error));
 
 process.once('SIGTERM', () => {
-  worker
+  void worker
     .close()
     .then(() => sql.end({ timeout: 5 }))
     .finally(() => process.exit(0));

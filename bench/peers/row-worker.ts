@@ -34,7 +34,7 @@ const workers = [
 ];
 
 process.once('SIGTERM', () => {
-  Promise.all(workers.map((worker) => worker.close()))
+  void Promise.all(workers.map((worker) => worker.close()))
     .then(() => sql.end({ timeout: 5 }))
     .finally(() => process.exit(0));
 });

@@ -171,7 +171,11 @@ async function startOnce(programs: string, folder: string, port: number, runAs: 
 
 async function makeDatabase(url: string): Promise<Postgis['versions']> {
   const first = postgres(url.replace(/bench$/, 'postgres'), { max: 1, onnotice: () => undefined });
-  await first`create database bench`.finally(() => first.end({ timeout: 5 }));
+  try {
+    await first`create database bench`;
+  } finally {
+    await first.end({ timeout: 5 });
+  }
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
   try {
     await sql`create extension postgis`;

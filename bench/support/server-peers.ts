@@ -58,11 +58,11 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
     for (let from = 0; from < drivers.length; from += BATCH) {
       const batch = drivers.slice(from, from + BATCH);
       await Promise.all(
-        TIER_IDS.map((tierId) => {
+        TIER_IDS.map(async (tierId) => {
           const members = batch
             .filter((driver) => driver.tierIds.includes(tierId))
             .flatMap(({ id, point }) => [point.lng, point.lat, id]);
-          return members.length > 0 && redis.geoadd(keyOf(tierId), ...members);
+          if (members.length > 0) await redis.geoadd(keyOf(tierId), ...members);
         }),
       );
     }

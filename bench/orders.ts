@@ -1,3 +1,25 @@
+/**
+ * How many orders the service takes, and how long each takes it: `npm run bench:orders -- [--only burst,sustained]
+ * [--seconds 8] [--drivers 200000] [--small]`. autocannon (for bursts) or a Poisson process (for given rates) posts orders
+ * of a seeded world of towns to the built service, its API and worker as processes apart on an embedded Postgres with
+ * every commit on disk and a Redis of its own; 500 drivers report positions each second meanwhile. Where there is no
+ * Redis, one process does both.
+ *
+ * - burst: orders answered with 201 a second, charge not awaited, no worker running: jobs go into the queues and stay.
+ *   Beside it, in turns: the same server that only parses, validates and replies (bench/peers/parse-only.ts), and the
+ *   service's insert in a bare loop of the same batches with one commit in flight (bench/peers/bare-inserts.ts).
+ * - latency: at half of the burst's rate. A latency counts from when an order was due to the last byte of its 201.
+ * - nobody: no driver in reach, so every order waits; then the same where as many wait as may, and 503 is the answer.
+ * - sustained: the highest tried rate at which no job is left two seconds after the last order, with handlers that only
+ *   write the row, and with the SDKs talking to the stand-ins (which run in a process of theirs), with Redis and without;
+ *   processor time an order by part, read from /proc. Without Redis BullMQ's own limit on Postgres stands beside it.
+ * - awaited: at half of the sustained rate, each reply waiting for its charge, Stripe's stand-in taking 0, 50 and 300 ms.
+ * - growth: the burst over connections, over drivers and over past orders.
+ * - profile (only if named): where the API's time goes in a burst.
+ *
+ * An error, a time-out, a status other than 201 (past the bound: other than 503 `queue_full`), an order that was answered
+ * and is not in the tables, a driver with two orders, an order not charged or texted exactly once fails the run.
+ */
 import { makeOrderWorld, ordersOf } from './support/order-world.ts';
 import type { Bench, Options } from './support/orders-bench.ts';
 import { burstSection } from './support/orders-burst.ts';

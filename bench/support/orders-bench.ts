@@ -1,6 +1,5 @@
 import { type Load, type Loaded, load } from './load.ts';
 import type { OrderRequest } from './order-world.ts';
-import { findFaults } from './peer-stack.ts';
 import type { Report } from './report.ts';
 import type { Setup, Stack, Started } from './stack.ts';
 import type { StackWorld } from './stack-world.ts';
@@ -74,16 +73,31 @@ export async function check(
   started: Pick<Started, 'ended'>,
   results: readonly Answered[],
 ): Promise<void> {
-  const judged = { name: 'ours', versions: {}, sql: stack.sql } as Parameters<typeof findFaults>[0];
+  const orderIds = results.flatMap((result) => result.orderIds);
   const faults = [
     ...started.ended(),
     ...results.flatMap((result) => result.faults),
-    ...(await findFaults(
-      judged,
-      results.flatMap(({ orderIds }) => orderIds),
-    )),
+    ...(new Set(orderIds).size < orderIds.length ? ['two orders were answered with the same id'] : []),
+    ...(await findFaults(stack, orderIds)),
   ];
   for (const fault of new Set(faults)) report.failed(fault);
+}
+
+/** Each order that was answered with 201 is there, and no driver has two at once. */
+async function findFaults({ sql }: Stack, orderIds: readonly string[]): Promise<string[]> {
+  const [row] = await sql`
+    select
+      (select count(*)::int from unnest(${[...orderIds]}::uuid[]) as answered (id)
+        where not exists (select from orders o where o.id = answered.id)) as missing,
+      (select count(*)::int from (select from orders where status = 'driver_assigned'
+        group by driver_id having count(*) > 1) twice) as twice,
+      (select count(*)::int from orders where (status = 'pending_dispatch') <> (driver_id is null)) as odd`;
+  const faults = {
+    'orders were answered with 201 and are not in the tables': row?.missing,
+    'drivers have two orders': row?.twice,
+    'orders have a driver and wait, or have none and do not': row?.odd,
+  };
+  return Object.entries(faults).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
 }
 
 /** Whether the last job is done within the time. */

@@ -27,8 +27,8 @@ export async function addOrders(sql: Sql, count: number, status: 'delivered' | '
     select id, retailer_id, customer_id, address_id, case when ${delivered} then driver_id end, ${status}, tier,
       fee_cents, payout_cents, case when ${delivered} then 'paid' else 'not_charged' end, 'sent',
       replace(id::text, '-', ''), ${STORE_ADDRESS}, lat, lng, 'registered', case when ${delivered} then 4 else 1 end, at,
-      e.at, e.at, e.at, e.at, at + interval '2 days'
-    from made, lateral (select case when ${delivered} then made.at end as at) e`;
+      ended, ended, ended, ended, at + interval '2 days'
+    from made, lateral (select case when ${delivered} then at end as ended) e`;
   await sql`
     insert into order_events (order_id, sequence, type, at)
     select id, e.sequence, e.type, at from made,

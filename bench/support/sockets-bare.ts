@@ -46,6 +46,7 @@ export async function serveBare(): Promise<void> {
       ),
     cpuMs: () => (process.cpuUsage().user + process.cpuUsage().system) / 1_000,
     messages: () => messages,
+    rss: () => process.memoryUsage.rss(),
     /** Publishes the text to each of these topics; when it began. */
     publish({ topics, text }: { topics: readonly string[]; text: string }) {
       const startedMs = clockMs();

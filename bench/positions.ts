@@ -29,24 +29,17 @@ import { serveBare } from './support/sockets-bare.ts';
 import { allWritten, askNearest, type Checker, createChecker } from './support/sockets-check.ts';
 import { Child } from './support/sockets-child.ts';
 import { driveOf } from './support/sockets-drive.ts';
-import { type GeoAdd, measureGeoAdd } from './support/sockets-geoadd.ts';
-import {
-  CARRIES_EVERY,
-  CHECK_EVERY,
-  type Problems,
-  type Sending,
-  type Sent,
-  servePhones,
-  type Taken,
-} from './support/sockets-phones.ts';
+import { measureGeoAdd } from './support/sockets-geoadd.ts';
+import { servePhones } from './support/sockets-phones.ts';
+import type { Problems } from './support/sockets-problems.ts';
 import { INSPECTED, profile } from './support/sockets-profile.ts';
-import { type Watched, watch } from './support/sockets-watch.ts';
+import { CARRIES_EVERY, CHECK_EVERY, type Sending, type Sent, type Taken } from './support/sockets-reports.ts';
+import { type ReportsRow, tellReports } from './support/sockets-tables.ts';
+import { watch } from './support/sockets-watch.ts';
 import { openSocketWorld, type SocketWorld } from './support/sockets-world.ts';
-import { summary } from './support/timing.ts';
 
-const TARGET_PER_SECOND = 50_000;
-/** A moment's allowance is 20 messages; one is for the ping. */
-const BURST = 19;
+/** A moment's allowance is 20 messages; two are for pings, behind the burst and behind everything. */
+const BURST = 18;
 const REFILL_MS = 5_000;
 const WARM_UP_ROUNDS = 3;
 
@@ -56,32 +49,30 @@ const [drivers = 10_000, seconds = 8] = process.argv
   .filter((argument) => /^\d+$/.test(argument))
   .map(Number);
 
-type Row = { readonly what: string; readonly sent: Sent; readonly watched: Watched | null; readonly checked: number };
-
 async function main(): Promise<void> {
   if (drivers % CHECK_EVERY !== 0) throw new Error(`Say a multiple of ${CHECK_EVERY} drivers`);
   const report = openReport('positions');
   try {
-    const bare = process.env.DEV ? [] : await measureBare(report);
+    const bare = await measureBare(report);
     const alone = await measureService(report, 'without Redis', {});
-    const redis = process.env.DEV ? undefined : await freshRedis();
+    const redis = await freshRedis();
     const shared = redis ? await measureService(report, 'with Redis', { REDIS_URL: redis.url }) : [];
     await redis?.stop();
     const geoadd = await measureGeoAdd(drivers, seconds * 5);
-    tell(report, [...bare, ...alone, ...shared], geoadd);
+    tellReports(report, [...bare, ...alone, ...shared], geoadd);
   } catch (error) {
-    report.failed((error as Error).message);
+    report.failed((error as Error).stack ?? 'unknown');
   }
   report.close();
 }
 
 /** What the phones can do on their own: a server that only counts. */
-async function measureBare(report: Report): Promise<Row[]> {
+async function measureBare(report: Report): Promise<ReportsRow[]> {
   const server = new Child(import.meta.filename, 'bare');
   const phones = new Child(import.meta.filename, 'phones');
   try {
     await phones.ask('open', { port: await server.ask('listen'), drivers });
-    const rows: Row[] = [];
+    const rows: ReportsRow[] = [];
     const measure = async (what: string, sending: Sending) => {
       await phones.ask('prepare', sending);
       const sent = await phones.ask<Sent>('go');
@@ -102,7 +93,11 @@ async function measureBare(report: Report): Promise<Row[]> {
   }
 }
 
-async function measureService(report: Report, name: string, env: Readonly<Record<string, string>>): Promise<Row[]> {
+async function measureService(
+  report: Report,
+  name: string,
+  env: Readonly<Record<string, string>>,
+): Promise<ReportsRow[]> {
   const isProfiled = options.includes('--profile');
   const placeOf = driveOf(drivers);
   const world = await openSocketWorld(
@@ -133,9 +128,13 @@ type Parts = {
   readonly isProfiled: boolean;
 };
 
-async function runRates(report: Report, name: string, { world, phones, checker, isProfiled }: Parts): Promise<Row[]> {
+async function runRates(
+  report: Report,
+  name: string,
+  { world, phones, checker, isProfiled }: Parts,
+): Promise<ReportsRow[]> {
   const placeOf = driveOf(drivers);
-  const rows: Row[] = [];
+  const rows: ReportsRow[] = [];
   let step = 1;
   const measure = async (what: string, rounds: number, perSecond: number | null) => {
     await phones.ask('prepare', { firstStep: step, rounds, perSecond } satisfies Sending);
@@ -167,55 +166,6 @@ async function runRates(report: Report, name: string, { world, phones, checker, 
 async function failIfTold(report: Report, phones: Child): Promise<void> {
   const { count, first } = await phones.ask<Problems>('problems');
   if (count > 0) report.failed(`${count} times a phone was refused something: ${first.join('; ')}`);
-}
-
-const perSecond = ({ sent }: Row): number => (sent.reports / sent.tookMs) * 1_000;
-
-function tell(report: Report, rows: readonly Row[], peers: readonly GeoAdd[]): void {
-  if (peers.length === 0) report.note('No Redis at hand: nothing beside it.');
-  const peer = peers[0] ? (peers[0].reports / peers[0].tookMs) * 1_000 : Number.NaN;
-  const line = (row: Row) => {
-    const { answersMs } = row.sent;
-    const { p50, p99 } = summary(answersMs.length > 0 ? answersMs : Float64Array.of(Number.NaN));
-    const cores = row.sent.cpuMs / row.sent.tookMs;
-    const ratio = perSecond(row) / peer;
-    return [row.what, perSecond(row), ratio, row.watched?.apiCores ?? Number.NaN, cores, p50, p99, row.checked];
-  };
-  const peerLine = ({ what, reports, tookMs, redisCores, clientCores, pipelinesMs }: GeoAdd) => {
-    const { p50, p99 } = summary(pipelinesMs);
-    const rate = (reports / tookMs) * 1_000;
-    return [what, rate, rate / peer, redisCores, clientCores, p50, p99, 0];
-  };
-  report.table(
-    'Position reports',
-    ['', 'reports/s', 'to GEOADD', 'server, cores', 'clients, cores', 'taken after p50, ms', 'p99', 'followed up'],
-    [...rows.map(line), ...peers.map(peerLine)],
-  );
-  report.table(
-    'The service and its database meanwhile',
-    [
-      '',
-      'loop delay p99, ms',
-      'max',
-      'oldest row, s',
-      'middle row, s',
-      'rows/s',
-      'commits/s',
-      'WAL KB/s',
-      'Postgres, cores',
-      'machine, cores',
-      'phones late, ms',
-    ],
-    rows.flatMap(({ what, watched: w, sent }) => {
-      if (!w) return [];
-      const delays = [w.loopDelayP99Ms, w.loopDelayMaxMs, w.oldestRowSeconds, w.middleRowSeconds];
-      const database = [w.rowsPerSecond, w.commitsPerSecond, w.walPerSecond / 1_000, w.postgresCores];
-      return [[what, ...delays, ...database, w.machineCores, sent.lateMs]];
-    }),
-  );
-  for (const row of rows.filter(({ what, watched }) => watched && what.endsWith('5.1 a second each'))) {
-    report.atLeast(`reports a second: ${row.what}`, perSecond(row), TARGET_PER_SECOND);
-  }
 }
 
 if (process.send && process.argv[2] === 'phones') servePhones();

@@ -24,19 +24,18 @@ import { serveBare } from './support/sockets-bare.ts';
 import { createClient } from './support/sockets-check.ts';
 import { Child } from './support/sockets-child.ts';
 import { driveOf } from './support/sockets-drive.ts';
-import { type Act, committing, type Event, type Followed, follow, happen, tapping } from './support/sockets-events.ts';
-import type { Problems } from './support/sockets-phones.ts';
-import { INSPECTED, profile } from './support/sockets-profile.ts';
+import { type Act, committing, type Event, follow, happen, tapping } from './support/sockets-events.ts';
+import type { Problems } from './support/sockets-problems.ts';
+import { collectGarbage, INSPECTED, profile } from './support/sockets-profile.ts';
+import { type Memory, type PagesRow, tellPages } from './support/sockets-tables.ts';
 import { serveViewers } from './support/sockets-viewers.ts';
-import { readMetrics, type Watched, watch } from './support/sockets-watch.ts';
+import { readMetrics, watch } from './support/sockets-watch.ts';
 import { openSocketWorld, type SocketWorld, trackingToken } from './support/sockets-world.ts';
-import { summary } from './support/timing.ts';
 
-const TARGET_P99_MS = 250;
 const SINGLE_TAPS = 300;
 const CONNECTIONS = 64;
 const COMMITS_AT_ONCE = 64;
-/** What the service has allocated for the opening itself is given back by then, as far as it ever is. */
+/** After an opening, or an end, until memory is looked at. */
 const SETTLE_MS = 3_000;
 /** A frame of the service with an arrival and no position. */
 const FRAME_LETTERS = 900;
@@ -48,16 +47,13 @@ const [sockets = 10_000] = process.argv
   .map(Number);
 const shared = Math.max(1, Math.floor(sockets / MAX_SOCKETS_PER_ORDER));
 
-type Row = Followed & { readonly what: string; readonly watched: Watched | null };
-type Memory = { readonly what: string; readonly sockets: number; readonly rss: number; readonly heap: number };
-
 async function main(): Promise<void> {
   const report = openReport('tracking');
   try {
     needFiles(sockets + 500);
     const bare = await measureBare(report);
     const service = await measureService(report);
-    tell(report, [...bare.rows, ...service.rows], [...bare.memory, ...service.memory]);
+    tellPages(report, sockets, [...bare.rows, ...service.rows], [...bare.memory, ...service.memory]);
   } catch (error) {
     report.failed((error as Error).stack ?? 'unknown');
   }
@@ -73,7 +69,7 @@ function needFiles(count: number): void {
 
 const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, at) => from + at);
 
-async function measureBare(report: Report): Promise<{ rows: Row[]; memory: Memory[] }> {
+async function measureBare(report: Report): Promise<{ rows: PagesRow[]; memory: Memory[] }> {
   const server = new Child(import.meta.filename, 'bare');
   const viewers = new Child(import.meta.filename, 'viewers');
   try {
@@ -94,7 +90,13 @@ async function measureBare(report: Report): Promise<{ rows: Row[]; memory: Memor
     return {
       rows: [{ what: `transport alone, ${shared} orders of 50 at once`, watched: null, ...all }],
       memory: [
-        { what: 'transport alone, 50 an order', sockets: shared * MAX_SOCKETS_PER_ORDER, rss, heap: Number.NaN },
+        {
+          what: 'transport alone, 50 an order',
+          sockets: shared * MAX_SOCKETS_PER_ORDER,
+          before,
+          rss,
+          heap: Number.NaN,
+        },
       ],
     };
   } finally {
@@ -103,20 +105,19 @@ async function measureBare(report: Report): Promise<{ rows: Row[]; memory: Memor
   }
 }
 
-async function measureService(report: Report): Promise<{ rows: Row[]; memory: Memory[] }> {
+async function measureService(report: Report): Promise<{ rows: PagesRow[]; memory: Memory[] }> {
   const isProfiled = options.includes('--profile');
   const orders = sockets + 2 * shared;
   const place = driveOf(orders);
-  const env = isProfiled ? INSPECTED : {};
   const world = await openSocketWorld(
     orders,
     (index) => place(index, 0),
     () => 'driver_assigned',
-    env,
+    INSPECTED,
   );
   const viewers = new Child(import.meta.filename, 'viewers');
   const many = createClient(world.port, CONNECTIONS);
-  const rows: Row[] = [];
+  const rows: PagesRow[] = [];
   const memory: Memory[] = [];
   const run = async (what: string, ids: readonly number[], each: number, atOnce: number, act: Act) => {
     const stop = isProfiled ? await profile(world.service, `tracking ${what}`) : null;
@@ -129,9 +130,6 @@ async function measureService(report: Report): Promise<{ rows: Row[]; memory: Me
   };
   const pickUp = tapping(many, 'pick-up');
   try {
-    // A first crowd makes the service grow to what such crowds need once; then what each socket needs is seen.
-    await open(world, viewers, range(0, Math.ceil(sockets / 10)), 1);
-    await viewers.ask('close');
     memory.push(await open(world, viewers, range(0, sockets), 1));
     const stride = Math.max(2, Math.floor(sockets / SINGLE_TAPS));
     const singles = range(0, sockets).filter((index) => index % stride === 0);
@@ -164,6 +162,7 @@ async function measureService(report: Report): Promise<{ rows: Row[]; memory: Me
 async function open(world: SocketWorld, viewers: Child, orders: readonly number[], each: number): Promise<Memory> {
   const read = async () => {
     await sleep(SETTLE_MS);
+    await collectGarbage(world.service);
     const metrics = await readMetrics(world);
     const named = (name: string) => metrics.get(name) ?? Number.NaN;
     return { rss: named('process_resident_memory_bytes'), heap: named('nodejs_heap_size_used_bytes') };
@@ -174,48 +173,12 @@ async function open(world: SocketWorld, viewers: Child, orders: readonly number[
   const count = orders.length * each;
   console.log(`${count} sockets on ${orders.length} orders opened within ${(tookMs / 1_000).toFixed(1)} s`);
   const what = `service, ${each} an order`;
-  return { what, sockets: count, rss: after.rss - before.rss, heap: after.heap - before.heap };
+  return { what, sockets: count, before: before.rss, rss: after.rss - before.rss, heap: after.heap - before.heap };
 }
 
 async function failIfTold(report: Report, viewers: Child): Promise<void> {
   const { count, first } = await viewers.ask<Problems>('problems');
   if (count > 0) report.failed(`${count} times a page met something wrong: ${first.join('; ')}`);
-}
-
-function tell(report: Report, rows: readonly Row[], memory: readonly Memory[]): void {
-  const figures = (values: Float64Array) => {
-    const { min, p50, p99, max, mean, deviation } = summary(values);
-    return [min, p50, p99, max, mean, deviation];
-  };
-  report.table(
-    `${sockets} open tracking sockets: from the answer (or the commit) to the frame, ms`,
-    ['', 'events', 'frames', 'lost', 'min', 'p50', 'p99', 'max', 'mean', 'deviation'],
-    rows.map((row) => [row.what, row.events, row.frames, row.expected - row.frames, ...figures(row.fromDoneMs)]),
-  );
-  report.table(
-    'From the request to the frame, and to its own answer, ms',
-    ['', 'frame p50', 'p99', 'max', 'answer p50', 'p99', 'max', 'all within', 'events/s'],
-    rows.map((row) => {
-      const [frame, answer] = [summary(row.fromSentMs), summary(row.answersMs)];
-      const rate = (row.events / row.tookMs) * 1_000;
-      return [row.what, frame.p50, frame.p99, frame.max, answer.p50, answer.p99, answer.max, row.tookMs, rate];
-    }),
-  );
-  report.table(
-    'The service meanwhile',
-    ['', 'service, cores', 'Postgres, cores', 'machine, cores', 'loop delay p99, ms', 'max'],
-    rows.flatMap(({ what, watched: w }) =>
-      w ? [[what, w.apiCores, w.postgresCores, w.machineCores, w.loopDelayP99Ms, w.loopDelayMaxMs]] : [],
-    ),
-  );
-  report.table(
-    'Memory of the server, bytes a socket',
-    ['', 'sockets', 'resident', 'of it in use on the heap'],
-    memory.map((each) => [each.what, each.sockets, each.rss / each.sockets, each.heap / each.sockets]),
-  );
-  for (const row of rows.filter(({ watched }) => watched)) {
-    report.atMost(`p99 from answer to frame, ms: ${row.what}`, summary(row.fromDoneMs).p99, TARGET_P99_MS);
-  }
 }
 
 if (process.send && process.argv[2] === 'viewers') serveViewers();

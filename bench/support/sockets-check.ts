@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
 import type { Drive } from './sockets-drive.ts';
-import { CARRIES_EVERY, CHECK_EVERY, type Taken } from './sockets-phones.ts';
+import { CARRIES_EVERY, CHECK_EVERY, type Taken } from './sockets-reports.ts';
 import { addStore, driverId, type SocketWorld, trackingToken } from './sockets-world.ts';
 
 const REQUEST_MS = 10_000;

@@ -3,6 +3,8 @@ import { serve, tellParent } from './sockets-child.ts';
 import { driveOf } from './sockets-drive.ts';
 import { Frames } from './sockets-frames.ts';
 import { clockMs, frameOf, Line } from './sockets-line.ts';
+import { ProblemList, type Problems } from './sockets-problems.ts';
+import { CHECK_EVERY, isChecked, type Sending, type Sent, type Taken } from './sockets-reports.ts';
 import { driverToken } from './sockets-world.ts';
 
 /** How often what has become due is written. */
@@ -10,41 +12,12 @@ const TURN_MS = 4;
 const OPENING_AT_ONCE = 100;
 /** Drivers whose burst is written before this process reads what it is told. */
 const BURST_TURN = 250;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 /** How often the parent is told what was taken. */
 const TELL_MS = 20;
 const PING = frameOf('{"type":"ping"}');
 /** A phone finds its place a little before it says so; then no clock's error makes it the future. */
 const FIX_AGE_MS = 20;
-
-/** Every so manieth report is followed up: by a ping behind it, whose answer says that it was taken, and by the parent. */
-export const CHECK_EVERY = 100;
-/** Every so manieth driver carries an order, so that a tracking page shows where the matcher believes he is. */
-export const CARRIES_EVERY = 10;
-
-/** Those who carry an order take turns. `count` counts the reports from 0, `round` those of one driver. */
-function isChecked(count: number, round: number): boolean {
-  return count % CHECK_EVERY === (round * CARRIES_EVERY) % CHECK_EVERY;
-}
-
-/** Reports that have been taken: by which driver, which step of his. */
-export type Taken = { readonly drivers: number[]; readonly steps: number[] };
-/**
- * So many reports of each driver from this step on. With a rate, that of each driver, all drivers take turns with one
- * report a write; without, each driver's reports are one write, as after a dead zone, and all follow as fast as they can.
- */
-export type Sending = { readonly firstStep: number; readonly rounds: number; readonly perSecond: number | null };
-export type Sent = {
-  readonly reports: number;
-  /** From the first write to the answer to the last followed-up report, one of the last hundred. */
-  readonly tookMs: number;
-  /** By how much this process was behind its plan at most. */
-  readonly lateMs: number;
-  readonly cpuMs: number;
-  /** From a report's write to the answer of the ping behind it. */
-  readonly answersMs: Float64Array;
-};
-export type Problems = { readonly count: number; readonly first: readonly string[] };
 
 type Asked = { readonly driver: number; readonly step: number; readonly sentMs: number };
 type Phone = { line: Line | null; ready: () => void; readonly asked: Asked[] };
@@ -74,7 +47,7 @@ class Phones {
   #taken: Taken = { drivers: [], steps: [] };
   #owed = 0;
   #prepared: { readonly sending: Sending; readonly frames: Frames } | null = null;
-  #problems: { count: number; first: string[] } = { count: 0, first: [] };
+  readonly #problems = new ProblemList();
 
   constructor(drivers: number) {
     this.#placeOf = driveOf(drivers);
@@ -96,7 +69,7 @@ class Phones {
     const phone = this.#phones[index] as Phone;
     phone.line = await Line.open(port, '/driver/live', {
       text: (payload, atMs) => this.#heard(phone, payload, atMs),
-      ended: (why) => this.#failed(`a driver's socket ended: ${why}`),
+      ended: (why) => this.#lost(phone, why),
     });
     const { line } = phone;
     await new Promise<void>((resolve, reject) => {
@@ -117,7 +90,7 @@ class Phones {
     }
     const asked = text === '{"type":"pong"}' ? phone.asked.shift() : undefined;
     if (!asked) {
-      this.#failed(`a driver was told: ${text}`);
+      this.#problems.add(`a driver was told: ${text}`);
       return;
     }
     this.#owed -= 1;
@@ -208,14 +181,23 @@ class Phones {
   async #answered(): Promise<void> {
     const endMs = clockMs() + PATIENCE_MS;
     while (this.#owed > 0 && clockMs() < endMs) await sleep(1);
-    if (this.#owed > 0) this.#failed(`${this.#owed} pings were not answered`);
+    if (this.#owed === 0) return;
+    throw new Error(`${this.#owed} pings were not answered in time; ${this.#problems.told().first.join('; ')}`);
   }
 
   #ask(index: number, step: number): void {
     const phone = this.#phones[index] as Phone;
-    phone.line?.write(PING);
+    if (!phone.line) return;
+    phone.line.write(PING);
     phone.asked.push({ driver: index, step, sentMs: clockMs() });
     this.#owed += 1;
+  }
+
+  /** Nothing more is to be had from this driver; the run is worthless, and need not wait for him. */
+  #lost(phone: Phone, why: string): void {
+    this.#problems.add(`a driver's socket ended: ${why}`);
+    phone.line = null;
+    this.#owed -= phone.asked.splice(0).length;
   }
 
   #tell(): void {
@@ -223,16 +205,8 @@ class Phones {
     this.#taken = { drivers: [], steps: [] };
   }
 
-  #failed(what: string): void {
-    this.#problems.count += 1;
-    if (this.#problems.first.length < 5) this.#problems.first.push(what);
-  }
-
-  /** What went wrong since this was asked last. */
   problems(): Problems {
-    const told = this.#problems;
-    this.#problems = { count: 0, first: [] };
-    return told;
+    return this.#problems.told();
   }
 
   close(): void {

@@ -17,34 +17,51 @@ type Profile = {
   readonly timeDeltas: readonly number[];
 };
 
-/**
- * Samples where a service that was started with {@link INSPECTED} spends its time until the returned function is called,
- * which prints the functions with the most time of their own. Makes the service slower.
- */
-export async function profile(service: Running, name: string): Promise<(report: Report) => Promise<void>> {
+type Inspector = { ask(method: string): Promise<Record<string, unknown>>; close(): void };
+
+async function inspect(service: Running): Promise<Inspector> {
   const url = /Debugger listening on (ws:\S+)/.exec(service.output())?.[1];
   if (!url) throw new Error('the service cannot be looked into');
   const socket = new WebSocket(url, { perMessageDeflate: false });
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  const answers = new Map<number, (result: Record<string, unknown>) => void>();
+  socket.on('message', (data) => {
+    const answer = JSON.parse(String(data)) as { id?: number; result?: Record<string, unknown> };
+    answers.get(answer.id ?? 0)?.(answer.result ?? {});
+  });
   let asked = 0;
   const ask = (method: string) =>
     new Promise<Record<string, unknown>>((resolve, reject) => {
       const id = ++asked;
       const late = setTimeout(() => reject(new Error(`no answer to ${method}`)), ANSWER_MS);
-      socket.on('message', (data) => {
-        const answer = JSON.parse(String(data)) as { id?: number; result?: Record<string, unknown> };
-        if (answer.id !== id) return;
+      answers.set(id, (result) => {
         clearTimeout(late);
-        resolve(answer.result ?? {});
+        resolve(result);
       });
       socket.send(JSON.stringify({ id, method }));
     });
-  await ask('Profiler.enable');
-  await ask('Profiler.start');
+  return { ask, close: () => socket.terminate() };
+}
+
+/** Lets a service that was started with {@link INSPECTED} give back what it does not need any more. */
+export async function collectGarbage(service: Running): Promise<void> {
+  const inspector = await inspect(service);
+  await inspector.ask('HeapProfiler.collectGarbage');
+  inspector.close();
+}
+
+/**
+ * Samples where a service that was started with {@link INSPECTED} spends its time until the returned function is called,
+ * which prints the functions with the most time of their own. Makes the service slower.
+ */
+export async function profile(service: Running, name: string): Promise<(report: Report) => Promise<void>> {
+  const inspector = await inspect(service);
+  await inspector.ask('Profiler.enable');
+  await inspector.ask('Profiler.start');
   return async (report) => {
-    const { profile: taken } = await ask('Profiler.stop');
-    socket.terminate();
-    const file = join(tmpdir(), `${name}.cpuprofile`);
+    const { profile: taken } = await inspector.ask('Profiler.stop');
+    inspector.close();
+    const file = join(tmpdir(), `${name.replaceAll(/[^\w.]+/g, '-')}.cpuprofile`);
     writeFileSync(file, JSON.stringify(taken));
     report.note(`The whole profile: ${file}`);
     show(report, name, taken as Profile);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from './sockets-child.ts';
 import { clockMs, Line } from './sockets-line.ts';
-import type { Problems } from './sockets-phones.ts';
+import { ProblemList, type Problems } from './sockets-problems.ts';
 import { trackingToken } from './sockets-world.ts';
 
 const OPENING_AT_ONCE = 100;
@@ -40,7 +40,7 @@ export function serveViewers(): void {
 class Viewers {
   #viewers: Viewer[] = [];
   #frames: Frame[] = [];
-  #problems: { count: number; first: string[] } = { count: 0, first: [] };
+  readonly #problems = new ProblemList();
 
   /** Resolves with how long it took until every socket has been sent its order. */
   async open({ port, orders, each }: Opening): Promise<number> {
@@ -72,7 +72,7 @@ class Viewers {
         this.#frames.push({ socket, payload, atMs });
         viewer.opened();
       },
-      ended: (why) => this.#failed(`a page's socket ended: ${why}`),
+      ended: (why) => this.#problems.add(`a page's socket ended: ${why}`),
     });
     await snapshot;
   }
@@ -97,21 +97,16 @@ class Viewers {
     const viewer = this.#viewers[socket] as Viewer;
     const { type, order } = JSON.parse(payload.toString()) as { type: string; order?: { sequence: number } };
     if (type !== 'order' || !order) {
-      this.#failed(`a page was told: ${payload.toString()}`);
+      this.#problems.add(`a page was told: ${payload.toString()}`);
       return -1;
     }
-    if (order.sequence < viewer.sequence) this.#failed('a page was told an older state');
+    if (order.sequence < viewer.sequence) this.#problems.add('a page was told an older state');
     viewer.sequence = order.sequence;
     return order.sequence;
   }
 
-  #failed(what: string): void {
-    this.#problems.count += 1;
-    if (this.#problems.first.length < 5) this.#problems.first.push(what);
-  }
-
   problems(): Problems {
-    return this.#problems;
+    return this.#problems.told();
   }
 
   close(): void {

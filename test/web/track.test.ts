@@ -369,6 +369,8 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
       await page.close();
     } finally {
       await other.close();
+      // A browser opens connections ahead that carry no request; a close waits for those too.
+      tiles.closeAllConnections();
       await new Promise((closed) => tiles.close(closed));
     }
   });

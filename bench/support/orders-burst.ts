@@ -55,8 +55,17 @@ async function ourRound(bench: Bench): Promise<OurRound> {
   const before = await sendBurst(bench, started, { seconds: options.warmUpSeconds });
   const result = await sendBurst(bench, started, {});
   await check(bench, started, [before, result]);
+  await countRows(bench, before.created + result.created);
   await stack.halt();
   return { ...result, batches: await batchesOf(bench), assigned: await assignedShare(bench) };
+}
+
+/** No order but those answered is there, save for those that were under way when a load ended. */
+async function countRows({ stack, options, report }: Bench, answered: number): Promise<void> {
+  const [row] = await stack.sql`select count(*)::int as rows from orders`;
+  const more = row?.rows - answered;
+  if (more < 0 || more > 2 * options.connections)
+    report.failed(`${answered} orders were answered, ${row?.rows} stored`);
 }
 
 /** Orders a commit, in order: rows of one transaction that nobody touched since. The warm-up's small ones are skipped. */
@@ -93,6 +102,7 @@ async function bareRound({ stack, options, report }: Bench, batches: readonly nu
   });
   await part.stop();
   const [row] = await stack.sql`select count(*)::int as orders from orders where status = 'driver_assigned'`;
-  if (!row?.orders) report.failed('bare inserts: nothing is in the tables');
-  return { perSecond: Number(part.said.replace('ready ', '')) };
+  const perSecond = Number(part.said.replace('ready ', ''));
+  if (!row?.orders || !(perSecond > 0)) report.failed('bare inserts: nothing was inserted');
+  return { perSecond };
 }

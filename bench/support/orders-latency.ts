@@ -1,6 +1,6 @@
 import type { LoadResult } from './burst.ts';
 import { assignedShare, type Bench, BURST, check, drained, knownRate, sendBurst, topRate } from './orders-bench.ts';
-import { unpaid } from './orders-sustained.ts';
+import { capacityOf, unpaid } from './orders-sustained.ts';
 import { pace } from './paced.ts';
 import type { Setup } from './stack.ts';
 
@@ -29,7 +29,7 @@ export async function latencySection(bench: Bench): Promise<void> {
 export async function awaitedSection(bench: Bench): Promise<void> {
   const { orders, stack, options, report } = bench;
   const setup: Setup = { worker: 'vendors', redis: stack.hasRedis };
-  const perSecond = (await knownRate(bench, 'sustained, charged and texted', () => shortCapacity(bench, setup))) / 2;
+  const perSecond = (await knownRate(bench, 'sustained, charged and texted', () => capacityOf(bench, setup))) / 2;
   const rows: string[][] = [];
   for (const ms of STAND_IN_MS) {
     const started = await stack.start({ ...setup, env: { PAYMENT_WAIT_MS: '10000' } });
@@ -46,18 +46,6 @@ export async function awaitedSection(bench: Bench): Promise<void> {
     report.atMost(`charge awaited, stand-in ${ms} ms: p99 in ms`, result.p99, ms + AWAITED_EXTRA_MS);
   }
   report.table(`Charge awaited, at half of the sustained rate`, HEAD, rows);
-}
-
-async function shortCapacity(bench: Bench, setup: Setup): Promise<number> {
-  const started = await bench.stack.start(setup);
-  await sendBurst(bench, started, { seconds: bench.options.warmUpSeconds });
-  await drained(bench, DRAIN_MS);
-  const startedMs = performance.now();
-  const { orderIds } = await sendBurst(bench, started, {});
-  if (!(await drained(bench, DRAIN_MS))) bench.report.failed('the jobs of a burst were not done in time');
-  const tookMs = performance.now() - startedMs;
-  await bench.stack.halt();
-  return orderIds.length / (tookMs / 1_000);
 }
 
 function row(name: string, { perSecond, min, p50, p99, mean, deviation }: LoadResult, assigned: string): string[] {

@@ -110,7 +110,7 @@ async function tryRate(bench: Bench, started: Started, perSecond: number) {
 }
 
 /** Orders a second of a burst until its last job is done. */
-async function capacityOf(bench: Bench, setup: Setup): Promise<number> {
+export async function capacityOf(bench: Bench, setup: Setup): Promise<number> {
   const { stack, options } = bench;
   const started = await stack.start(setup);
   await sendBurst(bench, started, { seconds: options.warmUpSeconds });

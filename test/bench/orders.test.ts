@@ -21,10 +21,10 @@ function run(...args: string[]): Promise<string> {
 test.skipIf(!hasRedis())(
   'a small burst: every order is answered with 201 and stored, no driver has two, beside both peers',
   async () => {
-    const said = await run('--only', 'burst', '--drivers', '500', '--connections', '4');
-    expect(said).toMatch(/\| created, matched, durable +\| [\d,]+ /);
-    expect(said).toMatch(/\| parse, validate, reply +\| [\d,]+ /);
-    expect(said).toMatch(/\| bare inserts, one commit in flight +\| [\d,]+ /);
+    const said = await run('--only', 'burst', '--connections', '4');
+    expect(said).toMatch(/\| created, matched, durable +\| [1-9][\d,.]* /);
+    expect(said).toMatch(/\| parse, validate, reply +\| [1-9][\d,.]* /);
+    expect(said).toMatch(/\| bare inserts, one commit in flight +\| [1-9][\d,.]* /);
     expect(said).not.toContain('FAILED');
   },
   120_000,

@@ -1,5 +1,5 @@
 import type { LoadResult } from './burst.ts';
-import { assignedShare, type Bench, BURST, check, drained, knownRate, sendBurst, topRate } from './orders-bench.ts';
+import { assignedShare, type Bench, BURST, check, drained, knownRate, topRate } from './orders-bench.ts';
 import { capacityOf, unpaid } from './orders-sustained.ts';
 import { pace } from './paced.ts';
 import type { Setup } from './stack.ts';

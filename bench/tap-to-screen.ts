@@ -27,7 +27,7 @@ import {
   until,
   Viewer,
   type World,
-} from './tap-support.ts';
+} from './support/tap-support.ts';
 
 const TARGET_P99_MS = 200;
 const LOST_MS = 5_000;

@@ -15,8 +15,8 @@
  *
  * Ends with 1 where an answer is not 200, an order does not come within LOST_MS, or a target is missed.
  */
-import { percentile } from './tap-support.ts';
-import { type Driver, openWorld, type World } from './waiting-world.ts';
+import { percentile } from './support/tap-support.ts';
+import { type Driver, openWorld, type World } from './support/waiting-world.ts';
 
 const TARGETS_P99_MS: readonly (readonly [waiting: number, ms: number])[] = [
   [1_000, 50],

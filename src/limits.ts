@@ -92,12 +92,14 @@ export const MAX_CLAIM_ATTEMPTS = 5;
 /** A driver whose last position is older than this is not given orders. */
 export const POSITION_FRESH_MS = 90_000;
 /**
- * A cell with this many free drivers (or waiting orders) is divided into finer ones; a cell whose parts hold no more
- * than the second number together is whole again. Small enough that reading one through costs as little as finding it
- * in the tree; apart enough that a count going up and down does not divide and join a cell over and over.
+ * A cell with this many drivers (or waiting orders) is divided into finer ones; a cell whose parts hold no more than the
+ * second number together is whole again. Small enough that reading one through costs as little as finding it; apart
+ * enough that a count going up and down does not divide and join a cell over and over.
  */
-export const CELL_SPLIT_MEMBERS = 128;
-export const CELL_MERGE_MEMBERS = 32;
+export const CELL_SPLIT_MEMBERS = 64;
+export const CELL_MERGE_MEMBERS = 16;
+/** A cell beside a crowd may have hundreds of small neighbours; beyond this many a tree finds them faster than a list. */
+export const MAX_NEIGHBOURS = 100;
 /**
  * A driver whom the database refused is passed over until his row is read again; where that never comes, a position
  * this much later ends it. Long enough for the read, short against a driver's wait for work.
@@ -399,6 +401,8 @@ export const QUEUE_DB_CONNECTIONS = 16;
 export const CREDENTIAL_KEEP_MS = 1_000;
 /** Most keys, and most tokens, remembered at once. */
 export const MAX_CREDENTIALS_KEPT = 50_000;
+/** Keys that one statement reads; as many as a commit has orders. */
+export const MAX_KEYS_READ_TOGETHER = 256;
 /** How long a stop waits for the requests that were accepted. */
 export const DRAIN_MS = 3_500;
 /** A stop that takes longer ends the process. */

@@ -13,13 +13,14 @@ import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
-import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT } from '../limits.ts';
+import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT, MAX_KEYS_READ_TOGETHER } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { findDriverByToken, findDriverState } from '../store/drivers.ts';
 import { findStoreOrder } from '../store/orders.ts';
 import { listStoreOrders } from '../store/orders-list.ts';
-import { findKey, isKeyGood } from '../store/retailers.ts';
+import { findKeys, isKeyGood } from '../store/retailers.ts';
+import { together } from '../store/together.ts';
 import { findTrackedByToken } from '../store/tracked.ts';
 import { loadAssets } from '../tracking/assets.ts';
 import { driverStateOnWire } from '../tracking/driver-live.ts';
@@ -58,7 +59,10 @@ export function apiRoutes(parts: {
   const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
   const authenticateStore = authenticateBy(
     'api_key',
-    createCredentials((hash) => findKey(sql, hash), kept),
+    createCredentials(
+      together((hashes) => findKeys(sql, hashes), MAX_KEYS_READ_TOGETHER),
+      kept,
+    ),
   );
   const authenticateDriver = authenticateBy(
     'driver_token',

@@ -14,6 +14,9 @@ export const COARSEST = 4;
 /** Edges of 29 m: finer than what a phone's position is good for. */
 export const FINEST = 11;
 
+/** Cells of `COARSEST` have numbers below this; not all are taken. */
+export const COARSE_CELLS = 2 ** 19;
+
 const FINE_BITS = 3 * (FINEST - COARSEST);
 const FINE_COUNT = 2 ** FINE_BITS;
 /** Where the digit of `FINEST` ends in the low word; what follows are unused digits, all ones. */
@@ -27,14 +30,17 @@ export const CELL_EDGE_METERS: readonly number[] = [
 ];
 
 /** The path of the finest cell that a place lies in. H3 checks no ranges: the place must be a valid `Point`. */
-export function cellPath(lat: number, lng: number): CellPath {
+export function cellPathByH3(lat: number, lng: number): CellPath {
   const [low, high] = h3IndexToSplitLong(latLngToCell(lat, lng, FINEST));
-  const coarse = (high >>> 1) & 0x7ffff;
-  const fine = ((high & 1) << (32 - UNUSED_BITS)) | (low >>> UNUSED_BITS);
+  return pathFrom((high >>> 1) & 0x7ffff, ((high & 1) << (32 - UNUSED_BITS)) | (low >>> UNUSED_BITS));
+}
+
+/** The path of a cell of `COARSEST`, by its base cell and digits, and the digits below it, three bits each. */
+export function pathFrom(coarse: number, fine: number): CellPath {
   return coarse * FINE_COUNT + fine;
 }
 
-/** Which cell of `COARSEST` a path leads through: a number below 2^19. */
+/** Which cell of `COARSEST` a path leads through: a number below `COARSE_CELLS`. */
 export function coarseCell(path: CellPath): number {
   return Math.floor(path / FINE_COUNT);
 }

@@ -1,20 +1,30 @@
 import RBush from 'rbush';
-import { type CellPath, COARSEST, cellCentre, cellPath, childDigit, coarseCell, FINEST } from '../geo/cells.ts';
+import { type CellPath, FINEST } from '../geo/cells.ts';
+import { cellPath } from '../geo/hexagons.ts';
 import { chordSquared, writeVector } from '../geo/point.ts';
 import { CELL_MERGE_MEMBERS, CELL_SPLIT_MEMBERS } from '../limits.ts';
 import {
+  BLOCK,
   CELL_NEWEST,
   CELL_OLDEST,
   CELL_RADIUS,
   CELL_STRIDE,
-  Cell,
-  initialRadius,
-  MEMBER_STAMP,
-  MEMBER_STRIDE,
-  MEMBER_TAG,
-  TIER_BITS,
+  type CellBox,
+  COUNT,
+  LINK_STRIDE,
+  MAX_TIERS,
+  NO_CELL,
+  SIZE,
+  TIER_COUNTS,
 } from './cell.ts';
+import { Cells } from './cells.ts';
 import { enlarged } from './enlarged.ts';
+import { capacityOf, MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, MemberPool, TIER_BITS } from './member-pool.ts';
+import { Neighbours } from './neighbours.ts';
+
+/** Stands for a tier that every member serves. */
+export const EVERY = MAX_TIERS;
+const EVERY_BIT = 1 << EVERY;
 
 const UNKNOWN_PATH = -1;
 /** What is known of a member stands in one array for all, a cache line each. */
@@ -22,11 +32,11 @@ const STATE_STRIDE = 8;
 const LAT = 0;
 const LNG = 1;
 const STAMP = 2;
-/** The path of the member's place, or `UNKNOWN_PATH` until it is asked for: H3 takes longer than all the rest. */
+/** The path of the member's place, or `UNKNOWN_PATH` until it is asked for. */
 const PATH = 3;
-/** The tiers it serves as bits; 0 while it is not in the index. */
+/** The tiers it serves as bits, `EVERY_BIT` among them; 0 while it is not in the index. */
 const TIERS = 4;
-/** The number of its cell and where in that cell's members it stands. */
+/** Its cell and where in the pool it stands. */
 const HOME = 5;
 const OFFSET = 6;
 
@@ -37,31 +47,29 @@ const RADIUS_MARGIN = 1.02;
  * Members (drivers, or waiting orders) at places on the globe, each serving some tiers, held for searching.
  *
  * A member is a small whole number that the owner chooses and uses again. Its place and stamp are kept whether it is in
- * the index or not; `insert` puts it in for the tiers whose bits are set, `remove` takes it out.
+ * the index or not; `put` puts it in for the tiers whose bits are set, `remove` takes it out.
  *
  * Members stand in buckets, one for an H3 cell. Cells are as coarse as `COARSEST` while they hold few and are divided
  * along H3's hierarchy, down to `FINEST`, while they hold many, so a bucket is short in an empty county and in a
- * crowded street. One rbush R-tree a tier holds the cells that have a member serving it. A step within a cell writes
- * four numbers; a tree changes only when a cell gains its first or loses its last member of a tier.
+ * crowded street. One rbush R-tree a tier holds the cells that have a member serving it, and one every cell. A step
+ * within a cell writes four numbers; a tree changes only when a cell gains its first or loses its last member of a tier.
  *
  * Nothing rests on the geometry of H3: a cell's circle (centre and radius) covers its members because it is made to.
  * A member stays in its cell while it is inside the circle, so one at a border does not go to and fro, and a circle
  * that proves too small grows.
+ *
+ * Everything that a search or a step reads stands in a few flat arrays: with a million members what costs is how often
+ * the processor waits for memory, and objects that lead to each other make it wait at each.
  */
 export class CellIndex {
-  readonly trees: readonly RBush<Cell>[];
-  /** See `cell.ts`. Replaced when it grows: read it anew for every search. */
-  figures = new Float64Array(64 * CELL_STRIDE);
+  /** By tier, `EVERY` included. */
+  readonly trees: readonly RBush<CellBox>[] = Array.from({ length: MAX_TIERS + 1 }, () => new RBush<CellBox>());
+  readonly everyTree = this.trees[EVERY] as RBush<CellBox>;
+  readonly neighbours = new Neighbours();
+  readonly pool = new MemberPool();
+  readonly cells = new Cells();
   private state = new Float64Array(64 * STATE_STRIDE);
-  private readonly cells: (Cell | undefined)[] = [];
-  private readonly freeCells: number[] = [];
-  private readonly coarse = new Map<number, Cell>();
   private readonly vector = new Float64Array(3);
-
-  /** An index for up to `TIER_BITS` tiers. */
-  constructor(tierCount: number) {
-    this.trees = Array.from({ length: tierCount }, () => new RBush<Cell>());
-  }
 
   lat(member: number): number {
     return this.state[member * STATE_STRIDE + LAT] as number;
@@ -75,16 +83,16 @@ export class CellIndex {
     return this.state[member * STATE_STRIDE + STAMP] as number;
   }
 
-  /** The tiers a member is in the index for, as bits; 0 where it is not in. */
-  tiersOf(member: number): number {
-    return this.state[member * STATE_STRIDE + TIERS] as number;
+  has(member: number): boolean {
+    return this.state[member * STATE_STRIDE + TIERS] !== 0;
   }
 
   /** Says where a member is and since when, in milliseconds. The place must be a valid `Point`. */
   locate(member: number, lat: number, lng: number, stamp: number): void {
     const at = member * STATE_STRIDE;
     if (at >= this.state.length) this.state = enlarged(this.state, Math.ceil((member + 1) * 1.5) * STATE_STRIDE);
-    const { state, vector, figures } = this;
+    const { state, vector } = this;
+    const { figures } = this.cells;
     state[at + LAT] = lat;
     state[at + LNG] = lng;
     state[at + STAMP] = stamp;
@@ -94,212 +102,245 @@ export class CellIndex {
     writeVector(lat, lng, vector, 0);
     const radius = figures[home * CELL_STRIDE + CELL_RADIUS] as number;
     if (chordSquared(vector, 0, figures, home * CELL_STRIDE) <= radius * radius) {
-      this.write(this.cells[home] as Cell, state[at + OFFSET] as number, member);
+      this.write(home, state[at + OFFSET] as number, member);
     } else {
       this.detach(member);
       this.attach(member);
     }
   }
 
-  /** Puts a located member in for the tiers whose bits are set (at least one). It must not be in. */
-  insert(member: number, tiers: number): void {
-    this.state[member * STATE_STRIDE + TIERS] = tiers;
-    this.attach(member);
+  /** Has a located member in the index for exactly the tiers whose bits are set, which may be none. */
+  put(member: number, tiers: number): void {
+    const at = member * STATE_STRIDE;
+    const before = this.state[at + TIERS] as number;
+    const after = tiers | EVERY_BIT;
+    if (before === after) return;
+    this.state[at + TIERS] = after;
+    if (before === 0) {
+      this.attach(member);
+      return;
+    }
+    this.pool.data[(this.state[at + OFFSET] as number) + MEMBER_TAG] = tagOf(member, after);
+    const home = this.state[at + HOME] as number;
+    this.countTiers(home, before & ~after, -1);
+    this.countTiers(home, after & ~before, 1);
   }
 
-  /** Takes a member out. It must be in. */
+  /** Takes a member out, where it is in. */
   remove(member: number): void {
+    if (!this.has(member)) return;
     this.detach(member);
     this.state[member * STATE_STRIDE + TIERS] = 0;
   }
 
+  // --- Members of cells -------------------------------------------------------------------------------------------
+
   private attach(member: number): void {
-    const cell = this.leafWithRoom(member);
     writeVector(this.lat(member), this.lng(member), this.vector, 0);
-    this.append(cell, member);
+    this.append(this.leafWithRoom(member), member);
   }
 
   private detach(member: number): void {
     const at = member * STATE_STRIDE;
-    const cell = this.cells[this.state[at + HOME] as number] as Cell;
+    const cell = this.state[at + HOME] as number;
+    const link = cell * LINK_STRIDE;
+    const count = (this.cells.links[link + COUNT] as number) - 1;
+    this.cells.links[link + COUNT] = count;
     const hole = this.state[at + OFFSET] as number;
-    const last = --cell.count * MEMBER_STRIDE;
+    const last = (this.cells.links[link + BLOCK] as number) + count * MEMBER_STRIDE;
     if (hole !== last) {
-      const { members } = cell;
-      for (let i = 0; i < MEMBER_STRIDE; i++) members[hole + i] = members[last + i] as number;
-      this.state[((members[hole + MEMBER_TAG] as number) >>> TIER_BITS) * STATE_STRIDE + OFFSET] = hole;
+      const { data } = this.pool;
+      for (let i = 0; i < MEMBER_STRIDE; i++) data[hole + i] = data[last + i] as number;
+      this.state[memberOf(data[hole + MEMBER_TAG] as number) * STATE_STRIDE + OFFSET] = hole;
     }
-    const tiers = this.state[at + TIERS] as number;
-    for (let tier = 0; tier < this.trees.length; tier++) {
-      if ((tiers & (1 << tier)) === 0) continue;
-      const after = (cell.tierCounts[tier] as number) - 1;
-      cell.tierCounts[tier] = after;
-      if (after === 0) this.trees[tier]?.remove(cell);
-    }
+    this.countTiers(cell, this.state[at + TIERS] as number, -1);
+    if (count === 0) this.everyTree.remove(this.cells.box(cell));
     // Of a branch that has become sparse, one child at least is this small.
-    if (cell.count * 8 <= CELL_MERGE_MEMBERS) this.tidy(cell);
+    if (count * 8 <= CELL_MERGE_MEMBERS) this.tidy(cell);
   }
 
-  /** Adds the member, whose vector stands in `this.vector`, to a leaf. */
-  private append(cell: Cell, member: number): void {
-    const fromCentre = chordSquared(this.vector, 0, this.figures, cell.number * CELL_STRIDE);
-    const radius = this.figures[cell.number * CELL_STRIDE + CELL_RADIUS] as number;
+  /** Adds a member, whose vector stands in `this.vector`, to a leaf. */
+  private append(cell: number, member: number): void {
+    const { vector } = this;
+    const { figures } = this.cells;
+    const fromCentre = chordSquared(vector, 0, figures, cell * CELL_STRIDE);
+    const radius = figures[cell * CELL_STRIDE + CELL_RADIUS] as number;
     if (fromCentre > radius * radius) this.growRadius(cell, Math.sqrt(fromCentre) * RADIUS_MARGIN);
-    const offset = cell.nextOffset();
+    const offset = this.nextOffset(cell);
     const at = member * STATE_STRIDE;
-    this.state[at + HOME] = cell.number;
+    this.state[at + HOME] = cell;
     this.state[at + OFFSET] = offset;
     this.write(cell, offset, member);
-    const tiers = this.state[at + TIERS] as number;
-    for (let tier = 0; tier < this.trees.length; tier++) {
-      if ((tiers & (1 << tier)) === 0) continue;
-      const before = cell.tierCounts[tier] as number;
-      cell.tierCounts[tier] = before + 1;
-      if (before === 0) this.trees[tier]?.insert(cell);
+    if (this.cells.links[cell * LINK_STRIDE + COUNT] === 1) this.show(cell);
+    this.countTiers(cell, this.state[at + TIERS] as number, 1);
+  }
+
+  /** Makes room for one more member of a cell and returns where in the pool it goes. */
+  private nextOffset(cell: number): number {
+    const { pool } = this;
+    const { links } = this.cells;
+    const link = cell * LINK_STRIDE;
+    const count = links[link + COUNT] as number;
+    const size = links[link + SIZE] as number;
+    if (size < 0 || count === capacityOf(size)) {
+      const larger = pool.take(size + 1);
+      const block = links[link + BLOCK] as number;
+      if (count > 0) this.moveMembers(block, larger, count);
+      if (size >= 0) pool.giveBack(block, size);
+      links[link + BLOCK] = larger;
+      links[link + SIZE] = size + 1;
+    }
+    links[link + COUNT] = count + 1;
+    return (links[link + BLOCK] as number) + count * MEMBER_STRIDE;
+  }
+
+  private moveMembers(from: number, to: number, count: number): void {
+    const { data } = this.pool;
+    data.copyWithin(to, from, from + count * MEMBER_STRIDE);
+    for (let offset = to; offset < to + count * MEMBER_STRIDE; offset += MEMBER_STRIDE) {
+      this.state[memberOf(data[offset + MEMBER_TAG] as number) * STATE_STRIDE + OFFSET] = offset;
     }
   }
 
   /** Writes what a cell knows of a member, whose vector stands in `this.vector`. */
-  private write(cell: Cell, offset: number, member: number): void {
-    const { members } = cell;
-    const { vector, figures, state } = this;
-    const stamp = state[member * STATE_STRIDE + STAMP] as number;
-    members[offset] = vector[0] as number;
-    members[offset + 1] = vector[1] as number;
-    members[offset + 2] = vector[2] as number;
-    members[offset + MEMBER_STAMP] = stamp;
-    members[offset + MEMBER_TAG] = (member << TIER_BITS) | (state[member * STATE_STRIDE + TIERS] as number);
-    const at = cell.number * CELL_STRIDE;
-    if (stamp < (figures[at + CELL_OLDEST] as number)) figures[at + CELL_OLDEST] = stamp;
-    if (stamp > (figures[at + CELL_NEWEST] as number)) figures[at + CELL_NEWEST] = stamp;
+  private write(cell: number, offset: number, member: number): void {
+    const { vector, state } = this;
+    const { figures } = this.cells;
+    const { data } = this.pool;
+    const at = member * STATE_STRIDE;
+    const stamp = state[at + STAMP] as number;
+    data[offset] = vector[0] as number;
+    data[offset + 1] = vector[1] as number;
+    data[offset + 2] = vector[2] as number;
+    data[offset + MEMBER_STAMP] = stamp;
+    data[offset + MEMBER_TAG] = tagOf(member, state[at + TIERS] as number);
+    const figure = cell * CELL_STRIDE;
+    if (stamp < (figures[figure + CELL_OLDEST] as number)) figures[figure + CELL_OLDEST] = stamp;
+    if (stamp > (figures[figure + CELL_NEWEST] as number)) figures[figure + CELL_NEWEST] = stamp;
   }
 
-  /** The leaf that a member goes to, divided until that one has room. */
-  private leafWithRoom(member: number): Cell {
-    const path = this.pathOf(member);
-    for (;;) {
-      const cell = this.leafOf(path);
-      if (cell.count < CELL_SPLIT_MEMBERS || cell.resolution === FINEST) return cell;
-      this.split(cell);
-    }
-  }
-
-  /** Turns a leaf into a branch. Members that had wandered over its border may go elsewhere than into its children. */
-  private split(cell: Cell): void {
-    const members = this.takeOut(cell);
-    cell.children = new Array<Cell | undefined>(7).fill(undefined);
-    this.appendAll(members, (member) => this.leafWithRoom(member));
-    this.tidy(cell);
-  }
-
-  /** Turns a branch whose children are leaves into a leaf that holds all their members. */
-  private merge(branch: Cell): void {
-    const children = (branch.children ?? []).filter((child) => child !== undefined);
-    branch.children = undefined;
-    this.figures[branch.number * CELL_STRIDE + CELL_OLDEST] = Number.POSITIVE_INFINITY;
-    this.figures[branch.number * CELL_STRIDE + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
-    for (const child of children) {
-      this.appendAll(this.takeOut(child), () => branch);
-      this.letGo(child);
-    }
-  }
-
-  private appendAll(members: Float64Array, leafFor: (member: number) => Cell): void {
-    for (let at = 0; at < members.length; at += MEMBER_STRIDE) {
-      const member = (members[at + MEMBER_TAG] as number) >>> TIER_BITS;
-      const cell = leafFor(member);
-      this.vector.set(members.subarray(at, at + 3));
-      this.append(cell, member);
+  /** Counts one member more or less for each of the tiers; with the first and the last the cell's tree changes. */
+  private countTiers(cell: number, tiers: number, by: 1 | -1): void {
+    for (let tier = 0; tier < MAX_TIERS; tier++) {
+      if ((tiers & (1 << tier)) === 0) continue;
+      const link = cell * LINK_STRIDE + TIER_COUNTS + tier;
+      const after = (this.cells.links[link] as number) + by;
+      this.cells.links[link] = after;
+      if (after === 0) this.trees[tier]?.remove(this.cells.box(cell));
+      else if (after === 1 && by === 1) this.trees[tier]?.insert(this.cells.box(cell));
     }
   }
 
   /** Takes a leaf out of the trees and all its members out of it. */
-  private takeOut(cell: Cell): Float64Array {
-    for (let tier = 0; tier < this.trees.length; tier++) {
-      if ((cell.tierCounts[tier] as number) > 0) this.trees[tier]?.remove(cell);
-    }
-    return cell.takeMembers();
+  private takeOut(cell: number): Float64Array {
+    const link = cell * LINK_STRIDE;
+    for (const tree of this.treesOf(cell)) tree.remove(this.cells.box(cell));
+    const { pool } = this;
+    const { links } = this.cells;
+    const block = links[link + BLOCK] as number;
+    const members = pool.data.slice(block, block + (links[link + COUNT] as number) * MEMBER_STRIDE);
+    if ((links[link + SIZE] as number) >= 0) pool.giveBack(block, links[link + SIZE] as number);
+    links[link + COUNT] = 0;
+    links[link + SIZE] = -1;
+    links.fill(0, link + TIER_COUNTS, link + TIER_COUNTS + MAX_TIERS);
+    return members;
   }
 
-  /** Joins what has become sparse around a cell, and drops it if it holds nothing. */
-  private tidy(cell: Cell): void {
-    let left = cell;
-    let around = cell.children === undefined ? cell.parent : cell;
-    for (; around !== undefined && membersBelow(around) <= CELL_MERGE_MEMBERS; around = around.parent) {
-      this.merge(around);
-      left = around;
+  private appendAll(members: Float64Array, leafFor: (member: number) => number): void {
+    for (let at = 0; at < members.length; at += MEMBER_STRIDE) {
+      const member = memberOf(members[at + MEMBER_TAG] as number);
+      for (let axis = 0; axis < 3; axis++) this.vector[axis] = members[at + axis] as number;
+      this.append(leafFor(member), member);
     }
-    if (left.children !== undefined || left.count > 0) return;
-    this.letGo(left);
-    if (left.parent === undefined) this.coarse.delete(coarseCell(left.path));
-    else if (left.parent.children) left.parent.children[childDigit(left.path, left.resolution)] = undefined;
   }
 
-  private letGo(cell: Cell): void {
-    this.cells[cell.number] = undefined;
-    this.freeCells.push(cell.number);
+  // --- Cells ------------------------------------------------------------------------------------------------------
+
+  /** The leaf that a member goes to, divided until that one has room. */
+  private leafWithRoom(member: number): number {
+    const path = this.pathOf(member);
+    for (;;) {
+      const cell = this.cells.leafOf(path);
+      const hasRoom = this.cells.count(cell) < CELL_SPLIT_MEMBERS || this.cells.resolution(cell) === FINEST;
+      if (hasRoom) return cell;
+      this.split(cell);
+    }
   }
 
   private pathOf(member: number): CellPath {
-    const known = this.state[member * STATE_STRIDE + PATH] as number;
+    const at = member * STATE_STRIDE;
+    const known = this.state[at + PATH] as number;
     if (known !== UNKNOWN_PATH) return known;
-    const path = cellPath(this.lat(member), this.lng(member));
-    this.state[member * STATE_STRIDE + PATH] = path;
+    const path = cellPath(this.lat(member), this.lng(member), this.vector, 0);
+    this.state[at + PATH] = path;
     return path;
   }
 
-  /** The leaf that a path ends in, made where there is none. */
-  private leafOf(path: CellPath): Cell {
-    let cell = this.coarse.get(coarseCell(path));
-    if (cell === undefined) {
-      cell = this.newCell(path, COARSEST, undefined);
-      this.coarse.set(coarseCell(path), cell);
-    }
-    while (cell.children !== undefined) {
-      const resolution = cell.resolution + 1;
-      const digit = childDigit(path, resolution);
-      let child: Cell | undefined = cell.children[digit];
-      if (child === undefined) {
-        child = this.newCell(path, resolution, cell);
-        cell.children[digit] = child;
-      }
-      cell = child;
-    }
-    return cell;
+  /** Turns a leaf into a branch. Members that had wandered over its border may go elsewhere than into its children. */
+  private split(cell: number): void {
+    const current = this.vector.slice();
+    const members = this.takeOut(cell);
+    this.cells.makeBranch(cell);
+    this.appendAll(members, (member) => this.leafWithRoom(member));
+    this.tidy(cell);
+    this.vector.set(current);
   }
 
-  private newCell(path: CellPath, resolution: number, parent: Cell | undefined): Cell {
-    const number = this.freeCells.pop() ?? this.cells.length;
-    const at = number * CELL_STRIDE;
-    if (at === this.figures.length) this.figures = enlarged(this.figures, at * 2);
-    const cell = new Cell(number, path, resolution, parent, this.trees.length);
-    this.cells[number] = cell;
-    const { figures } = this;
-    const centre = cellCentre(path, resolution);
-    const radius = initialRadius(resolution);
-    writeVector(centre.lat, centre.lng, figures, at);
-    figures[at + CELL_RADIUS] = radius;
-    figures[at + CELL_OLDEST] = Number.POSITIVE_INFINITY;
-    figures[at + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
-    cell.coverCircle(centre.lat, centre.lng, radius);
-    return cell;
+  /** Turns a branch whose children are leaves into a leaf that holds all their members. */
+  private merge(branch: number): void {
+    const children = this.cells.childrenOf(branch);
+    this.cells.makeLeaf(branch);
+    for (const child of children) {
+      this.appendAll(this.takeOut(child), () => branch);
+      this.cells.forget(child);
+    }
   }
 
-  private growRadius(cell: Cell, radius: number): void {
-    const inTrees = this.trees.filter((_, tier) => (cell.tierCounts[tier] as number) > 0);
-    for (const tree of inTrees) tree.remove(cell);
-    const centre = cellCentre(cell.path, cell.resolution);
-    cell.coverCircle(centre.lat, centre.lng, radius);
-    this.figures[cell.number * CELL_STRIDE + CELL_RADIUS] = radius;
-    for (const tree of inTrees) tree.insert(cell);
+  /** Joins what has become sparse around a cell, and drops it if it holds nothing. */
+  private tidy(cell: number): void {
+    const { cells } = this;
+    let left = cell;
+    let around = cells.isBranch(cell) ? cell : cells.parent(cell);
+    while (around !== NO_CELL && cells.membersBelow(around) <= CELL_MERGE_MEMBERS) {
+      this.merge(around);
+      left = around;
+      around = cells.parent(around);
+    }
+    if (cells.isBranch(left) || cells.count(left) > 0) return;
+    this.takeOut(left);
+    cells.drop(left);
+  }
+
+  /** Puts a cell that has got its first member where a search for anybody finds it. */
+  private show(cell: number): void {
+    this.everyTree.insert(this.cells.box(cell));
+    this.neighbours.dropAround(cell, this);
+  }
+
+  private growRadius(cell: number, radius: number): void {
+    const inTrees = this.treesOf(cell);
+    const box = this.cells.box(cell);
+    for (const tree of inTrees) tree.remove(box);
+    box.cover(radius);
+    this.cells.figures[cell * CELL_STRIDE + CELL_RADIUS] = radius;
+    for (const tree of inTrees) tree.insert(box);
+    this.neighbours.dropAround(cell, this);
+  }
+
+  /** The trees that a cell stands in. */
+  private treesOf(cell: number): RBush<CellBox>[] {
+    const link = cell * LINK_STRIDE;
+    return this.trees.filter((_, tier) => {
+      return (this.cells.links[link + (tier === EVERY ? COUNT : TIER_COUNTS + tier)] as number) > 0;
+    });
   }
 }
 
-/** How many members the leaves of a branch hold; infinitely many where a child is a branch itself. */
-function membersBelow(branch: Cell): number {
-  let sum = 0;
-  for (const child of branch.children ?? []) {
-    if (child !== undefined) sum += child.children === undefined ? child.count : Number.POSITIVE_INFINITY;
-  }
-  return sum;
+function tagOf(member: number, tiers: number): number {
+  return member * 2 ** TIER_BITS + tiers;
+}
+
+/** The member of a tag. */
+export function memberOf(tag: number): number {
+  return tag >>> TIER_BITS;
 }

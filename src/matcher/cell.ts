@@ -1,25 +1,35 @@
 import { type Box, boxAround } from '../geo/box.ts';
-import { CELL_EDGE_METERS, type CellPath } from '../geo/cells.ts';
-import { chordOfMeters } from '../geo/point.ts';
+import { CELL_EDGE_METERS } from '../geo/cells.ts';
+import { chordOfMeters, type Point } from '../geo/point.ts';
 
 /**
- * Members of a cell stand packed in one array, so that reading a cell through is one run over memory: unit vector, time
- * stamp, and a tag of the member's number (in all bits above) and the tiers it serves (the low `TIER_BITS`).
- */
-export const MEMBER_STRIDE = 5;
-export const MEMBER_STAMP = 3;
-export const MEMBER_TAG = 4;
-export const TIER_BITS = 4;
-
-/**
- * What a search asks of every cell it passes stands in one array for all cells, a cache line each: the unit vector of
- * the centre, the radius as a chord (no member is farther from the centre), and the oldest and newest stamp (no
- * member's is outside; members that left may have been the outermost).
+ * A cell is a number. What a search asks of every cell it passes stands in one array for all, a cache line each: the
+ * unit vector of the centre, the radius as a chord (no member is farther from the centre), the oldest and newest stamp
+ * (no member's is outside; members that left may have been the outermost), and the path of the cell.
  */
 export const CELL_STRIDE = 8;
 export const CELL_RADIUS = 3;
 export const CELL_OLDEST = 4;
 export const CELL_NEWEST = 5;
+export const CELL_PATH = 6;
+
+/**
+ * Its whole numbers stand in another, a cache line each: how many members it holds, where their block begins and of
+ * which size it is; its resolution; the cell it is part of; whether it is divided; its seven children; and for each tier
+ * how many members serve it.
+ */
+export const LINK_STRIDE = 16;
+export const COUNT = 0;
+export const BLOCK = 1;
+export const SIZE = 2;
+export const RESOLUTION = 3;
+export const PARENT = 4;
+export const IS_BRANCH = 5;
+export const CHILDREN = 6;
+export const TIER_COUNTS = 13;
+export const MAX_TIERS = LINK_STRIDE - TIER_COUNTS;
+
+export const NO_CELL = -1;
 
 /**
  * The radius of a new cell in average edges. Of the places in a cell about one in a hundred is farther from its centre
@@ -28,70 +38,38 @@ export const CELL_NEWEST = 5;
  */
 const RADIUS_EDGES = 1.03;
 
-const NO_MEMBERS = new Float64Array(0);
-const FIRST_CAPACITY = 4;
-
 /** The radius as a chord that a new cell of `resolution` has. */
 export function initialRadius(resolution: number): number {
   return INITIAL_RADIUS[resolution] as number;
 }
 const INITIAL_RADIUS = CELL_EDGE_METERS.map((edge) => chordOfMeters(RADIUS_EDGES * edge));
 
-/**
- * One H3 cell of the index and an item of the trees. A leaf has members; a branch has children, one for each digit,
- * and is in no tree.
- */
-export class Cell implements Box {
+/** How far around a cell its neighbours are remembered, in radii from its centre; see `neighbours.ts`. */
+export const COVER_RADII = 2;
+
+/** A cell as an item of the trees. Its box holds all that its neighbours are remembered for, and so its own circle. */
+export class CellBox implements Box {
   minX = 0;
   minY = 0;
   maxX = 0;
   maxY = 0;
-  count = 0;
-  members: Float64Array = NO_MEMBERS;
-  children: (Cell | undefined)[] | undefined = undefined;
-  /** How many members serve each tier. */
-  readonly tierCounts: number[];
-  /** Where the cell's figures stand in the index's array of cells. */
-  readonly number: number;
-  readonly path: CellPath;
-  readonly resolution: number;
-  readonly parent: Cell | undefined;
+  readonly cell: number;
+  /** The cell's centre. */
+  readonly lat: number;
+  readonly lng: number;
 
-  constructor(number: number, path: CellPath, resolution: number, parent: Cell | undefined, tierCount: number) {
-    this.number = number;
-    this.path = path;
-    this.resolution = resolution;
-    this.parent = parent;
-    this.tierCounts = new Array<number>(tierCount).fill(0);
+  constructor(cell: number, { lat, lng }: Point) {
+    this.cell = cell;
+    this.lat = lat;
+    this.lng = lng;
   }
 
-  /** Makes the box hold a circle around the centre. The cell must be in no tree meanwhile. */
-  coverCircle(lat: number, lng: number, chord: number): void {
-    const box = boxAround(lat, lng, chord);
+  /** Makes the box hold all that neighbours are remembered for. It must be in no tree meanwhile. */
+  cover(radius: number): void {
+    const box = boxAround(this.lat, this.lng, radius * COVER_RADII);
     this.minX = box.minX;
     this.minY = box.minY;
     this.maxX = box.maxX;
     this.maxY = box.maxY;
-  }
-
-  /** Makes room for one more member and returns where it goes. */
-  nextOffset(): number {
-    const offset = this.count * MEMBER_STRIDE;
-    if (offset === this.members.length) {
-      const larger = new Float64Array(Math.max(FIRST_CAPACITY, this.count * 2) * MEMBER_STRIDE);
-      larger.set(this.members);
-      this.members = larger;
-    }
-    this.count++;
-    return offset;
-  }
-
-  /** Takes all members out and returns them packed as they were. */
-  takeMembers(): Float64Array {
-    const taken = this.members.subarray(0, this.count * MEMBER_STRIDE);
-    this.members = NO_MEMBERS;
-    this.count = 0;
-    this.tierCounts.fill(0);
-    return taken;
   }
 }

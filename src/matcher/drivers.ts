@@ -2,10 +2,9 @@ import type { FleetDriver } from '../domain/driver.ts';
 import type { TierId } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../limits.ts';
-import { CellIndex } from './cell-index.ts';
+import { CellIndex, EVERY } from './cell-index.ts';
 import { CellSearch, type FoundMember, NO_MEMBER } from './cell-search.ts';
 import { enlarged } from './enlarged.ts';
-import { Everyone } from './everyone.ts';
 import { TIER_COUNT, TIERS_OF_BITS, tierBits, tierNumber } from './tier-bits.ts';
 
 /** Asks for the nearest driver. Distances in meters, times in milliseconds since 1970. */
@@ -24,13 +23,16 @@ export type FoundDriver = { readonly driverId: string; readonly distanceMeters: 
 type DriverCounts = { readonly all: number; readonly onDuty: number; readonly free: number };
 
 /**
- * The drivers in flat arrays by slot. Those that are on duty, free and placed stand in the index; all others cost a
- * search nothing. Every change goes through {@link Drivers.change}, which keeps counts and index in step.
+ * The drivers in flat arrays by slot. All that have a place stand in one index, but only those on duty and free for
+ * their tiers: the others are found by who asks why an order went past a driver. Drivers at home would crowd out those
+ * on the road there. Nothing happens in the moment they turn stale, so a search that comes across one takes him out,
+ * once; his next position puts him in again.
+ *
+ * Every change to a driver stands between `count(slot, -1)` and `settle(slot)`, which keep counts and index in step.
  */
 export class Drivers {
-  private readonly index = new CellIndex(TIER_COUNT);
+  private readonly index = new CellIndex();
   private readonly search = new CellSearch(this.index);
-  private readonly everyone = new Everyone();
   private readonly slots = new Map<string, number>();
   private readonly freeSlots: number[] = [];
   private readonly ids: string[] = [];
@@ -48,28 +50,29 @@ export class Drivers {
   /** Inserts a driver or replaces what is known of him, except for a position newer than the given one. */
   put(driver: FleetDriver): void {
     const slot = this.slots.get(driver.id) ?? this.newSlot(driver.id);
-    this.change(slot, () => {
-      this.tiers[slot] = tierBits(driver.tierIds);
-      this.duty[slot] = driver.onDuty ? 1 : 0;
-      this.freeSince[slot] = driver.freeSinceMs;
-      this.setAsideUntil.delete(slot);
-      this.setOrder(slot, driver.orderId);
-      const { position } = driver;
-      if (position && position.atMs >= this.index.stamp(slot)) {
-        this.locate(slot, position.lat, position.lng, position.atMs);
-      }
-    });
+    this.count(slot, -1);
+    this.tiers[slot] = tierBits(driver.tierIds);
+    this.duty[slot] = driver.onDuty ? 1 : 0;
+    this.freeSince[slot] = driver.freeSinceMs;
+    this.setAsideUntil.delete(slot);
+    this.setOrder(slot, driver.orderId);
+    const { position } = driver;
+    if (position && position.atMs >= this.index.stamp(slot)) {
+      this.index.locate(slot, position.lat, position.lng, position.atMs);
+      this.place(slot);
+    }
+    this.settle(slot);
   }
 
   remove(id: string): boolean {
     const slot = this.slots.get(id);
     if (slot === undefined) return false;
-    this.change(slot, () => {
-      this.duty[slot] = 0;
-      this.setAsideUntil.delete(slot);
-      this.setOrder(slot, null);
-    });
-    this.everyone.remove(slot);
+    this.count(slot, -1);
+    this.duty[slot] = 0;
+    this.setAsideUntil.delete(slot);
+    this.setOrder(slot, null);
+    this.settle(slot);
+    this.index.remove(slot);
     this.slots.delete(id);
     this.ids[slot] = '';
     this.freeSlots.push(slot);
@@ -79,22 +82,25 @@ export class Drivers {
   move(id: string, point: Point, atMs: number): boolean {
     const slot = this.slots.get(id);
     if (slot === undefined) return false;
-    const before = this.index.stamp(slot);
-    if (atMs < before) return false;
-    this.locate(slot, point.lat, point.lng, atMs);
-    const setAsideEnds = atMs >= (this.setAsideUntil.get(slot) ?? Number.POSITIVE_INFINITY);
-    if (setAsideEnds || before === UNPLACED) this.change(slot, () => setAsideEnds && this.setAsideUntil.delete(slot));
+    if (atMs < this.index.stamp(slot)) return false;
+    this.index.locate(slot, point.lat, point.lng, atMs);
+    // A position is what comes most often by far, and hardly ever is anybody set aside.
+    if (this.setAsideUntil.size > 0 && atMs >= (this.setAsideUntil.get(slot) ?? Number.POSITIVE_INFINITY)) {
+      this.count(slot, -1);
+      this.setAsideUntil.delete(slot);
+      this.settle(slot);
+    } else if (!this.index.has(slot)) this.place(slot);
     return true;
   }
 
   setDuty(id: string, onDuty: boolean, nowMs: number): boolean {
     const slot = this.slots.get(id);
     if (slot === undefined) return false;
-    this.change(slot, () => {
-      if (onDuty && this.duty[slot] === 0) this.freeSince[slot] = nowMs;
-      this.duty[slot] = onDuty ? 1 : 0;
-      this.setAsideUntil.delete(slot);
-    });
+    this.count(slot, -1);
+    if (onDuty && this.duty[slot] === 0) this.freeSince[slot] = nowMs;
+    this.duty[slot] = onDuty ? 1 : 0;
+    this.setAsideUntil.delete(slot);
+    this.settle(slot);
     return true;
   }
 
@@ -184,14 +190,24 @@ export class Drivers {
     nowMs: number,
     without: ReadonlySet<string>,
   ): FoundDriver[] {
-    const place = { lat: point.lat, lng: point.lng, withinChord: chordOfMeters(radiusMeters) };
     const heardSince = nowMs - POSITION_FRESH_MS;
-    const found = this.everyone.nearest(
-      place,
+    const stale: number[] = [];
+    const found = this.search.nearestFew(
+      {
+        tier: EVERY,
+        lat: point.lat,
+        lng: point.lng,
+        withinChord: chordOfMeters(radiusMeters),
+        oldestStamp: Number.NEGATIVE_INFINITY,
+        accepts: (slot) => {
+          const isStale = this.duty[slot] === 0 && this.index.stamp(slot) < heardSince;
+          if (isStale) stale.push(slot);
+          return !isStale && !without.has(this.ids[slot] as string);
+        },
+      },
       count,
-      (slot) => !without.has(this.ids[slot] as string),
-      (slot, stamp) => this.duty[slot] === 0 && stamp < heardSince,
     );
+    for (const slot of stale) this.index.remove(slot);
     return this.named(found);
   }
 
@@ -229,28 +245,31 @@ export class Drivers {
     if (slot === undefined) return false;
     const held = this.orderIds[slot] as string | null;
     if (held === null ? !this.setAsideUntil.has(slot) : orderId !== undefined && held !== orderId) return false;
-    this.change(slot, () => {
-      this.setAsideUntil.delete(slot);
-      this.setOrder(slot, null);
-      this.freeSince[slot] = nowMs;
-    });
+    this.count(slot, -1);
+    this.setAsideUntil.delete(slot);
+    this.setOrder(slot, null);
+    this.freeSince[slot] = nowMs;
+    this.settle(slot);
     return true;
   }
 
   /** Undoes a claim as if it had never been. */
   unclaim(id: string, orderId: string): void {
     const slot = this.slots.get(id);
-    if (slot !== undefined && this.orderIds[slot] === orderId) this.change(slot, () => this.setOrder(slot, null));
+    if (slot === undefined || this.orderIds[slot] !== orderId) return;
+    this.count(slot, -1);
+    this.setOrder(slot, null);
+    this.settle(slot);
   }
 
   /** Takes the order from a driver whom the database refused, and passes him over for a while. */
   setAside(id: string, orderId: string, nowMs: number): boolean {
     const slot = this.slots.get(id);
     if (slot === undefined || this.orderIds[slot] !== orderId) return false;
-    this.change(slot, () => {
-      this.setOrder(slot, null);
-      this.setAsideUntil.set(slot, nowMs + SET_ASIDE_MS);
-    });
+    this.count(slot, -1);
+    this.setOrder(slot, null);
+    this.setAsideUntil.set(slot, nowMs + SET_ASIDE_MS);
+    this.settle(slot);
     return true;
   }
 
@@ -280,30 +299,23 @@ export class Drivers {
   };
 
   private giveOrder(slot: number, orderId: string): void {
-    this.change(slot, () => {
-      this.setAsideUntil.delete(slot);
-      this.setOrder(slot, orderId);
-    });
-  }
-
-  /** Makes a change to one driver with counts and index following it. */
-  private change(slot: number, make: () => unknown): void {
     this.count(slot, -1);
-    make();
-    this.count(slot, 1);
-    const { index } = this;
-    const placed = index.stamp(slot) !== UNPLACED;
-    if (placed && this.duty[slot] === 1) this.everyone.show(slot);
-    const tiers = placed && this.slotIsFree(slot) ? (this.tiers[slot] as number) : 0;
-    const indexed = index.tiersOf(slot);
-    if (tiers === indexed) return;
-    if (indexed !== 0) index.remove(slot);
-    if (tiers !== 0) index.insert(slot, tiers);
+    this.setAsideUntil.delete(slot);
+    this.setOrder(slot, orderId);
+    this.settle(slot);
   }
 
-  private locate(slot: number, lat: number, lng: number, atMs: number): void {
-    this.index.locate(slot, lat, lng, atMs);
-    if (atMs !== UNPLACED) this.everyone.locate(slot, lat, lng, atMs);
+  /** After a change to a driver, before which he was taken off the counts: puts him on them, and index and all agree. */
+  private settle(slot: number): void {
+    this.count(slot, 1);
+    // Who is off duty and was found stale stays out until he is heard of.
+    if (this.index.has(slot) || this.duty[slot] === 1) this.place(slot);
+  }
+
+  /** Has a driver in the index for what he can do now, where he has a place. */
+  private place(slot: number): void {
+    if (this.index.stamp(slot) === UNPLACED) return;
+    this.index.put(slot, this.slotIsFree(slot) ? (this.tiers[slot] as number) : 0);
   }
 
   private count(slot: number, by: 1 | -1): void {
@@ -313,7 +325,11 @@ export class Drivers {
   }
 
   private slotIsFree(slot: number): boolean {
-    return this.duty[slot] === 1 && this.orderIds[slot] === null && !this.setAsideUntil.has(slot);
+    return (
+      this.duty[slot] === 1 &&
+      this.orderIds[slot] === null &&
+      (this.setAsideUntil.size === 0 || !this.setAsideUntil.has(slot))
+    );
   }
 
   private setOrder(slot: number, orderId: string | null): void {
@@ -330,7 +346,7 @@ export class Drivers {
     this.orderIds[slot] = null;
     if (slot >= this.duty.length) this.grow(Math.ceil((slot + 1) * 1.5));
     this.duty[slot] = 0;
-    this.locate(slot, 0, 0, UNPLACED);
+    this.index.locate(slot, 0, 0, UNPLACED);
     return slot;
   }
 

@@ -1,9 +1,10 @@
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
-import { CELL_OLDEST, CELL_STRIDE, type Cell, MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, TIER_BITS } from './cell.ts';
-import { CellIndex } from './cell-index.ts';
+import { BLOCK, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE } from './cell.ts';
+import { CellIndex, memberOf } from './cell-index.ts';
 import { CellSearch, CHORD_ERROR } from './cell-search.ts';
-import { TIER_COUNT, tierNumber } from './tier-bits.ts';
+import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG } from './member-pool.ts';
+import { tierNumber } from './tier-bits.ts';
 
 /** An order that waits for a driver at the point of its pickup, since a time in milliseconds since 1970. */
 export type WaitingOrder = {
@@ -37,7 +38,7 @@ type Best = {
  * the driver, wherever the rest of the queue waits.
  */
 export class WaitingOrders {
-  private readonly index = new CellIndex(TIER_COUNT);
+  private readonly index = new CellIndex();
   private readonly search = new CellSearch(this.index);
   private readonly numbers = new Map<string, number>();
   private readonly orders: (WaitingOrder | undefined)[] = [];
@@ -92,7 +93,7 @@ export class WaitingOrders {
     this.orders[number] = order;
     this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
     this.index.locate(number, order.point.lat, order.point.lng, order.sinceMs);
-    if (!hidden) this.index.insert(number, 1 << tierNumber(order.tierId));
+    if (!hidden) this.index.put(number, 1 << tierNumber(order.tierId));
   }
 
   delete(orderId: string): boolean {
@@ -107,13 +108,13 @@ export class WaitingOrders {
   /** Hides an order from drivers; it goes on waiting. */
   hide(orderId: string): void {
     const number = this.numbers.get(orderId);
-    if (number !== undefined && this.index.tiersOf(number) !== 0) this.index.remove(number);
+    if (number !== undefined) this.index.remove(number);
   }
 
   show(orderId: string): void {
     const number = this.numbers.get(orderId);
-    if (number === undefined || this.index.tiersOf(number) !== 0) return;
-    this.index.insert(number, 1 << tierNumber((this.orders[number] as WaitingOrder).tierId));
+    if (number === undefined) return;
+    this.index.put(number, 1 << tierNumber((this.orders[number] as WaitingOrder).tierId));
   }
 
   /**
@@ -133,7 +134,7 @@ export class WaitingOrders {
   private searchTier(tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
     const reach = chordOfMeters(tier.maxRadiusMeters);
     this.search.within(tierNumber(tier.id), seeker.lat, seeker.lng, reach, (cell, bound) => {
-      const longest = nowMs - (this.index.figures[cell.number * CELL_STRIDE + CELL_OLDEST] as number);
+      const longest = nowMs - (this.index.cells.figures[cell * CELL_STRIDE + CELL_OLDEST] as number);
       if (claimOf(tier, longest) < best.claim) return;
       if (bound > chordOfMeters(radiusAfter(tier, longest)) + CHORD_ERROR) return;
       this.searchCell(cell, tier, seeker, nowMs, best);
@@ -141,11 +142,15 @@ export class WaitingOrders {
   }
 
   /** Reads a cell through; on the way its oldest stamp is put right, which orders that left may have made too old. */
-  private searchCell(cell: Cell, tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
-    const { members } = cell;
+  private searchCell(cell: number, tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
+    const { pool } = this.index;
+    const { links } = this.index.cells;
+    const members = pool.data;
+    const start = links[cell * LINK_STRIDE + BLOCK] as number;
+    const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
     const bit = 1 << tierNumber(tier.id);
     let oldest = Number.POSITIVE_INFINITY;
-    for (let i = 0, end = cell.count * MEMBER_STRIDE; i < end; i += MEMBER_STRIDE) {
+    for (let i = start; i < end; i += MEMBER_STRIDE) {
       const sinceMs = members[i + MEMBER_STAMP] as number;
       if (sinceMs < oldest) oldest = sinceMs;
       const waitedMs = nowMs - sinceMs;
@@ -156,9 +161,9 @@ export class WaitingOrders {
       const dz = (members[i + 2] as number) - (this.vector[2] as number);
       const distanceMeters = metersOfChordSquared(dx * dx + dy * dy + dz * dz);
       if (distanceMeters > radiusAfter(tier, waitedMs)) continue;
-      this.weigh(this.orders[tag >>> TIER_BITS] as WaitingOrder, claimOf(tier, waitedMs), distanceMeters, seeker, best);
+      this.weigh(this.orders[memberOf(tag)] as WaitingOrder, claimOf(tier, waitedMs), distanceMeters, seeker, best);
     }
-    this.index.figures[cell.number * CELL_STRIDE + CELL_OLDEST] = oldest;
+    this.index.cells.figures[cell * CELL_STRIDE + CELL_OLDEST] = oldest;
   }
 
   private weigh(order: WaitingOrder, claim: number, distanceMeters: number, seeker: Seeker, best: Best): void {
@@ -174,7 +179,7 @@ export class WaitingOrders {
 
   private forget(number: number): void {
     const order = this.orders[number] as WaitingOrder;
-    if (this.index.tiersOf(number) !== 0) this.index.remove(number);
+    this.index.remove(number);
     this.orders[number] = undefined;
     const left = this.countOf(order.retailerId) - 1;
     if (left === 0) this.countByRetailer.delete(order.retailerId);

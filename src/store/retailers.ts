@@ -23,18 +23,27 @@ export type NewKey = { readonly id: string; readonly keyHash: string };
 
 /** The active store behind a key's hash; null when the key is unknown or revoked or the store is not active. */
 export async function findKey(sql: Sql, keyHash: string): Promise<RetailerKey | null> {
-  const [row] = await sql`
-    select k.id as key_id, r.id, r.name, r.address, r.lat, r.lng
+  return (await findKeys(sql, [keyHash])).get(keyHash) ?? null;
+}
+
+/** The active stores behind the hashes of keys; without those unknown, revoked or of a store that is not active. */
+export async function findKeys(sql: Sql, keyHashes: readonly string[]): Promise<Map<string, RetailerKey>> {
+  const rows = await sql`
+    select k.key_hash, k.id as key_id, r.id, r.name, r.address, r.lat, r.lng
     from api_keys k join retailers r on r.id = k.retailer_id
-    where k.key_hash = ${keyHash} and k.revoked_at is null and r.status = 'active'`;
-  if (!row) return null;
-  return {
-    keyId: row.key_id,
-    retailerId: row.id,
-    name: row.name,
-    address: row.address,
-    point: { lat: row.lat, lng: row.lng },
-  };
+    where k.key_hash = any(${keyHashes as string[]}::text[]) and k.revoked_at is null and r.status = 'active'`;
+  return new Map(
+    rows.map((row) => [
+      row.key_hash,
+      {
+        keyId: row.key_id,
+        retailerId: row.id,
+        name: row.name,
+        address: row.address,
+        point: { lat: row.lat, lng: row.lng },
+      },
+    ]),
+  );
 }
 
 const retailerValues = (sql: Sql, r: NewRetailer) => sql`

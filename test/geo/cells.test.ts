@@ -6,7 +6,7 @@ import {
   COARSEST,
   cellCentre,
   cellIndex,
-  cellPath,
+  cellPathByH3,
   childDigit,
   coarseCell,
   FINEST,
@@ -20,7 +20,7 @@ describe('a cell path', () => {
   it('leads through the H3 cell of the place and all its parents', () => {
     fc.assert(
       fc.property(anywhere, ({ lat, lng }) => {
-        const path = cellPath(lat, lng);
+        const path = cellPathByH3(lat, lng);
         const finest = latLngToCell(lat, lng, FINEST);
         for (let resolution = COARSEST; resolution <= FINEST; resolution++) {
           const cell = cellToParent(finest, resolution);
@@ -36,7 +36,7 @@ describe('a cell path', () => {
   it('has one coarse cell and one digit from 0 to 6 for each finer resolution', () => {
     fc.assert(
       fc.property(anywhere, ({ lat, lng }) => {
-        const path = cellPath(lat, lng);
+        const path = cellPathByH3(lat, lng);
         expect(Number.isSafeInteger(path)).toBe(true);
         expect(coarseCell(path)).toBeLessThan(2 ** 19);
         for (let resolution = COARSEST + 1; resolution <= FINEST; resolution++) {

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { COARSEST, cellIndex, FINEST } from '../../src/geo/cells.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
 import { CELL_MERGE_MEMBERS, CELL_SPLIT_MEMBERS } from '../../src/limits.ts';
-import type { Cell } from '../../src/matcher/cell.ts';
-import { CellIndex } from '../../src/matcher/cell-index.ts';
+import { BLOCK, CELL_PATH, CELL_STRIDE, type CellBox, COUNT, LINK_STRIDE, RESOLUTION } from '../../src/matcher/cell.ts';
+import { CellIndex, EVERY, memberOf } from '../../src/matcher/cell-index.ts';
 import { displaced } from '../geo/places.ts';
 import { randomFrom } from './world.ts';
 
@@ -12,20 +12,33 @@ const TOWN = { lat: 52.52, lng: 13.4 };
 
 /** An index of two tiers with members spread over a disk; the even ones serve both tiers, the odd ones the first. */
 function townOf(members: number, spreadMeters: number, seed = 1): { index: CellIndex; places: Point[] } {
-  const index = new CellIndex(2);
+  const index = new CellIndex();
   const random = randomFrom(seed);
   const places: Point[] = [];
   for (let member = 0; member < members; member++) {
     const place = displaced(TOWN, (random() - 0.5) * spreadMeters, (random() - 0.5) * spreadMeters);
     places.push(place);
     index.locate(member, place.lat, place.lng, member);
-    index.insert(member, member % 2 === 0 ? 3 : 1);
+    index.put(member, member % 2 === 0 ? 3 : 1);
   }
   return { index, places };
 }
 
-const cellsOf = (index: CellIndex, tier = 0): Cell[] => (index.trees[tier]?.all() ?? []) as Cell[];
-const membersIn = (index: CellIndex, tier = 0) => cellsOf(index, tier).reduce((sum, cell) => sum + cell.count, 0);
+type SeenCell = { cell: number; count: number; resolution: number; path: number; block: number; box: CellBox };
+
+const cellsOf = (index: CellIndex, tier = 0): SeenCell[] =>
+  (index.trees[tier]?.all() ?? []).map((box) => {
+    const links = index.cells.links.subarray(box.cell * LINK_STRIDE);
+    return {
+      cell: box.cell,
+      count: links[COUNT] as number,
+      resolution: links[RESOLUTION] as number,
+      path: index.cells.figures[box.cell * CELL_STRIDE + CELL_PATH] as number,
+      block: links[BLOCK] as number,
+      box,
+    };
+  });
+const membersIn = (index: CellIndex, tier = 0) => cellsOf(index, tier).reduce((sum, { count }) => sum + count, 0);
 
 describe('the cells of the index', () => {
   it('hold a few members in one coarse H3 cell', () => {
@@ -55,7 +68,7 @@ describe('the cells of the index', () => {
     expect(cellsOf(index).length).toBe(1);
     for (let member = 0; member < CELL_MERGE_MEMBERS / 2; member++) index.remove(member);
     expect([cellsOf(index, 0), cellsOf(index, 1)]).toEqual([[], []]);
-    for (let member = 0; member < 5_000; member++) index.insert(member, 1);
+    for (let member = 0; member < 5_000; member++) index.put(member, 1);
     expect(membersIn(index)).toBe(5_000);
   });
 
@@ -64,6 +77,9 @@ describe('the cells of the index', () => {
     for (let member = 0; member < 2_000; member += 2) index.remove(member);
     expect(cellsOf(index, 1)).toEqual([]);
     expect(membersIn(index, 0)).toBe(1_000);
+    for (let member = 1; member < 2_000; member += 2) index.put(member, 0);
+    expect(cellsOf(index, 0)).toEqual([]);
+    expect(membersIn(index, EVERY)).toBe(1_000);
   });
 
   it('stay untouched in the trees while a member moves inside its cell', () => {
@@ -74,10 +90,10 @@ describe('the cells of the index', () => {
       const place = displaced(places[0] as Point, step * 10, step * 10);
       index.locate(0, place.lat, place.lng, step);
     }
-    expect(cellsOf(index)[0]).toBe(cell);
+    expect(cellsOf(index)[0]?.box).toBe(cell?.box);
     expect(index.trees[0]?.toJSON().children.length).toBe(before);
     index.locate(0, 0, 0, 101);
-    expect(cellsOf(index)[0]).not.toBe(cell);
+    expect(cellsOf(index)[0]?.box).not.toBe(cell?.box);
   });
 
   it('always cover their members with circle and box, wherever members wander', () => {
@@ -90,14 +106,19 @@ describe('the cells of the index', () => {
       index.locate(member, place.lat, place.lng, step);
     }
     let seen = 0;
-    for (const cell of cellsOf(index)) {
-      const [x, y, z, radius] = index.figures.subarray(cell.number * 8) as unknown as [number, number, number, number];
-      for (let at = 0; at < cell.count * 5; at += 5, seen++) {
-        const [mx, my, mz, , tag] = cell.members.subarray(at) as unknown as [number, number, number, number, number];
+    for (const { cell, block, count, box } of cellsOf(index)) {
+      const [x, y, z, radius] = index.cells.figures.subarray(cell * CELL_STRIDE) as unknown as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      for (let at = block; at < block + count * 5; at += 5, seen++) {
+        const [mx, my, mz, , tag] = index.pool.data.subarray(at) as unknown as [number, number, number, number, number];
         expect(Math.hypot(mx - x, my - y, mz - z)).toBeLessThanOrEqual(radius + 1e-14);
-        const place = places[tag >>> 4] as Point;
-        expect(place.lat >= cell.minY && place.lat <= cell.maxY).toBe(true);
-        expect(place.lng >= cell.minX && place.lng <= cell.maxX).toBe(true);
+        const place = places[memberOf(tag)] as Point;
+        expect(place.lat >= box.minY && place.lat <= box.maxY).toBe(true);
+        expect(place.lng >= box.minX && place.lng <= box.maxX).toBe(true);
       }
     }
     expect(seen).toBe(3_000);

@@ -1,0 +1,87 @@
+/**
+ * How many orders the service takes, and how long each takes it: `npm run bench:orders -- [--only burst,sustained]
+ * [--seconds 8] [--drivers 200000] [--small]`. autocannon (for bursts) or a Poisson process (for given rates) posts orders
+ * of a seeded world of towns to the built service, its API and worker as processes apart on an embedded Postgres with
+ * every commit on disk and a Redis of its own; 500 drivers report positions each second meanwhile. Where there is no
+ * Redis, one process does both.
+ *
+ * - burst: orders answered with 201 a second, charge not awaited, no worker running: jobs go into the queues and stay.
+ *   Beside it, in turns: the same server that only parses, validates and replies (bench/peers/parse-only.ts), and the
+ *   service's insert in a bare loop of the same batches with one commit in flight (bench/peers/bare-inserts.ts).
+ * - latency: at half of the burst's rate. A latency counts from when an order was due to the last byte of its 201.
+ * - nobody: no driver in reach, so every order waits; then the same where as many wait as may, and 503 is the answer.
+ * - sustained: the highest tried rate at which no job is left two seconds after the last order, with handlers that only
+ *   write the row, and with the SDKs talking to the stand-ins (which run in a process of theirs), with Redis and without;
+ *   processor time an order by part, read from /proc. Without Redis BullMQ's own limit on Postgres stands beside it.
+ * - awaited: at half of the sustained rate, each reply waiting for its charge, Stripe's stand-in taking 0, 50 and 300 ms.
+ * - growth: the burst over connections, over drivers and over past orders.
+ * - profile (only if named): where the API's time goes in a burst.
+ *
+ * An error, a time-out, a status other than 201 (past the bound: other than 503 `queue_full`), an order that was answered
+ * and is not in the tables, a driver with two orders, an order not charged or texted exactly once fails the run.
+ */
+import { makeOrderWorld, ordersOf } from './support/order-world.ts';
+import type { Bench, Options } from './support/orders-bench.ts';
+import { burstSection } from './support/orders-burst.ts';
+import { growthSection } from './support/orders-growth.ts';
+import { awaitedSection, latencySection } from './support/orders-latency.ts';
+import { nobodySection } from './support/orders-nobody.ts';
+import { profileSection } from './support/orders-profile.ts';
+import { sustainedSection } from './support/orders-sustained.ts';
+import { openReport } from './support/report.ts';
+import { openStack } from './support/stack.ts';
+
+const ORDERS = 4_000;
+const SEED = 7;
+const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  burst: burstSection,
+  latency: latencySection,
+  nobody: nobodySection,
+  sustained: sustainedSection,
+  awaited: awaitedSection,
+  growth: growthSection,
+  profile: profileSection,
+};
+/** Said to be run; a profile slows down what it looks at. */
+const ON_DEMAND = ['profile'];
+const isSmall = process.argv.includes('--small');
+
+function text(name: string): string | undefined {
+  const at = process.argv.indexOf(`--${name}`);
+  return at >= 0 ? process.argv[at + 1] : undefined;
+}
+const number = (name: string, full: number, small: number): number => Number(text(name) ?? (isSmall ? small : full));
+const numbers = (name: string, full: readonly number[], small: readonly number[]): number[] =>
+  text(name)?.split(',').map(Number) ?? [...(isSmall ? small : full)];
+
+const options: Options = {
+  drivers: number('drivers', 200_000, 2_000),
+  stores: number('stores', 1_000, 50),
+  phones: number('phones', 500, 10),
+  connections: number('connections', 64, 8),
+  rounds: number('rounds', 3, 1),
+  warmUpSeconds: number('warm-up', 3, 1),
+  seconds: number('seconds', 8, 1),
+  sustainedSeconds: number('sustained', 60, 2),
+  growthConnections: numbers('growth-connections', [1, 8, 64, 512], [1, 8]),
+  growthDrivers: numbers('growth-drivers', [1_000, 10_000, 100_000, 1_000_000], [1_000, 2_000]),
+  growthPast: numbers('growth-past', [0, 10_000, 100_000, 1_000_000], [0, 1_000]),
+};
+
+async function main(): Promise<void> {
+  const only = text('only')?.split(',') ?? Object.keys(SECTIONS).filter((name) => !ON_DEMAND.includes(name));
+  const unknown = only.filter((name) => !SECTIONS[name]);
+  if (unknown.length > 0) throw new Error(`There are only these sections: ${Object.keys(SECTIONS).join(', ')}`);
+  const world = { ...makeOrderWorld(options.drivers, options.stores), phones: options.phones };
+  const stack = await openStack(world);
+  const report = openReport(text('only') ? `orders-${only.join('-')}` : 'orders', stack.versions);
+  const bench: Bench = { options, world, stack, report, orders: ordersOf(world, ORDERS, SEED), known: new Map() };
+  try {
+    for (const name of only) await SECTIONS[name]?.(bench);
+  } finally {
+    await stack.close();
+  }
+  report.close();
+}
+
+await main();

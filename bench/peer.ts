@@ -1,0 +1,155 @@
+/**
+ * The service beside the one that a team would write without it (bench/peers/): fastify, PostGIS for the nearest free
+ * driver with `for update skip locked`, one transaction and one BullMQ job an order. In the same run, in turns, each on its
+ * own database and Redis, both durable, with the same stores, drivers and orders of a seeded world of towns.
+ *
+ * - Burst: as many orders as it takes over a number of connections, its worker not running. An order counts with its 201.
+ * - Equal load: both are sent orders at 70 % of what the peer took in the burst; a latency counts from when its order was
+ *   due to the last byte of its 201.
+ * - Sustained: the highest tried rate at which no job is left two seconds after the last order and 99 of 100 orders are
+ *   answered within a second, with workers whose handlers only write the row.
+ *
+ * Beside the peer as it would be written stands the same with its transaction folded into one statement, to show how far a
+ * rewrite goes; the targets are for the former. An error, a time-out, an answer other than 201, an order that is not in the
+ * tables or a driver with two fails the run.
+ */
+import { findRedisServer } from '../test/support/redis.ts';
+import { load } from './support/load.ts';
+import { makeOrderWorld, type OrderRequest, ordersOf } from './support/order-world.ts';
+import { startOurStack } from './support/ours-stack.ts';
+import { pace } from './support/paced.ts';
+import { inTurns, type Round, type Side } from './support/peer-rounds.ts';
+import type { OrderStack } from './support/peer-stack.ts';
+import { type Sustained, sustain } from './support/peer-sustained.ts';
+import { startPlainStack } from './support/plain-stack.ts';
+import { findPostgis } from './support/postgis.ts';
+import { openReport, type Report } from './support/report.ts';
+import { summary } from './support/timing.ts';
+
+const SEED = 7;
+const ORDERS = 4_000;
+const EQUAL_LOAD = 0.7;
+
+const option = (name: string, full: number, small: number): number => {
+  const at = process.argv.indexOf(`--${name}`);
+  if (at >= 0) return Number(process.argv[at + 1]);
+  return process.argv.includes('--small') ? small : full;
+};
+const sizes = {
+  drivers: option('drivers', 200_000, 2_000),
+  stores: option('stores', 1_000, 50),
+  connections: option('connections', 128, 8),
+  rounds: option('rounds', 3, 1),
+  warmUpSeconds: option('warm-up', 3, 1),
+  seconds: option('seconds', 8, 1),
+  sustainedSeconds: option('sustained', 60, 1),
+  probes: option('probes', 5, 0),
+};
+
+async function main(): Promise<void> {
+  if (findRedisServer() === undefined || findPostgis() === undefined) {
+    console.log('A Redis server or PostGIS is not at hand: nothing was measured.');
+    return;
+  }
+  // Between rounds each side's Redis is emptied, so it is never one that somebody uses.
+  delete process.env.REDIS_URL;
+  const world = makeOrderWorld(sizes.drivers, sizes.stores);
+  const ours = (await startOurStack(world)) as OrderStack;
+  const plain = (await startPlainStack(world).catch(async (error) => {
+    await ours.close();
+    throw error;
+  })) as NonNullable<Awaited<ReturnType<typeof startPlainStack>>>;
+  const report = openReport('peer', { ...ours.versions, ...plain.versions });
+  const sides: Side[] = [
+    { name: 'ours', stack: ours, setUp: () => undefined },
+    { name: 'plain', stack: plain, setUp: () => plain.use({ oneStatement: false }) },
+    { name: 'plain, one statement', stack: plain, setUp: () => plain.use({ oneStatement: true }) },
+  ];
+  const orders = ordersOf(world, ORDERS, SEED);
+  try {
+    const rates = await compareBursts(sides, orders, report);
+    await compareEqualLoad(sides, orders, (rates[1] as number) * EQUAL_LOAD, report);
+    await compareSustained(sides, orders, report);
+  } finally {
+    await Promise.all([ours.close(), plain.close()]);
+  }
+  report.close();
+}
+
+/** The median orders a second of each side. */
+async function compareBursts(sides: readonly Side[], orders: OrderRequest[], report: Report): Promise<number[]> {
+  const burst = (url: string, seconds: number) => load({ url, orders, seconds, connections: sizes.connections });
+  const rounds = await inTurns(sides, sizes, burst, report);
+  const rates = rounds.map((taken) => median(taken.map(({ perSecond }) => perSecond)));
+  const title = `Burst: ${sizes.connections} connections, ${sizes.drivers} drivers, ${sizes.rounds} rounds of ${sizes.seconds} s`;
+  const head = [
+    'service',
+    'orders/s (median)',
+    'min',
+    'mean ± deviation',
+    'ours is',
+    'p50 ms',
+    'p99 ms',
+    'driver at once',
+  ];
+  report.table(
+    title,
+    head,
+    sides.map(({ name }, i) => {
+      const taken = rounds[i] as Round[];
+      const { min, mean, deviation } = summary(Float64Array.from(taken.map(({ perSecond }) => perSecond)));
+      const ratio = `${((rates[0] as number) / (rates[i] as number)).toFixed(2)} ×`;
+      const latencies = [median(taken.map(({ p50 }) => p50)), median(taken.map(({ p99 }) => p99))];
+      const spread = `${mean.toFixed(0)} ± ${deviation.toFixed(0)}`;
+      return [
+        name,
+        rates[i] as number,
+        min,
+        spread,
+        ratio,
+        ...latencies,
+        percent(taken.map((round) => round.assigned)),
+      ];
+    }),
+  );
+  report.atLeast("burst: orders/s over the plain service's", (rates[0] as number) / (rates[1] as number), 8);
+  return rates;
+}
+
+async function compareEqualLoad(sides: readonly Side[], orders: OrderRequest[], perSecond: number, report: Report) {
+  const rounds = await inTurns(sides, sizes, (url, seconds) => pace({ url, orders, perSecond, seconds }), report);
+  const p99s = rounds.map((taken) => median(taken.map(({ p99 }) => p99)));
+  const title = `Latency at equal load: ${perSecond.toFixed(0)} orders/s, ${sizes.rounds} rounds of ${sizes.seconds} s, in ms`;
+  report.table(
+    title,
+    ['service', 'orders/s', 'min', 'p50', 'p99 (median)', 'mean ± deviation', 'ours is, of its p99'],
+    sides.map(({ name }, i) => {
+      const taken = rounds[i] as Round[];
+      const of = (pick: (round: Round) => number) => median(taken.map(pick));
+      const spread = `${of(({ mean }) => mean).toFixed(1)} ± ${of(({ deviation }) => deviation).toFixed(1)}`;
+      const share = `${(((p99s[0] as number) / (p99s[i] as number)) * 100).toFixed(0)} %`;
+      const [rate, min, p50] = [of((r) => r.perSecond), of((r) => r.min), of((r) => r.p50)];
+      return [name, rate, min, p50, p99s[i] as number, spread, share];
+    }),
+  );
+  report.atMost("equal load: p99 over the plain service's", (p99s[0] as number) / (p99s[1] as number), 1 / 3);
+}
+
+async function compareSustained(sides: readonly Side[], orders: OrderRequest[], report: Report): Promise<void> {
+  const rows: [string, Sustained][] = [];
+  for (const side of sides) rows.push([side.name, await sustain(side, orders, sizes, report)]);
+  const [first, second] = rows.map(([, { perSecond }]) => perSecond) as [number, number];
+  report.table(
+    `Sustained ${sizes.sustainedSeconds} s with workers that only write the row, no backlog`,
+    ['service', 'orders/s', 'ours is', 'p50 ms', 'p99 ms', 'driver at once', 'tries'],
+    rows.map(([name, { perSecond, p50, p99, assigned, tries }]) => {
+      return [name, perSecond, `${(first / perSecond).toFixed(2)} ×`, p50, p99, percent([assigned]), String(tries)];
+    }),
+  );
+  report.atLeast("sustained: orders/s over the plain service's", first / second, 4);
+}
+
+const median = (values: readonly number[]): number => summary(Float64Array.from(values)).p50;
+const percent = (shares: readonly number[]): string => `${(median(shares) * 100).toFixed(1)} %`;
+
+await main();

@@ -1,0 +1,70 @@
+/**
+ * The service's own statement that creates orders, in a loop with one commit in flight: no HTTP, no matching, no jobs
+ * handed over, every order made up before the clock starts. Batches are as large as those of the service under load, which
+ * are given, each order with a driver of its own and as many passed over as the service records.
+ */
+import { newId, newTrackingToken } from '../../src/domain/ids.ts';
+import { TIER_IDS } from '../../src/domain/tier.ts';
+import { MAX_PASSED_OVER } from '../../src/limits.ts';
+import { connect } from '../../src/store/connect.ts';
+import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
+import { loadTiers } from '../../src/store/tiers.ts';
+import { makeOrderWorld, STORE_ADDRESS } from '../support/order-world.ts';
+
+const env = (name: string): string => process.env[name] as string;
+const seconds = Number(env('SECONDS'));
+const sizes = env('BATCHES').split(',').map(Number);
+const sql = connect({ url: env('DATABASE_URL'), applicationName: 'bench bare inserts' });
+const { stores, drivers } = makeOrderWorld(Number(env('DRIVERS')), Number(env('STORES')));
+const tiers = await loadTiers(sql);
+
+function orderOf(i: number): NewOrder {
+  const store = stores[i % stores.length] as (typeof stores)[number];
+  const tier = tiers.get(TIER_IDS[i % TIER_IDS.length] as (typeof TIER_IDS)[number]);
+  const driver = drivers[i];
+  if (!tier || !driver) throw new Error('there are fewer drivers than orders');
+  const passedOver = Array.from({ length: MAX_PASSED_OVER }, (_, n) => {
+    const driverId = drivers[(i + n + 1) % drivers.length]?.id as string;
+    return { driverId, distanceMeters: 1_000 + n, reason: 'farther' as const };
+  });
+  return {
+    id: newId(),
+    customerId: newId(),
+    dropoffAddressId: newId(),
+    trackingToken: newTrackingToken(),
+    keyId: store.id,
+    request: {
+      retailerId: store.id,
+      customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true },
+      pickupAddress: STORE_ADDRESS,
+      dropoffAddress: { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' },
+      tierId: tier.id,
+    },
+    tier,
+    pickup: store.point,
+    pickupPointSource: 'registered',
+    dropoff: { point: store.point, accuracyMeters: 10_000, source: 'zip_centroid' },
+    driver: { driverId: driver.id, distanceMeters: 1_000, passedOver },
+  };
+}
+
+/** For so long, or until the drivers are used up. */
+async function insertFor(forMs: number, orders: readonly NewOrder[]): Promise<{ inserted: number; tookMs: number }> {
+  const startedMs = performance.now();
+  let inserted = 0;
+  for (let batch = 0; performance.now() - startedMs < forMs; batch++) {
+    const some = orders.slice(inserted, inserted + (sizes[batch % sizes.length] as number));
+    if (some.length === 0) break;
+    const created = await insertOrders(sql, some, 'bench');
+    if (created.size !== some.length) throw new Error(`${some.length - created.size} orders were not inserted`);
+    inserted += some.length;
+  }
+  return { inserted, tookMs: performance.now() - startedMs };
+}
+
+const all = drivers.map((_, i) => orderOf(i));
+// Half at most, or a fast warm-up would leave nothing to be measured.
+const warmUp = await insertFor(Number(env('WARM_UP')) * 1_000, all.slice(0, all.length >> 1));
+const measured = await insertFor(seconds * 1_000, all.slice(warmUp.inserted));
+await sql.end({ timeout: 5 });
+console.log(`ready ${measured.inserted / (measured.tookMs / 1_000)}`);

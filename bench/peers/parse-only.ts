@@ -1,0 +1,54 @@
+/**
+ * The service's own HTTP server, authentication, validator and reply with nothing behind them: no driver is looked for and
+ * nothing is stored. What no order path of this server can exceed.
+ */
+import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
+import type { CreatedOrder } from '../../src/domain/order.ts';
+import { authenticateBy, createCredentials } from '../../src/http/credentials.ts';
+import type { Route } from '../../src/http/route.ts';
+import { ordersCreate } from '../../src/http/routes/orders-create.ts';
+import { createServer } from '../../src/http/server.ts';
+import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT } from '../../src/limits.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { makeOrderWorld, STORE_ADDRESS } from '../support/order-world.ts';
+
+const { stores } = makeOrderWorld(0, Number(process.env.STORES));
+const keys = new Map(
+  stores.map(({ id, apiKey, point }): [string, RetailerKey] => {
+    return [hashSecret(apiKey), { keyId: id, retailerId: id, name: 'Bench store', address: STORE_ADDRESS, point }];
+  }),
+);
+/** The same order every time: making up ids is not part of answering. */
+const order: Omit<CreatedOrder, 'createdAt'> = {
+  id: newId(),
+  status: 'driver_assigned',
+  tierId: 'standard',
+  feeCents: 799 as CreatedOrder['feeCents'],
+  paymentStatus: 'processing',
+  trackingToken: newTrackingToken(),
+};
+
+const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
+const route = ordersCreate({
+  authenticate: authenticateBy(
+    'api_key',
+    createCredentials(async (hash) => keys.get(hash) ?? null, kept),
+  ),
+  placeOrder: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
+  isKeyGood: async () => true,
+});
+const server = createServer({
+  routes: [route as Route],
+  sockets: [],
+  logger: createLogger('warn'),
+  mode: 'sandbox',
+  supportEmail: 'support@localhost',
+  trustProxy: false,
+});
+const { port } = await server.listen('127.0.0.1', 0);
+process.once('SIGTERM', () => {
+  server.close();
+  process.exit(0);
+});
+console.log(`ready http://127.0.0.1:${port}`);

@@ -1,0 +1,173 @@
+/**
+ * Position reports over the drivers' WebSockets into one API process:
+ * `npm run bench:positions -- [drivers] [seconds]`, by default 10,000 drivers and 8 s a rate.
+ *
+ * The built service on its own Postgres, filled before it starts: drivers in towns, all on duty, one in ten with an order
+ * on the way. Another process plays their phones: a socket each, one report a write, all in turn. A driver may send five
+ * messages a second and so may ten thousand sockets, which bounds a process to 50,000 reports a second; the rate offered
+ * is two hundredths more (what the allowance for bursts leaves room for). What the process could do beyond is shown by
+ * the burst: each driver's whole allowance of one moment in one write, as after a dead zone.
+ *
+ * Nothing answers a report. A ping behind every 100th does, and the parent then reads through the tracking page of the
+ * order that this driver carries where the matcher believes he is; that must be where he said, or where he said next. The
+ * clock starts with the first write and stops with the answer to the last ping, behind one of the last hundred reports;
+ * the burst has one behind every 100th driver. Then, untimed, a ping behind every driver's last report shows that all were
+ * dealt with. Refused reports are told by the service and counted. Afterwards every driver's row must say where he was
+ * last, and an order placed beside every 100th must go to the driver whom a look at all of them finds nearest.
+ *
+ * Beside it: the transport alone under the same clients (which is what they can do), and the same drivers and steps as
+ * GEOADD to Redis, 250 to a pipeline. The service does the socket, JSON, checks, allowance, index and write-behind;
+ * GEOADD is the index alone.
+ *
+ * Ends with 1 where a report is refused, a socket ends, a place is wrong or an answer does not come.
+ * `--profile` shows where the service spends its time and makes it slower.
+ */
+
+import { freshRedis } from '../test/support/redis.ts';
+import { openReport, type Report } from './support/report.ts';
+import { serveBare } from './support/sockets-bare.ts';
+import { allWritten, askNearest, type Checker, createChecker } from './support/sockets-check.ts';
+import { Child } from './support/sockets-child.ts';
+import { driveOf } from './support/sockets-drive.ts';
+import { measureGeoAdd } from './support/sockets-geoadd.ts';
+import { servePhones } from './support/sockets-phones.ts';
+import type { Problems } from './support/sockets-problems.ts';
+import { INSPECTED, profile } from './support/sockets-profile.ts';
+import { CARRIES_EVERY, CHECK_EVERY, type Sending, type Sent, type Taken } from './support/sockets-reports.ts';
+import { type ReportsRow, tellReports } from './support/sockets-tables.ts';
+import { watch } from './support/sockets-watch.ts';
+import { openSocketWorld, type SocketWorld } from './support/sockets-world.ts';
+
+/** A moment's allowance is 20 messages; two are for pings, behind the burst and behind everything. */
+const BURST = 18;
+const REFILL_MS = 5_000;
+const WARM_UP_ROUNDS = 3;
+
+const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
+const [drivers = 10_000, seconds = 8] = process.argv
+  .slice(2)
+  .filter((argument) => /^\d+$/.test(argument))
+  .map(Number);
+
+async function main(): Promise<void> {
+  if (drivers % CHECK_EVERY !== 0) throw new Error(`Say a multiple of ${CHECK_EVERY} drivers`);
+  const report = openReport('positions');
+  try {
+    const bare = await measureBare(report);
+    const alone = await measureService(report, 'without Redis', {});
+    const redis = await freshRedis();
+    const shared = redis ? await measureService(report, 'with Redis', { REDIS_URL: redis.url }) : [];
+    await redis?.stop();
+    const geoadd = await measureGeoAdd(drivers, seconds * 5);
+    tellReports(report, [...bare, ...alone, ...shared], geoadd);
+  } catch (error) {
+    report.failed((error as Error).stack ?? 'unknown');
+  }
+  report.close();
+}
+
+/** What the phones can do on their own: a server that only counts. */
+async function measureBare(report: Report): Promise<ReportsRow[]> {
+  const server = new Child(import.meta.filename, 'bare');
+  const phones = new Child(import.meta.filename, 'phones');
+  try {
+    await phones.ask('open', { port: await server.ask('listen'), drivers });
+    const rows: ReportsRow[] = [];
+    const measure = async (what: string, sending: Sending) => {
+      await phones.ask('prepare', sending);
+      const sent = await phones.ask<Sent>('go');
+      await phones.ask('settle');
+      rows.push({ what, sent, watched: null, checked: 0 });
+    };
+    await measure('warm-up', { firstStep: 1, rounds: WARM_UP_ROUNDS, perSecond: 5 });
+    rows.pop();
+    await measure('transport alone, 5.1 a second each', { firstStep: 10, rounds: 15, perSecond: 5.1 });
+    // At more than any client can do: what this one can.
+    await measure('transport alone, as fast as the phones can', { firstStep: 30, rounds: 25, perSecond: 1_000 });
+    await measure('transport alone, burst', { firstStep: 60, rounds: BURST, perSecond: null });
+    await failIfTold(report, phones);
+    return rows;
+  } finally {
+    await phones.stop();
+    await server.stop();
+  }
+}
+
+async function measureService(
+  report: Report,
+  name: string,
+  env: Readonly<Record<string, string>>,
+): Promise<ReportsRow[]> {
+  const isProfiled = options.includes('--profile');
+  const placeOf = driveOf(drivers);
+  const world = await openSocketWorld(
+    drivers,
+    (index) => placeOf(index, 0),
+    (index) => (index % CARRIES_EVERY === 0 ? 'picked_up' : null),
+    { PAYMENT_WAIT_MS: '0', ...env, ...(isProfiled ? INSPECTED : {}) },
+  );
+  const checker = createChecker(world.port, placeOf, report.failed);
+  const phones = new Child(import.meta.filename, 'phones', (event) => checker.taken(event as Taken));
+  try {
+    const tookMs = await phones.ask<number>('open', { port: world.port, drivers });
+    report.note(`Service ${name}: ${drivers} drivers signed in within ${(tookMs / 1_000).toFixed(1)} s`);
+    const rows = await runRates(report, name, { world, phones, checker, isProfiled });
+    await failIfTold(report, phones);
+    return rows;
+  } finally {
+    checker.close();
+    await phones.stop();
+    await world.close();
+  }
+}
+
+type Parts = {
+  readonly world: SocketWorld;
+  readonly phones: Child;
+  readonly checker: Checker;
+  readonly isProfiled: boolean;
+};
+
+async function runRates(
+  report: Report,
+  name: string,
+  { world, phones, checker, isProfiled }: Parts,
+): Promise<ReportsRow[]> {
+  const placeOf = driveOf(drivers);
+  const rows: ReportsRow[] = [];
+  let step = 1;
+  const measure = async (what: string, rounds: number, perSecond: number | null) => {
+    await phones.ask('prepare', { firstStep: step, rounds, perSecond } satisfies Sending);
+    const stop = isProfiled ? await profile(world.service, `positions ${name} ${what}`) : null;
+    const unwatch = await watch(world);
+    const sent = await phones.ask<Sent>('go');
+    const watched = await unwatch();
+    await stop?.(report);
+    await phones.ask('settle');
+    const checked = await checker.finish();
+    if (perSecond !== null && checked !== sent.reports / CHECK_EVERY)
+      report.failed(`${checked} reports were followed up`);
+    step += rounds;
+    rows.push({ what: `service ${name}, ${what}`, sent, watched, checked });
+  };
+  await measure('warm-up', WARM_UP_ROUNDS, 1);
+  await measure('1 a second each', seconds, 1);
+  await measure('5.1 a second each', Math.round(seconds * 5.1), 5.1);
+  await new Promise((later) => setTimeout(later, REFILL_MS));
+  await measure('burst', BURST, null);
+  const flushed = await allWritten(world, drivers, placeOf, step - 1);
+  const asked = await askNearest(world, drivers, (index) => placeOf(index, step - 1), report.failed);
+  report.note(
+    `Service ${name}: every driver's last place was in its row ${flushed.toFixed(1)} s after the burst; ${asked} orders asked who is nearest.`,
+  );
+  return rows.slice(1);
+}
+
+async function failIfTold(report: Report, phones: Child): Promise<void> {
+  const { count, first } = await phones.ask<Problems>('problems');
+  if (count > 0) report.failed(`${count} times a phone was refused something: ${first.join('; ')}`);
+}
+
+if (process.send && process.argv[2] === 'phones') servePhones();
+else if (process.send && process.argv[2] === 'bare') await serveBare();
+else await main();

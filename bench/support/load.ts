@@ -1,0 +1,120 @@
+import type { LoadResult } from './burst.ts';
+import type { OrderRequest } from './order-world.ts';
+import { summary } from './timing.ts';
+import { seeded } from './world.ts';
+
+export type Load = {
+  readonly url: string;
+  readonly orders: readonly OrderRequest[];
+  readonly connections: number;
+  /** Either for so long, or so many requests in all. */
+  readonly seconds?: number;
+  readonly amount?: number;
+  /** Statuses that are no fault beside 201. */
+  readonly allowed?: readonly number[];
+};
+
+export type Loaded = LoadResult & {
+  readonly created: number;
+  /** Milliseconds of every answer by its status. */
+  readonly millisBy: ReadonlyMap<number, readonly number[]>;
+  /** How often each error code was answered. */
+  readonly codes: ReadonlyMap<string, number>;
+};
+
+/** What is used of autocannon, which brings no types. */
+type Client = {
+  setRequests(requests: readonly { method: string; path: string; headers: object; body: string }[]): void;
+  on(event: 'body', listener: (body: Buffer) => void): void;
+};
+type Instance = PromiseLike<Result> & {
+  on(event: 'response', listener: (client: Client, status: number, bytes: number, ms: number) => void): void;
+};
+type Result = { readonly errors: number; readonly timeouts: number };
+type Autocannon = (options: object) => Instance;
+
+const REQUESTS_KEPT = 12_800;
+const TIMEOUT_SECONDS = 10;
+
+/**
+ * Sends orders with autocannon over so many connections, the next on each as soon as the last is answered, so a slow
+ * service is asked less (for a given rate see `pace`). The clock runs from before the first connection is opened to the
+ * last answer. When the time is over, what is not answered yet is left: the service may store it after all.
+ */
+export async function load(options: Load): Promise<Loaded> {
+  const { default: autocannon } = (await import('autocannon' as string)) as { default: Autocannon };
+  const heard = new Heard();
+  const startedMs = performance.now();
+  let lastMs = startedMs;
+  const instance = autocannon({
+    url: options.url,
+    connections: options.connections,
+    ...(options.amount === undefined ? { duration: options.seconds } : { amount: options.amount }),
+    sampleInt: 100,
+    timeout: TIMEOUT_SECONDS,
+    setupClient: clientSetter(options, heard),
+  });
+  instance.on('response', (_client, status, _bytes, ms) => {
+    lastMs = performance.now();
+    heard.answer(Number(status), ms);
+  });
+  const { errors, timeouts } = await instance;
+  const millis = heard.millisBy.get(201) ?? [];
+  const { min, p50, p99, mean, deviation } = summary(Float64Array.from(millis));
+  return {
+    perSecond: millis.length / ((lastMs - startedMs) / 1_000),
+    created: millis.length,
+    min,
+    p50,
+    p99,
+    mean,
+    deviation,
+    orderIds: heard.orderIds,
+    millisBy: heard.millisBy,
+    codes: heard.codes,
+    faults: faultsOf(heard, errors, timeouts, options.allowed ?? []),
+  };
+}
+
+function clientSetter({ orders, connections }: Load, heard: Heard): (client: Client) => void {
+  const random = seeded(connections);
+  const each = Math.max(20, Math.floor(REQUESTS_KEPT / connections));
+  return (client) => {
+    // Each connection begins elsewhere, or all would send the orders of the same stores at once.
+    const from = Math.floor(random() * orders.length);
+    const requests = Array.from({ length: each }, (_, i) => {
+      const { headers, body } = orders[(from + i) % orders.length] as OrderRequest;
+      return { method: 'POST', path: '/orders/create', headers, body };
+    });
+    client.setRequests(requests);
+    client.on('body', (body) => heard.body(body.toString('latin1')));
+  };
+}
+
+class Heard {
+  readonly millisBy = new Map<number, number[]>();
+  readonly orderIds: string[] = [];
+  readonly codes = new Map<string, number>();
+
+  answer(status: number, ms: number): void {
+    const millis = this.millisBy.get(status);
+    if (millis) millis.push(ms);
+    else this.millisBy.set(status, [ms]);
+  }
+
+  body(text: string): void {
+    const at = text.indexOf('"order":{"id":"');
+    if (at >= 0) this.orderIds.push(text.slice(at + 15, at + 51));
+    const [, code] = at >= 0 ? [] : (/"code":"(\w+)"/.exec(text) ?? []);
+    if (code) this.codes.set(code, (this.codes.get(code) ?? 0) + 1);
+  }
+}
+
+function faultsOf(heard: Heard, errors: number, timeouts: number, allowed: readonly number[]): string[] {
+  const wrong = [...heard.millisBy].filter(([status]) => status !== 201 && !allowed.includes(status));
+  return [
+    ...wrong.map(([status, { length }]) => `${length} orders were answered with ${status}`),
+    ...(errors > 0 ? [`${errors} errors, ${timeouts} of them time-outs`] : []),
+    ...(heard.millisBy.size === 0 ? ['nothing was answered'] : []),
+  ];
+}

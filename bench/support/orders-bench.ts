@@ -1,0 +1,127 @@
+import { type Load, type Loaded, load } from './load.ts';
+import type { OrderRequest } from './order-world.ts';
+import type { Report } from './report.ts';
+import type { Setup, Stack, Started } from './stack.ts';
+import type { StackWorld } from './stack-world.ts';
+import { summary } from './timing.ts';
+
+export type Options = {
+  readonly drivers: number;
+  readonly stores: number;
+  readonly phones: number;
+  readonly connections: number;
+  readonly rounds: number;
+  readonly warmUpSeconds: number;
+  readonly seconds: number;
+  readonly sustainedSeconds: number;
+  readonly growthDrivers: readonly number[];
+  readonly growthPast: readonly number[];
+  readonly growthConnections: readonly number[];
+};
+
+/** What every section works with. */
+export type Bench = {
+  readonly options: Options;
+  readonly world: StackWorld;
+  readonly orders: readonly OrderRequest[];
+  readonly stack: Stack;
+  readonly report: Report;
+  /** Figures that later sections are measured by, by the name of what they are. */
+  readonly known: Map<Figure, number>;
+};
+
+export type Figure = 'burst' | 'parse only' | 'sustained, charged and texted';
+
+export const BURST: Setup = { worker: 'none' };
+
+const DRAIN_POLL_MS = 20;
+
+/** One burst on a service started anew, its warm-up left out; what it did is checked against the tables. */
+export async function burstOnce(
+  bench: Bench,
+  setup: Setup,
+  changes: Partial<Load> = {},
+  prepare?: Parameters<Stack['start']>[1],
+): Promise<Loaded> {
+  const { stack, options } = bench;
+  const started = await stack.start(setup, prepare);
+  const before = await sendBurst(bench, started, { seconds: options.warmUpSeconds, ...changes });
+  const result = await sendBurst(bench, started, changes);
+  await check(bench, started, [before, result]);
+  return result;
+}
+
+export function sendBurst({ options, orders }: Bench, { url }: { url: string }, changes: Partial<Load>) {
+  return load({ url, orders, connections: options.connections, seconds: options.seconds, ...changes });
+}
+
+/** The figure, taken by one short burst where its section does not run. */
+export async function knownRate(bench: Bench, figure: Figure, measure: () => Promise<number>): Promise<number> {
+  const known = bench.known.get(figure) ?? (await measure());
+  bench.known.set(figure, known);
+  return known;
+}
+
+export const topRate = (bench: Bench): Promise<number> =>
+  knownRate(bench, 'burst', async () => (await burstOnce(bench, BURST)).perSecond);
+
+type Answered = { readonly orderIds: readonly string[]; readonly faults: readonly string[] };
+
+/** What must hold after every round; what does not fails the run. */
+export async function check(
+  { stack, report }: Bench,
+  started: Pick<Started, 'ended'>,
+  results: readonly Answered[],
+): Promise<void> {
+  const orderIds = results.flatMap((result) => result.orderIds);
+  const faults = [
+    ...started.ended(),
+    ...results.flatMap((result) => result.faults),
+    ...(new Set(orderIds).size < orderIds.length ? ['two orders were answered with the same id'] : []),
+    ...(await findFaults(stack, orderIds)),
+  ];
+  for (const fault of new Set(faults)) report.failed(fault);
+}
+
+/** Each order that was answered with 201 is there, and no driver has two at once. */
+async function findFaults({ sql }: Stack, orderIds: readonly string[]): Promise<string[]> {
+  const [row] = await sql`
+    select
+      (select count(*)::int from unnest(${[...orderIds]}::uuid[]) as answered (id)
+        where not exists (select from orders o where o.id = answered.id)) as missing,
+      (select count(*)::int from (select from orders where status = 'driver_assigned'
+        group by driver_id having count(*) > 1) twice) as twice,
+      (select count(*)::int from orders where (status = 'pending_dispatch') <> (driver_id is null)) as odd`;
+  const faults = {
+    'orders were answered with 201 and are not in the tables': row?.missing,
+    'drivers have two orders': row?.twice,
+    'orders have a driver and wait, or have none and do not': row?.odd,
+  };
+  return Object.entries(faults).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
+}
+
+/** Whether the last job is done within the time. */
+export async function drained({ stack }: Bench, withinMs: number): Promise<boolean> {
+  const untilMs = performance.now() + withinMs;
+  while ((await stack.backlog()) > 0) {
+    if (performance.now() > untilMs) return false;
+    await new Promise((later) => setTimeout(later, DRAIN_POLL_MS));
+  }
+  return true;
+}
+
+/** The share of orders that found a driver at once. */
+export async function assignedShare({ stack }: Bench): Promise<string> {
+  const [row] = await stack.sql`
+    select coalesce(avg((driver_id is not null)::int), 0)::float8 as share from orders where status <> 'delivered'`;
+  return percent(row?.share as number);
+}
+
+export const median = (values: readonly number[]): number => summary(Float64Array.from(values)).p50;
+export const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
+/** Rates of several rounds: median, min, mean ± deviation. */
+export function ratesOf(rates: readonly number[]): readonly [number, number, string] {
+  const { p50, min, mean, deviation } = summary(Float64Array.from(rates));
+  return [p50, min, `${mean.toFixed(0)} ± ${deviation.toFixed(0)}`];
+}

@@ -1,0 +1,49 @@
+import type { LoadResult } from './burst.ts';
+import { assignedShare, findFaults, type OrderStack } from './peer-stack.ts';
+import type { Report } from './report.ts';
+
+/** One of those compared: a stack, set up in one of its ways. */
+export type Side = { readonly name: string; readonly stack: OrderStack; setUp(): void };
+/** With the share of orders that found a driver at once. */
+export type Round = LoadResult & { readonly assigned: number };
+
+/** Every side in every round, first one and then another first. */
+export async function inTurns(
+  sides: readonly Side[],
+  sizes: { readonly rounds: number; readonly warmUpSeconds: number; readonly seconds: number },
+  load: (url: string, seconds: number) => Promise<LoadResult>,
+  report: Report,
+): Promise<Round[][]> {
+  const rounds: Round[][] = sides.map(() => []);
+  for (let round = 0; round < sizes.rounds; round++) {
+    for (let turn = 0; turn < sides.length; turn++) {
+      const at = (round + turn) % sides.length;
+      const { name, stack, setUp } = sides[at] as Side;
+      setUp();
+      const url = await stack.start(false);
+      const before = await load(url, sizes.warmUpSeconds);
+      const result = await load(url, sizes.seconds);
+      await check(name, stack, [before, result], report);
+      rounds[at]?.push({ ...result, assigned: await assignedShare(stack) });
+      await stack.halt();
+    }
+  }
+  return rounds;
+}
+
+/** Notes what makes the run worthless. */
+export async function check(
+  name: string,
+  stack: OrderStack,
+  results: readonly LoadResult[],
+  report: Report,
+): Promise<void> {
+  const faults = [
+    ...results.flatMap((result) => result.faults),
+    ...(await findFaults(
+      stack,
+      results.flatMap(({ orderIds }) => orderIds),
+    )),
+  ];
+  for (const fault of new Set(faults)) report.failed(`${name}: ${fault}`);
+}

@@ -1,0 +1,93 @@
+import { load } from './load.ts';
+import type { OrderRequest } from './order-world.ts';
+import { pace } from './paced.ts';
+import { check, type Round, type Side } from './peer-rounds.ts';
+import { assignedShare, type OrderStack } from './peer-stack.ts';
+import type { Report } from './report.ts';
+
+const DRAIN_MS = 2_000;
+/** An order that is answered later counts as not kept up with. */
+const LATE_MS = 1_000;
+const BACKLOG_MS = 120_000;
+const PROBE_SECONDS = 10;
+const MORE = 1.15;
+const LESS = 0.9;
+const MOST_TRIES = 12;
+
+export type Sizes = {
+  readonly connections: number;
+  readonly warmUpSeconds: number;
+  readonly seconds: number;
+  readonly sustainedSeconds: number;
+  /** How often a higher rate is tried; with none, half of the first guess is enough. */
+  readonly probes: number;
+};
+
+export type Sustained = Round & { readonly tries: number };
+
+/** Short probes find the highest rate that leaves nothing over, from what a burst with its jobs comes to; a whole run tells. */
+export async function sustain(
+  side: Side,
+  orders: readonly OrderRequest[],
+  sizes: Sizes,
+  report: Report,
+): Promise<Sustained> {
+  let tries = 0;
+  const holds = async (perSecond: number, seconds: number): Promise<Round | undefined> => {
+    tries += 1;
+    return hold(side, orders, { ...sizes, perSecond, seconds }, report);
+  };
+  let perSecond = await rateOfBurstWithJobs(side, orders, sizes);
+  if (sizes.probes === 0) perSecond /= 2;
+  else if (!(await holds(perSecond, PROBE_SECONDS))) perSecond *= LESS;
+  else while (tries <= sizes.probes && (await holds(perSecond * MORE, PROBE_SECONDS))) perSecond *= MORE;
+  for (; tries < MOST_TRIES; perSecond *= LESS) {
+    const held = await holds(perSecond, sizes.sustainedSeconds);
+    if (held) return { ...held, tries };
+  }
+  throw new Error(`${side.name}: no rate was found that it sustains`);
+}
+
+/** Undefined where jobs are left over, or orders come later and later. */
+async function hold(
+  { name, stack, setUp }: Side,
+  orders: readonly OrderRequest[],
+  at: { readonly perSecond: number; readonly seconds: number; readonly warmUpSeconds: number },
+  report: Report,
+): Promise<Round | undefined> {
+  setUp();
+  const url = await stack.start(true);
+  const before = await pace({ url, orders, perSecond: at.perSecond / 2, seconds: at.warmUpSeconds });
+  const result = await pace({ url, orders, perSecond: at.perSecond, seconds: at.seconds });
+  const held = (await drained(stack, DRAIN_MS)) && result.p99 < LATE_MS;
+  // A rate beyond what it can do is no fault of it, as long as what it answered is true.
+  await check(name, stack, held ? [before, result] : [{ ...result, faults: [] }], report);
+  const assigned = await assignedShare(stack);
+  await stack.halt();
+  return held ? { ...result, assigned } : undefined;
+}
+
+async function rateOfBurstWithJobs(
+  { stack, setUp }: Side,
+  orders: readonly OrderRequest[],
+  sizes: Sizes,
+): Promise<number> {
+  setUp();
+  const url = await stack.start(true);
+  await load({ url, orders, seconds: sizes.warmUpSeconds, connections: sizes.connections });
+  await drained(stack, BACKLOG_MS);
+  const startedMs = performance.now();
+  const { orderIds } = await load({ url, orders, seconds: sizes.seconds, connections: sizes.connections });
+  await drained(stack, BACKLOG_MS);
+  return orderIds.length / ((performance.now() - startedMs) / 1_000);
+}
+
+/** Whether the last job is done within the time. */
+async function drained(stack: OrderStack, withinMs: number): Promise<boolean> {
+  const untilMs = performance.now() + withinMs;
+  while ((await stack.backlog()) > 0) {
+    if (performance.now() > untilMs) return false;
+    await new Promise((later) => setTimeout(later, 20));
+  }
+  return true;
+}

@@ -1,0 +1,112 @@
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import postgres, { type Sql } from 'postgres';
+import { hashSecret } from '../../src/domain/ids.ts';
+import type { Point } from '../../src/geo/point.ts';
+import { type FreshRedis, freshRedis } from '../../test/support/redis.ts';
+import { PLAIN_DRIVER_INDEXES, PLAIN_SCHEMA } from '../peers/plain-schema.ts';
+import { copyRows, type OrderWorld, STORE_ADDRESS } from './order-world.ts';
+import { type Part, startPart } from './part.ts';
+import type { OrderStack } from './peer-stack.ts';
+import { type Postgis, startPostgis } from './postgis.ts';
+
+type Shape = { readonly oneStatement: boolean };
+
+/**
+ * The plain service (bench/peers/), API and worker apart, on a PostGIS and a Redis of its own; undefined where one of them
+ * is not at hand.
+ */
+export async function startPlainStack(
+  world: OrderWorld,
+): Promise<(OrderStack & { use(shape: Shape): void }) | undefined> {
+  const redis = await freshRedis();
+  const server = redis && (await startPostgis());
+  if (redis && server) return plainStack(world, server, redis);
+  await redis?.stop();
+  return undefined;
+}
+
+async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis) {
+  const sql = postgres(server.url, { max: 2, onnotice: () => undefined });
+  const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+  const queue = new Queue('orders', { connection });
+  const env = { DATABASE_URL: server.url, REDIS_URL: redis.url };
+  let shape: Shape = { oneStatement: false };
+  let parts: Part[] = [];
+  const halt = async (): Promise<void> => {
+    await Promise.all(parts.splice(0).map((part) => part.stop()));
+  };
+  await fill(sql, world);
+  return {
+    name: 'plain',
+    versions: { postgis: `${server.versions.postgis} on Postgres ${server.versions.postgres}` },
+    sql,
+    use(wanted: Shape) {
+      shape = wanted;
+    },
+    async start(worker: boolean) {
+      await halt();
+      await reset(sql);
+      await connection.flushdb();
+      const api = await startPart('bench/peers/plain-service.ts', {
+        ...env,
+        ONE_STATEMENT: shape.oneStatement ? '1' : '0',
+      });
+      parts = [api];
+      if (worker) parts.push(await startPart('bench/peers/plain-worker.ts', env));
+      return api.said.replace('ready at ', '');
+    },
+    halt,
+    async backlog() {
+      const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized', 'failed');
+      return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    },
+    async close() {
+      await halt();
+      await queue.close();
+      connection.disconnect();
+      await sql.end({ timeout: 5 });
+      await Promise.all([server.stop(), redis.stop()]);
+    },
+  };
+}
+
+const placeOf = ({ lat, lng }: Point): string => `SRID=4326;POINT(${lng} ${lat})`;
+
+async function fill(sql: Sql, { stores, drivers }: OrderWorld): Promise<void> {
+  await sql.unsafe(PLAIN_SCHEMA);
+  // As in the service's own tables.
+  await sql`insert into tiers values ('standard', 799, 550, 8000, 86400), ('priority', 1299, 950, 12000, 86400),
+    ('scheduled', 599, 450, 8000, 86400)`;
+  await copyRows(
+    sql,
+    'retailers (id, name, address, location)',
+    stores.map(({ id, point }) => [id, 'Bench store', STORE_ADDRESS, placeOf(point)]),
+  );
+  await copyRows(
+    sql,
+    'api_keys (key_hash, retailer_id)',
+    stores.map(({ id, apiKey }) => [hashSecret(apiKey), id]),
+  );
+  const rows = drivers.map(({ id, point, tierIds }) => {
+    const serves = (['standard', 'priority', 'scheduled'] as const).map((tierId) => String(tierIds.includes(tierId)));
+    return [id, 'Bench driver', '+14155550177', 'free', ...serves, placeOf(point)];
+  });
+  await copyRows(
+    sql,
+    'drivers (id, name, phone, status, serves_standard, serves_priority, serves_scheduled, location)',
+    rows,
+  );
+  for (const index of PLAIN_DRIVER_INDEXES) await sql.unsafe(index);
+}
+
+/** No order, every driver free, and nothing left behind in tables and trees that would slow down the next round. */
+async function reset(sql: Sql): Promise<void> {
+  await sql`truncate orders, order_events, customers, dropoff_addresses`;
+  const freed = await sql`update drivers set status = 'free' where status <> 'free'`;
+  if (freed.count > 0) {
+    await sql`vacuum full drivers`;
+  }
+  await sql`vacuum analyze`;
+  await sql`checkpoint`;
+}

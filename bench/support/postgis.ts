@@ -1,0 +1,200 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import { readPidFile, stopPostmaster } from '../../src/sandbox/postgres-process.ts';
+
+export type Postgis = {
+  /** With user and password, on a database that has the extension. */
+  readonly url: string;
+  /** Of the server and of PostGIS. */
+  readonly versions: Readonly<Record<'postgres' | 'postgis', string>>;
+  stop(): Promise<void>;
+};
+
+const INIT_MS = 60_000;
+const READY_MS = 30_000;
+const ATTEMPTS = 5;
+const SETPRIV = '/usr/bin/setpriv';
+/** Where Debian keeps its servers, a folder a version. */
+const DEBIAN = '/usr/lib/postgresql';
+
+/** As the service's own database is set up (src/sandbox/postgres-process.ts), and no less durable. */
+const SETTINGS: Readonly<Record<string, string | number>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 100,
+  shared_buffers: '128MB',
+  max_wal_size: '1GB',
+  jit: 'off',
+  TimeZone: 'UTC',
+  lc_messages: 'C',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  logging_collector: 'off',
+  log_checkpoints: 'off',
+};
+
+/** The folder of a Postgres's programs that has PostGIS beside it, the newest; undefined where there is none. */
+export function findPostgis(): string | undefined {
+  const debian = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...debian.map((version) => join(DEBIAN, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && hasExtension(folder));
+}
+
+function hasExtension(folder: string): boolean {
+  try {
+    const share = execFileSync(join(folder, 'pg_config'), ['--sharedir'], { encoding: 'utf8', timeout: 5_000 }).trim();
+    return existsSync(join(share, 'extension/postgis.control'));
+  } catch {
+    return false;
+  }
+}
+
+/** A new cluster of its own on a free port, removed by `stop`; undefined where PostGIS is not at hand. */
+export async function startPostgis(): Promise<Postgis | undefined> {
+  const programs = findPostgis();
+  if (programs === undefined) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'bench-postgis-'));
+  const runAs = process.geteuid?.() === 0 ? unprivilegedUser() : undefined;
+  if (runAs) chownSync(folder, runAs.uid, runAs.gid);
+  const password = randomBytes(18).toString('base64url');
+  try {
+    initCluster(programs, folder, password, runAs);
+    const server = await startServer(programs, folder, runAs);
+    const stop = async (): Promise<void> => {
+      await stopPostmaster(server.pid);
+      rmSync(folder, { recursive: true, force: true });
+    };
+    const url = `postgres://bench:${password}@127.0.0.1:${server.port}/bench`;
+    return await makeDatabase(url).then(
+      (versions) => ({ url, versions, stop }),
+      async (error) => {
+        await stop();
+        throw error;
+      },
+    );
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+type User = { readonly uid: number; readonly gid: number };
+
+/** Postgres does not run as root: its package's user, else nobody. */
+function unprivilegedUser(): User {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  const found = ['postgres', 'nobody'].flatMap((name) => lines.filter((line) => line.startsWith(`${name}:`)))[0];
+  const [, , uid = '65534', gid = '65534'] = found?.split(':') ?? [];
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+const spawnOptions = (runAs: User | undefined) => ({ ...runAs, cwd: '/', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } });
+
+function initCluster(programs: string, folder: string, password: string, runAs: User | undefined): void {
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (runAs) chownSync(passwordFile, runAs.uid, runAs.gid);
+  const args = ['-D', join(folder, 'cluster'), '-U', 'bench', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
+  args.push(`--pwfile=${passwordFile}`, '--no-instructions');
+  execFileSync(join(programs, 'initdb'), args, { ...spawnOptions(runAs), timeout: INIT_MS, stdio: 'pipe' });
+  rmSync(passwordFile);
+}
+
+async function startServer(programs: string, folder: string, runAs: User | undefined) {
+  // Another process may take the port between its choice and the start.
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    try {
+      return await startOnce(programs, folder, port, runAs);
+    } catch (error) {
+      if (attempt === ATTEMPTS || !/could not bind|create any TCP/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function startOnce(programs: string, folder: string, port: number, runAs: User | undefined) {
+  const cluster = join(folder, 'cluster');
+  const logFile = join(folder, 'server.log');
+  const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const log = openSync(logFile, 'w', 0o600);
+  const postgres = [join(programs, 'postgres'), '-D', cluster, ...settings];
+  // Where the kernel can do it, the server ends with this process however that ends.
+  const [program = '', ...args] = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'INT', '--', ...postgres] : postgres;
+  const child = spawn(program, args, {
+    ...spawnOptions(runAs),
+    // A Ctrl-C at the terminal is for the benchmark, which stops its server last.
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  let ended = false;
+  child.once('exit', () => {
+    ended = true;
+  });
+  child.once('error', () => {
+    ended = true;
+  });
+  const stopWithRun = (): void => void child.kill('SIGINT');
+  process.once('exit', stopWithRun);
+  child.once('exit', () => process.off('exit', stopWithRun));
+  child.unref();
+  const until = performance.now() + READY_MS;
+  while (!(readPidFile(cluster)?.pid === child.pid && readPidFile(cluster)?.ready)) {
+    if (ended || performance.now() > until) {
+      child.kill('SIGQUIT');
+      throw new Error(`Postgres with PostGIS did not start: ${readFileSync(logFile, 'utf8').slice(-500)}`);
+    }
+    await sleep(10);
+  }
+  return { pid: child.pid as number, port };
+}
+
+async function makeDatabase(url: string): Promise<Postgis['versions']> {
+  const first = postgres(url.replace(/bench$/, 'postgres'), { max: 1, onnotice: () => undefined });
+  try {
+    await first`create database bench`;
+  } finally {
+    await first.end({ timeout: 5 });
+  }
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    await sql`create extension postgis`;
+    const [row] = await sql`
+      select current_setting('server_version') as postgres, extversion as postgis from pg_extension
+      where extname = 'postgis'`;
+    return { postgres: String(row?.postgres).split(' ')[0] as string, postgis: row?.postgis as string };
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

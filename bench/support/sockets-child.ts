@@ -1,0 +1,74 @@
+import { type ChildProcess, fork } from 'node:child_process';
+
+const ANSWER_MS = 120_000;
+const STOP_MS = 5_000;
+
+type Question = { readonly id: number; readonly name: string; readonly args: unknown };
+type Message = { readonly id: number; readonly value?: unknown; readonly error?: string } | { readonly event: unknown };
+
+/** A part of a benchmark in a process of its own, so that it does not take time from what it measures. */
+export class Child {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, (message: { value?: unknown; error?: string }) => void>();
+  #asked = 0;
+
+  /**
+   * @param file the running benchmark; it starts itself again with the role as its first argument
+   * @param told is called with each event that the child tells
+   */
+  constructor(file: string, role: string, told: (event: unknown) => void = () => undefined) {
+    this.#process = fork(file, [role], { serialization: 'advanced', execArgv: ['--enable-source-maps'] });
+    this.#process.on('message', (message: Message) => {
+      if ('event' in message) return told(message.event);
+      this.#waiting.get(message.id)?.(message);
+    });
+    this.#process.once('exit', (code, signal) => {
+      for (const answer of this.#waiting.values()) answer({ error: `${role} ended with ${code ?? signal}` });
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  ask<Value>(name: string, args: unknown = null): Promise<Value> {
+    const id = ++this.#asked;
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => answered({ error: `no answer to ${name} in time` }), ANSWER_MS);
+      const answered = ({ value, error }: { value?: unknown; error?: string }) => {
+        clearTimeout(late);
+        this.#waiting.delete(id);
+        if (error === undefined) resolve(value as Value);
+        else reject(new Error(error));
+      };
+      this.#waiting.set(id, answered);
+      this.#process.send({ id, name, args } satisfies Question);
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
+    const kill = setTimeout(() => this.#process.kill('SIGKILL'), STOP_MS);
+    this.#process.disconnect();
+    await ended;
+    clearTimeout(kill);
+  }
+}
+
+/** The child's side: answers questions by name until its parent is gone. */
+export function serve(answers: Readonly<Record<string, (args: never) => unknown>>): void {
+  process.on('message', ({ id, name, args }: Question) => {
+    void (async () => {
+      try {
+        const value = await answers[name]?.(args as never);
+        process.send?.({ id, value });
+      } catch (error) {
+        process.send?.({ id, error: error instanceof Error ? error.message : String(error) });
+      }
+    })();
+  });
+  process.once('disconnect', () => process.exit(0));
+}
+
+export const tellParent = (event: unknown): void => void process.send?.({ event });

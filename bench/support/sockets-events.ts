@@ -1,0 +1,103 @@
+import { pickUpOrder } from '../../src/store/lifecycle.ts';
+import type { createClient } from './sockets-check.ts';
+import type { Child } from './sockets-child.ts';
+import { clockMs } from './sockets-line.ts';
+import type { Heard } from './sockets-viewers.ts';
+import { driverId, driverToken, orderId, type SocketWorld } from './sockets-world.ts';
+
+/** A change of one order: when it was asked for, and when it was known to be done. */
+export type Event = {
+  readonly order: number;
+  readonly sequence: number;
+  readonly sentMs: number;
+  readonly doneMs: number;
+};
+export type Step = 'pick-up' | 'undeliverable' | 'return';
+/** Changes an order and gives back the number of the event. */
+export type Act = (order: number) => Promise<number>;
+
+const NO_STAMP = { actionId: null, capturedAt: null };
+
+/** The driver's tap on his phone. */
+export function tapping(client: ReturnType<typeof createClient>, step: Step): Act {
+  const body = step === 'undeliverable' ? { reason: 'nobody_home' } : {};
+  return async (order) => {
+    const path = `/driver/orders/${orderId(order)}/${step}`;
+    const answer = await client.send('POST', path, driverToken(order), body);
+    if (answer.status !== 200) throw new Error(`${step} was answered with ${answer.status}: ${answer.body}`);
+    return (JSON.parse(answer.body) as { order: { sequence: number } }).order.sequence;
+  };
+}
+
+/** A pickup committed by another process of the service, which this one hears of by its notice. */
+export function committing({ sql }: SocketWorld): Act {
+  return async (order) => {
+    const changed = await pickUpOrder(sql, orderId(order), driverId(order), NO_STAMP, 'bench');
+    if (!changed) throw new Error('an order could not be picked up');
+    return changed.sequence;
+  };
+}
+
+/** Changes all these orders, so many at a time. */
+export async function happen(orders: readonly number[], atOnce: number, act: Act): Promise<Event[]> {
+  const events: Event[] = [];
+  let next = 0;
+  const some = async () => {
+    for (let at = next++; at < orders.length; at = next++) {
+      const order = orders[at] as number;
+      const sentMs = clockMs();
+      const sequence = await act(order);
+      events.push({ order, sequence, sentMs, doneMs: clockMs() });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, orders.length) }, some));
+  return events;
+}
+
+export type Followed = {
+  readonly events: number;
+  readonly frames: number;
+  readonly expected: number;
+  /** From the first request to the last frame. */
+  readonly tookMs: number;
+  /** From the request to its answer; from the request, and from the answer, to each frame. */
+  readonly answersMs: Float64Array;
+  readonly fromSentMs: Float64Array;
+  readonly fromDoneMs: Float64Array;
+};
+
+/** Follows events to the pages: each socket of each order must hear of it exactly once. */
+export async function follow(
+  viewers: Child,
+  events: readonly Event[],
+  each: number,
+  failed: (what: string) => void,
+): Promise<Followed> {
+  const expected = events.length * each;
+  const heard = await viewers.ask<Heard>('heard', { count: expected });
+  const byOrder = new Map(events.map((event) => [event.order, event]));
+  const told = new Set<number>();
+  const fromSent: number[] = [];
+  const fromDone: number[] = [];
+  for (const [at, order] of heard.order.entries()) {
+    const event = byOrder.get(order);
+    const socket = heard.socket[at] as number;
+    if (!event || heard.sequence[at] !== event.sequence || told.has(socket)) {
+      failed(`a page of order ${order} was told of event ${heard.sequence[at]}, which nobody waits for`);
+      continue;
+    }
+    told.add(socket);
+    fromSent.push((heard.atMs[at] as number) - event.sentMs);
+    fromDone.push((heard.atMs[at] as number) - event.doneMs);
+  }
+  if (told.size !== expected) failed(`${expected - told.size} of ${expected} pages did not hear of an event`);
+  return {
+    events: events.length,
+    frames: told.size,
+    expected,
+    tookMs: heard.atMs.reduce((a, b) => Math.max(a, b), 0) - Math.min(...events.map(({ sentMs }) => sentMs)),
+    answersMs: Float64Array.from(events, ({ sentMs, doneMs }) => doneMs - sentMs),
+    fromSentMs: Float64Array.from(fromSent),
+    fromDoneMs: Float64Array.from(fromDone),
+  };
+}

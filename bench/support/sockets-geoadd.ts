@@ -1,0 +1,144 @@
+import { connect, type Socket } from 'node:net';
+import { Redis } from 'ioredis';
+import { freshRedis } from '../../test/support/redis.ts';
+import { type Drive, driveOf } from './sockets-drive.ts';
+import { clockMs } from './sockets-line.ts';
+import { cpuMsOf } from './sockets-watch.ts';
+import { driverId } from './sockets-world.ts';
+
+/** What comes in during 5 ms at 50,000 reports a second; more at once would only make each report wait. */
+const PIPELINE = 250;
+const IN_FLIGHT = 4;
+const ANSWER_MS = 10_000;
+
+export type GeoAdd = {
+  readonly what: string;
+  readonly reports: number;
+  readonly tookMs: number;
+  readonly pipelinesMs: Float64Array;
+  /** Of this process and of Redis, in cores. */
+  readonly clientCores: number;
+  readonly redisCores: number;
+};
+
+/** Adds the reports from one number up to another; each kind of client has its own. */
+type Add = (from: number, to: number) => Promise<void>;
+
+/**
+ * The same drivers and steps written to a Redis of its own by GEOADD, one command a report: through the client that a
+ * team would use, and as bytes made beforehand, so that Redis alone is measured. Nothing where there is no Redis.
+ */
+export async function measureGeoAdd(drivers: number, rounds: number): Promise<GeoAdd[]> {
+  const server = await freshRedis();
+  if (!server) return [];
+  const redis = new Redis(server.url);
+  const raw = connect({ port: Number(new URL(server.url).port), host: new URL(server.url).hostname, noDelay: true });
+  try {
+    // Positions need not survive Redis; a server that is not ours stays as it is.
+    if (process.env.REDIS_URL === undefined) await redis.config('SET', 'appendonly', 'no');
+    const info = await redis.info();
+    const read = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? '';
+    const measure = { pid: Number(read('process_id')), drivers, total: drivers * rounds };
+    const named = `Redis ${read('redis_version')} GEOADD`;
+    const prepared = preparedAdd(raw, `${server.prefix}:raw`, measure);
+    return [
+      await measureAdd(
+        `${named}, ioredis pipelines of ${PIPELINE}`,
+        throughClient(redis, `${server.prefix}:a`, drivers),
+        measure,
+      ),
+      await measureAdd(`${named}, prepared pipelines of ${PIPELINE}`, prepared, measure),
+    ];
+  } finally {
+    raw.destroy();
+    redis.disconnect();
+    await server.stop();
+  }
+}
+
+type Measure = { readonly pid: number; readonly drivers: number; readonly total: number };
+
+async function measureAdd(what: string, add: Add, { pid, drivers, total }: Measure): Promise<GeoAdd> {
+  const times: number[] = [];
+  const run = async (end: number) => {
+    let next = 0;
+    const some = async () => {
+      while (next < end) {
+        const from = next;
+        next += PIPELINE;
+        const startedMs = clockMs();
+        await add(from, Math.min(end, from + PIPELINE));
+        times.push(clockMs() - startedMs);
+      }
+    };
+    await Promise.all(Array.from({ length: IN_FLIGHT }, some));
+  };
+  // Every driver has been there once before the clock starts, as with the service.
+  await run(drivers);
+  times.length = 0;
+  const cpu = [process.cpuUsage(), cpuMsOf(pid)] as const;
+  const startedMs = clockMs();
+  await run(total);
+  const tookMs = clockMs() - startedMs;
+  const used = process.cpuUsage(cpu[0]);
+  return {
+    what,
+    reports: total,
+    tookMs,
+    pipelinesMs: Float64Array.from(times),
+    clientCores: (used.user + used.system) / 1_000 / tookMs,
+    redisCores: (cpuMsOf(pid) - cpu[1]) / tookMs,
+  };
+}
+
+function throughClient(redis: Redis, key: string, drivers: number): Add {
+  const placeOf: Drive = driveOf(drivers);
+  const ids = Array.from({ length: drivers }, (_, index) => driverId(index));
+  return async (from, to) => {
+    const pipeline = redis.pipeline();
+    for (let at = from; at < to; at++) {
+      const { lat, lng } = placeOf(at % drivers, Math.floor(at / drivers));
+      pipeline.geoadd(key, lng, lat, ids[at % drivers] as string);
+    }
+    for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+  };
+}
+
+/** Commands as bytes; the answers are counted, and anything but a number fails. */
+function preparedAdd(socket: Socket, key: string, { drivers, total }: Measure): Add {
+  const placeOf = driveOf(drivers);
+  const batches: Buffer[] = [];
+  for (let from = 0; from < total; from += PIPELINE) {
+    const commands: string[] = [];
+    for (let at = from; at < Math.min(total, from + PIPELINE); at++) {
+      const { lat, lng } = placeOf(at % drivers, Math.floor(at / drivers));
+      const parts = ['GEOADD', key, String(lng), String(lat), driverId(at % drivers)];
+      commands.push(`*${parts.length}\r\n${parts.map((part) => `$${part.length}\r\n${part}\r\n`).join('')}`);
+    }
+    batches.push(Buffer.from(commands.join('')));
+  }
+  const waiting: { left: number; done: () => void; failed: (error: Error) => void }[] = [];
+  const fail = (why: string) => {
+    for (const { failed } of waiting.splice(0)) failed(new Error(why));
+  };
+  socket.on('error', (error) => fail(error.message));
+  socket.on('data', (chunk: Buffer) => {
+    if (chunk.includes('-')) fail(`Redis refused a command: ${chunk.toString().slice(0, 100)}`);
+    for (const byte of chunk) {
+      const first = waiting[0];
+      if (byte !== 10 || !first || --first.left > 0) continue;
+      waiting.shift();
+      first.done();
+    }
+  });
+  return (from, to) =>
+    new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error('no answer of Redis in time')), ANSWER_MS);
+      const done = () => {
+        clearTimeout(late);
+        resolve();
+      };
+      waiting.push({ left: to - from, done, failed: reject });
+      socket.write(batches[from / PIPELINE] as Buffer);
+    });
+}

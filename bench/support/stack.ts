@@ -1,0 +1,202 @@
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
+import { connect, type Sql } from '../../src/store/connect.ts';
+import { migrateDatabase } from '../../src/store/migrate.ts';
+import { type FreshRedis, findRedisServer, freshRedis } from '../../test/support/redis.ts';
+import { newDataDir, startBuiltService } from '../../test/support/service.ts';
+import { coreSeconds, coreSecondsOfFamily, parentOf } from './orders-cpu.ts';
+import { startPart } from './part.ts';
+import { fillWorld, resetOrders, type StackWorld } from './stack-world.ts';
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const STATEMENT_MS = 600_000;
+
+/**
+ * What runs beside the API. `none`: jobs go into the queues and stay there. `rows`: a worker whose handlers only write the
+ * row. `vendors`: the service's own worker, its SDKs talking to the stand-ins in a process of theirs.
+ */
+export type Setup = {
+  readonly worker: 'none' | 'rows' | 'vendors';
+  /** Without Redis the API can't run apart: one process does both. */
+  readonly redis?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+export type Started = {
+  readonly url: string;
+  readonly apiPid: number;
+  /** Tells Stripe's stand-in how long to take for each answer from now on. */
+  stripeTakes(ms: number): Promise<void>;
+  /** Core-seconds used so far by each part. */
+  cpu(): Record<string, number>;
+  /** What has ended that should still run. */
+  ended(): string[];
+};
+
+export type Stack = {
+  readonly sql: Sql;
+  readonly databaseUrl: string;
+  readonly hasRedis: boolean;
+  readonly versions: Readonly<Record<string, string>>;
+  /** Starts the built service; `prepare` runs before, on tables that hold the world and no order. */
+  start(setup: Setup, prepare?: (sql: Sql) => Promise<void>): Promise<Started>;
+  /** Ends the service, its servers go on; harmless where it has ended. */
+  halt(): Promise<void>;
+  /** Ends the service and removes every order. */
+  reset(): Promise<void>;
+  /** Jobs of orders that are not done, those left out that wait for a waiting order's end. */
+  backlog(): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** Servers of its own for the built service: the embedded Postgres with every commit on disk, a Redis where there is one. */
+export async function openStack(world: StackWorld): Promise<Stack> {
+  const redis = findRedisServer() === undefined ? undefined : await ownRedis();
+  const folder = newDataDir();
+  // Root's Postgres runs as another user, which must get in.
+  chmodSync(folder.dataDir, 0o755);
+  const { dataDir } = folder;
+  const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
+  const { folder: cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
+  await migrateDatabase({ url: server.url, dir: MIGRATIONS });
+  const bounds = { statementTimeoutMs: STATEMENT_MS, deadlineMs: STATEMENT_MS };
+  const sql = connect({ url: server.url, applicationName: 'bench', max: 2, ...bounds });
+  await fillWorld(sql, world);
+  const connection = redis && new Redis(redis.url);
+  const parts: { stop(): Promise<unknown> }[] = [];
+  const halt = async (): Promise<void> => {
+    // The service first, while those it talks to are still there.
+    for (const part of parts.splice(0).toReversed()) await part.stop();
+  };
+  const reset = async (): Promise<void> => {
+    await halt();
+    await resetOrders(sql);
+    await connection?.flushdb();
+  };
+  const pids = await serverPids(sql, connection);
+  const servers = { dataDir, databaseUrl: server.url, redisUrl: redis?.url, phones: world.phones };
+  return {
+    sql,
+    databaseUrl: server.url,
+    hasRedis: redis !== undefined,
+    versions: await versionsOf(sql, connection),
+    halt,
+    reset,
+    async start(setup, prepare) {
+      await reset();
+      await prepare?.(sql);
+      return startParts(setup, servers, pids, parts);
+    },
+    async backlog() {
+      const [row] = await sql`select count(*)::int as owed from outbox where done_at is null and queue <> 'redispatch'`;
+      return row?.owed as number;
+    },
+    async close() {
+      await halt();
+      connection?.disconnect();
+      await sql.end({ timeout: 5 });
+      await Promise.all([server.stop(), redis?.stop()]);
+      rmSync(resolve(dataDir, cluster), { recursive: true, force: true });
+      folder.remove();
+    },
+  };
+}
+
+type Servers = {
+  readonly dataDir: string;
+  readonly databaseUrl: string;
+  readonly redisUrl: string | undefined;
+  readonly phones: number;
+};
+type Pids = { readonly postgres: number; readonly redis: number | undefined };
+
+async function startParts(
+  { worker, redis = true, env = {} }: Setup,
+  { dataDir, databaseUrl, redisUrl, phones }: Servers,
+  pids: Pids,
+  parts: { stop(): Promise<unknown> }[],
+): Promise<Started> {
+  const keep = <Part extends { stop(): Promise<unknown> }>(part: Part): Part => {
+    parts.push(part);
+    return part;
+  };
+  const usesRedis = redis && redisUrl !== undefined;
+  const shared = { DATABASE_URL: databaseUrl, ...(usesRedis ? { REDIS_URL: redisUrl as string } : {}) };
+  const settings = { ...shared, DATA_DIR: dataDir, LOG_LEVEL: 'warn', PAYMENT_WAIT_MS: '0', ...env };
+  const ledgers = join(dataDir, 'vendors');
+  mkdirSync(ledgers, { recursive: true });
+  const vendors = worker === 'vendors' ? keep(await startPart('bench/peers/vendors.ts', { LEDGERS: ledgers })) : null;
+  const [stripe = '', twilio = ''] = vendors?.said.split(' ').slice(1) ?? [];
+  const accounts = vendors ? vendorSettings(stripe, twilio) : {};
+  const roles = usesRedis ? 'api' : 'api,worker';
+  const api = keep(await startBuiltService({ ...settings, ...accounts, ROLES: roles }));
+  const jobs =
+    usesRedis && worker === 'vendors'
+      ? keep(await startBuiltService({ ...settings, ...accounts, ROLES: 'worker', PORT: '' }))
+      : usesRedis && worker === 'rows'
+        ? keep(await startPart('bench/peers/row-worker.ts', shared))
+        : null;
+  const feed =
+    phones > 0 ? keep(await startPart('bench/peers/phones.ts', { URL: api.url, PHONES: String(phones) })) : null;
+  return {
+    url: api.url,
+    apiPid: api.pid,
+    async stripeTakes(latencyMs) {
+      const body = JSON.stringify({ latencyMs });
+      const answer = await fetch(`${stripe}/_control/faults`, { method: 'POST', body });
+      if (!answer.ok) throw new Error(`the stand-in refused its order with ${answer.status}`);
+    },
+    cpu() {
+      return {
+        [usesRedis ? 'API' : 'API and worker']: coreSeconds(api.pid),
+        ...(jobs ? { worker: coreSeconds(jobs.pid) } : {}),
+        Postgres: coreSecondsOfFamily(pids.postgres),
+        ...(usesRedis && pids.redis ? { Redis: coreSeconds(pids.redis) } : {}),
+        ...(vendors ? { 'stand-ins': coreSeconds(vendors.pid) } : {}),
+        ...(feed ? { "drivers' phones": coreSeconds(feed.pid) } : {}),
+        'load generator': coreSeconds(process.pid),
+      };
+    },
+    ended: () => (feed && !isAlive(feed.pid) ? ["the drivers' phones ended"] : []),
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function vendorSettings(stripe: string, twilio: string): Record<string, string> {
+  return {
+    STRIPE_SECRET_KEY: 'sk_test_bench',
+    STRIPE_API_BASE: stripe,
+    TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+    TWILIO_AUTH_TOKEN: 'bench',
+    TWILIO_FROM: '+15005550006',
+    TWILIO_API_BASE: twilio,
+  };
+}
+
+/** Never a server that somebody else uses: between rounds it is emptied. */
+function ownRedis(): Promise<FreshRedis | undefined> {
+  delete process.env.REDIS_URL;
+  return freshRedis();
+}
+
+async function serverPids(sql: Sql, redis: Redis | undefined): Promise<Pids> {
+  const [row] = await sql`select pg_backend_pid() as pid`;
+  const info = await redis?.info('server');
+  return { postgres: parentOf(row?.pid), redis: info ? Number(/process_id:(\d+)/.exec(info)?.[1]) : undefined };
+}
+
+async function versionsOf(sql: Sql, redis: Redis | undefined): Promise<Record<string, string>> {
+  const [row] = await sql`select current_setting('server_version') as version`;
+  const info = await redis?.info('server');
+  return { postgres: row?.version, ...(info ? { redis: /redis_version:(\S+)/.exec(info)?.[1] ?? '' } : {}) };
+}

@@ -1,0 +1,16 @@
+import { TIER_IDS, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
+
+/** The tiers as the first migration makes them. */
+export function loadTestTiers(): Tiers {
+  const tier = (id: TierId): Tier => ({
+    id,
+    feeCents: 799 as never,
+    payoutCents: 550 as never,
+    radiusMeters: 8_000,
+    radiusGrowthMetersPerMinute: 1_000,
+    maxRadiusMeters: 25_000,
+    weight: id === 'priority' ? 4 : 1,
+    maxWaitSeconds: 86_400,
+  });
+  return new Map(TIER_IDS.map((id) => [id, tier(id)]));
+}

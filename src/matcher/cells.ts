@@ -1,0 +1,153 @@
+import { type CellPath, COARSE_CELLS, COARSEST, cellCentre, childDigit, coarseCell } from '../geo/cells.ts';
+import { writeVector } from '../geo/point.ts';
+import {
+  CELL_NEWEST,
+  CELL_OLDEST,
+  CELL_PATH,
+  CELL_RADIUS,
+  CELL_STRIDE,
+  CellBox,
+  CHILDREN,
+  COUNT,
+  IS_BRANCH,
+  initialRadius,
+  LINK_STRIDE,
+  NO_CELL,
+  PARENT,
+  RESOLUTION,
+  SIZE,
+} from './cell.ts';
+import { enlarged } from './enlarged.ts';
+
+const NO_BLOCK = -1;
+
+/**
+ * The cells of an index and how they lead to each other, from the coarse ones down along H3's hierarchy: a leaf has
+ * members, a branch has children, one for each digit.
+ */
+export class Cells {
+  /** See `cell.ts`. Both are replaced when they grow: read them anew for every search. */
+  figures = new Float64Array(64 * CELL_STRIDE);
+  links = new Int32Array(64 * LINK_STRIDE);
+  readonly boxes: CellBox[] = [];
+  private readonly free: number[] = [];
+  private readonly coarse = new Int32Array(COARSE_CELLS).fill(NO_CELL);
+
+  count(cell: number): number {
+    return this.links[cell * LINK_STRIDE + COUNT] as number;
+  }
+
+  resolution(cell: number): number {
+    return this.links[cell * LINK_STRIDE + RESOLUTION] as number;
+  }
+
+  parent(cell: number): number {
+    return this.links[cell * LINK_STRIDE + PARENT] as number;
+  }
+
+  isBranch(cell: number): boolean {
+    return this.links[cell * LINK_STRIDE + IS_BRANCH] === 1;
+  }
+
+  box(cell: number): CellBox {
+    return this.boxes[cell] as CellBox;
+  }
+
+  /** The leaf that a path ends in; `NO_CELL` where there is none. */
+  leafAt(path: CellPath): number {
+    const { links } = this;
+    let cell = this.coarse[coarseCell(path)] as number;
+    for (let resolution = COARSEST + 1; cell !== NO_CELL; resolution++) {
+      if (links[cell * LINK_STRIDE + IS_BRANCH] === 0) return cell;
+      cell = links[cell * LINK_STRIDE + CHILDREN + childDigit(path, resolution)] as number;
+    }
+    return NO_CELL;
+  }
+
+  /** The leaf that a path ends in, made where there is none. */
+  leafOf(path: CellPath): number {
+    let cell = this.coarse[coarseCell(path)] as number;
+    if (cell === NO_CELL) {
+      cell = this.newCell(path, COARSEST, NO_CELL);
+      this.coarse[coarseCell(path)] = cell;
+    }
+    for (let resolution = COARSEST + 1; this.isBranch(cell); resolution++) {
+      const place = cell * LINK_STRIDE + CHILDREN + childDigit(path, resolution);
+      let child = this.links[place] as number;
+      if (child === NO_CELL) {
+        child = this.newCell(path, resolution, cell);
+        this.links[place] = child;
+      }
+      cell = child;
+    }
+    return cell;
+  }
+
+  makeBranch(cell: number): void {
+    this.links[cell * LINK_STRIDE + IS_BRANCH] = 1;
+  }
+
+  /** Makes a branch a leaf without members; its children are the caller's to `forget`. */
+  makeLeaf(cell: number): void {
+    const link = cell * LINK_STRIDE;
+    this.links[link + IS_BRANCH] = 0;
+    this.links.fill(NO_CELL, link + CHILDREN, link + CHILDREN + 7);
+    this.figures[cell * CELL_STRIDE + CELL_OLDEST] = Number.POSITIVE_INFINITY;
+    this.figures[cell * CELL_STRIDE + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Takes a cell from where paths lead to it. */
+  drop(cell: number): void {
+    const path = this.figures[cell * CELL_STRIDE + CELL_PATH] as number;
+    const parent = this.parent(cell);
+    if (parent === NO_CELL) this.coarse[coarseCell(path)] = NO_CELL;
+    else this.links[parent * LINK_STRIDE + CHILDREN + childDigit(path, this.resolution(cell))] = NO_CELL;
+    this.forget(cell);
+  }
+
+  /** Lets the number of a cell without members, to which no path leads, be used again. */
+  forget(cell: number): void {
+    this.free.push(cell);
+  }
+
+  /** How many members the leaves of a branch hold; infinitely many where a child is a branch itself. */
+  membersBelow(branch: number): number {
+    let sum = 0;
+    for (const child of this.childrenOf(branch)) {
+      sum += this.isBranch(child) ? Number.POSITIVE_INFINITY : this.count(child);
+    }
+    return sum;
+  }
+
+  childrenOf(branch: number): number[] {
+    const link = branch * LINK_STRIDE + CHILDREN;
+    return Array.from(this.links.subarray(link, link + 7)).filter((child) => child !== NO_CELL);
+  }
+
+  private newCell(path: CellPath, resolution: number, parent: number): number {
+    const cell = this.free.pop() ?? this.boxes.length;
+    if (cell * CELL_STRIDE === this.figures.length) {
+      this.figures = enlarged(this.figures, cell * CELL_STRIDE * 2);
+      this.links = enlarged(this.links, cell * LINK_STRIDE * 2);
+    }
+    const { figures, links } = this;
+    const centre = cellCentre(path, resolution);
+    const radius = initialRadius(resolution);
+    const at = cell * CELL_STRIDE;
+    writeVector(centre.lat, centre.lng, figures, at);
+    figures[at + CELL_RADIUS] = radius;
+    figures[at + CELL_OLDEST] = Number.POSITIVE_INFINITY;
+    figures[at + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
+    figures[at + CELL_PATH] = path;
+    const link = cell * LINK_STRIDE;
+    links.fill(0, link, link + LINK_STRIDE);
+    links.fill(NO_CELL, link + CHILDREN, link + CHILDREN + 7);
+    links[link + SIZE] = NO_BLOCK;
+    links[link + RESOLUTION] = resolution;
+    links[link + PARENT] = parent;
+    const box = new CellBox(cell, centre);
+    box.cover(radius);
+    this.boxes[cell] = box;
+    return cell;
+  }
+}

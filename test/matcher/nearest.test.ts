@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chordSquared, type Point, writeVector } from '../../src/geo/point.ts';
+import { CellIndex, EVERY } from '../../src/matcher/cell-index.ts';
+import { CellSearch, NO_MEMBER } from '../../src/matcher/cell-search.ts';
+import { anywhere, displaced } from '../geo/places.ts';
+import { randomFrom } from './world.ts';
+
+// The same worlds in every run; another seed finds other ones.
+fc.configureGlobal({ seed: 20265 });
+
+/** Members of an index and, beside it, a plain list of what they are. */
+class Crowd {
+  readonly index = new CellIndex();
+  readonly search = new CellSearch(this.index);
+  private readonly members: { place: Point; tiers: number; stamp: number; isIn: boolean }[] = [];
+  private readonly random: () => number;
+  /** A crowded street beside a town beside a county, so that small cells have large neighbours. */
+  private readonly spreads = [300, 6_000, 90_000];
+  private readonly centre: Point;
+
+  constructor(seed: number, centre: Point, size: number) {
+    this.random = randomFrom(seed);
+    this.centre = centre;
+    for (let member = 0; member < size; member++) {
+      this.members.push({ place: centre, tiers: 0, stamp: 0, isIn: false });
+      this.put(member);
+    }
+  }
+
+  place(): Point {
+    const spread = this.spreads[Math.floor(this.random() * 3)] as number;
+    return displaced(this.centre, (this.random() - 0.5) * spread, (this.random() - 0.5) * spread);
+  }
+
+  step(now: number): void {
+    const number = Math.floor(this.random() * this.members.length);
+    const what = this.random();
+    if (what < 0.1) this.remove(number);
+    else if (what < 0.3) this.put(number);
+    else this.move(number, what < 0.9 ? 100 : 3_000, now);
+  }
+
+  private move(number: number, meters: number, now: number): void {
+    const member = this.members[number] as (typeof this.members)[0];
+    const far = () => (this.random() - 0.5) * meters;
+    member.place = displaced(member.place, far(), far());
+    member.stamp = now;
+    this.index.locate(number, member.place.lat, member.place.lng, now);
+  }
+
+  private put(number: number): void {
+    const member = this.members[number] as (typeof this.members)[0];
+    if (!member.isIn) {
+      member.place = this.place();
+      this.index.locate(number, member.place.lat, member.place.lng, member.stamp);
+    }
+    member.tiers = Math.floor(this.random() * 8);
+    member.isIn = true;
+    this.index.put(number, member.tiers);
+  }
+
+  private remove(number: number): void {
+    this.index.remove(number);
+    (this.members[number] as (typeof this.members)[0]).isIn = false;
+  }
+
+  /** The squared chord to the nearest by the index and by looking at every member. */
+  nearestTwice(tier: number, place: Point, withinChord: number, oldestStamp: number): [number, number] {
+    const { lat, lng } = place;
+    const precedes = (member: number, other: number) => member < other;
+    const found = this.search.nearest({ tier, lat, lng, withinChord, oldestStamp, accepts: undefined, precedes });
+    const vectors = new Float64Array(6);
+    writeVector(lat, lng, vectors, 0);
+    let nearest = NO_MEMBER;
+    let least = withinChord * withinChord;
+    for (const [number, member] of this.members.entries()) {
+      const serves = tier === EVERY || (member.tiers & (1 << tier)) !== 0;
+      if (!member.isIn || !serves || member.stamp < oldestStamp) continue;
+      writeVector(member.place.lat, member.place.lng, vectors, 3);
+      const squared = chordSquared(vectors, 3, vectors, 0);
+      if (squared > least || (squared === least && nearest !== NO_MEMBER)) continue;
+      nearest = number;
+      least = squared;
+    }
+    return [found, nearest];
+  }
+}
+
+describe('the nearest member', () => {
+  it('is found wherever one asks, while members come, go and move among small and large cells', () => {
+    fc.assert(
+      fc.property(fc.integer(), anywhere, fc.integer({ min: 1, max: 4_000 }), (seed, centre, size) => {
+        const crowd = new Crowd(seed, centre, size);
+        const random = randomFrom(seed + 1);
+        for (let now = 1; now <= 1_500; now++) {
+          crowd.step(now);
+          const tier = Math.floor(random() * 4);
+          const within = random() < 0.8 ? 2 : 1e-4;
+          const oldest = random() < 0.8 ? 0 : now - 300;
+          const [found, nearest] = crowd.nearestTwice(tier, crowd.place(), within, oldest);
+          expect(found).toBe(nearest);
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+});

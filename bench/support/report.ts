@@ -60,7 +60,8 @@ export function openReport(name: string, versions: Readonly<Record<string, strin
       say(`\n## ${title}\n\n${markdown([head, head.map(() => '---'), ...cells])}`);
     },
     note: (text) => say(`\n${text}`),
-    atLeast: (what, value, target) => judge(what, value, target, value >= target),
+    // A ratio to a peer that did nothing is no figure.
+    atLeast: (what, value, target) => judge(what, value, target, Number.isFinite(value) && value >= target),
     atMost: (what, value, target) => judge(what, value, target, value <= target),
     failed(what) {
       if (problems.length < 20) problems.push(what);

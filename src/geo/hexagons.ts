@@ -19,7 +19,7 @@ import { writeVector } from './point.ts';
 const UNIT = 0.381_966_011_250_105;
 /** By how much the grid of an odd resolution is turned against that of an even one: asin √(3/28). */
 const TURN = Math.asin(Math.sqrt(3 / 28));
-/** In hexagons, a tenth of a millimeter at the finest; what is computed here is good to a thousandth of that. */
+/** In hexagons, a twentieth of a millimeter at the finest; what is computed here is good to a thousandth of that. */
 const BORDER = 1e-6;
 
 /** A face: the unit vector of its centre, then two axes of its plane in hexagons of the finest resolution. */

@@ -52,7 +52,7 @@ const RADIUS_MARGIN = 1.02;
  * Members stand in buckets, one for an H3 cell. Cells are as coarse as `COARSEST` while they hold few and are divided
  * along H3's hierarchy, down to `FINEST`, while they hold many, so a bucket is short in an empty county and in a
  * crowded street. One rbush R-tree a tier holds the cells that have a member serving it, and one every cell. A step
- * within a cell writes four numbers; a tree changes only when a cell gains its first or loses its last member of a tier.
+ * within a cell writes a few numbers; a tree changes only when a cell gains its first or loses its last member of a tier.
  *
  * Nothing rests on the geometry of H3: a cell's circle (centre and radius) covers its members because it is made to.
  * A member stays in its cell while it is inside the circle, so one at a border does not go to and fro, and a circle

@@ -401,8 +401,9 @@ export const QUEUE_DB_CONNECTIONS = 16;
 export const CREDENTIAL_KEEP_MS = 1_000;
 /** Most keys, and most tokens, remembered at once. */
 export const MAX_CREDENTIALS_KEPT = 50_000;
-/** Keys that one statement reads; as many as a commit has orders. */
+/** Keys that one statement reads, as many as a commit has orders; and such statements in flight at once. */
 export const MAX_KEYS_READ_TOGETHER = 256;
+export const MAX_KEY_READS = 4;
 /** How long a stop waits for the requests that were accepted. */
 export const DRAIN_MS = 3_500;
 /** A stop that takes longer ends the process. */

@@ -13,7 +13,7 @@ import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
-import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT, MAX_KEYS_READ_TOGETHER } from '../limits.ts';
+import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT, MAX_KEY_READS, MAX_KEYS_READ_TOGETHER } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { findDriverByToken, findDriverState } from '../store/drivers.ts';
@@ -60,7 +60,11 @@ export function apiRoutes(parts: {
   const authenticateStore = authenticateBy(
     'api_key',
     createCredentials(
-      together((hashes) => findKeys(sql, hashes), MAX_KEYS_READ_TOGETHER),
+      together(
+        (hashes: readonly string[]) => findKeys(sql, hashes),
+        (hash) => hash,
+        { maxTogether: MAX_KEYS_READ_TOGETHER, maxInFlight: MAX_KEY_READS },
+      ),
       kept,
     ),
   );

@@ -1,15 +1,24 @@
 import { expect, test } from 'vitest';
 import { together } from '../../src/store/together.ts';
 
-function reader(fail = false) {
+type Behaviour = { readonly maxInFlight?: number; readonly handle?: (keys: readonly string[]) => Promise<void> };
+
+function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
   const asked: (readonly string[])[] = [];
-  const read = together<string>(async (keys) => {
-    asked.push(keys);
-    if (fail) throw new Error('away');
-    return new Map(keys.filter((key) => key !== 'nobody').map((key) => [key, `value of ${key}`]));
-  }, 3);
+  const read = together<string, string>(
+    async (keys) => {
+      asked.push(keys);
+      await handle(keys);
+      return new Map(keys.filter((key) => key !== 'nobody').map((key) => [key, `value of ${key}`]));
+    },
+    (key) => key,
+    { maxTogether: 3, maxInFlight },
+  );
   return { asked, read };
 }
+
+/** As the client throws it: invalid text representation, deadlock detected. */
+const refused = (code: string) => Object.assign(new Error('refused'), { name: 'PostgresError', severity: 'ERROR', code });
 
 test('what is asked for in one turn is read by one statement, each asker gets its own', async () => {
   const { asked, read } = reader();
@@ -30,9 +39,45 @@ test('one statement reads a bounded number', async () => {
   expect(asked).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']]);
 });
 
+test('what is asked for while statements are in flight shares the next one', async () => {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { asked, read } = reader({ maxInFlight: 1, handle: () => gate });
+  const answers = [read('a')];
+  await new Promise(setImmediate);
+  answers.push(read('b'));
+  await new Promise(setImmediate);
+  answers.push(read('c'));
+  await new Promise(setImmediate);
+  expect(asked).toEqual([['a']]);
+  open();
+  await Promise.all(answers);
+  expect(asked).toEqual([['a'], ['b', 'c']]);
+});
+
+test('two of one key never share a statement', async () => {
+  const { asked, read } = reader({ maxInFlight: 1 });
+  await Promise.all(['a', 'a', 'b', 'a'].map(read));
+  expect(asked).toEqual([['a', 'b'], ['a'], ['a']]);
+});
+
 test('a reading that fails fails for each of its askers, and for nobody later', async () => {
-  const { read } = reader(true);
+  const { asked, read } = reader({ handle: () => Promise.reject(new Error('away')) });
   const outcomes = await Promise.allSettled([read('a'), read('b')]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(asked).toEqual([['a', 'b']]);
   await expect(read('c')).rejects.toThrow('away');
+});
+
+test.each(['22P02', '40P01'])('where one row makes the statement fail with %s, the others pass', async (code) => {
+  const { asked, read } = reader({
+    handle: async (keys) => {
+      if (keys.includes('bad')) throw refused(code);
+    },
+  });
+  const outcomes = await Promise.allSettled([read('a'), read('bad'), read('b')]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(asked).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
 });

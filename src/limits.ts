@@ -78,8 +78,9 @@ export const MAX_PENDING_QUERIES = 5_000;
 // --- Group commit -------------------------------------------------------------------------------------------------
 /** Most orders in one commit; above a few hundred a larger batch only adds latency. */
 export const MAX_COMMIT_BATCH = 256;
-/** Commits in flight at once: one writes while the next is prepared. */
+/** Commits in flight at once; a second one goes only beside one that has taken longer than this. */
 export const MAX_COMMITS_IN_FLIGHT = 2;
+export const SLOW_COMMIT_MS = 100;
 /** Most orders waiting for a commit; one more is refused with 503. */
 export const MAX_COMMIT_QUEUE = 10_000;
 /** How long an unknown outcome is settled for before the caller is told 504, and the pause between two tries. */

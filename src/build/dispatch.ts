@@ -26,6 +26,7 @@ import {
   POSITION_FRESH_MS,
   SETTLE_MS,
   SETTLE_PAUSE_MS,
+  SLOW_COMMIT_MS,
 } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
@@ -126,6 +127,7 @@ export function buildDispatch(
     {
       maxBatch: MAX_COMMIT_BATCH,
       maxInFlight: MAX_COMMITS_IN_FLIGHT,
+      slowMs: SLOW_COMMIT_MS,
       maxQueue: MAX_COMMIT_QUEUE,
       settleMs: SETTLE_MS,
       settlePauseMs: SETTLE_PAUSE_MS,

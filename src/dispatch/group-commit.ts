@@ -22,8 +22,10 @@ type Waiter = { readonly order: NewOrder; readonly resolve: (outcome: CommitOutc
 type Outcomes = Map<string, CommitOutcome>;
 
 /**
- * Group commit: orders that arrive while commits are in flight share the next one, so one fsync makes many orders
- * durable. Without load an order waits for nothing but its own round trip; there is no timer.
+ * Group commit: orders that arrive while a commit is in flight share the next one, so one fsync makes many orders
+ * durable. Without load an order waits for nothing but its own round trip. One commit at a time makes the largest batches
+ * and so costs an order least; the next goes beside one that takes longer than `slowMs` (it waits for a lock, or its
+ * outcome is being found out), so that none holds up the others.
  *
  * @param store the three statements of `store/orders-create.ts`
  */
@@ -33,27 +35,44 @@ export function createGroupCommit(
     explain(orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>>;
     settle(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
   },
-  bounds: { maxBatch: number; maxInFlight: number; maxQueue: number; settleMs: number; settlePauseMs: number },
+  bounds: {
+    maxBatch: number;
+    maxInFlight: number;
+    slowMs: number;
+    maxQueue: number;
+    settleMs: number;
+    settlePauseMs: number;
+  },
   logger: Logger,
 ): GroupCommit {
   const queue: Waiter[] = [];
   let inFlight = 0;
+  let slow = 0;
   let committing = 0;
   let scheduled = false;
 
   function pump(): void {
     scheduled = false;
-    while (queue.length > 0 && inFlight < bounds.maxInFlight) {
-      const batch = queue.splice(0, bounds.maxBatch);
-      inFlight++;
-      committing += batch.length;
-      void commitBatch(batch.map((waiter) => waiter.order)).then((outcomes) => {
-        inFlight--;
-        committing -= batch.length;
-        pump();
-        for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
-      });
-    }
+    if (queue.length > 0 && inFlight === slow && inFlight < bounds.maxInFlight) start(queue.splice(0, bounds.maxBatch));
+  }
+
+  function start(batch: readonly Waiter[]): void {
+    let isSlow = false;
+    const timer = setTimeout(() => {
+      isSlow = true;
+      slow++;
+      pump();
+    }, bounds.slowMs);
+    inFlight++;
+    committing += batch.length;
+    void commitBatch(batch.map((waiter) => waiter.order)).then((outcomes) => {
+      clearTimeout(timer);
+      inFlight--;
+      if (isSlow) slow--;
+      committing -= batch.length;
+      pump();
+      for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
+    });
   }
 
   /** Insert, and turn every failure into outcomes. */

@@ -129,11 +129,15 @@ export async function insertOrders(
       select pg_notify('sameday', ${origin} || ':order:' || string_agg(id::text, ','))
       from (select id, row_number() over () / 200 as part from created) c group by part
     )
-    select c.id, c.created_at, c.expires_at,
-      (select coalesce(json_agg(json_build_object('id', j.id, 'queue', j.queue, 'order_id', j.order_id,
-              'retailer_id', j.retailer_id, 'run_at', j.run_at)), '[]')
-       from jobs j where j.order_id = c.id) as outbox
-    from created c where (select count(*) from notice) >= 0`;
+    select c.id, c.created_at, c.expires_at, coalesce(j.outbox, '[]') as outbox
+    from created c
+    -- Once over all jobs, not once an order: a batch of hundreds would look at each job hundreds of times.
+    left join (
+      select order_id, json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
+        'retailer_id', retailer_id, 'run_at', run_at)) as outbox
+      from jobs group by order_id
+    ) j on j.order_id = c.id
+    where (select count(*) from notice) >= 0`;
   return new Map(
     rows.map((row) => [
       row.id,

@@ -11,7 +11,7 @@ import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestSto
 let database: FreshDatabase;
 let store: TestStore;
 const logger = createLogger('silent');
-const bounds = { maxBatch: 64, maxInFlight: 2, maxQueue: 1_000, settleMs: 3_000, settlePauseMs: 20 };
+const bounds = { maxBatch: 64, maxInFlight: 2, slowMs: 60_000, maxQueue: 1_000, settleMs: 3_000, settlePauseMs: 20 };
 
 beforeAll(async () => {
   database = await freshDatabase({ max: 10 });
@@ -58,8 +58,23 @@ const commitAll = (groupCommit: GroupCommit, orders: readonly NewOrder[]): Promi
   Promise.all(orders.map((order) => groupCommit.commit(order)));
 const kinds = (outcomes: readonly CommitOutcome[]) => outcomes.map((outcome) => outcome.kind);
 
-test('orders that arrive while commits are in flight share the next one, at most two in flight', async () => {
+test('orders that arrive while a commit is in flight share the next one', async () => {
   const { groupCommit, seen, hold } = world();
+  const release = hold();
+  const orders = await drafts(20);
+  const first = commitAll(groupCommit, orders.slice(0, 1));
+  await expect.poll(() => seen.inFlight).toBe(1);
+  const rest = commitAll(groupCommit, orders.slice(1));
+  expect(groupCommit.depth()).toBe(20);
+  release();
+  expect(kinds([...(await first), ...(await rest)])).toEqual(Array(20).fill('created'));
+  expect(seen.inserts).toEqual([1, 19]);
+  expect(seen.mostInFlight).toBe(1);
+  expect(groupCommit.depth()).toBe(0);
+});
+
+test('the next commit goes beside one that is slow, and no third beside two', async () => {
+  const { groupCommit, seen, hold } = world({ slowMs: 1 });
   const release = hold();
   const orders = await drafts(20);
   const first = commitAll(groupCommit, orders.slice(0, 1));

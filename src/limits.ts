@@ -242,9 +242,17 @@ export const REDISPATCH_CONCURRENCY = 8;
 export const RELAY_BATCH = 500;
 /** A queue that has not taken a hand-over by then is left to the sweeper. */
 export const QUEUE_DEADLINE_MS = 5_000;
-/** How often the sweeper looks for owed rows whose lease has run out, and how many it takes at once. */
+/** After one to two of these a handed over row that is not done is marked; twice this is less than its first lease, 30 s. */
+export const RELAY_MARK_MS = 10_000;
+/** Jobs of one queue that wait for a worker, a kilobyte each; more stay in the outbox until half of them are done. */
+export const MAX_QUEUED_JOBS = 10_000;
+/** A queue is asked how many wait once for so many jobs, and a full one so often. */
+export const QUEUE_CHECK_ROWS = 1_000;
+export const QUEUE_CHECK_MS = 1_000;
+/** How often the sweeper looks for owed rows whose lease has run out, how many it takes at once, and when more are left. */
 export const OUTBOX_SWEEP_MS = 5_000;
 export const OUTBOX_SWEEP_ROWS = 1_000;
+export const OUTBOX_SWEEP_SOON_MS = 250;
 /** Done rows are kept for this long, for a look back, and deleted so many at a time. */
 export const OUTBOX_KEPT_DAYS = 7;
 export const OUTBOX_PRUNE_ROWS = 5_000;

@@ -59,6 +59,6 @@ export function openRelay(
   // Stores' own servers decide how fast webhooks go, so these take turns whatever the vendors' rates are.
   const isFair = (queue: QueueName) => limited || queue === 'webhook';
   const relay = createRelay(queues, (ids) => extendLease(database.sql, ids), isFair, now, logger);
-  closers.add('relay', () => relay.idle());
+  closers.add('relay', () => relay.close());
   return relay;
 }

@@ -101,14 +101,14 @@ export async function startWorkers(
   startLocating({ ...parts, sql, located: (orderId) => parts.settled(orderId, null) }, logger, closers);
   const sweeper = startSweeper(
     {
-      takeExpired: (limit) => takeExpired(sql, limit),
+      takeExpired: (limit, queues) => takeExpired(sql, limit, queues),
       prunes: {
         'done jobs': (limit) => pruneOutbox(sql, OUTBOX_KEPT_DAYS, limit),
         'webhook deliveries': (limit) => pruneDeliveries(sql, WEBHOOK_KEPT_DAYS, limit),
         'driver actions': (limit) => pruneDriverActions(sql, DRIVER_ACTIONS_KEPT_DAYS, limit),
       },
     },
-    parts.relay.relay,
+    parts.relay,
     logger,
   );
   closers.add('sweeper', () => sweeper.close());

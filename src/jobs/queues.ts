@@ -46,8 +46,11 @@ export async function migrateQueues(pool: Pool): Promise<void> {
 const OnPostgres = withBackend(createPostgresBackend);
 
 /** What is needed of a queue to add jobs. */
-export type AddingQueue = Pick<Queue, 'addBulk' | 'close'>;
-type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on'>;
+export type AddingQueue = Pick<Queue, 'addBulk' | 'close'> & {
+  /** Jobs that wait for a worker; not those for later. */
+  countWaiting(): Promise<number>;
+};
+type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on' | 'getJobCountByTypes'>;
 
 /** Every queue, for adding jobs. */
 export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueName, AddingQueue> {
@@ -55,7 +58,14 @@ export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueNa
     QUEUES.map((name) => {
       const queue = openQueue(name, backend);
       queue.on('error', reportLoss(name, 'a queue has no backend', logger));
-      return [name, { addBulk: queue.addBulk.bind(queue), close: () => closeIfReached(backend, queue) }];
+      return [
+        name,
+        {
+          addBulk: queue.addBulk.bind(queue),
+          countWaiting: () => queue.getJobCountByTypes('waiting', 'prioritized'),
+          close: () => closeIfReached(backend, queue),
+        },
+      ];
     }),
   );
 }

@@ -1,6 +1,8 @@
-import { MAX_JOB_PRIORITY, QUEUE_DEADLINE_MS, RELAY_BATCH, SHARE_WINDOW_MS } from '../limits.ts';
+import { QUEUE_DEADLINE_MS, RELAY_BATCH, RELAY_MARK_MS } from '../limits.ts';
 import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { fairShares } from './fair-shares.ts';
+import { createQueueRoom } from './queue-room.ts';
 import type { JobData } from './queues.ts';
 
 type BulkJob = {
@@ -8,19 +10,28 @@ type BulkJob = {
   data: JobData;
   opts: { jobId: string; delay: number; priority: number };
 };
-type Adder = { addBulk(jobs: BulkJob[]): Promise<unknown> };
+type Adder = {
+  addBulk(jobs: BulkJob[]): Promise<unknown>;
+  /** Jobs that wait for a worker. */
+  countWaiting(): Promise<number>;
+};
 
 export type Relay = {
-  /** Hands over rows that were just committed; returns at once. What fails is left to the sweeper. */
+  /** Hands over rows that were just committed; returns at once. What fails or does not fit is left to the sweeper. */
   relay(rows: readonly OutboxRow[]): void;
-  /** Resolves when nothing is being handed over. */
-  idle(): Promise<void>;
+  /** The queues that have room for more; rejects where they can't be asked in time. */
+  openQueues(): Promise<QueueName[]>;
+  /** Resolves when nothing is being handed over and all that was is marked. */
+  close(): Promise<void>;
 };
 
 /**
- * Carries committed outbox rows into BullMQ: rows that arrive while a hand-over is in flight share the next one. After
- * it they are marked, so that the sweeper leaves them alone for a lease.
+ * Carries committed outbox rows into BullMQ: rows that arrive while a hand-over is in flight share the next one.
  *
+ * A row that was handed over is marked a while later, if its job is not done by then: the sweeper then leaves it alone for
+ * a lease. Most jobs are done sooner, and cost no mark.
+ *
+ * @param extendLease marks those of the rows that are not done
  * @param isFair whether a queue's stores take turns; it costs the queue more than first come, first served
  */
 export function createRelay(
@@ -32,14 +43,16 @@ export function createRelay(
 ): Relay {
   let pending: OutboxRow[] = [];
   let running: Promise<void> | null = null;
+  let unmarked: number[] = [];
+  let marking = Promise.resolve();
   const shareOf = fairShares();
+  const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue.countWaiting, now)]));
 
   async function run(): Promise<void> {
     while (pending.length > 0) {
       const rows = pending.splice(0, RELAY_BATCH);
       try {
         await within(QUEUE_DEADLINE_MS, Promise.all(QUEUES.map((queue) => add(queue, rows))));
-        await extendLease(rows.map((row) => row.id));
       } catch (error) {
         logger.warn({ err: errorFields(error), rows: rows.length }, 'jobs were left to the sweeper');
         // Nothing here is lost: the rows stay owed, and piling up would only use memory.
@@ -48,19 +61,47 @@ export function createRelay(
     }
   }
 
-  async function add(name: QueueName, rows: readonly OutboxRow[]): Promise<void> {
-    const jobs = rows
-      .filter((row) => row.queue === name)
-      .map((row) => ({
-        name,
-        data: { outboxId: row.id, orderId: row.orderId, relays: row.relays },
-        opts: {
-          jobId: `${row.id}-${row.relays}`,
-          delay: Math.max(0, row.runAt.getTime() - now()),
-          priority: isFair(name) ? shareOf(name, row.retailerId, now()) : 0,
-        },
-      }));
-    if (jobs.length > 0) await queues.get(name)?.addBulk(jobs);
+  async function add(name: QueueName, all: readonly OutboxRow[]): Promise<void> {
+    const queue = queues.get(name);
+    const rows = all.filter((row) => row.queue === name);
+    // What the sweeper brings was judged by it, and is leased for long already.
+    const fresh = rows.filter(({ relays }) => relays === 0);
+    const fits = fresh.length === 0 || (await rooms.get(name)?.take(fresh.length));
+    const jobs = (fits ? rows : rows.filter(({ relays }) => relays > 0)).map((row) => jobOf(name, row));
+    if (jobs.length === 0) return;
+    await queue?.addBulk(jobs);
+    if (fits) for (const { id } of fresh) unmarked.push(id);
+  }
+
+  function jobOf(name: QueueName, row: OutboxRow): BulkJob {
+    return {
+      name,
+      data: { outboxId: row.id, orderId: row.orderId, relays: row.relays },
+      opts: {
+        jobId: `${row.id}-${row.relays}`,
+        delay: Math.max(0, row.runAt.getTime() - now()),
+        priority: isFair(name) ? shareOf(name, row.retailerId, now()) : 0,
+      },
+    };
+  }
+
+  /** A row handed over just after one round is marked by the next: after one to two pauses, within its first lease. */
+  function markOlder(): void {
+    const ids = older;
+    older = unmarked;
+    unmarked = [];
+    marking = mark(ids);
+  }
+  let older: number[] = [];
+  const timer = setInterval(markOlder, RELAY_MARK_MS);
+
+  async function mark(ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    try {
+      await extendLease(ids);
+    } catch (error) {
+      logger.warn({ err: errorFields(error), rows: ids.length }, 'relayed jobs may be relayed twice');
+    }
   }
 
   return {
@@ -70,31 +111,20 @@ export function createRelay(
         running = null;
       });
     },
-    idle: () => running ?? Promise.resolve(),
+    async openQueues() {
+      const asked = [...rooms].map(async ([name, room]) => ((await room.isOpen()) ? [name] : []));
+      return (await within(QUEUE_DEADLINE_MS, Promise.all(asked))).flat();
+    },
+    async close() {
+      clearInterval(timer);
+      await running;
+      await marking;
+      await mark([...older, ...unmarked]);
+    },
   };
 }
 
-/**
- * A fair share of a limited rate: a job's priority (1 goes first) is the number of jobs its store had in the last
- * window, so a store that sends thousands queues behind one that sends a few.
- */
-export function fairShares(): (queue: QueueName, retailerId: string, nowMs: number) => number {
-  let counts = new Map<string, number>();
-  let windowStart = 0;
-  return (queue, retailerId, nowMs) => {
-    if (nowMs - windowStart > SHARE_WINDOW_MS) {
-      // Half of each count is carried over, so that a window's end does not wipe out what a store just sent.
-      counts = new Map([...counts].map(([key, count]) => [key, count >> 1] as const).filter(([, count]) => count > 0));
-      windowStart = nowMs;
-    }
-    const key = `${queue}:${retailerId}`;
-    const count = (counts.get(key) ?? 0) + 1;
-    counts.set(key, count);
-    return Math.min(count, MAX_JOB_PRIORITY);
-  };
-}
-
-/** BullMQ's `add` hangs for as long as Redis is away, so the wait has an end of its own. */
+/** BullMQ's calls hang for as long as Redis is away, so the wait has an end of its own. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -1,30 +1,45 @@
-import { OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS, OUTBOX_SWEEP_ROWS } from '../limits.ts';
-import type { OutboxRow } from '../store/outbox.ts';
+import { OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS, OUTBOX_SWEEP_ROWS, OUTBOX_SWEEP_SOON_MS } from '../limits.ts';
+import type { OutboxRow, QueueName } from '../store/outbox.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import type { Relay } from './relay.ts';
 
 /**
- * Relays again what nobody finished: a process died before it handed its rows over, a queue forgot them, or a job used
- * up its attempts. Also deletes what is old enough. Nothing of that waits for what fails.
+ * Relays again what nobody finished: a process died before it handed its rows over, a queue forgot them or had no room, or
+ * a job used up its attempts. Also deletes what is old enough. Nothing of that waits for what fails.
  *
  * @param store `prunes`, by the name of what it deletes: deletes at most `limit` rows that were kept for long enough
  */
 export function startSweeper(
   store: {
-    takeExpired(limit: number): Promise<OutboxRow[]>;
+    takeExpired(limit: number, queues: readonly QueueName[]): Promise<OutboxRow[]>;
     readonly prunes: Readonly<Record<string, (limit: number) => Promise<number>>>;
   },
-  relay: (rows: readonly OutboxRow[]) => void,
+  { relay, openQueues }: Pick<Relay, 'relay' | 'openQueues'>,
   logger: Logger,
 ): { close(): Promise<void> } {
-  let running: Promise<void> | null = null;
+  let running = Promise.resolve();
+  let timer = setTimeout(next, OUTBOX_SWEEP_MS);
+  let isClosed = false;
 
-  async function sweep(): Promise<void> {
+  function next(): void {
+    running = sweep().then((more) => {
+      if (!isClosed) timer = setTimeout(next, more ? OUTBOX_SWEEP_SOON_MS : OUTBOX_SWEEP_MS);
+    });
+  }
+
+  /** Whether more is owed than was taken. */
+  async function sweep(): Promise<boolean> {
+    let taken = 0;
     await attempt('owed jobs', async () => {
-      const rows = await store.takeExpired(OUTBOX_SWEEP_ROWS);
-      if (rows.length > 0) logger.info({ rows: rows.length }, 'owed jobs are relayed again');
+      // A row that is taken is leased for long, so none is taken that its queue would not get.
+      const queues = await openQueues();
+      const rows = queues.length > 0 ? await store.takeExpired(OUTBOX_SWEEP_ROWS, queues) : [];
+      taken = rows.length;
+      if (taken > 0) logger.info({ rows: taken }, 'owed jobs are relayed again');
       relay(rows);
     });
     for (const [what, prune] of Object.entries(store.prunes)) await attempt(what, () => prune(OUTBOX_PRUNE_ROWS));
+    return taken === OUTBOX_SWEEP_ROWS;
   }
 
   async function attempt(what: string, work: () => Promise<unknown>): Promise<void> {
@@ -35,15 +50,10 @@ export function startSweeper(
     }
   }
 
-  const timer = setInterval(() => {
-    running ??= sweep().finally(() => {
-      running = null;
-    });
-  }, OUTBOX_SWEEP_MS);
-
   return {
     async close() {
-      clearInterval(timer);
+      isClosed = true;
+      clearTimeout(timer);
       await running;
     },
   };

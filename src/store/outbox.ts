@@ -36,20 +36,24 @@ export function parseOutboxRows(
   }));
 }
 
-/** Marks rows as handed to the queue: the sweeper leaves them alone until their lease runs out. */
+/** Marks rows as handed to the queue, those left out that are done: the sweeper leaves them alone until their lease ends. */
 export async function extendLease(sql: Sql, ids: readonly number[]): Promise<void> {
   await sql`
     update outbox set lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     where id = any(${[...ids]}::int8[]) and done_at is null`;
 }
 
-/** Takes up to `limit` owed rows whose lease has run out, for this process to relay again. */
-export async function takeExpired(sql: Sql, limit: number): Promise<OutboxRow[]> {
+/** Takes up to `limit` owed rows of these queues whose lease has run out, for this process to relay again. */
+export async function takeExpired(
+  sql: Sql,
+  limit: number,
+  queues: readonly QueueName[] = QUEUES,
+): Promise<OutboxRow[]> {
   const rows = await sql`
     update outbox set relays = relays + 1,
       lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     where id in (
-      select id from outbox where done_at is null and lease_until < now()
+      select id from outbox where done_at is null and lease_until < now() and queue = any(${[...queues]}::text[])
       order by lease_until limit ${limit} for update skip locked
     )
     returning id, queue, order_id, retailer_id, run_at, relays`;

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { fairShares } from '../../src/jobs/fair-shares.ts';
 import {
   createQueues,
   type JobData,
@@ -9,7 +10,7 @@ import {
   type QueueBackend,
   startWorker,
 } from '../../src/jobs/queues.ts';
-import { createRelay, fairShares } from '../../src/jobs/relay.ts';
+import { createRelay } from '../../src/jobs/relay.ts';
 import { startSweeper } from '../../src/jobs/sweeper.ts';
 import { extendLease, finishOutbox, type OutboxRow, takeExpired } from '../../src/store/outbox.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -75,6 +76,7 @@ describe.each([
     const worker = startWorker('sms', opened.backend, handle, { concurrency: 4, ratePerSecond }, logger);
     onTestFinished(async () => {
       await worker.close();
+      await relay.close();
       await Promise.all([...queues.values()].map((queue) => queue.close()));
     });
     return { relay, seen };
@@ -86,7 +88,6 @@ describe.each([
     relay.relay([numbered(1)]);
     relay.relay([numbered(1)]);
     await expect.poll(() => seen.length, { timeout: 10_000 }).toBeGreaterThan(0);
-    await relay.idle();
     expect(seen[0]).toEqual({ outboxId: row.id, orderId: row.orderId, relays: 1 });
   });
 
@@ -107,7 +108,7 @@ describe.each([
     await database.sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
     const sweeper = startSweeper(
       { takeExpired: (limit) => takeExpired(database.sql, limit), prunes: {} },
-      relay.relay,
+      relay,
       logger,
     );
     onTestFinished(() => sweeper.close());
@@ -118,7 +119,7 @@ describe.each([
 
 test('rows stay owed when the queue does not take them', async () => {
   const { jobs } = await addOrder(database.sql, await addStoreRow(database.sql));
-  const broken = { addBulk: () => Promise.reject(new Error('no queue')) };
+  const broken = { addBulk: () => Promise.reject(new Error('no queue')), countWaiting: async () => 0 };
   const extended: number[] = [];
   const relay = createRelay(
     new Map([['sms', broken] as const]),
@@ -128,7 +129,7 @@ test('rows stay owed when the queue does not take them', async () => {
     logger,
   );
   relay.relay([jobs.sms as OutboxRow]);
-  await relay.idle();
+  await relay.close();
   expect(extended).toEqual([]);
 });
 
@@ -159,7 +160,7 @@ test('of a fair queue a quiet store’s job goes before a busy one’s; of anoth
         name,
         jobs.map(({ opts }) => opts.priority),
       ),
-    close: async () => undefined,
+    countWaiting: async () => 0,
   });
   const relay = createRelay(
     new Map((['webhook', 'sms'] as const).map((name) => [name, queue(name)])),
@@ -174,6 +175,6 @@ test('of a fair queue a quiet store’s job goes before a busy one’s; of anoth
     ),
   );
   relay.relay(rows);
-  await relay.idle();
+  await relay.close();
   expect(Object.fromEntries(added)).toEqual({ webhook: [1, 2, 3, 1], sms: [0, 0, 0, 0] });
 });

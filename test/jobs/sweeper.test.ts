@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { startSweeper } from '../../src/jobs/sweeper.ts';
 import { OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS } from '../../src/limits.ts';
+import { QUEUES } from '../../src/store/outbox.ts';
 import { createLogger } from '../../src/telemetry.ts';
+
+const relay = { relay: () => undefined, openQueues: async () => [...QUEUES] };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -26,7 +29,7 @@ test.each(['owed jobs', 'first', 'second', 'nothing'])(
         },
         prunes: { first: prune('first'), second: prune('second') },
       },
-      () => undefined,
+      relay,
       createLogger('silent'),
     );
     onTestFinished(() => sweeper.close());
@@ -39,11 +42,7 @@ test.each(['owed jobs', 'first', 'second', 'nothing'])(
 test('a round deletes a bounded number of rows', async () => {
   const limits: number[] = [];
   const prune = async (limit: number) => limits.push(limit);
-  const sweeper = startSweeper(
-    { takeExpired: async () => [], prunes: { rows: prune } },
-    () => undefined,
-    createLogger('silent'),
-  );
+  const sweeper = startSweeper({ takeExpired: async () => [], prunes: { rows: prune } }, relay, createLogger('silent'));
   onTestFinished(() => sweeper.close());
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
   expect(limits).toEqual([OUTBOX_PRUNE_ROWS]);

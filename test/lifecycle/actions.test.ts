@@ -61,7 +61,7 @@ beforeEach(async () => {
       tiers: () => tiers,
       now: () => Date.now() + clockLeadMs,
       origin: 'test',
-      relay: { relay: (rows) => void relayed.push(...rows), idle: async () => undefined },
+      relay: { relay: (rows) => void relayed.push(...rows), openQueues: async () => [], close: async () => undefined },
       paymentWait: { settledWithin: async () => 'processing', settled: () => undefined },
       announce: {
         orderChanged: () => undefined,

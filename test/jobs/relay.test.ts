@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createRelay } from '../../src/jobs/relay.ts';
+import { startSweeper } from '../../src/jobs/sweeper.ts';
+import {
+  MAX_QUEUED_JOBS,
+  OUTBOX_SWEEP_MS,
+  OUTBOX_SWEEP_ROWS,
+  OUTBOX_SWEEP_SOON_MS,
+  QUEUE_CHECK_MS,
+  QUEUE_CHECK_ROWS,
+  RELAY_MARK_MS,
+} from '../../src/limits.ts';
+import type { OutboxRow } from '../../src/store/outbox.ts';
+import { createLogger } from '../../src/telemetry.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A relay into one queue that only counts. */
+function world({ waiting = 0, isAway = false } = {}) {
+  const state = { waiting, isAway, added: [] as number[], marked: [] as number[][], asked: 0 };
+  const queue = {
+    async addBulk(jobs: { data: { outboxId: number } }[]) {
+      if (state.isAway) throw new Error('away');
+      state.added.push(...jobs.map(({ data }) => data.outboxId));
+    },
+    async countWaiting() {
+      state.asked++;
+      return state.waiting;
+    },
+  };
+  const relay = createRelay(
+    new Map([['sms', queue] as const]),
+    async (ids) => void state.marked.push([...ids]),
+    () => false,
+    Date.now,
+    createLogger('silent'),
+  );
+  onTestFinished(() => relay.close());
+  return { relay, state };
+}
+
+const rowsOf = (from: number, to: number, relays = 0): OutboxRow[] =>
+  Array.from({ length: to - from }, (_, i) => ({
+    id: from + i,
+    queue: 'sms',
+    orderId: 'o',
+    retailerId: 'r',
+    runAt: new Date(0),
+    relays,
+  }));
+const settled = () => vi.advanceTimersByTimeAsync(0);
+
+test('what was handed over is marked after one to two pauses, and once', async () => {
+  const { relay, state } = world();
+  relay.relay(rowsOf(1, 3));
+  await vi.advanceTimersByTimeAsync(RELAY_MARK_MS - 1);
+  relay.relay(rowsOf(3, 4));
+  await vi.advanceTimersByTimeAsync(1);
+  expect([state.added, state.marked]).toEqual([[1, 2, 3], []]);
+  await vi.advanceTimersByTimeAsync(RELAY_MARK_MS);
+  expect(state.marked).toEqual([[1, 2, 3]]);
+  await vi.advanceTimersByTimeAsync(RELAY_MARK_MS * 3);
+  expect(state.marked).toEqual([[1, 2, 3]]);
+});
+
+test('a relay that closes marks the rest', async () => {
+  const { relay, state } = world();
+  relay.relay(rowsOf(1, 3));
+  await relay.close();
+  expect(state.marked).toEqual([[1, 2]]);
+});
+
+test('what a queue did not take is not marked', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(rowsOf(1, 3));
+  await relay.close();
+  expect([state.added, state.marked]).toEqual([[], []]);
+});
+
+test('a full queue gets no more: its rows stay in the outbox, unmarked', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  relay.relay(rowsOf(1, 3));
+  await settled();
+  relay.relay(rowsOf(3, 5));
+  await relay.close();
+  expect([state.added, state.marked, state.asked]).toEqual([[], [], 1]);
+});
+
+test('a queue that was full takes jobs again when half of them are done', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  expect(await relay.openQueues()).toEqual([]);
+  state.waiting = MAX_QUEUED_JOBS / 2;
+  await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
+  expect(await relay.openQueues()).toEqual([]);
+  state.waiting = MAX_QUEUED_JOBS / 2 - 1;
+  await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
+  expect(await relay.openQueues()).toEqual(['sms']);
+  relay.relay(rowsOf(1, 3));
+  await settled();
+  expect(state.added).toEqual([1, 2]);
+});
+
+test('a queue with room is asked once for so many jobs', async () => {
+  const { relay, state } = world();
+  for (let from = 0; from < QUEUE_CHECK_ROWS * 2; from += 100) {
+    relay.relay(rowsOf(from, from + 100));
+    await settled();
+  }
+  expect([state.added.length, state.asked]).toEqual([QUEUE_CHECK_ROWS * 2, 2]);
+});
+
+test('what the sweeper brings is handed over, and is not marked: it is leased already', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  relay.relay(rowsOf(1, 3, 1));
+  await relay.close();
+  expect([state.added, state.marked]).toEqual([[1, 2], []]);
+});
+
+test('the sweeper takes nothing for a full queue, and soon more while much is owed', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  const limits: number[] = [];
+  const sweeper = startSweeper(
+    {
+      async takeExpired(limit, queues) {
+        expect(queues).toEqual(['sms']);
+        limits.push(limit);
+        return rowsOf(0, limits.length < 3 ? OUTBOX_SWEEP_ROWS : 1, 1);
+      },
+      prunes: {},
+    },
+    relay,
+    createLogger('silent'),
+  );
+  onTestFinished(() => sweeper.close());
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
+  expect(limits).toEqual([]);
+  state.waiting = 0;
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
+  expect(limits.length).toBe(1);
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_SOON_MS);
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_SOON_MS);
+  expect(limits.length).toBe(3);
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS - 1);
+  expect(limits.length).toBe(3);
+});

@@ -234,10 +234,13 @@ export const JOB_LOCK_MS = 60_000;
 export const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
 /** A backend that is away is reported at most this often by each part that misses it. */
 export const LOSS_REPORT_MS = 30_000;
-/** Jobs one worker process runs at once. */
-export const CHARGE_CONCURRENCY = 32;
-export const SMS_CONCURRENCY = 16;
+/** Jobs one worker process runs at once; as many charges as there are connections to Stripe. */
+export const CHARGE_CONCURRENCY = 80;
+export const SMS_CONCURRENCY = 64;
 export const REDISPATCH_CONCURRENCY = 8;
+/** Most jobs that share one statement, and such statements of one kind in flight. */
+export const MAX_JOBS_TOGETHER = 64;
+export const MAX_JOB_STATEMENTS = 2;
 /** Most outbox rows in one hand-over. */
 export const RELAY_BATCH = 500;
 /** A queue that has not taken a hand-over by then is left to the sweeper. */

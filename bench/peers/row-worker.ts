@@ -4,8 +4,9 @@
  */
 import { Redis } from 'ioredis';
 import { type JobData, type JobResult, startWorker } from '../../src/jobs/queues.ts';
-import { CHARGE_CONCURRENCY, SMS_CONCURRENCY } from '../../src/limits.ts';
+import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_TOGETHER, SMS_CONCURRENCY } from '../../src/limits.ts';
 import { connect } from '../../src/store/connect.ts';
+import { together } from '../../src/store/together.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 const logger = createLogger('warn');
@@ -13,20 +14,37 @@ const sql = connect({ url: process.env.DATABASE_URL as string, applicationName: 
 const connection = new Redis(process.env.REDIS_URL as string, { maxRetriesPerRequest: null });
 const backend = { kind: 'redis', connection, prefix: 'sameday' } as const;
 
-async function charge({ orderId, outboxId }: JobData): Promise<JobResult> {
-  await sql`
-    with done as (update outbox set done_at = now() where id = ${outboxId})
-    update orders set payment_status = 'paid', charge_id = ${`ch_${orderId}`}
-    where id = ${orderId} and payment_status = 'processing'`;
-  return { kind: 'done' };
+const DONE: JobResult = { kind: 'done' };
+
+/** A handler whose jobs at work at the same time share a statement, as those of the service do. */
+function handler(
+  write: (orderIds: string[], outboxIds: number[]) => Promise<unknown>,
+): (job: JobData) => Promise<JobResult> {
+  const run = together(
+    async (jobs: readonly JobData[]) => {
+      await write(
+        jobs.map(({ orderId }) => orderId),
+        jobs.map(({ outboxId }) => outboxId),
+      );
+      return new Map(jobs.map(({ orderId }) => [orderId, DONE]));
+    },
+    ({ orderId }) => orderId,
+    { maxTogether: MAX_JOBS_TOGETHER, maxInFlight: MAX_JOB_STATEMENTS },
+  );
+  return async (job) => (await run(job)) ?? DONE;
 }
 
-async function text({ orderId, outboxId }: JobData): Promise<JobResult> {
-  await sql`
-    with done as (update outbox set done_at = now() where id = ${outboxId})
-    update orders set sms_status = 'sent' where id = ${orderId} and sms_status = 'queued'`;
-  return { kind: 'done' };
-}
+const charge = handler(
+  (orderIds, outboxIds) => sql`
+    with done as (update outbox set done_at = now() where id = any(${outboxIds}::int8[]))
+    update orders set payment_status = 'paid', charge_id = 'ch_' || id
+    where id = any(${orderIds}::uuid[]) and payment_status = 'processing'`,
+);
+const text = handler(
+  (orderIds, outboxIds) => sql`
+    with done as (update outbox set done_at = now() where id = any(${outboxIds}::int8[]))
+    update orders set sms_status = 'sent' where id = any(${orderIds}::uuid[]) and sms_status = 'queued'`,
+);
 
 const workers = [
   startWorker('charge', backend, charge, { concurrency: CHARGE_CONCURRENCY, ratePerSecond: 0 }, logger),

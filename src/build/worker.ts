@@ -1,23 +1,18 @@
 import type { Config } from '../config.ts';
 import type { PaymentStatus } from '../domain/order.ts';
-import { createChargeJob } from '../jobs/charge.ts';
 import { type QueueBackend, startWorker } from '../jobs/queues.ts';
 import { createRefundJob } from '../jobs/refund.ts';
 import type { Relay } from '../jobs/relay.ts';
-import { createSmsJob } from '../jobs/sms.ts';
 import { startSweeper } from '../jobs/sweeper.ts';
 import {
   CHARGE_CONCURRENCY,
   DRIVER_ACTIONS_KEPT_DAYS,
-  MAX_PAYMENT_ATTEMPTS,
   OUTBOX_KEPT_DAYS,
   SMS_CONCURRENCY,
   WEBHOOK_KEPT_DAYS,
 } from '../limits.ts';
 import type { ChangedOrder } from '../store/changes.ts';
-import { countSend, openText, settleText, uncountSend } from '../store/messages.ts';
 import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
-import { openPaymentAttempt, settlePayment } from '../store/payments.ts';
 import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../store/refunds.ts';
 import { pruneDriverActions } from '../store/upkeep.ts';
 import { pruneDeliveries } from '../store/webhook-endpoints.ts';
@@ -25,6 +20,7 @@ import type { Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 import { startLocating } from './locate.ts';
+import { buildChargeJob, buildSmsJob } from './vendor-jobs.ts';
 import { openVendors } from './vendors.ts';
 import { startWebhooks } from './webhooks.ts';
 
@@ -58,27 +54,10 @@ export async function startWorkers(
     return changed;
   };
 
-  const chargeJob = createChargeJob({
-    open: (orderId) => openPaymentAttempt(sql, orderId, MAX_PAYMENT_ATTEMPTS),
-    settle: async (attempt, result, outboxId) =>
-      (await relayed(settlePayment(sql, attempt, result, outboxId, origin))) !== null,
-    finish,
-    charge: stripe.charge,
-    findCharge: stripe.findCharge,
-    settled: parts.settled,
-  });
-  const smsJob = createSmsJob({
-    open: (orderId) => openText(sql, orderId),
-    count: (orderId, earlierSends) => countSend(sql, orderId, earlierSends),
-    uncount: (orderId) => uncountSend(sql, orderId),
-    settle: async (orderId, result, outboxId) => (await settleText(sql, orderId, result, outboxId, origin)) !== null,
-    finish,
-    send: twilio.send,
-    find: twilio.find,
-    trackingUrl: parts.trackingUrl,
-    now: parts.now,
-    settled: (orderId) => parts.settled(orderId, null),
-  });
+  const common = { sql, origin, finish };
+  const chargeJob = buildChargeJob({ ...common, stripe, relayed }, parts.settled);
+  const { trackingUrl, now } = parts;
+  const smsJob = buildSmsJob({ ...common, twilio, trackingUrl, now }, (orderId) => parts.settled(orderId, null));
 
   const refundJob = createRefundJob({
     read: (orderId) => readRefundState(sql, orderId),

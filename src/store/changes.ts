@@ -63,3 +63,40 @@ export async function changeOrder(
   const { id, sequence, status } = row;
   return { id, sequence, status, driverId: row.driver_id, outbox: parseOutboxRows(row.outbox) };
 }
+
+/**
+ * The orders of a statement for many, locked first and in one order: whoever opens an attempt locks the order first too,
+ * and two statements that lock the same orders in different orders deadlock.
+ */
+export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => sql`
+  locked as materialized (
+    select id from orders where id = any(${[...orderIds]}::uuid[]) order by id for no key update
+  )`;
+
+/**
+ * Changes many orders by one statement, with their events and one notice: for changes that make nothing owed and that
+ * stores are not told of.
+ *
+ * @param before CTEs that go first; the update may read them
+ * @param update an `update orders o set … where …` without `returning`; it must add 1 to `sequence`
+ * @param events `select id, sequence, type, data from changed …`
+ * @returns the orders that were changed
+ */
+export async function changeOrders(
+  sql: Sql,
+  before: Fragment,
+  update: Fragment,
+  events: Fragment,
+  origin: string,
+): Promise<Map<string, true>> {
+  const rows = await sql`
+    with ${before}, changed as (
+      ${update} returning o.id, o.sequence
+    ), event as (
+      insert into order_events (order_id, sequence, type, data) ${events}
+    ), notice as (
+      select pg_notify('sameday', ${origin} || ':order:' || string_agg(id::text, ',')) from changed having count(*) > 0
+    )
+    select id from changed where (select count(*) from notice) >= 0`;
+  return new Map(rows.map(({ id }) => [id, true]));
+}

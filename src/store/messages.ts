@@ -1,5 +1,5 @@
 import type { Sql } from 'postgres';
-import { type ChangedOrder, changeOrder } from './changes.ts';
+import { changeOrders, lockOrders } from './changes.ts';
 
 /** What is needed to text the customer of an order. */
 export type OwedText = {
@@ -16,41 +16,49 @@ export type OwedText = {
 };
 
 /**
- * Claims the one text of an order before it is sent, so that a second send knows of the first. Null when none is owed:
- * no consent, or its fate is settled.
+ * Claims the one text of each order before it is sent, so that a second send knows of the first. None for an order that
+ * owes no text: no consent, or its fate is settled.
  */
-export async function openText(sql: Sql, orderId: string): Promise<OwedText | null> {
-  const [row] = await sql`
+export async function openTexts(sql: Sql, orderIds: readonly string[]): Promise<Map<string, OwedText>> {
+  const rows = await sql`
     with owed as (
       select o.id, o.retailer_id, o.tracking_token, c.phone, r.name, o.status in ('cancelled', 'expired') as ended
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
-      where o.id = ${orderId} and o.sms_status = 'queued' and c.sms_opt_in
+      where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
     ), opened as (
-      insert into messages (order_id, status, sends) select id, 'sending', 0 from owed
+      insert into messages (order_id, status, sends) select id, 'sending', 0 from owed order by id
       on conflict (order_id) do update set status = messages.status
       returning order_id, sends, sent_at, status
     )
     select owed.*, opened.sends, opened.sent_at from owed join opened on opened.order_id = owed.id
     where opened.status = 'sending'`;
-  if (!row) return null;
-  return {
-    orderId: row.id,
-    retailerId: row.retailer_id,
-    to: row.phone,
-    storeName: row.name,
-    trackingToken: row.tracking_token,
-    earlierSends: row.sends,
-    firstSentAt: row.sent_at,
-    orderEnded: row.ended,
-  };
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      {
+        orderId: row.id,
+        retailerId: row.retailer_id,
+        to: row.phone,
+        storeName: row.name,
+        trackingToken: row.tracking_token,
+        earlierSends: row.sends,
+        firstSentAt: row.sent_at,
+        orderEnded: row.ended,
+      },
+    ]),
+  );
 }
 
-/** Counts a send right before it happens; false when another worker counted the same one first. */
-export async function countSend(sql: Sql, orderId: string, earlierSends: number): Promise<boolean> {
+export type SendToCount = { readonly orderId: string; readonly earlierSends: number };
+
+/** Counts sends right before they happen; those are missing that another worker counted first. */
+export async function countSends(sql: Sql, sends: readonly SendToCount[]): Promise<Map<string, true>> {
   const rows = await sql`
-    update messages set sends = sends + 1
-    where order_id = ${orderId} and status = 'sending' and sends = ${earlierSends} returning order_id`;
-  return rows.length === 1;
+    update messages m set sends = m.sends + 1
+    from unnest(${sends.map((s) => s.orderId)}::uuid[], ${sends.map((s) => s.earlierSends)}::int4[]) as t(order_id, earlier)
+    where m.order_id = t.order_id and m.status = 'sending' and m.sends = t.earlier
+    returning m.order_id`;
+  return new Map(rows.map((row) => [row.order_id, true]));
 }
 
 /** Takes a counted send back that definitely did not happen. */
@@ -62,26 +70,38 @@ export type TextResult =
   | { readonly status: 'sent'; readonly sid: string }
   | { readonly status: 'failed'; readonly failureCode: string };
 
-/** Settles the text of an order; null when it was settled before, and then nothing is written again. */
-export function settleText(
-  sql: Sql,
-  orderId: string,
-  result: TextResult,
-  outboxId: number,
-  origin: string,
-): Promise<ChangedOrder | null> {
-  const failureCode = result.status === 'failed' ? result.failureCode : null;
+export type SettledText = { readonly orderId: string; readonly result: TextResult; readonly outboxId: number };
+
+/**
+ * Settles the texts of orders: each text, its order, the event, the outbox row and the notice, in one statement. Returns
+ * the orders that were written; those missing were settled before, and nothing is written again.
+ *
+ * @param texts at most one an order
+ */
+export function settleTexts(sql: Sql, texts: readonly SettledText[], origin: string): Promise<Map<string, true>> {
+  const orderIds = texts.map(({ orderId }) => orderId);
+  const sids = texts.map(({ result }) => (result.status === 'sent' ? result.sid : null));
+  const codes = texts.map(({ result }) => (result.status === 'failed' ? result.failureCode : null));
   const settled = sql`
-    settled as (
-      update messages set status = ${result.status}, sid = ${result.status === 'sent' ? result.sid : null},
-        failure_code = ${failureCode}
-      where order_id = ${orderId} and status = 'sending' returning order_id
+    input as (
+      select * from unnest(${orderIds}::uuid[], ${texts.map(({ result }) => result.status)}::text[], ${sids}::text[],
+        ${codes}::text[], ${texts.map(({ outboxId }) => outboxId)}::int8[])
+        as t(order_id, status, sid, failure_code, outbox_id)
+    ), ${lockOrders(sql, orderIds)}, settled as (
+      update messages m set status = i.status, sid = i.sid, failure_code = i.failure_code
+      from input i join locked on locked.id = i.order_id
+      where m.order_id = i.order_id and m.status = 'sending'
+      returning i.*
     ), job as (
-      update outbox set done_at = now(), failure_code = ${failureCode} where id = ${outboxId} and done_at is null
+      update outbox b set done_at = now(), failure_code = i.failure_code
+      from input i where b.id = i.outbox_id and b.done_at is null
     )`;
   const update = sql`
-    update orders set sms_status = ${result.status}, sms_failure_code = ${failureCode}, sequence = sequence + 1
-    where id in (select order_id from settled) and sms_status = 'queued'`;
-  const event = { type: `sms_${result.status}`, ...(failureCode ? { data: { code: failureCode } } : {}) };
-  return changeOrder(sql, update, event, origin, { before: settled });
+    update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1
+    from settled s where o.id = s.order_id and o.sms_status = 'queued'`;
+  const events = sql`
+    select id, sequence, 'sms_' || s.status, case when s.failure_code is not null
+      then jsonb_build_object('code', s.failure_code) end
+    from changed join settled s on s.order_id = id`;
+  return changeOrders(sql, settled, update, events, origin);
 }

@@ -1,6 +1,6 @@
 import type { Row, Sql } from 'postgres';
 import type { PaymentStatus } from '../domain/order.ts';
-import { type ChangedOrder, changeOrder } from './changes.ts';
+import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from './changes.ts';
 
 /** What one attempt to charge an order sends; stored before it is sent, and sent again unchanged. */
 export type PaymentAttempt = {
@@ -15,41 +15,49 @@ export type PaymentAttempt = {
 };
 
 /**
- * Opens the attempt to send now: the one still unsettled, or else the next after the last decline. Null when nothing
- * is owed: the order was never assigned, is settled, or has used up its attempts.
+ * Opens the attempts to send now, by order: the one still unsettled, or else the next after the last decline. None for an
+ * order that owes nothing: it was never assigned, is settled, or has used up its attempts.
  */
-export async function openPaymentAttempt(
+export async function openPaymentAttempts(
   sql: Sql,
-  orderId: string,
+  orderIds: readonly string[],
   maxAttempts: number,
-): Promise<PaymentAttempt | null> {
+): Promise<Map<string, PaymentAttempt>> {
+  const opened = new Map<string, PaymentAttempt>();
+  let unsure = orderIds;
   // A statement that waited for another worker, or for whoever ends the order, still sees the attempts as they were when
   // it began: one settled meanwhile as being sent, one opened meanwhile not at all. Then a new look tells what is owed.
   for (let look = 0; look <= maxAttempts; look++) {
-    const row = await insertAttempt(sql, orderId, maxAttempts);
-    if (row?.status === 'sending') return toAttempt(row);
-    if (!row && !(await isSending(sql, orderId))) return null;
+    const rows = await insertAttempts(sql, unsure, maxAttempts);
+    for (const row of rows) if (row.status === 'sending') opened.set(row.order_id, toAttempt(row));
+    const found = new Set(rows.map((row) => row.order_id));
+    const missing = unsure.filter((id) => !found.has(id));
+    const openedElsewhere = missing.length > 0 ? await findSending(sql, missing) : [];
+    unsure = [...rows.flatMap((row) => (row.status === 'sending' ? [] : [row.order_id])), ...openedElsewhere];
+    if (unsure.length === 0) return opened;
   }
   throw new Error('attempts changed each time they were looked at');
 }
 
-async function isSending(sql: Sql, orderId: string): Promise<boolean> {
-  const rows = await sql`select from payments where order_id = ${orderId} and status = 'sending'`;
-  return rows.length > 0;
+async function findSending(sql: Sql, orderIds: readonly string[]): Promise<string[]> {
+  const rows = await sql`
+    select order_id from payments where order_id = any(${[...orderIds]}::uuid[]) and status = 'sending'`;
+  return rows.map((row) => row.order_id);
 }
 
-async function insertAttempt(sql: Sql, orderId: string, maxAttempts: number): Promise<Row | undefined> {
-  const [row] = await sql`
+function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<Row[]> {
+  return sql`
     with owed as (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id, r.stripe_payment_method_id,
         coalesce((select max(attempt) from payments p where p.order_id = o.id), 0)
           + case when exists (select from payments p where p.order_id = o.id and p.status = 'sending') then 0 else 1 end
           as attempt
       from orders o join retailers r on r.id = o.retailer_id
-      where o.id = ${orderId} and o.payment_status = 'processing'
+      where o.id = any(${[...orderIds]}::uuid[]) and o.payment_status = 'processing'
         -- An order that has ended is not charged anew, but a charge in flight is still followed to its end.
         and (o.status not in ('cancelled', 'expired')
              or exists (select from payments p where p.order_id = o.id and p.status = 'sending'))
+      order by o.id
       -- Whoever ends the order waits for this row or is seen by it, so a refund finds the attempt.
       for no key update of o
     )
@@ -58,8 +66,8 @@ async function insertAttempt(sql: Sql, orderId: string, maxAttempts: number): Pr
     where attempt <= ${maxAttempts}
     on conflict (order_id, attempt) do update set status = payments.status
     returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status,
-      (select retailer_id from owed) as retailer_id, extract(epoch from now() - first_sent_at)::float8 as age`;
-  return row;
+      (select retailer_id from owed where owed.id = order_id) as retailer_id,
+      extract(epoch from now() - first_sent_at)::float8 as age`;
 }
 
 function toAttempt(row: Row): PaymentAttempt {
@@ -78,44 +86,67 @@ export type PaymentResult =
   | { readonly status: 'paid'; readonly paymentIntentId: string }
   | { readonly status: 'declined'; readonly failureCode: string; readonly final: boolean };
 
+/** An attempt that Stripe took. */
+export type PaidAttempt = {
+  readonly orderId: string;
+  readonly attempt: number;
+  readonly paymentIntentId: string;
+  readonly outboxId: number;
+};
+
 /**
- * Settles an attempt: the attempt, the order's payment status, the event, the outbox row and the notice, in one
- * statement. Null when it was settled before; then nothing is written again. A decline that is not final leaves the
- * order `processing` and its outbox row owed.
+ * Settles attempts that were paid: each attempt, its order's payment status, the event, the outbox row and the notice, in
+ * one statement. Returns the orders that were written; those missing were settled before, and nothing is written again.
+ *
+ * @param paid at most one attempt an order
  */
-export function settlePayment(
+export function settlePaid(sql: Sql, paid: readonly PaidAttempt[], origin: string): Promise<Map<string, true>> {
+  const orderIds = paid.map(({ orderId }) => orderId);
+  const settled = sql`
+    input as (
+      select * from unnest(${orderIds}::uuid[], ${paid.map((p) => p.attempt)}::int4[],
+        ${paid.map((p) => p.paymentIntentId)}::text[], ${paid.map((p) => p.outboxId)}::int8[])
+        as t(order_id, attempt, intent, outbox_id)
+    ), ${lockOrders(sql, orderIds)}, settled as (
+      update payments p set status = 'paid', settled_at = now(), failure_code = null, payment_intent_id = i.intent
+      from input i join locked on locked.id = i.order_id
+      where p.order_id = i.order_id and p.attempt = i.attempt and p.status = 'sending'
+      returning p.order_id, i.intent
+    ), job as (
+      update outbox b set done_at = now() from input i where b.id = i.outbox_id and b.done_at is null
+    )`;
+  const update = sql`
+    update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
+      sequence = o.sequence + 1
+    from settled s where o.id = s.order_id and o.payment_status = 'processing'`;
+  return changeOrders(sql, settled, update, sql`select id, sequence, 'payment_paid', null::jsonb from changed`, origin);
+}
+
+/**
+ * Settles an attempt that was declined, the same way. Null when it was settled before. A decline that is not final leaves
+ * the order `processing` and its outbox row owed.
+ */
+export function settleDeclined(
   sql: Sql,
   attempt: { readonly orderId: string; readonly attempt: number },
-  result: PaymentResult,
+  { failureCode, final }: { readonly failureCode: string; readonly final: boolean },
   outboxId: number,
   origin: string,
 ): Promise<ChangedOrder | null> {
-  const paid = result.status === 'paid';
-  const failureCode = paid ? null : result.failureCode;
-  const paymentStatus: PaymentStatus = paid ? 'paid' : result.final ? 'failed' : 'processing';
-  const done = paymentStatus !== 'processing';
+  const paymentStatus: PaymentStatus = final ? 'failed' : 'processing';
   const update = sql`
-    update orders set payment_status = ${paymentStatus}, payment_failure_code = ${failureCode},
-      charge_id = coalesce(${paid ? result.paymentIntentId : null}, charge_id), sequence = sequence + 1
-    where id in (
-      select order_id from settled
-    ) and payment_status = 'processing'`;
-  // The order is locked first, as by whoever opens an attempt; the other way round two workers deadlock.
+    update orders set payment_status = ${paymentStatus}, payment_failure_code = ${failureCode}, sequence = sequence + 1
+    where id in (select order_id from settled) and payment_status = 'processing'`;
   const settled = sql`
-    locked as (
-      select id from orders where id = ${attempt.orderId} for no key update
-    ), settled as (
-      update payments set status = ${result.status}, settled_at = now(), failure_code = ${failureCode},
-        payment_intent_id = ${paid ? result.paymentIntentId : null}
+    ${lockOrders(sql, [attempt.orderId])}, settled as (
+      update payments set status = 'declined', settled_at = now(), failure_code = ${failureCode}
       from locked
       where order_id = locked.id and attempt = ${attempt.attempt} and status = 'sending'
       returning order_id
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}
-      where id = ${outboxId} and done_at is null and ${done}
+      where id = ${outboxId} and done_at is null and ${final}
     )`;
-  const event = paid ? 'payment_paid' : result.final ? 'payment_failed' : 'payment_declined';
-  return changeOrder(sql, update, { type: event, ...(paid ? {} : { data: { code: result.failureCode } }) }, origin, {
-    before: settled,
-  });
+  const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode } };
+  return changeOrder(sql, update, event, origin, { before: settled });
 }

@@ -4,11 +4,11 @@ import { createChargeJob } from '../../src/jobs/charge.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
-import { openPaymentAttempt, settlePayment } from '../../src/store/payments.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+import { openAttempt, settleAttempt } from '../support/vendor-rows.ts';
 
 type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
 
@@ -32,10 +32,10 @@ async function world(options: { paymentMethod?: string | null; faults?: FaultOrd
   const told: string[] = [];
   let lose = options.loseWrites ?? 0;
   const job = createChargeJob({
-    open: (id) => openPaymentAttempt(sql, id, 3),
+    open: (id) => openAttempt(sql, id),
     async settle(attempt, result, outboxId) {
       if (lose-- > 0) throw new Error('the worker died before the write');
-      return (await settlePayment(sql, attempt, result, outboxId, 'test')) !== null;
+      return settleAttempt(sql, attempt, result, outboxId);
     },
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
     charge: stripe.charge,

@@ -4,13 +4,14 @@ import { createSmsJob } from '../../src/jobs/sms.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { cancelOrder } from '../../src/store/lifecycle.ts';
-import { countSend, openText, settleText, uncountSend } from '../../src/store/messages.ts';
+import { uncountSend } from '../../src/store/messages.ts';
 import { expireOrder } from '../../src/store/orders.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+import { countSend, openText, settleText } from '../support/vendor-rows.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -41,7 +42,7 @@ async function world(
     uncount: (id) => uncountSend(sql, id),
     async settle(id, result, outboxId) {
       if (lose-- > 0) throw new Error('the worker died before the write');
-      return (await settleText(sql, id, result, outboxId, 'test')) !== null;
+      return settleText(sql, id, result, outboxId);
     },
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
     send: twilio.send,

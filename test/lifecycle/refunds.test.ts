@@ -7,10 +7,10 @@ import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
 import { cancelOrder, releaseOrder } from '../../src/store/lifecycle.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
-import { openPaymentAttempt, settlePayment } from '../../src/store/payments.ts';
 import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { openAttempt, settleAttempt } from '../support/vendor-rows.ts';
 import { type Answer, Bank, type Pause } from './bank.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 
@@ -36,10 +36,10 @@ function openWorker(bank: Bank, pause: Pause) {
     return result;
   };
   const charge = createChargeJob({
-    open: (orderId) => step('open', () => openPaymentAttempt(sql, orderId, MAX_PAYMENT_ATTEMPTS)),
+    open: (orderId) => step('open', () => openAttempt(sql, orderId, MAX_PAYMENT_ATTEMPTS)),
     settle: (attempt, result, outboxId) =>
       step(`settle ${result.status}`, async () => {
-        return (await settlePayment(sql, attempt, result, outboxId, 'test')) !== null;
+        return settleAttempt(sql, attempt, result, outboxId);
       }),
     finish: (outboxId) => step('finish', () => finishOutbox(sql, outboxId, null)),
     charge: bank.charge,

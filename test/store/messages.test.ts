@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { countSend, openText, settleText, type TextResult, uncountSend } from '../../src/store/messages.ts';
+import { openTexts, settleTexts, type TextResult, uncountSend } from '../../src/store/messages.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+import { countSend, openText, settleText } from '../support/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -22,6 +23,7 @@ async function owed(smsOptIn = true) {
     store,
     order,
     orderId,
+    outboxId,
     open: () => openText(sql, orderId),
     count: (earlierSends: number) => countSend(sql, orderId, earlierSends),
     uncount: () => uncountSend(sql, orderId),
@@ -91,10 +93,10 @@ test('a sent text settles message, order, job, event and notice together', async
   await open();
   await count(0);
   const heard = await noticesDuring(database, async () => {
-    expect(await settle(SENT)).toMatchObject({ id: orderId, sequence: 2 });
+    expect(await settle(SENT)).toBe(true);
   });
   expect(heard).toEqual([`me:order:${orderId}`]);
-  expect(await row()).toMatchObject({ sms_status: 'sent', sms_failure_code: null });
+  expect(await row()).toMatchObject({ sequence: 2, sms_status: 'sent', sms_failure_code: null });
   expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: null });
   expect(await events()).toEqual([{ type: 'sms_sent', data: null }]);
 });
@@ -113,13 +115,34 @@ test('what is settled stays so, and nothing is owed or counted any more', async 
   await open();
   await count(0);
   const results = await Promise.all([settle(SENT), settle(SENT)]);
-  expect(results.filter((result) => result !== null)).toHaveLength(1);
+  expect(results.filter(Boolean)).toHaveLength(1);
   const before = await row();
-  expect(await settle(FAILED)).toBeNull();
+  expect(await settle(FAILED)).toBe(false);
   expect(await open()).toBeNull();
   expect(await count(1)).toBe(false);
   await uncount();
   expect([await row(), (await events()).length]).toEqual([before, 1]);
   const [message] = await database.sql`select status, sends from messages where order_id = ${before.id as string}`;
   expect({ ...message }).toEqual({ status: 'sent', sends: 1 });
+});
+
+test('one statement opens and settles many, each with its own result', async () => {
+  const { sql } = database;
+  const [first, second, silent] = await Promise.all([owed(), owed(), owed(false)]);
+  const opened = await openTexts(sql, [first.orderId, second.orderId, silent.orderId]);
+  expect(opened.get(second.orderId)).toEqual(await second.open());
+  expect([...opened.keys()].sort()).toEqual([first.orderId, second.orderId].sort());
+  const texts = [
+    { orderId: second.orderId, result: FAILED, outboxId: second.outboxId },
+    { orderId: first.orderId, result: SENT, outboxId: first.outboxId },
+    { orderId: silent.orderId, result: SENT, outboxId: silent.outboxId },
+  ];
+  const heard = await noticesDuring(database, async () => {
+    expect([...(await settleTexts(sql, texts, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
+  });
+  expect(heard).toHaveLength(1);
+  expect(await first.row()).toMatchObject({ sms_status: 'sent', sms_failure_code: null });
+  expect(await second.row()).toMatchObject({ sms_status: 'failed', sms_failure_code: '21610' });
+  expect(await second.job()).toMatchObject({ failure_code: '21610' });
+  expect(await silent.row()).toMatchObject({ sms_status: 'none' });
 });

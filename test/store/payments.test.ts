@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPaymentAttempt, type PaymentResult, settlePayment } from '../../src/store/payments.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { openPaymentAttempts, type PaymentResult, settlePaid } from '../../src/store/payments.ts';
 import { setCard } from '../../src/store/retailers.ts';
 import { setTier } from '../../src/store/tiers.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+import { openAttempt, settleAttempt } from '../support/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -16,15 +18,17 @@ const PAID: PaymentResult = { status: 'paid', paymentIntentId: 'pi_1' };
 const LATER: PaymentResult = { status: 'declined', failureCode: 'insufficient_funds', final: false };
 const NEVER: PaymentResult = { status: 'declined', failureCode: 'lost_card', final: true };
 
+type Owed = Awaited<ReturnType<typeof owed>>;
+
 /** An assigned order whose charge is owed, and its outbox row. */
 async function owed() {
   const { sql } = database;
   const store = await addStoreRow(sql);
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const outboxId = jobs.charge?.id ?? 0;
-  const open = () => openPaymentAttempt(sql, orderId, 3);
+  const open = () => openAttempt(sql, orderId);
   const settle = (attempt: number, result: PaymentResult) =>
-    settlePayment(sql, { orderId, attempt }, result, outboxId, 'me');
+    settleAttempt(sql, { orderId, attempt }, result, outboxId, 'me');
   const isDone = async () => (await sql`select done_at from outbox where id = ${outboxId}`)[0]?.done_at !== null;
   const events = async () => {
     const rows = await sql`
@@ -76,7 +80,7 @@ test('two workers at once open the same attempt', async () => {
 test('nothing is owed for an order that waits, that is unknown, or that is settled', async () => {
   const { sql } = database;
   const waiting = await addOrder(sql, await addStoreRow(sql));
-  expect(await openPaymentAttempt(sql, waiting.orderId, 3)).toBeNull();
+  expect(await openPaymentAttempts(sql, [waiting.orderId, newId()], 3)).toEqual(new Map());
   const { open, settle } = await owed();
   await open();
   await settle(1, PAID);
@@ -87,10 +91,16 @@ test('a paid attempt settles attempt, order, job, event and notice together', as
   const { open, settle, row, isDone, events, attempts, orderId } = await owed();
   await open();
   const heard = await noticesDuring(database, async () => {
-    expect(await settle(1, PAID)).toMatchObject({ id: orderId, sequence: 3, status: 'driver_assigned' });
+    expect(await settle(1, PAID)).toBe(true);
   });
   expect(heard).toEqual([`me:order:${orderId}`]);
-  expect(await row()).toMatchObject({ payment_status: 'paid', charge_id: 'pi_1', payment_failure_code: null });
+  expect(await row()).toMatchObject({
+    status: 'driver_assigned',
+    sequence: 3,
+    payment_status: 'paid',
+    charge_id: 'pi_1',
+    payment_failure_code: null,
+  });
   expect([await isDone(), await attempts(), await events()]).toEqual([
     true,
     ['1 paid'],
@@ -107,7 +117,7 @@ test.each([
   await open();
   await settle(1, PAID);
   const before = [await row(), await events(), await attempts()];
-  const heard = await noticesDuring(database, async () => expect(await settle(1, result)).toBeNull());
+  const heard = await noticesDuring(database, async () => expect(await settle(1, result)).toBe(false));
   expect(heard).toEqual([]);
   expect([await row(), await events(), await attempts()]).toEqual(before);
 });
@@ -116,7 +126,7 @@ test('of two workers that settle at once one writes', async () => {
   const { open, settle, events } = await owed();
   await open();
   const results = await Promise.all([settle(1, PAID), settle(1, PAID), settle(1, NEVER)]);
-  expect(results.filter((result) => result !== null)).toHaveLength(1);
+  expect(results.filter(Boolean)).toHaveLength(1);
   expect(await events()).toHaveLength(1);
 });
 
@@ -124,8 +134,12 @@ test('a decline that may pass leaves the order owing, its job too, and opens the
   const { sql } = database;
   const { open, settle, row, isDone, events, store } = await owed();
   await open();
-  expect(await settle(1, LATER)).toMatchObject({ status: 'driver_assigned' });
-  expect(await row()).toMatchObject({ payment_status: 'processing', payment_failure_code: 'insufficient_funds' });
+  expect(await settle(1, LATER)).toBe(true);
+  expect(await row()).toMatchObject({
+    status: 'driver_assigned',
+    payment_status: 'processing',
+    payment_failure_code: 'insufficient_funds',
+  });
   expect(await isDone()).toBe(false);
   await setCard(sql, store.retailerId, 'cus_2', 'pm_card_other');
   expect(await open()).toMatchObject({ attempt: 2, stripeCustomerId: 'cus_2', ageSeconds: 0 });
@@ -168,7 +182,7 @@ test('a worker that comes back late with an attempt that was declined meanwhile 
   await open();
   await settle(1, LATER);
   await open();
-  expect(await settle(1, NEVER)).toBeNull();
+  expect(await settle(1, NEVER)).toBe(false);
   expect((await row()).payment_status).toBe('processing');
   expect(await attempts()).toEqual(['1 declined', '2 sending']);
 });
@@ -177,10 +191,50 @@ test('an attempt that is being settled elsewhere is not opened once more', async
   const { open, orderId, outboxId, attempts } = await owed();
   await open();
   const other = await openTransaction(database);
-  await settlePayment(other.sql, { orderId, attempt: 1 }, PAID, outboxId, 'other');
+  await settlePaid(other.sql, [{ orderId, attempt: 1, paymentIntentId: 'pi_1', outboxId }], 'other');
   const opening = open();
   await untilBlocked(database);
   await other.commit();
   expect(await opening).toBeNull();
   expect(await attempts()).toEqual(['1 paid']);
+});
+
+test('one statement opens and settles many, each as it stands; what was settled before is left out', async () => {
+  const { sql } = database;
+  const orders = await Promise.all([owed(), owed(), owed(), owed()]);
+  const [first, second, third, fourth] = orders as [Owed, Owed, Owed, Owed];
+  await second.open();
+  await second.settle(1, LATER);
+  await third.open();
+  await third.settle(1, PAID);
+  const waiting = await addOrder(sql, await addStoreRow(sql));
+  const opened = await openPaymentAttempts(sql, [...orders.map(({ orderId }) => orderId), waiting.orderId], 3);
+  const attemptOf = ({ orderId }: Owed) => opened.get(orderId)?.attempt;
+  expect([opened.size, ...[first, second, third, fourth].map(attemptOf)]).toEqual([3, 1, 2, undefined, 1]);
+  expect(opened.get(fourth.orderId)).toMatchObject({ orderId: fourth.orderId, retailerId: fourth.store.retailerId });
+  const paid = [first, second, third].map(({ orderId, outboxId }, i) => {
+    return { orderId, attempt: attemptOf(orders[i] as Owed) ?? 1, paymentIntentId: `pi_many_${i}`, outboxId };
+  });
+  const heard = await noticesDuring(database, async () => {
+    expect([...(await settlePaid(sql, paid, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
+  });
+  expect(heard).toHaveLength(1);
+  expect((await first.row()).charge_id).toBe('pi_many_0');
+  expect((await second.row()).charge_id).toBe('pi_many_1');
+  expect((await third.row()).charge_id).toBe('pi_1');
+  expect(await fourth.row()).toMatchObject({ payment_status: 'processing', charge_id: null });
+  expect([await first.isDone(), await second.isDone(), await fourth.isDone()]).toEqual([true, true, false]);
+});
+
+test('statements that settle the same orders in different orders at once do not deadlock', async () => {
+  const { sql } = database;
+  const orders = await Promise.all(Array.from({ length: 12 }, owed));
+  await openPaymentAttempts(
+    sql,
+    orders.map(({ orderId }) => orderId),
+    3,
+  );
+  const paid = orders.map(({ orderId, outboxId }) => ({ orderId, attempt: 1, paymentIntentId: 'pi', outboxId }));
+  const outcomes = await Promise.all([settlePaid(sql, paid, 'a'), settlePaid(sql, paid.toReversed(), 'b')]);
+  expect(outcomes.reduce((sum, { size }) => sum + size, 0)).toBe(12);
 });

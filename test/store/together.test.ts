@@ -18,7 +18,8 @@ function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
 }
 
 /** As the client throws it: invalid text representation, deadlock detected. */
-const refused = (code: string) => Object.assign(new Error('refused'), { name: 'PostgresError', severity: 'ERROR', code });
+const refused = (code: string) =>
+  Object.assign(new Error('refused'), { name: 'PostgresError', severity: 'ERROR', code });
 
 test('what is asked for in one turn is read by one statement, each asker gets its own', async () => {
   const { asked, read } = reader();

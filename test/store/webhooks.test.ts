@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { cancelOrder, deliverOrder, markUndeliverable, pickUpOrder, returnOrder } from '../../src/store/lifecycle.ts';
-import { settleText } from '../../src/store/messages.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { takeExpired } from '../../src/store/outbox.ts';
-import { openPaymentAttempt, settlePayment } from '../../src/store/payments.ts';
 import { settleRefund } from '../../src/store/refunds.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
@@ -26,6 +24,7 @@ import {
   settleUndeliverable,
 } from '../../src/store/webhooks.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { openAttempt, settleAttempt, settleText } from '../support/vendor-rows.ts';
 
 const ORIGIN = 'test';
 const STAMP = { actionId: null, capturedAt: null };
@@ -167,8 +166,8 @@ describe('what a store is told', () => {
   it('of a cancelled order and its refund', async () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
-    const attempt = await openPaymentAttempt(sql, orderId, 3);
-    await settlePayment(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
+    const attempt = await openAttempt(sql, orderId);
+    await settleAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
     const cancelled = await cancelOrder(sql, orderId, 'operator', 'duplicate', ORIGIN);
     expect(cancelled?.outbox.map(({ queue }) => queue).toSorted()).toEqual(['refund', 'webhook']);
     await settleRefund(sql, orderId, 're_1', 0, ORIGIN);
@@ -183,9 +182,9 @@ describe('what a store is told', () => {
     const orderId = await newOrder(await newDriver());
     await sql`insert into messages (order_id, status) values (${orderId}, 'sending')`;
     await settleText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, ORIGIN);
-    const attempt = await openPaymentAttempt(sql, orderId, 3);
+    const attempt = await openAttempt(sql, orderId);
     const declined = { status: 'declined', failureCode: 'expired_card', final: true } as const;
-    await settlePayment(sql, attempt as never, declined, 0, ORIGIN);
+    await settleAttempt(sql, attempt as never, declined, 0, ORIGIN);
     expect((await told(orderId)).slice(1)).toMatchObject([
       { type: 'order.payment_failed', data: { payment_status: 'failed', code: 'expired_card' } },
     ]);

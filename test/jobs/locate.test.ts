@@ -13,7 +13,7 @@ import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
-import { findTrackedById } from '../../src/store/tracked.ts';
+import { findTrackedByIds } from '../../src/store/tracked.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 
 const ORIGIN = 'test';
@@ -88,6 +88,9 @@ function runJob(orderId: string, outboxId: number, answer: Answer) {
 const isDone = async (outboxId: number) =>
   (await database.sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
 
+const trackedDropoff = async (orderId: string) =>
+  (await findTrackedByIds(database.sql, [orderId])).get(orderId)?.dropoff;
+
 describe('the job that finds a dropoff', () => {
   it('is owed from the creating statement on, where a geocoder is there to answer', async () => {
     expect((await newOrder()).job).toBeDefined();
@@ -102,7 +105,7 @@ describe('the job that finds a dropoff', () => {
     expect(await findDropoffPoint(database.sql, orderId)).toEqual(DOOR);
     expect(await isDone(outboxId)).toBe(true);
     expect(told).toEqual([orderId]);
-    expect((await findTrackedById(database.sql, orderId))?.dropoff).toEqual({ ...DOOR.point, accuracyMeters: 12 });
+    expect(await trackedDropoff(orderId)).toEqual({ ...DOOR.point, accuracyMeters: 12 });
   });
 
   it('changes nothing about the order itself', async () => {
@@ -121,7 +124,7 @@ describe('the job that finds a dropoff', () => {
     await runJob(orderId, outboxId, { dropoff: null, again: false });
     expect(await source()).toBe('unknown');
     expect(await findDropoffPoint(database.sql, orderId)).toBeNull();
-    expect((await findTrackedById(database.sql, orderId))?.dropoff).toBeNull();
+    expect(await trackedDropoff(orderId)).toBeNull();
   });
 
   it('asks again while the geocoder is away, and gives up in the end with what the ZIP tells', async () => {

@@ -14,6 +14,7 @@ import {
 } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { finishOutbox } from '../store/outbox.ts';
+import { loadPaymentStatuses } from '../store/payments.ts';
 import { loadTiers } from '../store/tiers.ts';
 import { together } from '../store/together.ts';
 import { findTrackedByIds, findTrackedByToken } from '../store/tracked.ts';
@@ -53,7 +54,12 @@ export async function buildApi(
   const { sql } = parts.database;
   let tiers = await loadTiers(sql);
   const matcher = new Matcher(tiers);
-  const paymentWait = createPaymentWait(config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
+  const paymentWait = createPaymentWait(
+    (orderIds) => loadPaymentStatuses(sql, orderIds),
+    config.paymentWaitMs,
+    MAX_PAYMENT_WAITERS,
+    PAYMENT_WAIT_MISSES,
+  );
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a page could not be kept current');
   const positionOf = (driverId: string) => matcher.driver(driverId)?.position ?? null;
   const tracking = createTracking({
@@ -113,7 +119,7 @@ export async function buildApi(
         tiers = await loadTiers(sql);
         matcher.setTiers(tiers);
       },
-      paymentSettled: paymentWait.settled,
+      paymentsMayBeSettled: paymentWait.mayBeSettled,
       everythingChanged() {
         tracking.everythingChanged();
         driverLive.everythingChanged();

@@ -23,6 +23,8 @@ export type ChangeParts = {
   readonly jobs?: Fragment;
   /** CTEs that go last, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
+  /** What the other processes are told of: `order` unless only details change, with which dispatch has nothing to do. */
+  readonly notice?: 'order' | 'details';
 };
 
 /**
@@ -39,6 +41,7 @@ export async function changeOrder(
   parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
   const told = tellStore(sql, event);
+  const notice = `${origin}:${parts.notice ?? 'order'}:`;
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
       ${update} returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at
@@ -53,7 +56,7 @@ export async function changeOrder(
       from changed, owed
       returning id, queue, order_id, retailer_id, run_at
     )${told?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
-      select pg_notify('sameday', ${origin} || ':order:' || id) from changed
+      select pg_notify('sameday', ${notice} || id) from changed
     )
     select changed.id, changed.sequence, changed.status, changed.driver_id,
       (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,

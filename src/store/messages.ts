@@ -83,5 +83,5 @@ export function settleText(
     update orders set sms_status = ${result.status}, sms_failure_code = ${failureCode}, sequence = sequence + 1
     where id in (select order_id from settled) and sms_status = 'queued'`;
   const event = { type: `sms_${result.status}`, ...(failureCode ? { data: { code: failureCode } } : {}) };
-  return changeOrder(sql, update, event, origin, { before: settled });
+  return changeOrder(sql, update, event, origin, { before: settled, notice: 'details' });
 }

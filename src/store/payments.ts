@@ -74,6 +74,12 @@ function toAttempt(row: Row): PaymentAttempt {
   };
 }
 
+/** How the payments of these orders stand, by the orders' ids. */
+export async function loadPaymentStatuses(sql: Sql, orderIds: readonly string[]): Promise<Map<string, PaymentStatus>> {
+  const rows = await sql`select id, payment_status from orders where id = any(${[...orderIds]}::uuid[])`;
+  return new Map(rows.map((row) => [row.id, row.payment_status]));
+}
+
 export type PaymentResult =
   | { readonly status: 'paid'; readonly paymentIntentId: string }
   | { readonly status: 'declined'; readonly failureCode: string; readonly final: boolean };
@@ -117,5 +123,6 @@ export function settlePayment(
   const event = paid ? 'payment_paid' : result.final ? 'payment_failed' : 'payment_declined';
   return changeOrder(sql, update, { type: event, ...(paid ? {} : { data: { code: result.failureCode } }) }, origin, {
     before: settled,
+    notice: 'details',
   });
 }

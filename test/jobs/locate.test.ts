@@ -14,6 +14,7 @@ import { finishOutbox } from '../../src/store/outbox.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
 import { findTrackedByIds } from '../../src/store/tracked.ts';
+import { noticesDuring } from '../store/transaction.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 
 const ORIGIN = 'test';
@@ -100,7 +101,10 @@ describe('the job that finds a dropoff', () => {
   it('reads the address from the row, writes the point, is done and tells the pages', async () => {
     const { orderId, outboxId } = await newOrder({ dropoff: BY_ZIP });
     expect(await findDropoffPoint(database.sql, orderId)).toEqual(BY_ZIP);
-    expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+    const heard = await noticesDuring(database, async () => {
+      expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+    });
+    expect(heard).toEqual([`${ORIGIN}:details:${orderId}`]);
     expect(asked).toEqual([ADDRESS]);
     expect(await findDropoffPoint(database.sql, orderId)).toEqual(DOOR);
     expect(await isDone(outboxId)).toBe(true);

@@ -179,8 +179,12 @@ export const TRACKING_PING_MIN_MS = 1_000;
 export const SOCKET_IDLE_SECONDS = 60;
 /** A driver's position goes to a page at most this often; in that time a car moves about 14 m. */
 export const POSITION_PUBLISH_MS = 1_000;
-/** Most reads for live pages in flight in one process, so that a reconnect of everybody leaves the pool to orders. */
-export const MAX_LIVE_READS = 16;
+/** Orders (or drivers) that one statement reads for their live pages; 200 changes at once are two statements. */
+export const MAX_LIVE_READ_TOGETHER = 128;
+/** Such statements in flight at once, of each kind; so a reconnect of everybody leaves the pool to the commits. */
+export const MAX_LIVE_STATEMENTS = 2;
+/** Most orders (or drivers) read for their live pages at once: what those statements hold, so that none goes half empty. */
+export const MAX_LIVE_READS = MAX_LIVE_READ_TOGETHER * MAX_LIVE_STATEMENTS;
 /** A read for a live page that failed is tried again after this, doubling up to the second. */
 export const LIVE_READ_RETRY_MS = 500;
 export const LIVE_READ_RETRY_MAX_MS = 10_000;

@@ -5,11 +5,19 @@ import { createServer, type HttpServer } from '../http/server.ts';
 import { type QueueBackend, startWorker } from '../jobs/queues.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
 import type { Relay } from '../jobs/relay.ts';
-import { MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES, REDISPATCH_CONCURRENCY } from '../limits.ts';
+import {
+  MAX_LIVE_READ_TOGETHER,
+  MAX_LIVE_STATEMENTS,
+  MAX_PAYMENT_WAITERS,
+  PAYMENT_WAIT_MISSES,
+  REDISPATCH_CONCURRENCY,
+} from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { finishOutbox } from '../store/outbox.ts';
+import { loadPaymentStatuses } from '../store/payments.ts';
 import { loadTiers } from '../store/tiers.ts';
-import { findTrackedById, findTrackedByToken } from '../store/tracked.ts';
+import { together } from '../store/together.ts';
+import { findTrackedByIds, findTrackedByToken } from '../store/tracked.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createTracking } from '../tracking/live.ts';
 import type { Closers } from './closers.ts';
@@ -46,12 +54,21 @@ export async function buildApi(
   const { sql } = parts.database;
   let tiers = await loadTiers(sql);
   const matcher = new Matcher(tiers);
-  const paymentWait = createPaymentWait(config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
+  const paymentWait = createPaymentWait(
+    (orderIds) => loadPaymentStatuses(sql, orderIds),
+    config.paymentWaitMs,
+    MAX_PAYMENT_WAITERS,
+    PAYMENT_WAIT_MISSES,
+  );
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a page could not be kept current');
   const positionOf = (driverId: string) => matcher.driver(driverId)?.position ?? null;
   const tracking = createTracking({
     findByToken: (token) => findTrackedByToken(sql, token),
-    findById: (orderId) => findTrackedById(sql, orderId),
+    findById: together(
+      (orderIds: readonly string[]) => findTrackedByIds(sql, orderIds),
+      (orderId) => orderId,
+      { maxTogether: MAX_LIVE_READ_TOGETHER, maxInFlight: MAX_LIVE_STATEMENTS },
+    ),
     positionOf,
     publish: (topic, text) => server.publish(topic, text),
     now,
@@ -102,7 +119,7 @@ export async function buildApi(
         tiers = await loadTiers(sql);
         matcher.setTiers(tiers);
       },
-      paymentSettled: paymentWait.settled,
+      paymentsMayBeSettled: paymentWait.mayBeSettled,
       everythingChanged() {
         tracking.everythingChanged();
         driverLive.everythingChanged();

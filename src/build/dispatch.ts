@@ -72,7 +72,7 @@ export function buildDispatch(
     readonly now: () => number;
     readonly origin: string;
     readonly relay: Relay;
-    readonly paymentWait: PaymentWait;
+    readonly paymentWait: Pick<PaymentWait, 'settledWithin'>;
     readonly announce: Announce;
   },
   logger: Logger,

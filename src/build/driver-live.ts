@@ -1,7 +1,9 @@
 import { hashSecret } from '../domain/ids.ts';
 import { validateDriverLocation } from '../http/driver-input.ts';
+import { MAX_LIVE_READ_TOGETHER, MAX_LIVE_STATEMENTS } from '../limits.ts';
 import type { Sql } from '../store/connect.ts';
-import { findDriverByToken, findDriverState } from '../store/drivers.ts';
+import { findDriverByToken, findDriverStates } from '../store/drivers.ts';
+import { together } from '../store/together.ts';
 import { createDriverLive, type DriverLive } from '../tracking/driver-live.ts';
 import type { Closers } from './closers.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -19,7 +21,11 @@ export function openDriverLive(
     validateReport: validateDriverLocation,
     report: dispatch.positions.report,
     setDuty: dispatch.actions.setDuty,
-    findState: (driverId) => findDriverState(sql, driverId),
+    findState: together(
+      (driverIds: readonly string[]) => findDriverStates(sql, driverIds),
+      (driverId) => driverId,
+      { maxTogether: MAX_LIVE_READ_TOGETHER, maxInFlight: MAX_LIVE_STATEMENTS },
+    ),
     now,
     failed,
   });

@@ -1,6 +1,5 @@
 import { listenForNotices } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
-import type { PaymentStatus } from '../domain/order.ts';
 import { MAX_NEWS_BATCH, REDISPATCH_SWEEP_MS } from '../limits.ts';
 import type { Sql } from '../store/connect.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -18,7 +17,7 @@ export async function followNews(
     readonly dispatch: Dispatch;
     readonly announce: Announce;
     readonly reloadTiers: () => Promise<void>;
-    readonly paymentSettled: (orderId: string, status: PaymentStatus) => void;
+    readonly paymentsMayBeSettled: (orderIds: readonly string[]) => Promise<void>;
     readonly everythingChanged: () => void;
   },
   logger: Logger,
@@ -29,9 +28,8 @@ export async function followNews(
   async function ordersChanged(ids: readonly string[]): Promise<void> {
     const holders = ids.map((id) => fleet.holderOf(id));
     const news = await fleet.refreshOrders(ids);
-    for (const { orderId, driverId, paymentStatus, waiting } of news) {
+    for (const { orderId, driverId, waiting } of news) {
       parts.announce.orderChanged(orderId, driverId);
-      parts.paymentSettled(orderId, paymentStatus);
       if (waiting) await redispatch.orderWaits(orderId);
     }
     // Who held one of them may be free now, or carry it in another status; also one who carried it without this process
@@ -41,6 +39,12 @@ export async function followNews(
       parts.announce.driverChanged(id);
       driverAvailable(id);
     }
+  }
+
+  /** Neither who carries these orders nor whether they wait: pages are told, and replies that wait for a charge. */
+  async function detailsChanged(ids: readonly string[]): Promise<void> {
+    for (const orderId of ids) parts.announce.orderChanged(orderId, null);
+    await parts.paymentsMayBeSettled(ids);
   }
 
   async function driversChanged(ids: readonly string[]): Promise<void> {
@@ -70,6 +74,7 @@ export async function followNews(
   const failed = (error: unknown) =>
     logger.warn({ err: errorFields(error) }, 'news of other processes could not be read');
   const orders = createBatches(ordersChanged, MAX_NEWS_BATCH, failed);
+  const details = createBatches(detailsChanged, MAX_NEWS_BATCH, failed);
   const drivers = createBatches(driversChanged, MAX_NEWS_BATCH, failed);
   let first = true;
   const stop = await listenForNotices(
@@ -77,9 +82,12 @@ export async function followNews(
     parts.origin,
     {
       async changed(kind, ids, own) {
-        const news = own ? ids.filter((id) => parts.dispatch.unsettled.delete(id)) : ids;
+        // Of our own only the commit of an order is news, where nobody knew whether it would come.
+        const isUnsettled = (id: string) => kind === 'order' && parts.dispatch.unsettled.delete(id);
+        const news = own ? ids.filter(isUnsettled) : ids;
         if (news.length === 0) return;
         if (kind === 'order') orders.add(news);
+        else if (kind === 'details') details.add(news);
         else if (kind === 'driver') drivers.add(news);
         else {
           await parts.reloadTiers();

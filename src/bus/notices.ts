@@ -1,7 +1,11 @@
 import type { Sql } from 'postgres';
 import { errorFields, type Logger } from '../telemetry.ts';
 
-export const NOTICE_KINDS = ['order', 'driver', 'tier'] as const;
+/**
+ * `order`: whether an order waits, who carries it, or how far it is. `details`: only its payment, its text or the point it
+ * goes to; dispatch has nothing to do with those, and reads nothing.
+ */
+export const NOTICE_KINDS = ['order', 'details', 'driver', 'tier'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 /** Who is told what: ids only, the tables are the truth. */

@@ -34,8 +34,11 @@ export async function createPositionBus(
   logger: Logger,
 ): Promise<PositionBus> {
   const pending = new Map<string, SharedPosition>();
+  // Every message of ours begins so and no other does: what comes back to us is known before it is parsed.
+  const ours = `{"from":${JSON.stringify(origin)},`;
   subscriber.on('message', (_channel, text) => {
-    for (const position of readPositions(text, origin)) received(position);
+    if (text.startsWith(ours)) return;
+    for (const position of readPositions(text)) received(position);
   });
   // While Redis is away orders are taken all the same; the client subscribes by itself when it is back.
   const subscribed = subscriber.subscribe(CHANNEL).catch((error) => {
@@ -44,7 +47,7 @@ export async function createPositionBus(
   await Promise.race([subscribed, delay(SUBSCRIBE_WAIT_MS, undefined, { ref: false })]);
   const flush = () => {
     if (pending.size === 0) return;
-    const text = JSON.stringify({ from: origin, positions: [...pending.values()] });
+    const text = `${ours}"positions":${JSON.stringify([...pending.values()])}}`;
     pending.clear();
     publisher.publish(CHANNEL, text).catch((error) => {
       logger.warn({ err: errorFields(error) }, 'positions could not be shared');
@@ -63,11 +66,11 @@ export async function createPositionBus(
   };
 }
 
-/** The positions of another process's message; none where it is not one of ours: it would end this process. */
-function readPositions(text: string, origin: string): SharedPosition[] {
+/** The positions of another process's message; none where it is no such message: it would end this process. */
+function readPositions(text: string): SharedPosition[] {
   try {
-    const message = JSON.parse(text) as { from?: unknown; positions?: unknown } | null;
-    if (message?.from === origin || !Array.isArray(message?.positions)) return [];
+    const message = JSON.parse(text) as { positions?: unknown } | null;
+    if (!Array.isArray(message?.positions)) return [];
     return message.positions.filter(isPosition);
   } catch {
     return [];

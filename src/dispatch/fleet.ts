@@ -133,7 +133,7 @@ export class Fleet {
       }
       const holder = driver.orderId === null ? undefined : this.#matcher.holderOf(driver.orderId);
       if (holder !== undefined && holder !== driver.id) displaced.push(holder);
-      const held = this.#matcher.driver(driver.id)?.orderId ?? null;
+      const held = this.#matcher.orderOf(driver.id);
       this.#matcher.putDriver(driver);
       if (held !== null && driver.orderId === null) this.#freed(driver.id);
     }

@@ -9,12 +9,12 @@ export type DriverLocation = {
   readonly lat: number;
   /** Degrees, −180 to 180. */
   readonly lng: number;
-  readonly accuracyMeters?: number;
+  readonly accuracyMeters?: number | undefined;
   /** Degrees clockwise from north, 0 to 360. */
-  readonly headingDegrees?: number;
-  readonly speedMetersPerSecond?: number;
+  readonly headingDegrees?: number | undefined;
+  readonly speedMetersPerSecond?: number | undefined;
   /** When the phone took the position, milliseconds since 1970 by its own clock. */
-  readonly capturedAtMs?: number;
+  readonly capturedAtMs?: number | undefined;
 };
 
 type Validated<Value> = { readonly ok: Value } | { readonly fields: readonly FieldError[] };
@@ -30,17 +30,24 @@ export function validateDriverDuty(body: JsonObject): Validated<{ readonly onDut
  * send as null, as the browser's Geolocation API does; other fields are ignored.
  */
 export function validateDriverLocation(body: JsonObject): Validated<DriverLocation> {
-  const { lat, lng, accuracy_m, heading, speed, captured_at } = body;
-  const candidate = { lat, lng, ...known({ accuracy_m, heading, speed, captured_at }) };
-  const fields = findFieldErrors(driverLocation, candidate);
+  const { lat, lng } = body;
+  const accuracy_m = body.accuracy_m ?? undefined;
+  const heading = body.heading ?? undefined;
+  const speed = body.speed ?? undefined;
+  const captured_at = body.captured_at ?? undefined;
+  // Plain objects, not copied over and over: nothing comes in more often than positions.
+  const fields = findFieldErrors(driverLocation, { lat, lng, accuracy_m, heading, speed, captured_at });
   if (fields.length > 0) return { fields };
   const capturedAtMs = typeof captured_at === 'string' ? Date.parse(captured_at) : undefined;
   if (capturedAtMs !== undefined && !isCalendarTime(new Date(capturedAtMs)))
     return { fields: [{ field: 'captured_at', message: NO_SUCH_TIME }] };
-  const telemetry = { accuracyMeters: accuracy_m, headingDegrees: heading, speedMetersPerSecond: speed, capturedAtMs };
-  return { ok: { lat, lng, ...known(telemetry) } as DriverLocation };
-}
-
-function known(fields: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+  const location = {
+    lat,
+    lng,
+    accuracyMeters: accuracy_m,
+    headingDegrees: heading,
+    speedMetersPerSecond: speed,
+    capturedAtMs,
+  };
+  return { ok: location as DriverLocation };
 }

@@ -123,6 +123,11 @@ export class Drivers {
     return this.slots.keys();
   }
 
+  orderOf(id: string): string | null {
+    const slot = this.slots.get(id);
+    return slot === undefined ? null : (this.orderIds[slot] as string | null);
+  }
+
   /** The driver who holds an order. */
   holderOf(orderId: string): string | undefined {
     const slot = this.holders.get(orderId);

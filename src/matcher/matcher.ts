@@ -77,6 +77,11 @@ export class Matcher {
     return this.drivers.get(driverId);
   }
 
+  /** The order that a driver holds; null for none, and for an unknown driver. */
+  orderOf(driverId: string): string | null {
+    return this.drivers.orderOf(driverId);
+  }
+
   driverIds(): Iterable<string> {
     return this.drivers.allIds();
   }

@@ -23,6 +23,8 @@ export type ChangeParts = {
   readonly jobs?: Fragment;
   /** CTEs that go last, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
+  /** What the other processes are told of: `order` unless only details change, with which dispatch has nothing to do. */
+  readonly notice?: 'order' | 'details';
 };
 
 /**
@@ -39,6 +41,7 @@ export async function changeOrder(
   parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
   const told = tellStore(sql, event);
+  const notice = `${origin}:${parts.notice ?? 'order'}:`;
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
       ${update} returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at
@@ -53,7 +56,7 @@ export async function changeOrder(
       from changed, owed
       returning id, queue, order_id, retailer_id, run_at
     )${told?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
-      select pg_notify('sameday', ${origin} || ':order:' || id) from changed
+      select pg_notify('sameday', ${notice} || id) from changed
     )
     select changed.id, changed.sequence, changed.status, changed.driver_id,
       (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
@@ -74,8 +77,8 @@ export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => s
   )`;
 
 /**
- * Changes many orders by one statement, with their events and one notice: for changes that make nothing owed and that
- * stores are not told of.
+ * Changes the details of many orders by one statement, with their events and one notice: for changes that make nothing
+ * owed and that stores are not told of.
  *
  * @param before CTEs that go first; the update may read them
  * @param update an `update orders o set … where …` without `returning`; it must add 1 to `sequence`
@@ -95,7 +98,7 @@ export async function changeOrders(
     ), event as (
       insert into order_events (order_id, sequence, type, data) ${events}
     ), notice as (
-      select pg_notify('sameday', ${origin} || ':order:' || string_agg(id::text, ',')) from changed having count(*) > 0
+      select pg_notify('sameday', ${origin} || ':details:' || string_agg(id::text, ',')) from changed having count(*) > 0
     )
     select id from changed where (select count(*) from notice) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));

@@ -129,22 +129,29 @@ export type DriverOrder = {
   };
 };
 
-/** Whether a driver is on duty and what he carries; null when he is unknown or no longer active. */
-export async function findDriverState(
-  sql: Sql,
-  driverId: string,
-): Promise<{ onDuty: boolean; order: DriverOrder | null } | null> {
-  const [row] = await sql`
-    select d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address,
-      o.pickup_lat, o.pickup_lng, r.name as store_name, c.name, c.phone, a.line1, a.line2, a.city, a.state, a.zip
+/** Whether a driver is on duty and what he carries. */
+export type DriverState = { readonly onDuty: boolean; readonly order: DriverOrder | null };
+
+/** The state of one driver; null when he is unknown or no longer active. */
+export async function findDriverState(sql: Sql, driverId: string): Promise<DriverState | null> {
+  return (await findDriverStates(sql, [driverId])).get(driverId) ?? null;
+}
+
+/** The states of these drivers by their ids; one who is unknown or no longer active is missing. */
+export async function findDriverStates(sql: Sql, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
+  const rows = await sql`
+    select d.id as driver_id, d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents,
+      o.pickup_address, o.pickup_lat, o.pickup_lng, r.name as store_name, c.name, c.phone, a.line1, a.line2, a.city,
+      a.state, a.zip
     from drivers d
     left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')
     left join retailers r on r.id = o.retailer_id
     left join customers c on c.id = o.customer_id
     left join dropoff_addresses a on a.id = o.dropoff_address_id
-    where d.id = ${driverId} and d.active`;
-  if (!row) return null;
-  return { onDuty: row.on_duty, order: row.id ? toDriverOrder(row) : null };
+    where d.id = any(${[...driverIds]}::uuid[]) and d.active`;
+  return new Map(
+    rows.map((row) => [row.driver_id, { onDuty: row.on_duty, order: row.id ? toDriverOrder(row) : null }]),
+  );
 }
 
 function toDriverOrder(row: Row): DriverOrder {

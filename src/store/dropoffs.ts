@@ -35,7 +35,7 @@ export async function settleDropoff(
     ), finished as (
       update outbox set done_at = now() where id = ${outboxId} and done_at is null
     )
-    select pg_notify('sameday', ${origin} || ':order:' || id) from located`;
+    select pg_notify('sameday', ${origin} || ':details:' || id) from located`;
 }
 
 /** Where an order goes; null where that is not known. */

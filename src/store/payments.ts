@@ -82,6 +82,12 @@ function toAttempt(row: Row): PaymentAttempt {
   };
 }
 
+/** How the payments of these orders stand, by the orders' ids. */
+export async function loadPaymentStatuses(sql: Sql, orderIds: readonly string[]): Promise<Map<string, PaymentStatus>> {
+  const rows = await sql`select id, payment_status from orders where id = any(${[...orderIds]}::uuid[])`;
+  return new Map(rows.map((row) => [row.id, row.payment_status]));
+}
+
 export type PaymentResult =
   | { readonly status: 'paid'; readonly paymentIntentId: string }
   | { readonly status: 'declined'; readonly failureCode: string; readonly final: boolean };
@@ -148,5 +154,5 @@ export function settleDeclined(
       where id = ${outboxId} and done_at is null and ${final}
     )`;
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode } };
-  return changeOrder(sql, update, event, origin, { before: settled });
+  return changeOrder(sql, update, event, origin, { before: settled, notice: 'details' });
 }

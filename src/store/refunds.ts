@@ -35,7 +35,7 @@ export function settleRefund(
   const update = sql`
     update orders set payment_status = 'refunded', refund_id = ${refundId}, sequence = sequence + 1
     where id = ${orderId} and payment_status = 'paid' and status in ('cancelled', 'expired')`;
-  return changeOrder(sql, update, { type: 'refunded' }, origin, { before });
+  return changeOrder(sql, update, { type: 'refunded' }, origin, { before, notice: 'details' });
 }
 
 /**
@@ -61,7 +61,7 @@ export function settleRefundRefused(
   const update = sql`
     update orders set sequence = sequence + 1
     where id in (select order_id from job) and payment_status = 'paid' and status in ('cancelled', 'expired')`;
-  return changeOrder(sql, update, { type: 'refund_failed', data: { code } }, origin, { before });
+  return changeOrder(sql, update, { type: 'refund_failed', data: { code } }, origin, { before, notice: 'details' });
 }
 
 /** Records that nothing was charged: no attempt was made, or each was declined. Null when that is not so any more. */
@@ -80,5 +80,5 @@ export function settleUncharged(
         then 'failed' else 'not_charged' end
     where id = ${orderId} and payment_status = 'processing' and status in ('cancelled', 'expired')
       and not exists (select from payments p where p.order_id = orders.id and p.status in ('sending', 'paid'))`;
-  return changeOrder(sql, update, { type: 'not_charged' }, origin, { before });
+  return changeOrder(sql, update, { type: 'not_charged' }, origin, { before, notice: 'details' });
 }

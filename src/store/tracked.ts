@@ -1,10 +1,10 @@
-import type { Sql } from 'postgres';
+import type { Row, Sql } from 'postgres';
 import type { TrackedOrder } from '../domain/tracked.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<TrackedOrder | null> {
-  const [row] = await sql`
+async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<TrackedOrder[]> {
+  const rows = await sql`
     select o.id, o.tracking_token, o.sequence, o.status, r.name as store_name, o.driver_id,
       split_part(d.name, ' ', 1) as driver_first_name, o.pickup_lat, o.pickup_lng, o.created_at, o.assigned_at,
       o.picked_up_at, o.delivered_at, coalesce(o.ended_at, o.undeliverable_at) as ended_at,
@@ -13,7 +13,10 @@ async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
     where ${condition} and o.status <> 'void'`;
-  if (!row) return null;
+  return rows.map(toTracked);
+}
+
+function toTracked(row: Row): TrackedOrder {
   return {
     orderId: row.id,
     trackingToken: row.tracking_token,
@@ -35,13 +38,15 @@ async function findTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
 }
 
 /** What the tracking page may show of the order behind a token; null for an unknown token. */
-export function findTrackedByToken(sql: Sql, token: string): Promise<TrackedOrder | null> {
-  return findTracked(sql, sql`o.tracking_token = ${token}`);
+export async function findTrackedByToken(sql: Sql, token: string): Promise<TrackedOrder | null> {
+  const [order] = await readTracked(sql, sql`o.tracking_token = ${token}`);
+  return order ?? null;
 }
 
-/** The same by the order's id. */
-export function findTrackedById(sql: Sql, orderId: string): Promise<TrackedOrder | null> {
-  return findTracked(sql, sql`o.id = ${orderId}`);
+/** The same of these orders, by their ids; one that is unknown is missing. */
+export async function findTrackedByIds(sql: Sql, orderIds: readonly string[]): Promise<Map<string, TrackedOrder>> {
+  const orders = await readTracked(sql, sql`o.id = any(${[...orderIds]}::uuid[])`);
+  return new Map(orders.map((order) => [order.orderId, order]));
 }
 
 /** The stored name of the handover's photo; null for an unknown token or an order without one. */

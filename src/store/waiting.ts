@@ -1,5 +1,5 @@
 import type { Row, Sql } from 'postgres';
-import type { OrderStatus, PaymentStatus } from '../domain/order.ts';
+import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 
@@ -42,20 +42,18 @@ export type OrderNews = {
   readonly orderId: string;
   readonly status: OrderStatus;
   readonly driverId: string | null;
-  readonly paymentStatus: PaymentStatus;
   readonly waiting: WaitingRow | null;
 };
 
 /** The truth about a few orders, read after a notice. */
 export async function loadOrderNews(sql: Sql, orderIds: readonly string[]): Promise<OrderNews[]> {
   const rows = await sql`
-    select ${columns(sql)}, status, driver_id, payment_status, ${waits(sql)} as waits
+    select ${columns(sql)}, status, driver_id, ${waits(sql)} as waits
     from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
   return rows.map((row) => ({
     orderId: row.id,
     status: row.status,
     driverId: row.driver_id,
-    paymentStatus: row.payment_status,
     waiting: row.waits ? toWaiting(row) : null,
   }));
 }

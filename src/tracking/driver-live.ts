@@ -9,12 +9,12 @@ import {
   SOCKET_IDLE_SECONDS,
 } from '../limits.ts';
 import type { LiveSocket, SocketBehaviour } from '../sockets.ts';
+import type { DriverState } from '../store/drivers.ts';
 import { Allowance } from './allowance.ts';
 import {
   DRIVER_PONG,
   type DriverErrorCode,
   type DriverReport,
-  type DriverState,
   errorMessage,
   type ReportValidator,
   readDriverMessage,

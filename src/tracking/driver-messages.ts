@@ -1,10 +1,8 @@
 import type { FieldError } from '../domain/errors.ts';
-import type { DriverOrder } from '../store/drivers.ts';
-
-export type DriverState = { readonly onDuty: boolean; readonly order: DriverOrder | null };
+import type { DriverOrder, DriverState } from '../store/drivers.ts';
 
 /** What a position message holds once it is validated. */
-export type DriverReport = { readonly lat: number; readonly lng: number; readonly capturedAtMs?: number };
+export type DriverReport = { readonly lat: number; readonly lng: number; readonly capturedAtMs?: number | undefined };
 
 export type ReportValidator = (
   message: Record<string, unknown>,

@@ -20,6 +20,9 @@ type Entry = { reading: boolean; wanted: Deferred | null; failures: number; retr
  * Reads the newest state of keys that are told to have changed. Two reads of one key never overlap, so results are
  * applied in the order in which they were true; changes that come while a read is under way share one more; at most
  * MAX_LIVE_READS run at once; a failed read is tried again until it succeeds or nobody watches.
+ *
+ * @param deps.read may share a statement with reads of other keys that begin at the same time; how many statements are in
+ *   flight is what bounds the load on the database, and is `read`'s to see to
  */
 export function createLatestReader<Value>(deps: {
   readonly read: (key: string) => Promise<Value>;

@@ -68,8 +68,11 @@ test('listening has begun, and was told so once, when the call returns', async (
 
 test('every kind and every id of a notice is heard, in the order of the commits', async () => {
   const { heard } = await listener();
-  for (const payload of ['a:order:o1,o2,o3', 'b:driver:d1', 'me:tier:standard', 'c:order:o4']) await say(payload);
-  await expect.poll(() => heard, soon).toEqual(['order o1+o2+o3', 'driver d1', 'own tier standard', 'order o4']);
+  const payloads = ['a:order:o1,o2,o3', 'b:driver:d1', 'me:tier:standard', 'w:details:o1', 'c:order:o4'];
+  for (const payload of payloads) await say(payload);
+  await expect
+    .poll(() => heard, soon)
+    .toEqual(['order o1+o2+o3', 'driver d1', 'own tier standard', 'details o1', 'order o4']);
 });
 
 test('what is no notice of ours is passed over', async () => {

@@ -1,5 +1,6 @@
+import { EventEmitter } from 'node:events';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPositionBus, type SharedPosition } from '../../src/bus/positions.ts';
 import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS } from '../../src/limits.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -52,6 +53,13 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
       .toEqual([[], [at('d1', -122)], [at('d1', -122)]]);
     members[1].bus.share(at('d2', -100));
     await expect.poll(() => members[0].received, soon).toEqual([at('d2', -100)]);
+  });
+
+  test('a process whose name begins like another’s is heard by that one, and hears it', async () => {
+    const [a, ab] = [await member('a'), await member('ab')];
+    a.bus.share(at('d1', -122));
+    ab.bus.share(at('d2', -100));
+    await expect.poll(() => [a.received, ab.received], soon).toEqual([[at('d2', -100)], [at('d1', -122)]]);
   });
 
   test('of many positions of one driver the newest is sent, together with those of the others', async () => {
@@ -118,4 +126,27 @@ test('a start does not wait for a Redis that is away', async () => {
   const bus = await createPositionBus(away as never, away as never, 'a', () => undefined, logger);
   expect(() => bus.share(at('d1', -122))).not.toThrow();
   bus.close();
+});
+
+test('what comes back to its sender is dropped unread, and read by others', async () => {
+  const channel = new EventEmitter();
+  const client = {
+    on: (event: string, hear: (...args: unknown[]) => void) => channel.on(event, hear),
+    subscribe: async () => 1,
+    publish: async (name: string, text: string) => channel.emit('message', name, text),
+  };
+  const received: string[] = [];
+  const join = (origin: string) =>
+    createPositionBus(client as never, client as never, origin, () => received.push(origin), logger);
+  const sender = await join('a"');
+  const parse = vi.spyOn(JSON, 'parse');
+  onTestFinished(() => parse.mockRestore());
+  sender.share(at('d1', -122));
+  sender.close();
+  expect(parse).not.toHaveBeenCalled();
+  const other = await join('b');
+  sender.share(at('d1', -122));
+  sender.close();
+  other.close();
+  expect([parse.mock.calls.length, received]).toEqual([1, ['b']]);
 });

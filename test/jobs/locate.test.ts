@@ -13,7 +13,8 @@ import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
-import { findTrackedById } from '../../src/store/tracked.ts';
+import { findTrackedByIds } from '../../src/store/tracked.ts';
+import { noticesDuring } from '../store/transaction.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 
 const ORIGIN = 'test';
@@ -88,6 +89,9 @@ function runJob(orderId: string, outboxId: number, answer: Answer) {
 const isDone = async (outboxId: number) =>
   (await database.sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
 
+const trackedDropoff = async (orderId: string) =>
+  (await findTrackedByIds(database.sql, [orderId])).get(orderId)?.dropoff;
+
 describe('the job that finds a dropoff', () => {
   it('is owed from the creating statement on, where a geocoder is there to answer', async () => {
     expect((await newOrder()).job).toBeDefined();
@@ -97,12 +101,15 @@ describe('the job that finds a dropoff', () => {
   it('reads the address from the row, writes the point, is done and tells the pages', async () => {
     const { orderId, outboxId } = await newOrder({ dropoff: BY_ZIP });
     expect(await findDropoffPoint(database.sql, orderId)).toEqual(BY_ZIP);
-    expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+    const heard = await noticesDuring(database, async () => {
+      expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+    });
+    expect(heard).toEqual([`${ORIGIN}:details:${orderId}`]);
     expect(asked).toEqual([ADDRESS]);
     expect(await findDropoffPoint(database.sql, orderId)).toEqual(DOOR);
     expect(await isDone(outboxId)).toBe(true);
     expect(told).toEqual([orderId]);
-    expect((await findTrackedById(database.sql, orderId))?.dropoff).toEqual({ ...DOOR.point, accuracyMeters: 12 });
+    expect(await trackedDropoff(orderId)).toEqual({ ...DOOR.point, accuracyMeters: 12 });
   });
 
   it('changes nothing about the order itself', async () => {
@@ -121,7 +128,7 @@ describe('the job that finds a dropoff', () => {
     await runJob(orderId, outboxId, { dropoff: null, again: false });
     expect(await source()).toBe('unknown');
     expect(await findDropoffPoint(database.sql, orderId)).toBeNull();
-    expect((await findTrackedById(database.sql, orderId))?.dropoff).toBeNull();
+    expect(await trackedDropoff(orderId)).toBeNull();
   });
 
   it('asks again while the geocoder is away, and gives up in the end with what the ZIP tells', async () => {

@@ -36,7 +36,9 @@ function sameState(matcher: Matcher, model: BruteForce, world: World): void {
     model.waitingCount(),
   ]);
   expect([...matcher.driverIds()].sort()).toEqual([...model.driverIds()].sort());
-  for (const id of model.driverIds()) expect(matcher.driver(id)).toEqual(model.driver(id));
+  for (const id of model.driverIds()) {
+    expect([matcher.driver(id), matcher.orderOf(id)]).toEqual([model.driver(id), model.orderOf(id)]);
+  }
   expect([...matcher.waitingOrders()]).toEqual([...model.waitingOrders()]);
   for (const store of ['store-0', 'store-1', 'store-2']) {
     expect(matcher.waitingCountOf(store)).toBe(model.waitingCountOf(store));

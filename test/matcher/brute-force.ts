@@ -70,6 +70,10 @@ export class BruteForce implements MatcherFace {
     return true;
   }
 
+  orderOf(id: string): string | null {
+    return this.known.get(id)?.orderId ?? null;
+  }
+
   driver(id: string): FleetDriver | undefined {
     const driver = this.known.get(id);
     if (!driver) return undefined;

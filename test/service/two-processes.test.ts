@@ -51,6 +51,12 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     expect(chargesOf(worker.dataDir, order.id)).toHaveLength(1);
   });
 
+  test('the reply to an order says that it is paid, though another process charged it', async () => {
+    const store = await addStore(database.sql);
+    await addFreeDriver(a, database.sql, store.point);
+    expect((await place(a, store)).body.order).toMatchObject({ status: 'driver_assigned', payment_status: 'paid' });
+  });
+
   test('a waiting order of one process goes to a driver who comes on duty at the other', async () => {
     const store = await addStore(database.sql);
     const waiting = await place(a, store);

@@ -5,6 +5,7 @@ import {
   deactivateDriver,
   findDriverByToken,
   findDriverState,
+  findDriverStates,
   loadFleet,
   setDriverDuty,
   writePositions,
@@ -103,6 +104,10 @@ test('the fleet knows who carries which order, until it is delivered', async () 
     storeName: 'Corner Market',
     dropoff: { name: 'Jordan Lee', phone: '+14155550123', line1: '401 Valencia St', line2: null, zip: '94103' },
   });
+  const states = await findDriverStates(sql, [free, newId(), busy]);
+  expect(states.size).toBe(2);
+  expect(states.get(free)).toEqual({ onDuty: true, order: null });
+  expect(states.get(busy)).toEqual(await findDriverState(sql, busy));
   await deliverOrder(sql, orderId, busy, 'photo.webp', UNSTAMPED, 'me');
   expect(await carried()).toEqual({ [busy]: null, [free]: null });
   expect(await findDriverState(sql, busy)).toEqual({ onDuty: true, order: null });

@@ -95,7 +95,7 @@ test('a sent text settles message, order, job, event and notice together', async
   const heard = await noticesDuring(database, async () => {
     expect(await settle(SENT)).toBe(true);
   });
-  expect(heard).toEqual([`me:order:${orderId}`]);
+  expect(heard).toEqual([`me:details:${orderId}`]);
   expect(await row()).toMatchObject({ sequence: 2, sms_status: 'sent', sms_failure_code: null });
   expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: null });
   expect(await events()).toEqual([{ type: 'sms_sent', data: null }]);

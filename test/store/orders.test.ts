@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
 import { expireOrder, findOrderState, findStoreOrder } from '../../src/store/orders.ts';
-import { findPhotoName, findTrackedById, findTrackedByToken } from '../../src/store/tracked.ts';
+import { findPhotoName, findTrackedByIds, findTrackedByToken } from '../../src/store/tracked.ts';
 import { findOverdue, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../support/orders.ts';
@@ -154,17 +154,28 @@ test('the tracking page is told the driver’s first name and nothing of the cus
     storeName: 'Corner Market',
     hasPhoto: false,
   });
-  expect(await findTrackedById(sql, orderId)).toEqual(tracked);
+  expect(await findTrackedByIds(sql, [orderId])).toEqual(new Map([[orderId, tracked]]));
   const text = JSON.stringify(tracked);
   for (const secret of ['Rider', 'Jordan', 'Lee', 'jordan@example.com', '+1415', 'Valencia']) {
     expect(text).not.toContain(secret);
   }
   await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
   await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me');
-  expect((await findTrackedById(sql, orderId))?.hasPhoto).toBe(true);
+  expect((await findTrackedByIds(sql, [orderId])).get(orderId)?.hasPhoto).toBe(true);
   expect(await findPhotoName(sql, token as string)).toBe('photo.webp');
   expect(await findTrackedByToken(sql, 'nobody’s')).toBeNull();
   expect(await findPhotoName(sql, 'nobody’s')).toBeNull();
+});
+
+test('of many orders the tracking page is told of each its own, and nothing of one that is unknown', async () => {
+  const { sql } = database;
+  const { orderId: waits } = await addOrder(sql, store);
+  const { orderId: carried, driverId } = await assignedOrder();
+  const tracked = await findTrackedByIds(sql, [carried, newId(), waits]);
+  expect([...tracked.keys()].toSorted()).toEqual([carried, waits].toSorted());
+  expect(tracked.get(waits)).toMatchObject({ orderId: waits, status: 'pending_dispatch', driverId: null });
+  expect(tracked.get(carried)).toMatchObject({ orderId: carried, status: 'driver_assigned', driverId });
+  expect(await findTrackedByIds(sql, [])).toEqual(new Map());
 });
 
 test('the waiting orders are read oldest first, at most so many, and as the matcher needs them', async () => {
@@ -205,7 +216,6 @@ test('news of orders say who waits and who carries', async () => {
   expect(news.get(carried)).toMatchObject({
     status: 'driver_assigned',
     driverId,
-    paymentStatus: 'processing',
     waiting: null,
   });
 });

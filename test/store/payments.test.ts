@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { openPaymentAttempts, type PaymentResult, settlePaid } from '../../src/store/payments.ts';
+import { loadPaymentStatuses, openPaymentAttempts, type PaymentResult, settlePaid } from '../../src/store/payments.ts';
 import { setCard } from '../../src/store/retailers.ts';
 import { setTier } from '../../src/store/tiers.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
@@ -93,7 +93,7 @@ test('a paid attempt settles attempt, order, job, event and notice together', as
   const heard = await noticesDuring(database, async () => {
     expect(await settle(1, PAID)).toBe(true);
   });
-  expect(heard).toEqual([`me:order:${orderId}`]);
+  expect(heard).toEqual([`me:details:${orderId}`]);
   expect(await row()).toMatchObject({
     status: 'driver_assigned',
     sequence: 3,
@@ -128,6 +128,19 @@ test('of two workers that settle at once one writes', async () => {
   const results = await Promise.all([settle(1, PAID), settle(1, PAID), settle(1, NEVER)]);
   expect(results.filter(Boolean)).toHaveLength(1);
   expect(await events()).toHaveLength(1);
+});
+
+test('how payments stand is read for many orders, and of an unknown one nothing', async () => {
+  const [paid, sending] = [await owed(), await owed()];
+  await paid.open();
+  await paid.settle(1, PAID);
+  const statuses = await loadPaymentStatuses(database.sql, [paid.orderId, sending.orderId, newId()]);
+  expect(statuses).toEqual(
+    new Map([
+      [paid.orderId, 'paid'],
+      [sending.orderId, 'processing'],
+    ]),
+  );
 });
 
 test('a decline that may pass leaves the order owing, its job too, and opens the next attempt with the card of then', async () => {

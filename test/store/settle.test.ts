@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findOrderState, findStoreOrder } from '../../src/store/orders.ts';
 import { explainRefused, insertOrders, settleUnknown } from '../../src/store/orders-create.ts';
-import { findTrackedById } from '../../src/store/tracked.ts';
+import { findTrackedByIds } from '../../src/store/tracked.ts';
 import { loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
@@ -86,7 +86,7 @@ test('no reader ever sees a void order, and its driver stays free', async () => 
   expect(await findStoreOrder(sql, order.id, store.retailerId)).toBeNull();
   expect(await findStoreOrder(sql, order.id, order.id)).toBeNull();
   expect(await findOrderState(sql, order.id)).toBeNull();
-  expect(await findTrackedById(sql, order.id)).toBeNull();
+  expect(await findTrackedByIds(sql, [order.id])).toEqual(new Map());
   expect(await loadOrderNews(sql, [order.id])).toEqual([]);
   expect((await loadWaiting(sql, 1_000)).map(({ orderId }) => orderId)).not.toContain(order.id);
   expect((await insertOrders(sql, [await draftOrder(sql, store, { driverId })], 'me')).size).toBe(1);

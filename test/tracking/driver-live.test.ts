@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DRIVER_HELLO_MS, DRIVER_MESSAGE_BURST, MAX_DRIVER_STRIKES } from '../../src/limits.ts';
+import type { DriverState } from '../../src/store/drivers.ts';
 import { createDriverLive, type DriverConnection, type DriverLive } from '../../src/tracking/driver-live.ts';
-import type { DriverState } from '../../src/tracking/driver-messages.ts';
 import { DRIVER_ID, NOW_MS } from './orders.ts';
 import { gate, MemorySocket } from './sockets.ts';
 

@@ -175,7 +175,7 @@ describe('changes', () => {
       now -= 1;
       return assigned({ orderId });
     });
-    for (let index = 0; index < 100; index += 1) await open(`order-${index}`);
+    for (let index = 0; index < 2 * MAX_LIVE_READS; index += 1) await open(`order-${index}`);
     tracking.everythingChanged();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(most).toBe(MAX_LIVE_READS);

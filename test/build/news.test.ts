@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Closers } from '../../src/build/closers.ts';
+import type { Dispatch } from '../../src/build/dispatch.ts';
+import { followNews } from '../../src/build/news.ts';
+import { Fleet } from '../../src/dispatch/fleet.ts';
+import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import { connect } from '../../src/store/connect.ts';
+import { loadFleet } from '../../src/store/drivers.ts';
+import { pickUpOrder } from '../../src/store/lifecycle.ts';
+import { loadPaymentStatuses } from '../../src/store/payments.ts';
+import { findMatchable, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../support/orders.ts';
+import { openAttempt, openText, settleAttempt, settleText } from '../support/vendor-rows.ts';
+
+const logger = createLogger('silent');
+const soon = { timeout: 10_000, interval: 10 };
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** An API process that follows the news: what it read for them, whom it told and whom it woke. */
+async function api() {
+  const sql = connect({ url: database.url, applicationName: 'api', max: 2 });
+  const closers = new Closers(logger);
+  onTestFinished(async () => {
+    await closers.closeAll();
+    await sql.end({ timeout: 1 });
+  });
+  const seen: string[] = [];
+  const fleet = new Fleet(
+    new Matcher(TIERS),
+    {
+      loadFleet(ids) {
+        seen.push(`drivers read ${ids ?? 'all'}`);
+        return loadFleet(sql, ids);
+      },
+      loadWaiting: (limit) => loadWaiting(sql, limit),
+      loadOrderNews(ids) {
+        seen.push(`orders read ${ids}`);
+        return loadOrderNews(sql, ids);
+      },
+      findMatchable: (limit) => findMatchable(sql, limit, 1_000),
+    },
+    () => undefined,
+  );
+  const unsettled = new Set<string>();
+  const nothing = async () => undefined;
+  const redispatch = { listening: () => undefined, sweep: nothing, orderWaits: nothing };
+  const driverAvailable = (driverId: string) => void seen.push(`woken ${driverId}`);
+  const paymentWait = createPaymentWait(
+    (ids) => {
+      seen.push(`payments read ${ids}`);
+      return loadPaymentStatuses(sql, ids);
+    },
+    60_000,
+    10,
+    10,
+  );
+  await followNews(
+    {
+      sql,
+      origin: 'api',
+      dispatch: { fleet, unsettled, redispatch, driverAvailable } as unknown as Dispatch,
+      announce: {
+        orderChanged: (orderId, driverId) => void seen.push(`page ${orderId} of ${driverId}`),
+        driverChanged: (driverId) => void seen.push(`phone ${driverId}`),
+        driverMoved: () => undefined,
+        sharePosition: () => undefined,
+      },
+      reloadTiers: nothing,
+      paymentsMayBeSettled: paymentWait.mayBeSettled,
+      everythingChanged: () => undefined,
+    },
+    logger,
+    closers,
+  );
+  /** Everything that was sent before this call was heard when it returns. */
+  const heard = async () => {
+    const driverId = await addDriverRow(database.sql);
+    await expect.poll(() => seen, soon).toContain(`phone ${driverId}`);
+    return seen.filter((what) => !what.includes(driverId));
+  };
+  seen.length = 0;
+  return { seen, heard, paymentWait, unsettled };
+}
+
+async function assignedOrder() {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const { orderId, jobs } = await addOrder(sql, await addStoreRow(sql), { driverId });
+  const charge = async (origin: string) => {
+    await openAttempt(sql, orderId);
+    const result = { status: 'paid', paymentIntentId: 'pi_1' } as const;
+    expect(await settleAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, origin)).toBe(true);
+  };
+  const text = async (origin: string) => {
+    await openText(sql, orderId);
+    expect(await settleText(sql, orderId, { status: 'sent', sid: 'SM1' }, jobs.sms?.id ?? 0, origin)).toBe(true);
+  };
+  const stamp = { actionId: null, capturedAt: null };
+  const pickUp = (origin: string) => pickUpOrder(sql, orderId, driverId, stamp, origin);
+  return { orderId, driverId, charge, text, pickUp };
+}
+
+test('a charge and a text that another process settled are told to the page alone: nothing is read, nobody woken', async () => {
+  const { orderId, charge, text } = await assignedOrder();
+  const { heard } = await api();
+  await charge('worker');
+  await text('worker');
+  expect(await heard()).toEqual([`page ${orderId} of null`, `page ${orderId} of null`]);
+});
+
+test('a reply that waits for a charge learns what it came to, read from the table', async () => {
+  const { orderId, charge } = await assignedOrder();
+  const { seen, paymentWait } = await api();
+  const waiting = paymentWait.settledWithin(orderId);
+  await charge('worker');
+  expect(await waiting).toBe('paid');
+  expect(seen).toEqual([`page ${orderId} of null`, `payments read ${orderId}`]);
+});
+
+test('a step of an order is read with its driver, who is woken and told', async () => {
+  const { orderId, driverId, pickUp } = await assignedOrder();
+  const { seen } = await api();
+  await pickUp('other');
+  await expect.poll(() => seen.at(-1), soon).toBe(`woken ${driverId}`);
+  expect(seen).toEqual([
+    `orders read ${orderId}`,
+    `drivers read ${driverId}`,
+    `page ${orderId} of ${driverId}`,
+    `phone ${driverId}`,
+    `woken ${driverId}`,
+  ]);
+});
+
+test('of its own notices a process takes for news only the order whose commit it knew nothing of, once', async () => {
+  const { orderId, charge, text, pickUp } = await assignedOrder();
+  const { heard, unsettled } = await api();
+  unsettled.add(orderId);
+  await charge('api');
+  expect(await heard()).toEqual([]);
+  await pickUp('api');
+  await text('api');
+  expect((await heard()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
+  expect(unsettled.size).toBe(0);
+});

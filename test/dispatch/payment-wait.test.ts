@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
+import type { PaymentStatus } from '../../src/domain/order.ts';
+
+const WAIT_MS = 3_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function paymentWait(waitMs = WAIT_MS) {
+  const table = new Map<string, PaymentStatus>();
+  const read = vi.fn(async (ids: readonly string[]) => new Map([...table].filter(([id]) => ids.includes(id))));
+  return { table, read, wait: createPaymentWait(read, waitMs, 2, 2) };
+}
+
+test('a reply learns at once what its charge came to, and another one’s is not told to it', async () => {
+  const { wait } = paymentWait();
+  const waiting = wait.settledWithin('one');
+  wait.settled('other', 'failed');
+  wait.settled('one', 'processing');
+  wait.settled('one', 'paid');
+  expect(await waiting).toBe('paid');
+});
+
+test('a reply does not wait for longer than it may, nor at all where that is nothing', async () => {
+  const { wait } = paymentWait();
+  const waiting = wait.settledWithin('one');
+  await vi.advanceTimersByTimeAsync(WAIT_MS);
+  expect(await waiting).toBe('processing');
+  expect(await paymentWait(0).wait.settledWithin('one')).toBe('processing');
+});
+
+test('of payments that may be settled those are read that a reply waits for, by one reading', async () => {
+  const { table, read, wait } = paymentWait();
+  const waiting = [wait.settledWithin('one'), wait.settledWithin('two')];
+  table.set('one', 'paid').set('two', 'failed').set('nobody’s', 'paid');
+  await wait.mayBeSettled(['nobody’s', 'two', 'one']);
+  expect(await Promise.all(waiting)).toEqual(['paid', 'failed']);
+  expect(read.mock.calls).toEqual([[['two', 'one']]]);
+});
+
+test('where no reply waits nothing is read', async () => {
+  const { read, wait } = paymentWait();
+  await wait.mayBeSettled(['one']);
+  const waiting = wait.settledWithin('one');
+  wait.settled('one', 'paid');
+  await waiting;
+  await wait.mayBeSettled(['one', 'two']);
+  expect(read).not.toHaveBeenCalled();
+});
+
+test('a payment that is still under way leaves its reply waiting', async () => {
+  const { table, wait } = paymentWait();
+  const waiting = wait.settledWithin('one');
+  table.set('one', 'processing');
+  await wait.mayBeSettled(['one']);
+  table.set('one', 'paid');
+  await wait.mayBeSettled(['one']);
+  expect(await waiting).toBe('paid');
+});
+
+test('after waits in vain one reply at a time finds out whether waiting pays again', async () => {
+  const { wait } = paymentWait();
+  const missed = [wait.settledWithin('one'), wait.settledWithin('two')];
+  expect(await wait.settledWithin('beyond the bound')).toBe('processing');
+  await vi.advanceTimersByTimeAsync(WAIT_MS);
+  expect(await Promise.all(missed)).toEqual(['processing', 'processing']);
+  const probe = wait.settledWithin('three');
+  expect(await wait.settledWithin('four')).toBe('processing');
+  wait.settled('three', 'paid');
+  expect(await probe).toBe('paid');
+  const [five, six] = [wait.settledWithin('five'), wait.settledWithin('six')];
+  wait.settled('five', 'paid');
+  wait.settled('six', 'paid');
+  expect(await Promise.all([five, six])).toEqual(['paid', 'paid']);
+});

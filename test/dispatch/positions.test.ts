@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { createReportPosition } from '../../src/dispatch/positions.ts';
+import { MAX_CLOCK_LEAD_MS } from '../../src/limits.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+
+const NOW_MS = 1_700_000_000_000;
+const HERE = { lat: 40.73, lng: -73.99 };
+
+function process() {
+  const matcher = new Matcher(TIERS);
+  const driver = { tierIds: ['standard' as const], onDuty: true, position: null, freeSinceMs: 0 };
+  matcher.putDriver({ ...driver, id: 'free', orderId: null });
+  matcher.putDriver({ ...driver, id: 'busy', orderId: 'carried' });
+  const seen: string[] = [];
+  const positions = createReportPosition({
+    matcher,
+    now: () => NOW_MS,
+    writeBehind: ({ driverId }) => seen.push(`written ${driverId}`),
+    share: ({ driverId }) => seen.push(`shared ${driverId}`),
+    moved: (driverId, orderId) => seen.push(`moved ${driverId} with ${orderId}`),
+    driverAvailable: (driverId) => seen.push(`available ${driverId}`),
+  });
+  return { matcher, positions, seen };
+}
+
+test('a report is known here, written, shared and shown with the order its driver carries', () => {
+  const { matcher, positions, seen } = process();
+  expect(positions.report('busy', HERE)).toBe('taken');
+  expect(matcher.driver('busy')?.position).toEqual({ ...HERE, atMs: NOW_MS });
+  expect(seen).toEqual(['moved busy with carried', 'written busy', 'shared busy']);
+});
+
+test('a driver who is free may have come into the reach of an order that waits', () => {
+  const { matcher, positions, seen } = process();
+  matcher.wait({ orderId: 'order', retailerId: 'store', tierId: 'standard', point: HERE, sinceMs: NOW_MS });
+  expect(positions.report('free', HERE)).toBe('taken');
+  expect(positions.report('busy', HERE)).toBe('taken');
+  expect(seen.filter((what) => what.startsWith('available'))).toEqual(['available free']);
+  expect(seen).toContain('moved free with null');
+});
+
+test('one from another process is neither written nor shared again', () => {
+  const { positions, seen } = process();
+  positions.receive({ driverId: 'busy', ...HERE, atMs: NOW_MS });
+  expect(seen).toEqual(['moved busy with carried']);
+});
+
+test('one that is older, of an unknown driver or beyond the degrees changes nothing and says why', () => {
+  const { matcher, positions, seen } = process();
+  positions.receive({ driverId: 'free', ...HERE, atMs: NOW_MS });
+  seen.length = 0;
+  const before = matcher.driver('free');
+  expect(positions.report('free', { lat: 1, lng: 1, capturedAtMs: NOW_MS - 1 })).toBe('older');
+  expect(positions.report('nobody', HERE)).toBe('unknown_driver');
+  expect(positions.report('free', { lat: 91, lng: 0 })).toBe('off_range');
+  expect([matcher.driver('free'), matcher.orderOf('nobody'), seen]).toEqual([before, null, []]);
+});
+
+test.each([
+  ['within the lead that a clock may have', MAX_CLOCK_LEAD_MS],
+  ['from further ahead', MAX_CLOCK_LEAD_MS + 1],
+])('one from the future, %s, counts as taken now', (_what, leadMs) => {
+  const { matcher, positions } = process();
+  expect(positions.report('free', { ...HERE, capturedAtMs: NOW_MS + leadMs })).toBe('taken');
+  expect(matcher.driver('free')?.position?.atMs).toBe(NOW_MS);
+});

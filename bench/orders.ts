@@ -5,7 +5,8 @@
  * every commit on disk and a Redis of its own; 500 drivers report positions each second meanwhile. Where there is no
  * Redis, one process does both.
  *
- * - burst: orders answered with 201 a second, charge not awaited, no worker running: jobs go into the queues and stay.
+ * - burst: orders answered with 201 a second, charge not awaited, no worker running: the warm-up fills the queues, the jobs
+ *   of what is measured stay in the outbox.
  *   Beside it, in turns: the same server that only parses, validates and replies (bench/peers/parse-only.ts), and the
  *   service's insert in a bare loop of the same batches with one commit in flight (bench/peers/bare-inserts.ts).
  * - latency: at half of the burst's rate. A latency counts from when an order was due to the last byte of its 201.
@@ -15,16 +16,20 @@
  *   processor time an order by part, read from /proc. Without Redis BullMQ's own limit on Postgres stands beside it.
  * - awaited: at half of the sustained rate, each reply waiting for its charge, Stripe's stand-in taking 0, 50 and 300 ms.
  * - growth: the burst over connections, over drivers and over past orders.
+ * - long: ten minutes at four fifths of the sustained rate, every order charged, texted and delivered: the memory of the
+ *   service and the jobs that are owed do not grow.
  * - profile (only if named): where the API's time goes in a burst.
  *
  * An error, a time-out, a status other than 201 (past the bound: other than 503 `queue_full`), an order that was answered
  * and is not in the tables, a driver with two orders, an order not charged or texted exactly once fails the run.
  */
+import { MAX_QUEUED_JOBS } from '../src/limits.ts';
 import { makeOrderWorld, ordersOf } from './support/order-world.ts';
 import type { Bench, Options } from './support/orders-bench.ts';
 import { burstSection } from './support/orders-burst.ts';
 import { growthSection } from './support/orders-growth.ts';
 import { awaitedSection, latencySection } from './support/orders-latency.ts';
+import { longSection } from './support/orders-long.ts';
 import { nobodySection } from './support/orders-nobody.ts';
 import { profileSection } from './support/orders-profile.ts';
 import { sustainedSection } from './support/orders-sustained.ts';
@@ -40,6 +45,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   sustained: sustainedSection,
   awaited: awaitedSection,
   growth: growthSection,
+  long: longSection,
   profile: profileSection,
 };
 /** Said to be run; a profile slows down what it looks at. */
@@ -61,8 +67,10 @@ const options: Options = {
   connections: number('connections', 64, 8),
   rounds: number('rounds', 3, 1),
   warmUpSeconds: number('warm-up', 3, 1),
+  warmUpOrders: number('warm-up-orders', MAX_QUEUED_JOBS + 1_000, 100),
   seconds: number('seconds', 8, 1),
   sustainedSeconds: number('sustained', 60, 2),
+  longSeconds: number('long', 600, 5),
   growthConnections: numbers('growth-connections', [1, 8, 64, 512], [1, 8]),
   growthDrivers: numbers('growth-drivers', [1_000, 10_000, 100_000, 1_000_000], [1_000, 2_000]),
   growthPast: numbers('growth-past', [0, 10_000, 100_000, 1_000_000], [0, 1_000]),

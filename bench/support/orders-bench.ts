@@ -12,8 +12,10 @@ export type Options = {
   readonly connections: number;
   readonly rounds: number;
   readonly warmUpSeconds: number;
+  readonly warmUpOrders: number;
   readonly seconds: number;
   readonly sustainedSeconds: number;
+  readonly longSeconds: number;
   readonly growthDrivers: readonly number[];
   readonly growthPast: readonly number[];
   readonly growthConnections: readonly number[];
@@ -45,7 +47,7 @@ export async function burstOnce(
 ): Promise<Loaded> {
   const { stack, options } = bench;
   const started = await stack.start(setup, prepare);
-  const before = await sendBurst(bench, started, { seconds: options.warmUpSeconds, ...changes });
+  const before = await sendBurst(bench, started, { ...changes, amount: options.warmUpOrders });
   const result = await sendBurst(bench, started, changes);
   await check(bench, started, [before, result]);
   return result;

@@ -12,6 +12,7 @@ import {
   ratesOf,
   sendBurst,
 } from './orders-bench.ts';
+import { deliverAll } from './orders-free.ts';
 import { addOrders } from './orders-past.ts';
 import { openStack, type Stack } from './stack.ts';
 import type { StackWorld } from './stack-world.ts';
@@ -24,7 +25,6 @@ const LOT = 300;
 const LOTS = 12;
 const WARM_UP_LOTS = 6;
 const FREE_MS = 20_000;
-const IDS_A_NOTICE = 100;
 const FLAT = 0.8;
 
 /** What happens to a burst with more connections, more drivers and more past orders. */
@@ -101,14 +101,9 @@ async function sendLots(bench: Bench, world: StackWorld): Promise<Loaded[]> {
   return lots;
 }
 
-/** Ends all orders in the tables and tells the service, as another process that did so would. */
+/** Ends all orders in the tables, and waits until the service knows. */
 async function freeDrivers({ sql }: Stack, url: string, drivers: number): Promise<void> {
-  await sql`
-    with ended as (
-      update orders set status = 'delivered', delivered_at = now(), ended_at = now() where status = 'driver_assigned'
-      returning id
-    ), numbered as (select id, row_number() over () / ${IDS_A_NOTICE}::int as part from ended)
-    select pg_notify('sameday', 'bench:order:' || string_agg(id::text, ',')) from numbered group by part`;
+  await deliverAll(sql);
   const untilMs = performance.now() + FREE_MS;
   for (;;) {
     const metrics = await (await fetch(`${url}/metrics`)).text();

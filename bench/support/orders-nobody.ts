@@ -38,7 +38,7 @@ type Taken = { readonly perSecond: number; readonly millis: readonly number[] };
 async function letWait(bench: Bench): Promise<Taken> {
   const { stack, options, report } = bench;
   const started = await stack.start(BURST);
-  const before = await sendBurst(bench, started, { seconds: options.warmUpSeconds });
+  const before = await sendBurst(bench, started, { amount: options.warmUpOrders });
   const result = await sendBurst(bench, started, {});
   await check(bench, started, [before, result]);
   const [row] = await stack.sql`select count(*)::int as taken from orders where status <> 'pending_dispatch'`;

@@ -28,6 +28,8 @@ export type Setup = {
 export type Started = {
   readonly url: string;
   readonly apiPid: number;
+  /** The processes of the service by their part. */
+  readonly pids: Readonly<Record<string, number>>;
   /** Tells Stripe's stand-in how long to take for each answer from now on. */
   stripeTakes(ms: number): Promise<void>;
   /** Core-seconds used so far by each part. */
@@ -144,6 +146,7 @@ async function startParts(
   return {
     url: api.url,
     apiPid: api.pid,
+    pids: { [usesRedis ? 'API' : 'API and worker']: api.pid, ...(jobs ? { worker: jobs.pid } : {}) },
     async stripeTakes(latencyMs) {
       const body = JSON.stringify({ latencyMs });
       const answer = await fetch(`${stripe}/_control/faults`, { method: 'POST', body });

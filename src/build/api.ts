@@ -51,7 +51,7 @@ export async function buildApi(
   closers: Closers,
 ): Promise<Api> {
   const { config, origin, now } = parts;
-  const { sql } = parts.database;
+  const { sql, commits } = parts.database;
   let tiers = await loadTiers(sql);
   const matcher = new Matcher(tiers);
   const paymentWait = createPaymentWait(
@@ -89,7 +89,7 @@ export async function buildApi(
     sharePosition: (position) => positionBus?.share(position),
   };
   const dispatch = buildDispatch(
-    { config, sql, matcher, tiers: () => tiers, now, origin, relay: parts.relay, paymentWait, announce },
+    { config, sql, commits, matcher, tiers: () => tiers, now, origin, relay: parts.relay, paymentWait, announce },
     logger,
     closers,
   );

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
-import { API_LOCK_CHECK_MS } from '../limits.ts';
+import { API_LOCK_CHECK_MS, MAX_COMMITS_IN_FLIGHT } from '../limits.ts';
 import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
 import { connect, type Sql } from '../store/connect.ts';
@@ -18,7 +18,12 @@ export function asStartError(error: unknown): never {
   throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-export type Database = { readonly url: string; readonly sql: Sql };
+export type Database = {
+  readonly url: string;
+  readonly sql: Sql;
+  /** Connections for commits of new orders alone: nothing else holds these up, and their plans stay at hand. */
+  readonly commits: Sql;
+};
 
 /** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
 export async function openDatabase(config: Config, say: (line: string) => void, closers: Closers): Promise<Database> {
@@ -27,7 +32,9 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
   const sql = connect({ url, applicationName: 'sameday' });
   closers.add('database', () => sql.end({ timeout: 3 }));
-  return { url, sql };
+  const commits = connect({ url, applicationName: 'sameday commits', max: MAX_COMMITS_IN_FLIGHT });
+  closers.add('commits', () => commits.end({ timeout: 3 }));
+  return { url, sql, commits };
 }
 
 async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {

@@ -67,6 +67,7 @@ export function buildDispatch(
   parts: {
     readonly config: Config;
     readonly sql: Sql;
+    readonly commits: Sql;
     readonly matcher: Matcher;
     readonly tiers: () => Tiers;
     readonly now: () => number;
@@ -120,7 +121,7 @@ export function buildDispatch(
   const zipCentroid = loadZips(ZIPS_FILE);
   const groupCommit = createGroupCommit(
     {
-      insert: (orders) => insertOrders(sql, orders, origin, parts.config.geocoderUrl !== null),
+      insert: (orders) => insertOrders(parts.commits, orders, origin, parts.config.geocoderUrl !== null),
       explain: (orders) => explainRefused(sql, orders),
       settle: (orders) => settleUnknown(sql, orders),
     },

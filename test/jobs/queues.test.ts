@@ -29,6 +29,7 @@ type Opened = { readonly backend: QueueBackend; close(): Promise<unknown> };
 
 async function onPostgres(): Promise<Opened> {
   const pool = new Pool({ connectionString: database.url, options: '-c search_path=bullmq', max: 8 });
+  pool.setMaxListeners(0);
   await migrateQueues(pool);
   return { backend: { kind: 'postgres', pool }, close: () => pool.end() };
 }

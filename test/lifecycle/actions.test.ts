@@ -57,6 +57,7 @@ beforeEach(async () => {
     {
       config: { geocoderUrl: null } as Config,
       sql: database.sql,
+      commits: database.sql,
       matcher,
       tiers: () => tiers,
       now: () => Date.now() + clockLeadMs,

@@ -125,18 +125,21 @@ export class Fleet {
     const found = new Set(drivers.map((driver) => driver.id));
     for (const id of asked) if (!found.has(id) && this.#isNews(id, begunAt)) this.#matcher.removeDriver(id);
     const displaced: string[] = [];
-    for (const driver of drivers) {
-      if (!this.#isNews(driver.id, begunAt)) continue;
+    const freed: string[] = [];
+    const news = drivers.filter((driver) => {
+      if (!this.#isNews(driver.id, begunAt)) return false;
       if (driver.orderId !== null && this.#wasReadSince(driver.orderId, begunAt)) {
         displaced.push(driver.id);
-        continue;
+        return false;
       }
       const holder = driver.orderId === null ? undefined : this.#matcher.holderOf(driver.orderId);
       if (holder !== undefined && holder !== driver.id) displaced.push(holder);
-      const held = this.#matcher.driver(driver.id)?.orderId ?? null;
-      this.#matcher.putDriver(driver);
-      if (held !== null && driver.orderId === null) this.#freed(driver.id);
-    }
+      const held = this.#matcher.orderOf(driver.id) ?? null;
+      if (held !== null && driver.orderId === null) freed.push(driver.id);
+      return true;
+    });
+    this.#matcher.putDrivers(news);
+    for (const driverId of freed) this.#freed(driverId);
     return displaced;
   }
 

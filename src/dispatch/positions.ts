@@ -27,7 +27,7 @@ export function createReportPosition(deps: {
 }): { report(driverId: string, report: PositionReport): ReportOutcome; receive(position: Position): void } {
   function apply(position: Position): boolean {
     if (!deps.matcher.moveDriver(position.driverId, position, position.atMs)) return false;
-    const orderId = deps.matcher.driver(position.driverId)?.orderId ?? null;
+    const orderId = deps.matcher.orderOf(position.driverId) ?? null;
     deps.moved(position.driverId, orderId, position);
     if (orderId === null && deps.matcher.waitingCount() > 0) deps.driverAvailable(position.driverId);
     return true;
@@ -36,7 +36,7 @@ export function createReportPosition(deps: {
   return {
     report(driverId, { lat, lng, capturedAtMs }) {
       if (!isPoint(lat, lng)) return 'off_range';
-      if (!deps.matcher.driver(driverId)) return 'unknown_driver';
+      if (deps.matcher.orderOf(driverId) === undefined) return 'unknown_driver';
       const nowMs = deps.now();
       const atMs = capturedAtMs === undefined || capturedAtMs > nowMs + MAX_CLOCK_LEAD_MS ? nowMs : capturedAtMs;
       const position = { driverId, lat, lng, atMs: Math.min(atMs, nowMs) };

@@ -58,6 +58,11 @@ export class Matcher {
     this.drivers.put(driver);
   }
 
+  /** The same for many, such as all at start: several times faster than one by one. */
+  putDrivers(drivers: readonly FleetDriver[]): void {
+    this.drivers.putAll(drivers);
+  }
+
   /** False where the driver is unknown. */
   removeDriver(driverId: string): boolean {
     return this.drivers.remove(driverId);
@@ -75,6 +80,11 @@ export class Matcher {
 
   driver(driverId: string): FleetDriver | undefined {
     return this.drivers.get(driverId);
+  }
+
+  /** The order a driver carries, null where none; undefined where he is unknown. */
+  orderOf(driverId: string): string | null | undefined {
+    return this.drivers.orderOf(driverId);
   }
 
   driverIds(): Iterable<string> {

@@ -12,14 +12,19 @@
  * asked until it is warm: the matcher remembers a cell's neighbours when it is first asked there, and that first question
  * has a line of its own.
  *
+ * What a caller has in hand (the ids of driver and order, rbush's item) is looked up beforehand.
+ *
  * A run fails where an answer of the matcher is not the one that looking at every driver gives.
  */
 import { fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { around as geokdNearest } from 'geokdbush';
 import KDBush from 'kdbush';
 import RBush from 'rbush';
 import rbushKnn from 'rbush-knn';
+import { Fleet, type FleetSource } from '../src/dispatch/fleet.ts';
+import type { FleetDriver } from '../src/domain/driver.ts';
 import { distanceMeters, type Point } from '../src/geo/point.ts';
 import { Matcher } from '../src/matcher/matcher.ts';
 import { openReport } from './support/report.ts';
@@ -65,7 +70,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   const random = seeded(SEED);
   const place = placesOf(world, random);
   const drivers = driversOf(count, place, random);
-  const { matcher, buildMs, bytesADriver } = build(drivers);
+  const { matcher, buildMs, bytesADriver } = await build(drivers);
   const points = Array.from({ length: queries }, place);
   const ask = (point: Point) => matcher.nearest({ tierId: TIER, point, radiusMeters: EVERYWHERE_METERS, nowMs: NOW });
   const ours = (i: number) => ask(points[i] as Point);
@@ -80,30 +85,48 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   const walk = walkOf(drivers, random);
   const move = timeInTurns(
     queries,
-    { ours: (i) => matcher.moveDriver(walk.id(i), walk.next, NOW + i), rbush: treeMover(drivers, walk) },
+    { ours: (i) => matcher.moveDriver(walk.ids[i] as string, walk.next, NOW + i), rbush: treeMover(drivers, walk) },
     walk.step,
   );
   const servers = withServers && (count <= SERVERS_IN_EVERY_WORLD || world === WORLDS[0]);
   if (servers) await askServers(drivers, points, nearest, move);
 
-  const claim = timeEach(queries, (i) => matcher.claim(walk.id(i), `order-${i}`));
-  const release = timeEach(queries, (i) => matcher.release(walk.id(i), NOW));
+  const orderIds = Array.from({ length: queries }, () => randomUUID());
+  const claimed = () => timeEach(queries, (i) => matcher.claim(walk.ids[i] as string, orderIds[i] as string));
+  const released = () => timeEach(queries, (i) => matcher.release(walk.ids[i] as string, NOW));
+  // Once untimed, so that both are compiled.
+  claimed();
+  released();
+  const claim = claimed();
+  const release = released();
   return { world, drivers: count, buildMs, bytesADriver, firstAsked, nearest, move, claim, release, wrong };
 }
 
-function build(drivers: readonly WorldDriver[]) {
-  const rows = drivers.map(({ id, point, tierIds }) => {
+/** As the service does at start, but for the time that the database takes. */
+async function build(drivers: readonly WorldDriver[]) {
+  const rows: FleetDriver[] = drivers.map(({ id, point, tierIds }) => {
     return { id, tierIds, onDuty: true, position: { ...point, atMs: NOW }, freeSinceMs: NOW, orderId: null };
   });
   const before = memory();
   const matcher = new Matcher(loadTestTiers());
+  const fleet = new Fleet(matcher, sourceOf(rows), () => {});
   const started = performance.now();
-  for (const row of rows) matcher.putDriver(row);
+  await fleet.rebuild();
   const buildMs = performance.now() - started;
   const bytesADriver = (memory() - before) / drivers.length;
   // Asked for once more, so that they are not collected before: they are the rows of a database, and none of this.
   if (rows.length !== matcher.driverCount()) throw new Error('drivers are missing');
   return { matcher, buildMs, bytesADriver };
+}
+
+/** A database without waiting orders. */
+function sourceOf(rows: FleetDriver[]): FleetSource {
+  return {
+    loadFleet: async () => rows,
+    loadWaiting: async () => [],
+    loadOrderNews: async () => [],
+    findMatchable: async () => ({ orderIds: [], driverIds: [] }),
+  };
 }
 
 /** Bytes in use after a collection; the ids of the drivers are the world's own and counted before. */
@@ -133,8 +156,8 @@ function walkOf(drivers: readonly WorldDriver[], random: () => number) {
   const whose = Array.from({ length: queries }, () => Math.floor(random() * drivers.length));
   const walk = {
     next: places[0] as Point,
-    who: (i: number) => whose[i] as number,
-    id: (i: number) => (drivers[whose[i] as number] as WorldDriver).id,
+    whose,
+    ids: whose.map((who) => (drivers[who] as WorldDriver).id),
     step(i: number) {
       const angle = 2 * Math.PI * random();
       const meters = 100 * random();
@@ -149,8 +172,9 @@ function walkOf(drivers: readonly WorldDriver[], random: () => number) {
 function treeMover(drivers: readonly WorldDriver[], walk: ReturnType<typeof walkOf>) {
   const items = drivers.map(({ point }) => itemAt(point));
   const tree = new RBush<Item>().load(items);
+  const walking = walk.whose.map((who) => items[who] as Item);
   return (i: number) => {
-    const item = items[walk.who(i)] as Item;
+    const item = walking[i] as Item;
     tree.remove(item);
     Object.assign(item, itemAt(walk.next));
     tree.insert(item);

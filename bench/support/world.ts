@@ -40,10 +40,13 @@ export function placesOf(world: WorldName, random: Random): () => Point {
   };
 }
 
-/** Drivers at places, each with a set of tiers, all sets alike frequent. */
+/**
+ * Drivers at places, each with a set of tiers, all sets alike frequent. Their ids are in one piece, as a database's client
+ * reads them: the parts of a template are joined only when they are first looked up.
+ */
 export function driversOf(count: number, place: () => Point, random: Random): WorldDriver[] {
   return Array.from({ length: count }, (_, i) => ({
-    id: `0192${i.toString(16).padStart(8, '0')}-7000-8000-000000000000`,
+    id: Buffer.from(`0192${i.toString(16).padStart(8, '0')}-7000-8000-000000000000`).toString('latin1'),
     point: place(),
     tierIds: TIER_SETS[Math.floor(random() * TIER_SETS.length)] as readonly TierId[],
   }));

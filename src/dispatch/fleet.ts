@@ -61,7 +61,8 @@ export class Fleet {
       ]);
       const displaced = this.#applyDrivers(driversBefore, drivers, begunAt);
       this.#applyOrders(ordersBefore, waiting, begunAt);
-      return [...displaced, ...drivers.flatMap(({ id }) => (this.#wasTouched(id, begunAt) ? id : []))];
+      const touched = drivers.filter(({ id }) => this.#wasTouched(id, begunAt));
+      return [...displaced, ...touched.map(({ id }) => id)];
     });
     await this.refreshDrivers(stale);
   }
@@ -122,22 +123,31 @@ export class Fleet {
    *   not find them when it comes; and those whose order was read later, since what became of it came too early for them
    */
   #applyDrivers(asked: readonly string[], drivers: readonly FleetDriver[], begunAt: number): string[] {
-    const found = new Set(drivers.map((driver) => driver.id));
-    for (const id of asked) if (!found.has(id) && this.#isNews(id, begunAt)) this.#matcher.removeDriver(id);
+    this.#removeMissing(asked, drivers, begunAt);
     const displaced: string[] = [];
-    for (const driver of drivers) {
-      if (!this.#isNews(driver.id, begunAt)) continue;
+    const freed: string[] = [];
+    const news = drivers.filter((driver) => {
+      if (!this.#isNews(driver.id, begunAt)) return false;
       if (driver.orderId !== null && this.#wasReadSince(driver.orderId, begunAt)) {
         displaced.push(driver.id);
-        continue;
+        return false;
       }
       const holder = driver.orderId === null ? undefined : this.#matcher.holderOf(driver.orderId);
       if (holder !== undefined && holder !== driver.id) displaced.push(holder);
       const held = this.#matcher.orderOf(driver.id);
-      this.#matcher.putDriver(driver);
-      if (held !== null && driver.orderId === null) this.#freed(driver.id);
-    }
+      if (held !== null && driver.orderId === null) freed.push(driver.id);
+      return true;
+    });
+    this.#matcher.putDrivers(news);
+    for (const driverId of freed) this.#freed(driverId);
     return displaced;
+  }
+
+  #removeMissing(asked: readonly string[], drivers: readonly FleetDriver[], begunAt: number): void {
+    // At start nobody is known who could be gone, and a set of a million ids takes half a second.
+    if (asked.length === 0) return;
+    const found = new Set(drivers.map((driver) => driver.id));
+    for (const id of asked) if (!found.has(id) && this.#isNews(id, begunAt)) this.#matcher.removeDriver(id);
   }
 
   #applyOrders(asked: readonly string[], waiting: readonly WaitingRow[], begunAt: number): void {

@@ -11,37 +11,23 @@ import {
   CELL_STRIDE,
   type CellBox,
   COUNT,
+  EVERY,
   LINK_STRIDE,
   MAX_TIERS,
   NO_CELL,
   SIZE,
   TIER_COUNTS,
+  withMargin,
 } from './cell.ts';
+import { CellBuilder } from './cell-builder.ts';
 import { Cells } from './cells.ts';
 import { enlarged } from './enlarged.ts';
-import { capacityOf, MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, MemberPool, TIER_BITS } from './member-pool.ts';
+import { capacityOf, MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, MemberPool, memberOf, tagOf } from './member-pool.ts';
+import { HOME, LAT, LNG, OFFSET, PATH, STAMP, STATE_STRIDE, TIERS, UNKNOWN_PATH } from './member-state.ts';
 import { Neighbours } from './neighbours.ts';
+import { sortByPath } from './sort-by-path.ts';
 
-/** Stands for a tier that every member serves. */
-export const EVERY = MAX_TIERS;
 const EVERY_BIT = 1 << EVERY;
-
-const UNKNOWN_PATH = -1;
-/** What is known of a member stands in one array for all, a cache line each. */
-const STATE_STRIDE = 8;
-const LAT = 0;
-const LNG = 1;
-const STAMP = 2;
-/** The path of the member's place, or `UNKNOWN_PATH` until it is asked for. */
-const PATH = 3;
-/** The tiers it serves as bits, `EVERY_BIT` among them; 0 while it is not in the index. */
-const TIERS = 4;
-/** Its cell and where in the pool it stands. */
-const HOME = 5;
-const OFFSET = 6;
-
-/** What a radius that turns out too small grows by beyond what is needed, so that it does not grow with every step. */
-const RADIUS_MARGIN = 1.02;
 
 /**
  * Members (drivers, or waiting orders) at places on the globe, each serving some tiers, held for searching.
@@ -83,14 +69,24 @@ export class CellIndex {
     return this.state[member * STATE_STRIDE + STAMP] as number;
   }
 
+  /** The tiers it serves as bits, and one more; 0 while it is not in the index. */
+  tiers(member: number): number {
+    return this.state[member * STATE_STRIDE + TIERS] as number;
+  }
+
   has(member: number): boolean {
     return this.state[member * STATE_STRIDE + TIERS] !== 0;
+  }
+
+  /** Makes room for the members below `count`. */
+  reserve(count: number): void {
+    if (count * STATE_STRIDE > this.state.length) this.state = enlarged(this.state, count * STATE_STRIDE);
   }
 
   /** Says where a member is and since when, in milliseconds. The place must be a valid `Point`. */
   locate(member: number, lat: number, lng: number, stamp: number): void {
     const at = member * STATE_STRIDE;
-    if (at >= this.state.length) this.state = enlarged(this.state, Math.ceil((member + 1) * 1.5) * STATE_STRIDE);
+    if (at >= this.state.length) this.reserve(Math.ceil((member + 1) * 1.5));
     const { state, vector } = this;
     const { figures } = this.cells;
     state[at + LAT] = lat;
@@ -102,7 +98,7 @@ export class CellIndex {
     writeVector(lat, lng, vector, 0);
     const radius = figures[home * CELL_STRIDE + CELL_RADIUS] as number;
     if (chordSquared(vector, 0, figures, home * CELL_STRIDE) <= radius * radius) {
-      this.write(home, state[at + OFFSET] as number, member);
+      this.write(home, state[at + OFFSET] as number, member, vector);
     } else {
       this.detach(member);
       this.attach(member);
@@ -126,6 +122,24 @@ export class CellIndex {
     this.countTiers(home, after & ~before, 1);
   }
 
+  /**
+   * The same for many, each with the bits that `tiersOf` says. Coarse cells that are not there yet are built whole
+   * (`cell-builder.ts`), so an index that was empty takes a small part of the time of as many `put`s.
+   */
+  putAll(members: readonly number[], tiersOf: (member: number) => number): void {
+    const fresh: number[] = [];
+    for (const member of members) {
+      if (this.has(member)) {
+        this.put(member, tiersOf(member));
+        continue;
+      }
+      // From here on it counts as in, so that it is not taken twice.
+      this.state[member * STATE_STRIDE + TIERS] = tiersOf(member) | EVERY_BIT;
+      fresh.push(member);
+    }
+    this.attachAll(Int32Array.from(fresh));
+  }
+
   /** Takes a member out, where it is in. */
   remove(member: number): void {
     if (!this.has(member)) return;
@@ -138,6 +152,26 @@ export class CellIndex {
   private attach(member: number): void {
     writeVector(this.lat(member), this.lng(member), this.vector, 0);
     this.append(this.leafWithRoom(member), member);
+  }
+
+  private attachAll(members: Int32Array): void {
+    const paths = new Float64Array(members.length);
+    for (let i = 0; i < members.length; i++) {
+      const member = members[i] as number;
+      writeVector(this.lat(member), this.lng(member), this.vector, 0);
+      paths[i] = this.pathOf(member);
+    }
+    sortByPath(paths, members);
+    const builder = new CellBuilder(this, paths, members);
+    const others: number[] = [];
+    for (let from = 0; from < members.length; ) {
+      const to = builder.endOfCoarse(from);
+      if (this.cells.leafAt(paths[from] as number) === NO_CELL) builder.divide(from, to);
+      else for (const member of members.subarray(from, to)) others.push(member);
+      from = to;
+    }
+    builder.finish();
+    for (const member of others) this.attach(member);
   }
 
   private detach(member: number): void {
@@ -165,14 +199,11 @@ export class CellIndex {
     const { figures } = this.cells;
     const fromCentre = chordSquared(vector, 0, figures, cell * CELL_STRIDE);
     const radius = figures[cell * CELL_STRIDE + CELL_RADIUS] as number;
-    if (fromCentre > radius * radius) this.growRadius(cell, Math.sqrt(fromCentre) * RADIUS_MARGIN);
+    if (fromCentre > radius * radius) this.growRadius(cell, withMargin(Math.sqrt(fromCentre)));
     const offset = this.nextOffset(cell);
-    const at = member * STATE_STRIDE;
-    this.state[at + HOME] = cell;
-    this.state[at + OFFSET] = offset;
-    this.write(cell, offset, member);
+    this.write(cell, offset, member, vector);
     if (this.cells.links[cell * LINK_STRIDE + COUNT] === 1) this.show(cell);
-    this.countTiers(cell, this.state[at + TIERS] as number, 1);
+    this.countTiers(cell, this.tiers(member), 1);
   }
 
   /** Makes room for one more member of a cell and returns where in the pool it goes. */
@@ -202,12 +233,14 @@ export class CellIndex {
     }
   }
 
-  /** Writes what a cell knows of a member, whose vector stands in `this.vector`. */
-  private write(cell: number, offset: number, member: number): void {
-    const { vector, state } = this;
+  /** Writes where a member of a cell stands in the pool, and there what the cell knows of it. */
+  write(cell: number, offset: number, member: number, vector: Float64Array): void {
+    const { state } = this;
     const { figures } = this.cells;
     const { data } = this.pool;
     const at = member * STATE_STRIDE;
+    state[at + HOME] = cell;
+    state[at + OFFSET] = offset;
     const stamp = state[at + STAMP] as number;
     data[offset] = vector[0] as number;
     data[offset + 1] = vector[1] as number;
@@ -334,13 +367,4 @@ export class CellIndex {
       return (this.cells.links[link + (tier === EVERY ? COUNT : TIER_COUNTS + tier)] as number) > 0;
     });
   }
-}
-
-function tagOf(member: number, tiers: number): number {
-  return member * 2 ** TIER_BITS + tiers;
-}
-
-/** The member of a tag. */
-export function memberOf(tag: number): number {
-  return tag >>> TIER_BITS;
 }

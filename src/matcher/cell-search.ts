@@ -10,13 +10,14 @@ import {
   type CellBox,
   COUNT,
   COVER_RADII,
+  EVERY,
   LINK_STRIDE,
   NO_CELL,
   TIER_COUNTS,
 } from './cell.ts';
-import { type CellIndex, EVERY, memberOf } from './cell-index.ts';
+import type { CellIndex } from './cell-index.ts';
 import { enlarged } from './enlarged.ts';
-import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG } from './member-pool.ts';
+import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, memberOf } from './member-pool.ts';
 import { NEIGHBOUR_CELL, NEIGHBOUR_RADIUS, NEIGHBOUR_STRIDE } from './neighbours.ts';
 
 /** A node of rbush 4 as its `toJSON` gives it: the box of its children, which are nodes, or items in a leaf. */

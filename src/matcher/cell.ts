@@ -28,6 +28,8 @@ export const IS_BRANCH = 5;
 export const CHILDREN = 6;
 export const TIER_COUNTS = 13;
 export const MAX_TIERS = LINK_STRIDE - TIER_COUNTS;
+/** Stands for a tier that every member serves. */
+export const EVERY = MAX_TIERS;
 
 export const NO_CELL = -1;
 
@@ -43,6 +45,14 @@ export function initialRadius(resolution: number): number {
   return INITIAL_RADIUS[resolution] as number;
 }
 const INITIAL_RADIUS = CELL_EDGE_METERS.map((edge) => chordOfMeters(RADIUS_EDGES * edge));
+
+/** What a radius that turns out too small grows by beyond what is needed, so that it does not grow with every step. */
+const RADIUS_MARGIN = 1.02;
+
+/** The radius that a cell gets for a member that is farther from its centre than its radius; both as chords. */
+export function withMargin(farthest: number): number {
+  return farthest * RADIUS_MARGIN;
+}
 
 /** How far around a cell its neighbours are remembered, in radii from its centre; see `neighbours.ts`. */
 export const COVER_RADII = 2;

@@ -58,6 +58,11 @@ export class Matcher {
     this.drivers.put(driver);
   }
 
+  /** The same for many, such as all at start: several times faster than one by one. */
+  putDrivers(drivers: readonly FleetDriver[]): void {
+    this.drivers.putAll(drivers);
+  }
+
   /** False where the driver is unknown. */
   removeDriver(driverId: string): boolean {
     return this.drivers.remove(driverId);

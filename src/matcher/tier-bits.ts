@@ -8,7 +8,9 @@ export function tierNumber(id: TierId): number {
 }
 
 export function tierBits(ids: readonly TierId[]): number {
-  return ids.reduce((bits, id) => bits | (1 << tierNumber(id)), 0);
+  let bits = 0;
+  for (const id of ids) bits |= 1 << tierNumber(id);
+  return bits;
 }
 
 /** The tiers of every set, in the order of `TIER_IDS`. */

@@ -12,15 +12,17 @@ const seed = fc.integer();
 const centres = (most: number) => fc.array(anywhere, { minLength: 1, maxLength: most });
 
 /** Does the same to both and compares every answer, and now and then all that can be asked. */
-function sameAnswers(shape: WorldShape, steps: number, filled: boolean): void {
+function sameAnswers(shape: WorldShape, steps: number, filled: 'empty' | 'one_by_one' | 'at_once'): void {
   const world = new World(shape);
   const matcher = new Matcher(TIERS);
   const model = new BruteForce();
   const both = (act: (subject: MatcherFace) => unknown) => {
     expect(act(matcher)).toEqual(act(model));
   };
-  for (let i = 0; filled && i < shape.drivers; i++) both(world.putDriver(`driver-${i}`));
-  for (let i = 0; filled && i < shape.orders; i++) both(world.wait(`order-${i}`));
+  const driverIds = filled === 'empty' ? [] : Array.from({ length: shape.drivers }, (_, i) => `driver-${i}`);
+  if (filled === 'at_once') both(world.putDrivers(driverIds));
+  else for (const id of driverIds) both(world.putDriver(id));
+  for (let i = 0; filled !== 'empty' && i < shape.orders; i++) both(world.wait(`order-${i}`));
   for (let step = 0; step < steps; step++) {
     both(world.next());
     if (step % 100 === 0) sameState(matcher, model, world);
@@ -53,7 +55,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
   it('with drivers all over the globe, poles and antimeridian included', () => {
     fc.assert(
       fc.property(seed, centres(12), fc.constantFrom(0, 1000, 1e6, 1e7), (seed, centres, spreadMeters) => {
-        sameAnswers({ seed, centres, spreadMeters, drivers: 40, orders: 30 }, 400, false);
+        sameAnswers({ seed, centres, spreadMeters, drivers: 40, orders: 30 }, 400, 'empty');
       }),
       { numRuns: 200 },
     );
@@ -62,7 +64,16 @@ describe('the matcher agrees with a brute-force model in everything it answers',
   it('in crowded towns, where cells divide and join as drivers come and go', () => {
     fc.assert(
       fc.property(seed, centres(3), fc.constantFrom(5, 300, 5000, 40_000), (seed, centres, spreadMeters) => {
-        sameAnswers({ seed, centres, spreadMeters, drivers: 700, orders: 400 }, 1500, true);
+        sameAnswers({ seed, centres, spreadMeters, drivers: 700, orders: 400 }, 1500, 'one_by_one');
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('in crowded towns whose drivers were all put in at once', () => {
+    fc.assert(
+      fc.property(seed, centres(3), fc.constantFrom(5, 300, 5000, 40_000), (seed, centres, spreadMeters) => {
+        sameAnswers({ seed, centres, spreadMeters, drivers: 700, orders: 400 }, 1500, 'at_once');
       }),
       { numRuns: 12 },
     );
@@ -71,7 +82,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
   it('with hundreds of drivers at exactly one place', () => {
     fc.assert(
       fc.property(seed, anywhere, (seed, centre) => {
-        sameAnswers({ seed, centres: [centre], spreadMeters: 0, drivers: 400, orders: 200 }, 600, true);
+        sameAnswers({ seed, centres: [centre], spreadMeters: 0, drivers: 400, orders: 200 }, 600, 'at_once');
       }),
       { numRuns: 8 },
     );

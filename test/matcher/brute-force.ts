@@ -49,6 +49,10 @@ export class BruteForce implements MatcherFace {
     this.known.set(driver.id, { ...driver, position: keeps ? before : driver.position, setAsideUntil: undefined });
   }
 
+  putDrivers(drivers: readonly FleetDriver[]): void {
+    for (const driver of drivers) this.putDriver(driver);
+  }
+
   removeDriver(id: string): boolean {
     return this.known.delete(id);
   }

@@ -3,8 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { COARSEST, cellIndex, FINEST } from '../../src/geo/cells.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
 import { CELL_MERGE_MEMBERS, CELL_SPLIT_MEMBERS } from '../../src/limits.ts';
-import { BLOCK, CELL_PATH, CELL_STRIDE, type CellBox, COUNT, LINK_STRIDE, RESOLUTION } from '../../src/matcher/cell.ts';
-import { CellIndex, EVERY, memberOf } from '../../src/matcher/cell-index.ts';
+import {
+  BLOCK,
+  CELL_PATH,
+  CELL_STRIDE,
+  type CellBox,
+  COUNT,
+  EVERY,
+  LINK_STRIDE,
+  RESOLUTION,
+} from '../../src/matcher/cell.ts';
+import { CellIndex } from '../../src/matcher/cell-index.ts';
+import { memberOf } from '../../src/matcher/member-pool.ts';
 import { displaced } from '../geo/places.ts';
 import { randomFrom } from './world.ts';
 

@@ -1,3 +1,4 @@
+import type { FleetDriver } from '../../src/domain/driver.ts';
 import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import type { AssignOutcome } from '../../src/matcher/matcher.ts';
@@ -57,7 +58,8 @@ export class World {
     const orderId = this.orderId();
     const { nowMs } = this;
     const what = this.random();
-    if (what < 0.15) return this.putDriver(id);
+    if (what < 0.14) return this.putDriver(id);
+    if (what < 0.15) return this.putDrivers(Array.from({ length: this.below(40) }, () => this.driverId()));
     if (what < 0.18) return (subject) => subject.removeDriver(id);
     if (what < 0.25) {
       const onDuty = this.chance(0.75);
@@ -72,7 +74,18 @@ export class World {
   }
 
   putDriver(id: string): (subject: MatcherFace) => unknown {
-    const driver = {
+    const driver = this.driver(id);
+    return (subject) => subject.putDriver(driver);
+  }
+
+  /** Some may be known already, and one may be among them more than once. */
+  putDrivers(ids: readonly string[]): (subject: MatcherFace) => unknown {
+    const drivers = ids.map((id) => this.driver(id));
+    return (subject) => subject.putDrivers(drivers);
+  }
+
+  private driver(id: string): FleetDriver {
+    return {
       id,
       tierIds: this.tierIds(),
       onDuty: this.chance(0.85),
@@ -82,7 +95,6 @@ export class World {
       freeSinceMs: this.nowMs - this.below(3) * 1000,
       orderId: this.chance(0.1) ? `carried-${id}` : null,
     };
-    return (subject) => subject.putDriver(driver);
   }
 
   private moveDriver(id: string): (subject: MatcherFace) => unknown {

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { chordSquared } from '../../src/geo/point.ts';
+import { BLOCK, CELL_RADIUS, CELL_STRIDE, COUNT, LINK_STRIDE, MAX_TIERS } from '../../src/matcher/cell.ts';
+import { CellIndex } from '../../src/matcher/cell-index.ts';
+import { MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../../src/matcher/member-pool.ts';
+import { sortByPath } from '../../src/matcher/sort-by-path.ts';
+import { displaced } from '../geo/places.ts';
+import { randomFrom } from './world.ts';
+
+const TOWNS = [
+  { lat: 52.52, lng: 13.4 },
+  { lat: 48.14, lng: 11.58 },
+  { lat: -16.5, lng: 179.99 },
+];
+
+/** An index that knows where members are and has none yet. */
+function located(members: number, spreadMeters: number): CellIndex {
+  const index = new CellIndex();
+  const random = randomFrom(7);
+  for (let member = 0; member < members; member++) {
+    const offset = () => (random() + random() - 1) * spreadMeters;
+    const { lat, lng } = displaced(TOWNS[member % 3] as (typeof TOWNS)[number], offset(), offset());
+    index.locate(member, lat, lng, member);
+  }
+  return index;
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+const tiersOf = (member: number) => member % 8;
+
+/** The members of each cell of a tree, none of whom is outside the cell's circle. */
+function membersByCell(index: CellIndex, tier: number): number[][] {
+  const { links, figures } = index.cells;
+  const cells = (index.trees[tier]?.all() ?? []).map(({ cell }) => {
+    const start = links[cell * LINK_STRIDE + BLOCK] as number;
+    const radius = figures[cell * CELL_STRIDE + CELL_RADIUS] as number;
+    const members = numbers(0, links[cell * LINK_STRIDE + COUNT] as number).map((i) => {
+      const at = start + i * MEMBER_STRIDE;
+      expect(chordSquared(index.pool.data, at, figures, cell * CELL_STRIDE)).toBeLessThanOrEqual(radius * radius);
+      return memberOf(index.pool.data[at + MEMBER_TAG] as number);
+    });
+    return members.sort((a, b) => a - b);
+  });
+  return cells.sort(([a = 0], [b = 0]) => a - b);
+}
+
+describe('members that are put in at once', () => {
+  for (const spreadMeters of [0, 500, 40_000]) {
+    it(`stand in the cells that they divide into one by one, spread over ${spreadMeters} m`, () => {
+      const oneByOne = located(5_000, spreadMeters);
+      for (const member of numbers(0, 5_000)) oneByOne.put(member, tiersOf(member));
+      const atOnce = located(5_000, spreadMeters);
+      atOnce.putAll(numbers(0, 5_000), tiersOf);
+      for (const tier of numbers(0, MAX_TIERS + 1)) {
+        expect(membersByCell(atOnce, tier)).toEqual(membersByCell(oneByOne, tier));
+      }
+    });
+  }
+
+  it('join those that are in already, and are taken once where they are named twice', () => {
+    const index = located(5_000, 5_000);
+    for (const member of numbers(0, 300)) if (member % 3 === 0) index.put(member, 7);
+    index.putAll([...numbers(0, 5_000), ...numbers(100, 200)], tiersOf);
+    for (const tier of numbers(0, MAX_TIERS + 1)) {
+      const members = membersByCell(index, tier).flat();
+      expect(new Set(members).size).toBe(members.length);
+    }
+    const everybody = membersByCell(index, MAX_TIERS).flat();
+    expect(everybody.sort((a, b) => a - b)).toEqual(numbers(0, 5_000));
+    expect(numbers(0, 5_000).map((member) => index.tiers(member) & 7)).toEqual(numbers(0, 5_000).map(tiersOf));
+    for (const member of numbers(0, 5_000)) index.remove(member);
+    expect(index.everyTree.all()).toEqual([]);
+  });
+});
+
+describe('paths', () => {
+  it('are sorted with their members, equal ones in the order they came', () => {
+    const random = randomFrom(11);
+    const paths = Float64Array.from({ length: 20_000 }, () => Math.floor(random() * (random() < 0.5 ? 50 : 2 ** 40)));
+    const sorted = Array.from(paths, (path, member) => ({ path, member })).sort(
+      (a, b) => a.path - b.path || a.member - b.member,
+    );
+    const members = Int32Array.from(numbers(0, 20_000));
+    sortByPath(paths, members);
+    expect([...paths]).toEqual(sorted.map(({ path }) => path));
+    expect([...members]).toEqual(sorted.map(({ member }) => member));
+  });
+});

@@ -85,11 +85,21 @@ async function main(): Promise<void> {
   const report = openReport(text('only') ? `orders-${only.join('-')}` : 'orders', stack.versions);
   const bench: Bench = { options, world, stack, report, orders: ordersOf(world, ORDERS, SEED), known: new Map() };
   try {
-    for (const name of only) await SECTIONS[name]?.(bench);
+    for (const name of only) await runSection(bench, name);
   } finally {
     await stack.close();
   }
   report.close();
+}
+
+/** A section that breaks fails the run, and the others' figures are kept. */
+async function runSection(bench: Bench, name: string): Promise<void> {
+  try {
+    await SECTIONS[name]?.(bench);
+  } catch (error) {
+    bench.report.failed(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    await bench.stack.halt();
+  }
 }
 
 await main();

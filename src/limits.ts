@@ -127,6 +127,10 @@ export const MAX_FOLLOW_UPS = 4;
 export const SWEEP_SLICE = 16;
 /** Ids of orders or drivers that a sweep compares with the tables' before it lets other work go first; about 2 ms. */
 export const CATCH_UP_SLICE = 5_000;
+/** Drivers that one sweep compares with the tables; of a larger fleet each sweep takes the next part. */
+export const CATCH_UP_DRIVERS = 20_000;
+/** Drivers that one statement reads when a fleet is loaded; a million at once take longer than a statement may. */
+export const FLEET_PART = 50_000;
 
 // --- Drivers ------------------------------------------------------------------------------------------------------
 /** Positions written to Postgres a second, coalesced to the last one of each driver. */

@@ -90,7 +90,7 @@ export function buildDispatch(
       loadFleet: (ids) => loadFleet(sql, ids),
       loadWaiting: (limit) => loadWaiting(sql, limit),
       loadOrderNews: (ids) => loadOrderNews(sql, ids),
-      findMatchable: (limit) => findMatchable(sql, limit, POSITION_FRESH_MS),
+      findMatchable: (limit, afterDriver) => findMatchable(sql, limit, POSITION_FRESH_MS, afterDriver),
     },
     (driverId) => driverAvailable(driverId),
   );

@@ -9,7 +9,7 @@ export type FleetSource = {
   loadFleet(ids?: readonly string[]): Promise<FleetDriver[]>;
   loadWaiting(limit: number): Promise<WaitingRow[]>;
   loadOrderNews(ids: readonly string[]): Promise<OrderNews[]>;
-  findMatchable(limit: number): Promise<Matchable>;
+  findMatchable(limit: number, afterDriver?: string): Promise<Matchable>;
 };
 
 /**
@@ -27,6 +27,8 @@ export class Fleet {
   readonly #touchedAt = new Map<string, number>();
   readonly #readAt = new Map<string, number>();
   #count = 0;
+  /** The last driver that `catchUp` looked at; undefined for none yet. */
+  #lookAfter: string | undefined;
   #reads = 0;
 
   /**
@@ -69,11 +71,13 @@ export class Fleet {
 
   /**
    * Reads again which orders wait in the tables or in memory alone, and which drivers could be given one by the tables
-   * alone: the net below notices that did not come and readings that failed. Cheap where nothing was missed.
+   * alone (of a large fleet a part each time): the net below notices that did not come and readings that failed. Cheap
+   * where nothing was missed.
    */
   async catchUp(nowMs: () => number): Promise<void> {
     const matcher = this.#matcher;
-    const { orderIds, driverIds } = await this.#source.findMatchable(MAX_WAITING_ORDERS);
+    const { orderIds, driverIds, nextAfter } = await this.#source.findMatchable(MAX_WAITING_ORDERS, this.#lookAfter);
+    this.#lookAfter = nextAfter;
     const orders = await filterInTurns(orderIds, (id) => !matcher.isWaiting(id));
     if (matcher.waitingCount() > orderIds.length - orders.length) {
       const waiting = new Set(orderIds);

@@ -24,6 +24,9 @@ export function newId(): string {
   return uuids.generate().toString();
 }
 
+/** Before every identifier, for reading a table in parts. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
 /** Whether `text` has the form of an identifier, so that a bad one never reaches the database. */
 export function isId(text: string): boolean {
   return UUID.test(text);

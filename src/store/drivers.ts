@@ -1,7 +1,9 @@
-import type { Row, Sql } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import type { FleetDriver } from '../domain/driver.ts';
+import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
+import { FLEET_PART } from '../limits.ts';
 import { ARRAY_OF } from './types.ts';
 
 export type NewDriver = {
@@ -97,15 +99,32 @@ function toFleetDriver(row: Row): FleetDriver {
   };
 }
 
-/** The active drivers as the matcher knows them: all, or those of `ids` (one that is missing is no longer active). */
-export async function loadFleet(sql: Sql, ids?: readonly string[]): Promise<FleetDriver[]> {
+/**
+ * The active drivers as the matcher knows them: all, or those of `ids` (one that is missing is no longer active). All are
+ * read in parts, since a million take longer than a statement may.
+ *
+ * @param part drivers that one statement reads
+ */
+export async function loadFleet(sql: Sql, ids?: readonly string[], part = FLEET_PART): Promise<FleetDriver[]> {
+  if (ids) return readFleet(sql, sql`and d.id = any(${[...ids]}::uuid[])`);
+  const all: FleetDriver[] = [];
+  for (let after: string = FIRST_ID; ; ) {
+    const some = await readFleet(sql, sql`and d.id > ${after} order by d.id limit ${part}`);
+    for (const driver of some) all.push(driver);
+    const last = some.at(-1);
+    if (!last || some.length < part) return all;
+    after = last.id;
+  }
+}
+
+async function readFleet(sql: Sql, which: Fragment): Promise<FleetDriver[]> {
   const rows = await sql`
     select d.id, d.tiers, d.on_duty, p.lat, p.lng, p.captured_at, d.free_since,
       o.id as order_id
     from drivers d
     left join driver_positions p on p.driver_id = d.id
     left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')
-    where d.active ${ids ? sql`and d.id = any(${[...ids]}::uuid[])` : sql``}`;
+    where d.active ${which}`;
   return rows.map(toFleetDriver);
 }
 

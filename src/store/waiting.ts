@@ -1,7 +1,9 @@
 import type { Row, Sql } from 'postgres';
+import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
+import { CATCH_UP_DRIVERS } from '../limits.ts';
 
 /** An order that waits for a driver, as the matcher needs to know one. */
 export type WaitingRow = {
@@ -59,25 +61,44 @@ export async function loadOrderNews(sql: Sql, orderIds: readonly string[]): Prom
 }
 
 /** Orders that wait, and drivers who could be given one, by their ids. */
-export type Matchable = { readonly orderIds: readonly string[]; readonly driverIds: readonly string[] };
+export type Matchable = {
+  readonly orderIds: readonly string[];
+  readonly driverIds: readonly string[];
+  /** Where to look for drivers next: after the last one looked at, or again from the first. */
+  readonly nextAfter: string;
+};
 
 /**
- * What there is to match, as ids alone: cheap enough to be asked for over and over, to find what a process has missed.
+ * What there is to match, as ids alone: cheap enough to be asked for over and over, to find what a process has missed. Of
+ * the drivers one part is looked at each time, so that it costs the same however many there are.
  *
  * @param limit of the orders; the oldest are named
  * @param freshMs drivers whose last position is older are not named
+ * @param after the drivers whose ids follow are looked at, `part` of them
  */
-export async function findMatchable(sql: Sql, limit: number, freshMs: number): Promise<Matchable> {
+export async function findMatchable(
+  sql: Sql,
+  limit: number,
+  freshMs: number,
+  after: string = FIRST_ID,
+  part: number = CATCH_UP_DRIVERS,
+): Promise<Matchable> {
   const [row] = await sql`
+    with looked_at as materialized (
+      select id, active and on_duty as may from drivers where id > ${after} order by id limit ${part}
+    )
     select
       (select string_agg(id::text, ',') from (
         select id from orders where ${waits(sql)} order by created_at limit ${limit}) w) as order_ids,
-      (select string_agg(d.id::text, ',') from drivers d join driver_positions p on p.driver_id = d.id
-       where d.active and d.on_duty and p.captured_at > now() - make_interval(secs => ${freshMs / 1000})
+      (select string_agg(d.id::text, ',') from looked_at d join driver_positions p on p.driver_id = d.id
+       where d.may and p.captured_at > now() - make_interval(secs => ${freshMs / 1000})
          and not exists (select from orders o where o.driver_id = d.id
-                         and o.status in ('driver_assigned', 'picked_up', 'undeliverable'))) as driver_ids`;
+                         and o.status in ('driver_assigned', 'picked_up', 'undeliverable'))) as driver_ids,
+      (select id from looked_at order by id desc limit 1) as last,
+      (select count(*) from looked_at)::int as looked_at`;
   const ids = (text: string | null | undefined) => (text ? text.split(',') : []);
-  return { orderIds: ids(row?.order_ids), driverIds: ids(row?.driver_ids) };
+  const nextAfter = row?.looked_at < part ? FIRST_ID : (row?.last as string);
+  return { orderIds: ids(row?.order_ids), driverIds: ids(row?.driver_ids), nextAfter };
 }
 
 /** The ids of waiting orders whose time is up, at most `limit`. */

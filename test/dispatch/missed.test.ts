@@ -3,6 +3,7 @@ import { Fleet } from '../../src/dispatch/fleet.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
 import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
+import { FIRST_ID } from '../../src/domain/ids.ts';
 import { deactivateDriver, loadFleet, setDriverDuty, writePositions } from '../../src/store/drivers.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
@@ -41,7 +42,7 @@ async function openProcess() {
       loadFleet: (ids) => loadFleet(sql, ids),
       loadWaiting: (limit) => loadWaiting(sql, limit),
       loadOrderNews: (ids) => loadOrderNews(sql, ids),
-      findMatchable: (limit) => findMatchable(sql, limit, POSITION_FRESH_MS),
+      findMatchable: (limit, after) => findMatchable(sql, limit, POSITION_FRESH_MS, after),
     },
     () => undefined,
   );
@@ -81,8 +82,24 @@ test('what can be matched is named: waiting orders in their time, drivers on dut
   await setDriverDuty(sql, await standing(), false, 'test');
   await deactivateDriver(sql, await standing(), 'test');
   await addOrder(sql, store, { driverId: await standing() });
-  expect(await findMatchable(sql, 10, POSITION_FRESH_MS)).toEqual({ orderIds: [waits], driverIds: [free] });
+  expect(await findMatchable(sql, 10, POSITION_FRESH_MS)).toMatchObject({ orderIds: [waits], driverIds: [free] });
   expect((await findMatchable(sql, 0, POSITION_FRESH_MS)).orderIds).toEqual([]);
+});
+
+test('of many drivers a part is looked at each time, until all were', async () => {
+  const { sql } = database;
+  for (const _ of Array(3)) await standing();
+  const { driverIds: all } = await findMatchable(sql, 0, POSITION_FRESH_MS);
+  const seen: string[] = [];
+  let parts = 0;
+  for (let after: string = FIRST_ID; ; parts++) {
+    const { driverIds, nextAfter } = await findMatchable(sql, 0, POSITION_FRESH_MS, after, 2);
+    seen.push(...driverIds);
+    if (nextAfter === FIRST_ID) break;
+    after = nextAfter;
+  }
+  expect(parts).toBeGreaterThan(0);
+  expect(seen.toSorted()).toEqual([...all].toSorted());
 });
 
 test('a driver beside an order whose time is up is given the next one, after one try', async () => {

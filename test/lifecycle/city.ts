@@ -236,6 +236,7 @@ export async function startProcess(tables: Tables, origin: string) {
         run('what there is to match', () => ({
           orderIds: tables.waiting().map(({ id }) => id),
           driverIds: [...tables.drivers.keys()].filter((id) => tables.isFree(id)),
+          nextAfter: '',
         })),
     },
     (driverId) => driverAvailable(driverId),

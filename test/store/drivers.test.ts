@@ -87,6 +87,17 @@ test('a driver who left is off the fleet for good, his token opens nothing, and 
   expect(await deactivateDriver(sql, newId(), 'me')).toBeNull();
 });
 
+test('a fleet that is read in parts is the same, whatever their size', async () => {
+  const { sql } = database;
+  for (const _ of Array(5)) await addDriverRow(sql);
+  const whole = await loadFleet(sql);
+  const idsOf = (fleet: typeof whole) => fleet.map(({ id }) => id).toSorted();
+  expect(whole.length).toBeGreaterThanOrEqual(5);
+  for (const part of [1, 2, whole.length, whole.length + 1]) {
+    expect(idsOf(await loadFleet(sql, undefined, part))).toEqual(idsOf(whole));
+  }
+});
+
 test('the fleet knows who carries which order, until it is delivered', async () => {
   const { sql } = database;
   const [busy, free] = [await addDriverRow(sql), await addDriverRow(sql)];

@@ -125,7 +125,7 @@ function sourceOf(rows: FleetDriver[]): FleetSource {
     loadFleet: async () => rows,
     loadWaiting: async () => [],
     loadOrderNews: async () => [],
-    findMatchable: async () => ({ orderIds: [], driverIds: [] }),
+    findMatchable: async () => ({ orderIds: [], driverIds: [], nextAfter: '' }),
   };
 }
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
+import { FIRST_ID } from '../../src/domain/ids.ts';
 import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import { FIRST_ID } from '../../src/domain/ids.ts';
 import { deactivateDriver, loadFleet, setDriverDuty, writePositions } from '../../src/store/drivers.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { loadTiers } from '../../src/store/tiers.ts';

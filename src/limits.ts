@@ -243,12 +243,12 @@ export const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
 /** A backend that is away is reported at most this often by each part that misses it. */
 export const LOSS_REPORT_MS = 30_000;
 /** Jobs one worker process runs at once; as many charges as there are connections to Stripe. */
-export const CHARGE_CONCURRENCY = 80;
+export const CHARGE_CONCURRENCY = 160;
 export const SMS_CONCURRENCY = 64;
 export const REDISPATCH_CONCURRENCY = 8;
-/** Most jobs that share one statement, and such statements of one kind in flight. */
+/** Most jobs that share one statement, and how many of those that lock orders are in flight: two would wait for each other. */
 export const MAX_JOBS_TOGETHER = 64;
-export const MAX_JOB_STATEMENTS = 2;
+export const MAX_JOB_STATEMENTS = 1;
 /** Most outbox rows in one hand-over. */
 export const RELAY_BATCH = 500;
 /** A queue that has not taken a hand-over by then is left to the sweeper. */
@@ -336,8 +336,8 @@ export const MAX_SIMULATED_DRIVERS = 200;
 export const STRIPE_TIMEOUT_MS = 20_000;
 /** Longest one call to Twilio may take; a message is accepted in well under a second. */
 export const TWILIO_TIMEOUT_MS = 10_000;
-/** Connections to one vendor; at 80 charges a second of 1 s each all are busy. */
-export const VENDOR_SOCKETS = 80;
+/** Connections to one vendor; at 80 charges a second of 2 s each all are busy. */
+export const VENDOR_SOCKETS = 160;
 /** An unused connection to a vendor is closed after this; shorter than their servers' patience (60 s). */
 export const VENDOR_SOCKET_IDLE_MS = 30_000;
 /** Largest reply of a vendor in bytes; a page of 50 messages is about 60 KB. */

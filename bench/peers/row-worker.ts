@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { type JobData, type JobResult, startWorker } from '../../src/jobs/queues.ts';
 import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_TOGETHER, SMS_CONCURRENCY } from '../../src/limits.ts';
 import { connect } from '../../src/store/connect.ts';
-import { together } from '../../src/store/together.ts';
+import { createLane, together } from '../../src/store/together.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 const logger = createLogger('warn');
@@ -15,6 +15,7 @@ const connection = new Redis(process.env.REDIS_URL as string, { maxRetriesPerReq
 const backend = { kind: 'redis', connection, prefix: 'sameday' } as const;
 
 const DONE: JobResult = { kind: 'done' };
+const lane = createLane(MAX_JOB_STATEMENTS);
 
 /** A handler whose jobs at work at the same time share a statement, as those of the service do. */
 function handler(
@@ -29,7 +30,8 @@ function handler(
       return new Map(jobs.map(({ orderId }) => [orderId, DONE]));
     },
     ({ orderId }) => orderId,
-    { maxTogether: MAX_JOBS_TOGETHER, maxInFlight: MAX_JOB_STATEMENTS },
+    MAX_JOBS_TOGETHER,
+    lane,
   );
   return async (job) => (await run(job)) ?? DONE;
 }

@@ -16,7 +16,7 @@ import { Matcher } from '../matcher/matcher.ts';
 import { finishOutbox } from '../store/outbox.ts';
 import { loadPaymentStatuses } from '../store/payments.ts';
 import { loadTiers } from '../store/tiers.ts';
-import { together } from '../store/together.ts';
+import { createLane, together } from '../store/together.ts';
 import { findTrackedByIds, findTrackedByToken } from '../store/tracked.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createTracking } from '../tracking/live.ts';
@@ -67,7 +67,8 @@ export async function buildApi(
     findById: together(
       (orderIds: readonly string[]) => findTrackedByIds(sql, orderIds),
       (orderId) => orderId,
-      { maxTogether: MAX_LIVE_READ_TOGETHER, maxInFlight: MAX_LIVE_STATEMENTS },
+      MAX_LIVE_READ_TOGETHER,
+      createLane(MAX_LIVE_STATEMENTS),
     ),
     positionOf,
     publish: (topic, text) => server.publish(topic, text),

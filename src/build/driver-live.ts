@@ -3,7 +3,7 @@ import { validateDriverLocation } from '../http/driver-input.ts';
 import { MAX_LIVE_READ_TOGETHER, MAX_LIVE_STATEMENTS } from '../limits.ts';
 import type { Sql } from '../store/connect.ts';
 import { findDriverByToken, findDriverStates } from '../store/drivers.ts';
-import { together } from '../store/together.ts';
+import { createLane, together } from '../store/together.ts';
 import { createDriverLive, type DriverLive } from '../tracking/driver-live.ts';
 import type { Closers } from './closers.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -24,7 +24,8 @@ export function openDriverLive(
     findState: together(
       (driverIds: readonly string[]) => findDriverStates(sql, driverIds),
       (driverId) => driverId,
-      { maxTogether: MAX_LIVE_READ_TOGETHER, maxInFlight: MAX_LIVE_STATEMENTS },
+      MAX_LIVE_READ_TOGETHER,
+      createLane(MAX_LIVE_STATEMENTS),
     ),
     now,
     failed,

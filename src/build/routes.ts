@@ -20,7 +20,7 @@ import { findDriverByToken, findDriverState } from '../store/drivers.ts';
 import { findStoreOrder } from '../store/orders.ts';
 import { listStoreOrders } from '../store/orders-list.ts';
 import { findKeys, isKeyGood } from '../store/retailers.ts';
-import { together } from '../store/together.ts';
+import { createLane, together } from '../store/together.ts';
 import { findTrackedByToken } from '../store/tracked.ts';
 import { loadAssets } from '../tracking/assets.ts';
 import { driverStateOnWire } from '../tracking/driver-live.ts';
@@ -63,7 +63,8 @@ export function apiRoutes(parts: {
       together(
         (hashes: readonly string[]) => findKeys(sql, hashes),
         (hash) => hash,
-        { maxTogether: MAX_KEYS_READ_TOGETHER, maxInFlight: MAX_KEY_READS },
+        MAX_KEYS_READ_TOGETHER,
+        createLane(MAX_KEY_READS),
       ),
       kept,
     ),

@@ -13,12 +13,11 @@ import {
   uncountSend,
 } from '../store/messages.ts';
 import { openPaymentAttempts, type PaidAttempt, settleDeclined, settlePaid } from '../store/payments.ts';
-import { together } from '../store/together.ts';
+import { createLane, type Lane, together } from '../store/together.ts';
 import type { StripeCharger } from '../vendors/stripe.ts';
 import type { TwilioSender } from '../vendors/twilio.ts';
 
 type Handle = (data: JobData) => Promise<JobResult>;
-const BOUNDS = { maxTogether: MAX_JOBS_TOGETHER, maxInFlight: MAX_JOB_STATEMENTS };
 const orderOf = ({ orderId }: { readonly orderId: string }): string => orderId;
 
 /** The handler that charges an order. Jobs at work at the same time share their statements. */
@@ -27,18 +26,26 @@ export function buildChargeJob(
     readonly sql: Sql;
     readonly origin: string;
     readonly stripe: StripeCharger;
+    /** For statements that lock orders. */
+    readonly lane: Lane;
     readonly finish: (outboxId: number) => Promise<void>;
     readonly relayed: (settling: Promise<ChangedOrder | null>) => Promise<ChangedOrder | null>;
   },
   settled: Parameters<typeof createChargeJob>[0]['settled'],
 ): Handle {
-  const { sql, origin, stripe } = parts;
+  const { sql, origin, stripe, lane } = parts;
   const open = together(
     (ids: readonly string[]) => openPaymentAttempts(sql, ids, MAX_PAYMENT_ATTEMPTS),
     (id) => id,
-    BOUNDS,
+    MAX_JOBS_TOGETHER,
+    lane,
   );
-  const paid = together((attempts: readonly PaidAttempt[]) => settlePaid(sql, attempts, origin), orderOf, BOUNDS);
+  const paid = together(
+    (attempts: readonly PaidAttempt[]) => settlePaid(sql, attempts, origin),
+    orderOf,
+    MAX_JOBS_TOGETHER,
+    lane,
+  );
   return createChargeJob({
     open,
     async settle({ orderId, attempt }, result, outboxId) {
@@ -62,20 +69,33 @@ export function buildSmsJob(
     readonly sql: Sql;
     readonly origin: string;
     readonly twilio: TwilioSender;
+    /** For statements that lock orders. */
+    readonly lane: Lane;
     readonly finish: (outboxId: number) => Promise<void>;
     readonly trackingUrl: string;
     readonly now: () => number;
   },
   settled: (orderId: string) => void,
 ): Handle {
-  const { sql, origin, twilio } = parts;
+  const { sql, origin, twilio, lane } = parts;
   const open = together(
     (ids: readonly string[]) => openTexts(sql, ids),
     (id) => id,
-    BOUNDS,
+    MAX_JOBS_TOGETHER,
+    createLane(MAX_JOB_STATEMENTS),
   );
-  const count = together((sends: readonly SendToCount[]) => countSends(sql, sends), orderOf, BOUNDS);
-  const settle = together((texts: readonly SettledText[]) => settleTexts(sql, texts, origin), orderOf, BOUNDS);
+  const count = together(
+    (sends: readonly SendToCount[]) => countSends(sql, sends),
+    orderOf,
+    MAX_JOBS_TOGETHER,
+    createLane(MAX_JOB_STATEMENTS),
+  );
+  const settle = together(
+    (texts: readonly SettledText[]) => settleTexts(sql, texts, origin),
+    orderOf,
+    MAX_JOBS_TOGETHER,
+    lane,
+  );
   return createSmsJob({
     open,
     count: async (orderId, earlierSends) => (await count({ orderId, earlierSends })) !== null,

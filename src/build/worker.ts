@@ -7,6 +7,7 @@ import { startSweeper } from '../jobs/sweeper.ts';
 import {
   CHARGE_CONCURRENCY,
   DRIVER_ACTIONS_KEPT_DAYS,
+  MAX_JOB_STATEMENTS,
   OUTBOX_KEPT_DAYS,
   SMS_CONCURRENCY,
   WEBHOOK_KEPT_DAYS,
@@ -14,6 +15,7 @@ import {
 import type { ChangedOrder } from '../store/changes.ts';
 import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
 import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../store/refunds.ts';
+import { createLane } from '../store/together.ts';
 import { pruneDriverActions } from '../store/upkeep.ts';
 import { pruneDeliveries } from '../store/webhook-endpoints.ts';
 import type { Logger } from '../telemetry.ts';
@@ -54,7 +56,7 @@ export async function startWorkers(
     return changed;
   };
 
-  const common = { sql, origin, finish };
+  const common = { sql, origin, finish, lane: createLane(MAX_JOB_STATEMENTS) };
   const chargeJob = buildChargeJob({ ...common, stripe, relayed }, parts.settled);
   const { trackingUrl, now } = parts;
   const smsJob = buildSmsJob({ ...common, twilio, trackingUrl, now }, (orderId) => parts.settled(orderId, null));

@@ -1,5 +1,32 @@
 import { classifyFailure } from './failures.ts';
 
+/** Where statements go that must not be in flight beside each other: each starts when its turn comes. */
+export type Lane = { enter(start: () => Promise<void>): void };
+
+/** A lane for so many statements at once, first come, first served. What comes in one turn of the event loop is let in after it. */
+export function createLane(maxInFlight: number): Lane {
+  const waiting: (() => Promise<void>)[] = [];
+  let inFlight = 0;
+
+  function letIn(): void {
+    while (inFlight < maxInFlight) {
+      const start = waiting.shift();
+      if (!start) return;
+      inFlight++;
+      void start().finally(() => {
+        inFlight--;
+        setImmediate(letIn);
+      });
+    }
+  }
+  return {
+    enter(start) {
+      waiting.push(start);
+      setImmediate(letIn);
+    },
+  };
+}
+
 /**
  * Turns a statement for many into one for each: those asked for in the same turn of the event loop, or while statements
  * before are in flight, share the next one. A busy process asks for hundreds a second, and each statement of its own costs
@@ -7,12 +34,14 @@ import { classifyFailure } from './failures.ts';
  * the statement because of a deadlock, each is tried alone, so that none fails for its neighbours.
  *
  * @param handle one statement; the answers by key, null for a key that is missing in them
+ * @param lane statements that lock the same rows share one, so that none waits in the database for another
  * @returns rejects with what `handle` threw
  */
 export function together<Item, Value>(
   handle: (items: readonly Item[]) => Promise<ReadonlyMap<string, Value>>,
   keyOf: (item: Item) => string,
-  bounds: { readonly maxTogether: number; readonly maxInFlight: number },
+  maxTogether: number,
+  lane: Lane,
 ): (item: Item) => Promise<Value | null> {
   type Asker = {
     readonly item: Item;
@@ -20,21 +49,16 @@ export function together<Item, Value>(
     readonly reject: (error: unknown) => void;
   };
   let waiting: Asker[] = [];
-  let inFlight = 0;
-  let scheduled = false;
+  let isInLine = false;
 
   function schedule(): void {
-    if (scheduled || waiting.length === 0 || inFlight >= bounds.maxInFlight) return;
-    scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      while (waiting.length > 0 && inFlight < bounds.maxInFlight) {
-        inFlight++;
-        void answer(takeSome()).finally(() => {
-          inFlight--;
-          schedule();
-        });
-      }
+    if (isInLine || waiting.length === 0) return;
+    isInLine = true;
+    lane.enter(() => {
+      isInLine = false;
+      const some = takeSome();
+      schedule();
+      return answer(some);
     });
   }
 
@@ -43,7 +67,7 @@ export function together<Item, Value>(
     const rest: Asker[] = [];
     for (const asker of waiting) {
       const key = keyOf(asker.item);
-      if (some.size < bounds.maxTogether && !some.has(key)) some.set(key, asker);
+      if (some.size < maxTogether && !some.has(key)) some.set(key, asker);
       else rest.push(asker);
     }
     waiting = rest;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { together } from '../../src/store/together.ts';
+import { createLane, together } from '../../src/store/together.ts';
 
 type Behaviour = { readonly maxInFlight?: number; readonly handle?: (keys: readonly string[]) => Promise<void> };
 
@@ -12,7 +12,8 @@ function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
       return new Map(keys.filter((key) => key !== 'nobody').map((key) => [key, `value of ${key}`]));
     },
     (key) => key,
-    { maxTogether: 3, maxInFlight },
+    3,
+    createLane(maxInFlight),
   );
   return { asked, read };
 }
@@ -81,4 +82,26 @@ test.each(['22P02', '40P01'])('where one row makes the statement fail with %s, t
   const outcomes = await Promise.allSettled([read('a'), read('bad'), read('b')]);
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(asked).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
+});
+
+test('statements of one lane are not in flight beside each other, each kind in its turn', async () => {
+  const lane = createLane(1);
+  const began: string[] = [];
+  let inFlight = 0;
+  const kind = (name: string) =>
+    together<string, string>(
+      async (keys) => {
+        began.push(`${name} ${keys}`);
+        expect(++inFlight).toBe(1);
+        await new Promise(setImmediate);
+        inFlight--;
+        return new Map(keys.map((key) => [key, name]));
+      },
+      (key) => key,
+      2,
+      lane,
+    );
+  const [first, second] = [kind('first'), kind('second')];
+  await Promise.all([first('a'), first('b'), first('c'), second('a'), second('b')]);
+  expect(began).toEqual(['first a,b', 'second a,b', 'first c']);
 });

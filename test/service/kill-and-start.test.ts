@@ -68,7 +68,7 @@ test('SIGTERM ends it with 0 and leaves no Postgres; the next start has the same
   expect(isAlive(postgres)).toBe(true);
   expect(await service.stop('SIGTERM')).toBe(0);
   // Its last trace may be init's to remove.
-  await expect.poll(() => isAlive(postgres)).toBe(false);
+  await expect.poll(() => isAlive(postgres), { timeout: 15_000, interval: 50 }).toBe(false);
   service = await startBuiltService(env);
   expect(sandbox()).toMatchObject({ retailerId: before.retailerId, apiKey: before.apiKey });
   expect(await statusOf(orderId)).not.toBe('');

@@ -70,7 +70,7 @@ export const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
 export const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
 /** How long a migrator waits for another one at work on the same database. */
 export const MIGRATION_WAIT_MS = 60_000;
-/** Connections of one process to Postgres. */
+/** Connections of one process to Postgres, beside those of its commits and the one that listens. */
 export const DB_CONNECTIONS = 10;
 /** Most statements of one process waiting for an answer; one more is refused with 503. */
 export const MAX_PENDING_QUERIES = 5_000;
@@ -246,10 +246,10 @@ export const LOSS_REPORT_MS = 30_000;
 export const CHARGE_CONCURRENCY = 160;
 export const SMS_CONCURRENCY = 64;
 export const REDISPATCH_CONCURRENCY = 8;
-/** Most jobs that share one statement, and how many of those that lock orders are in flight: two would wait for each other. */
+/** Most jobs that share one statement, and such statements in flight: two that lock the same orders wait for each other. */
 export const MAX_JOBS_TOGETHER = 64;
 export const MAX_JOB_STATEMENTS = 1;
-/** Most outbox rows in one hand-over. */
+/** Most outbox rows in one hand-over, and in one statement that marks them. */
 export const RELAY_BATCH = 500;
 /** A queue that has not taken a hand-over by then is left to the sweeper. */
 export const QUEUE_DEADLINE_MS = 5_000;

@@ -43,7 +43,9 @@ export function createRelay(
 ): Relay {
   let pending: OutboxRow[] = [];
   let running: Promise<void> | null = null;
+  /** Rows handed over since the last round of marking, and in the one before. */
   let unmarked: number[] = [];
+  let older: number[] = [];
   let marking = Promise.resolve();
   const shareOf = fairShares();
   const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue.countWaiting, now)]));
@@ -92,13 +94,12 @@ export function createRelay(
     unmarked = [];
     marking = mark(ids);
   }
-  let older: number[] = [];
   const timer = setInterval(markOlder, RELAY_MARK_MS);
 
+  /** In parts, since those of a burst are more than one statement writes in its time. */
   async function mark(ids: readonly number[]): Promise<void> {
-    if (ids.length === 0) return;
     try {
-      await extendLease(ids);
+      for (let from = 0; from < ids.length; from += RELAY_BATCH) await extendLease(ids.slice(from, from + RELAY_BATCH));
     } catch (error) {
       logger.warn({ err: errorFields(error), rows: ids.length }, 'relayed jobs may be relayed twice');
     }

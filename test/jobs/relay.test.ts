@@ -8,6 +8,7 @@ import {
   OUTBOX_SWEEP_SOON_MS,
   QUEUE_CHECK_MS,
   QUEUE_CHECK_ROWS,
+  RELAY_BATCH,
   RELAY_MARK_MS,
 } from '../../src/limits.ts';
 import type { OutboxRow } from '../../src/store/outbox.ts';
@@ -62,6 +63,16 @@ test('what was handed over is marked after one to two pauses, and once', async (
   expect(state.marked).toEqual([[1, 2, 3]]);
   await vi.advanceTimersByTimeAsync(RELAY_MARK_MS * 3);
   expect(state.marked).toEqual([[1, 2, 3]]);
+});
+
+test('the rows of a burst are marked in parts', async () => {
+  const { relay, state } = world();
+  relay.relay(rowsOf(0, RELAY_BATCH * 2));
+  await settled();
+  relay.relay(rowsOf(RELAY_BATCH * 2, RELAY_BATCH * 2 + 1));
+  await relay.close();
+  expect(state.marked.map(({ length }) => length)).toEqual([RELAY_BATCH, RELAY_BATCH, 1]);
+  expect(state.marked.flat()).toEqual(state.added);
 });
 
 test('a relay that closes marks the rest', async () => {

@@ -48,6 +48,8 @@ export const MAX_EMAIL_LENGTH = 254;
 export const MAX_PICKUP_ADDRESS_LENGTH = 500;
 export const MAX_ADDRESS_LINE_LENGTH = 200;
 export const MAX_CITY_LENGTH = 100;
+/** Longest `Idempotency-Key`, in characters of printable ASCII; UUIDs and order numbers have a tenth of it. */
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** Our identifiers have 36 characters; a longer one can only be wrong. */
 export const MAX_ID_LENGTH = 64;
 /** Accuracy of a position in meters; a phone on cell towers alone is off by up to 35 km. */

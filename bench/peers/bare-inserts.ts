@@ -45,6 +45,7 @@ function orderOf(i: number): NewOrder {
     pickupPointSource: 'registered',
     dropoff: { point: store.point, accuracyMeters: 10_000, source: 'zip_centroid' },
     driver: { driverId: driver.id, distanceMeters: 1_000, passedOver },
+    idempotency: null,
   };
 }
 

@@ -6,6 +6,7 @@ import { createGroupCommit } from '../dispatch/group-commit.ts';
 import { dropoffByZip } from '../dispatch/locate-dropoff.ts';
 import { locatePickup } from '../dispatch/locate-pickup.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
+import { createPlaceOnce } from '../dispatch/place-once.ts';
 import { createPlaceOrder } from '../dispatch/place-order.ts';
 import { createReportPosition } from '../dispatch/positions.ts';
 import { createProofDistance } from '../dispatch/proof-distance.ts';
@@ -36,6 +37,7 @@ import {
   cancelOrder as changeCancelled,
   deliverOrder,
   findAction,
+  findCancelledBy,
   findSilent,
   markUndeliverable,
   pickUpOrder,
@@ -44,7 +46,7 @@ import {
   returnOrder,
 } from '../store/lifecycle.ts';
 import { assignWaiting, expireOrder, findOrderState, findStoreOrder } from '../store/orders.ts';
-import { explainRefused, insertOrders, settleUnknown } from '../store/orders-create.ts';
+import { explainRefused, findPlaced, insertOrders, settleUnknown } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import { findMatchable, findOverdue, loadOrderNews, loadWaiting } from '../store/waiting.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -162,6 +164,12 @@ export function buildDispatch(
     settledWithin: parts.paymentWait.settledWithin,
   });
 
+  const placeOnce = createPlaceOnce(
+    placeOrder,
+    (retailerId, idempotencyKey) => findPlaced(sql, retailerId, idempotencyKey),
+    logger,
+  );
+
   const writer = createPositionWriter((positions) => writePositions(sql, positions), logger);
   closers.add('positions', () => writer.close());
   const positions = createReportPosition({
@@ -204,15 +212,17 @@ export function buildDispatch(
   const cancelOrder = createCancelOrder({
     matcher,
     now,
-    cancel: (orderId, retailerId, reason) => changeCancelled(sql, orderId, { retailerId }, reason, origin),
+    cancel: (orderId, retailerId, reason, idempotencyKey) =>
+      changeCancelled(sql, orderId, { retailerId, idempotencyKey }, reason, origin),
     findState: async (orderId, retailerId) => (await findStoreOrder(sql, orderId, retailerId))?.status ?? null,
+    findCancelledBy: (retailerId, idempotencyKey) => findCancelledBy(sql, retailerId, idempotencyKey),
     touched: (driverId) => fleet.touched(driverId),
     relay,
     changed: announce.orderChanged,
     driverAvailable,
   });
 
-  return { fleet, unsettled, redispatch, placeOrder, positions, actions, cancelOrder, groupCommit, driverAvailable };
+  return { fleet, unsettled, redispatch, placeOnce, positions, actions, cancelOrder, groupCommit, driverAvailable };
 }
 
 /** The chain that finds a pickup's point (README, "Where the pickup is"). */

@@ -87,7 +87,7 @@ export function apiRoutes(parts: {
     ...healthRoutes(sql, parts.metrics),
     ordersCreate({
       authenticate: authenticateStore,
-      placeOrder: dispatch.placeOrder,
+      placeOrder: dispatch.placeOnce,
       isKeyGood: (key) => isKeyGood(sql, key),
     }),
     ordersGet({

@@ -9,7 +9,7 @@ import { errorFields, type Logger } from '../telemetry.ts';
  */
 export type CommitOutcome =
   | { readonly kind: 'created'; readonly order: CommittedOrder }
-  | { readonly kind: 'key_dead' | 'driver_lost' | 'refused' | 'failed' | 'unavailable' | 'unknown' };
+  | { readonly kind: 'key_dead' | 'key_used' | 'driver_lost' | 'refused' | 'failed' | 'unavailable' | 'unknown' };
 
 export type GroupCommit = {
   /** Commits an order together with whatever else waits. Resolves once its fate is known; never rejects. */

@@ -1,4 +1,5 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
+import type { Idempotency } from '../domain/idempotency.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
 import type { CreatedOrder, DropoffAddress, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/passed-over.ts';
@@ -15,7 +16,16 @@ import type { WaitingRoom } from './waiting-room.ts';
 /** What became of a request to place an order. All but `created` and `outcome_unknown` left nothing behind. */
 export type PlaceOrderOutcome =
   | { readonly kind: 'created'; readonly order: CreatedOrder }
-  | { readonly kind: 'unauthorized' | 'refused' | 'queue_full' | 'unavailable' | 'internal' | 'outcome_unknown' };
+  | {
+      readonly kind:
+        | 'unauthorized'
+        | 'key_used'
+        | 'refused'
+        | 'queue_full'
+        | 'unavailable'
+        | 'internal'
+        | 'outcome_unknown';
+    };
 
 /**
  * Places an order: locate the pickup, claim the nearest driver, commit, and wait a moment for the charge.
@@ -42,15 +52,15 @@ export function createPlaceOrder(deps: {
   /** Nobody knows whether the order was committed; should it be, its notice will come. */
   readonly unsettled: (orderId: string) => void;
   readonly settledWithin: (orderId: string) => Promise<PaymentStatus>;
-}): (request: PlaceOrder, key: RetailerKey) => Promise<PlaceOrderOutcome> {
+}): (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOrderOutcome> {
   const { matcher } = deps;
 
-  return async function placeOrder(request, key) {
+  return async function placeOrder(request, key, idempotency) {
     const tier = deps.tiers().get(request.tierId);
     if (!tier) throw new Error(`the tier table has no row ${request.tierId}`);
     const pickup = await deps.locate(request.pickupAddress, key);
     const dropoff = deps.dropoffOf(request.dropoffAddress);
-    const draft = draftOrder(request, key, tier, pickup, dropoff);
+    const draft = draftOrder({ request, key, tier, pickup, dropoff, idempotency });
     return (await giveToDriver(draft)) ?? letWait(draft);
   };
 
@@ -131,6 +141,7 @@ export function createPlaceOrder(deps: {
 
 const REFUSALS = {
   key_dead: 'unauthorized',
+  key_used: 'key_used',
   // Only an order with a driver can lose one.
   driver_lost: 'internal',
   refused: 'refused',
@@ -153,13 +164,21 @@ function created(
   };
 }
 
-function draftOrder(
-  request: PlaceOrder,
-  key: RetailerKey,
-  tier: Tier,
-  pickup: LocatedPickup,
-  dropoff: DropoffPoint | null,
-): NewOrder {
+function draftOrder({
+  request,
+  key,
+  tier,
+  pickup,
+  dropoff,
+  idempotency,
+}: {
+  readonly request: PlaceOrder;
+  readonly key: RetailerKey;
+  readonly tier: Tier;
+  readonly pickup: LocatedPickup;
+  readonly dropoff: DropoffPoint | null;
+  readonly idempotency: Idempotency | null;
+}): NewOrder {
   return {
     id: newId(),
     customerId: newId(),
@@ -172,5 +191,6 @@ function draftOrder(
     pickupPointSource: pickup.source,
     dropoff,
     driver: null,
+    idempotency,
   };
 }

@@ -7,6 +7,7 @@ export const ERROR_CODES = {
   method_not_allowed: { status: 405, retryable: false },
   request_timeout: { status: 408, retryable: true },
   illegal_transition: { status: 409, retryable: false },
+  idempotency_key_reused: { status: 409, retryable: false },
   gone: { status: 410, retryable: false },
   payload_too_large: { status: 413, retryable: false },
   unsupported_media_type: { status: 415, retryable: false },

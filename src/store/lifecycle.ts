@@ -172,21 +172,42 @@ export function returnOrder(
   return act(sql, driverId, update, { type: 'returned' }, stamp, origin);
 }
 
-/** An order called off before pickup, by its store or the operator. Null when it is not theirs or past that. */
-export function cancelOrder(
+/**
+ * An order called off before pickup, by its store or the operator. Null when it is not theirs or past that, or when the
+ * store cancelled an order under the same key before.
+ */
+export async function cancelOrder(
   sql: Sql,
   orderId: string,
-  by: { readonly retailerId: string } | 'operator',
+  by: { readonly retailerId: string; readonly idempotencyKey?: string | null } | 'operator',
   reason: CancelReason,
   origin: string,
 ): Promise<ChangedOrder | null> {
   const who = by === 'operator' ? 'operator' : 'store';
+  const key = by === 'operator' ? null : (by.idempotencyKey ?? null);
   const update = sql`
-    update orders set status = 'cancelled', cancelled_by = ${who}, reason_code = ${reason}, ended_at = now(),
-      sequence = sequence + 1
+    update orders set status = 'cancelled', cancelled_by = ${who}, reason_code = ${reason}, cancel_key = ${key},
+      ended_at = now(), sequence = sequence + 1
     where id = ${orderId} and status in ('pending_dispatch', 'driver_assigned')
       ${by === 'operator' ? sql`` : sql`and retailer_id = ${by.retailerId}`}`;
-  return changeOrder(sql, update, { type: 'cancelled', data: { by: who, reason } }, origin, { jobs: refundOwed(sql) });
+  const event = { type: 'cancelled', data: { by: who, reason } };
+  try {
+    return await changeOrder(sql, update, event, origin, { jobs: refundOwed(sql) });
+  } catch (error) {
+    if ((error as { constraint_name?: unknown }).constraint_name === 'orders_cancel_key') return null;
+    throw error;
+  }
+}
+
+/** The order that a store cancelled under an idempotency key, and why; null where there is none. */
+export async function findCancelledBy(
+  sql: Sql,
+  retailerId: string,
+  idempotencyKey: string,
+): Promise<{ readonly orderId: string; readonly reason: CancelReason } | null> {
+  const [row] = await sql`
+    select id, reason_code from orders where retailer_id = ${retailerId} and cancel_key = ${idempotencyKey}`;
+  return row ? { orderId: row.id, reason: row.reason_code } : null;
 }
 
 /** The answer that an action got when it was first sent; null when it is new. */

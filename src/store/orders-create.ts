@@ -1,6 +1,7 @@
-import type { Sql } from 'postgres';
+import type { Row, Sql } from 'postgres';
 import type { DropoffPoint } from '../domain/dropoff.ts';
-import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
+import type { Idempotency } from '../domain/idempotency.ts';
+import type { CreatedOrder, PickupPointSource, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/passed-over.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
@@ -23,6 +24,7 @@ export type NewOrder = {
   /** As far as it is known without asking anybody. */
   readonly dropoff: DropoffPoint | null;
   readonly driver: ChosenDriver | null;
+  readonly idempotency: Idempotency | null;
 };
 
 export type CommittedOrder = {
@@ -33,8 +35,8 @@ export type CommittedOrder = {
   readonly outbox: readonly OutboxRow[];
 };
 
-/** Why a row of a batch was not inserted. */
-export type RefusedOrder = 'key_dead' | 'driver_lost' | 'voided';
+/** Why a row of a batch was not inserted; `key_used` of an idempotency key. */
+export type RefusedOrder = 'key_dead' | 'key_used' | 'driver_lost' | 'voided';
 
 /**
  * Inserts a batch of orders with their customers, addresses, events and outbox rows: one statement, one commit.
@@ -74,10 +76,11 @@ export async function insertOrders(
         ${of((o) => o.pickupPointSource)}::text[],
         ${of((o) => o.dropoff?.point.lat ?? null)}::float8[], ${of((o) => o.dropoff?.point.lng ?? null)}::float8[],
         ${of((o) => o.dropoff?.accuracyMeters ?? null)}::int4[], ${of((o) => o.dropoff?.source ?? null)}::text[],
-        ${of((o) => consideredText(o.driver))}::text[]
+        ${of((o) => consideredText(o.driver))}::text[],
+        ${of((o) => o.idempotency?.key ?? null)}::text[], ${of((o) => o.idempotency?.fingerprint ?? null)}::text[]
       ) as t(id, retailer_id, key_id, driver_id, distance, customer_id, name, email, phone, sms_opt_in,
              address_id, line1, line2, city, state, zip, tier, fee, payout, max_wait, token, pickup, lat, lng, source,
-             to_lat, to_lng, to_accuracy, to_source, considered)
+             to_lat, to_lng, to_accuracy, to_source, considered, idempotency_key, fingerprint)
     ), good as materialized (
       select i.*, date_trunc('milliseconds', now()) as at,
              case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status
@@ -89,12 +92,13 @@ export async function insertOrders(
     ), created as (
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
         delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
-        pickup_lat, pickup_lng, pickup_point_source, sequence, created_at, assigned_at, expires_at)
+        pickup_lat, pickup_lng, pickup_point_source, sequence, created_at, assigned_at, expires_at, idempotency_key,
+        request_fingerprint)
       select id, retailer_id, customer_id, address_id, driver_id, status, tier, fee, payout,
         case when driver_id is null then 'not_charged' else 'processing' end,
         case when sms_opt_in then 'queued' else 'none' end, token, pickup, lat, lng, source,
         case when driver_id is null then 1 else 2 end, at, case when driver_id is null then null else at end,
-        at + make_interval(secs => max_wait)
+        at + make_interval(secs => max_wait), idempotency_key, fingerprint
       from good order by driver_id, id
       on conflict do nothing
       returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
@@ -150,16 +154,52 @@ export async function insertOrders(
 const assignedRows = (sql: Sql) => sql`
   select id, retailer_id, 2 as sequence, status, payment_status, driver_id, created_at as at from created`;
 
-/** Reads back why rows of a batch were not inserted: a dead key, a voided id, or else a driver who is no longer free. */
+/**
+ * Reads back why rows of a batch were not inserted: a dead key, a voided id, an idempotency key that made an order before,
+ * or else a driver who is no longer free.
+ */
 export async function explainRefused(sql: Sql, orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>> {
   const rows = await sql`
-    select i.id, o.id is not null as voided, k.id is null as key_dead
+    select i.id, o.id is not null as voided, k.id is null as key_dead, u.id is not null as key_used
     from unnest(${orders.map((o) => o.id)}::uuid[], ${orders.map((o) => o.keyId)}::uuid[],
-                ${orders.map((o) => o.request.retailerId)}::uuid[]) as i(id, key_id, retailer_id)
+                ${orders.map((o) => o.request.retailerId)}::uuid[],
+                ${orders.map((o) => o.idempotency?.key ?? null)}::text[]) as i(id, key_id, retailer_id, idempotency_key)
     left join orders o on o.id = i.id
     left join (api_keys k join retailers r on r.id = k.retailer_id and r.status = 'active')
-      on k.id = i.key_id and k.retailer_id = i.retailer_id and k.revoked_at is null`;
-  return new Map(rows.map((row) => [row.id, row.voided ? 'voided' : row.key_dead ? 'key_dead' : 'driver_lost']));
+      on k.id = i.key_id and k.retailer_id = i.retailer_id and k.revoked_at is null
+    left join orders u on u.retailer_id = i.retailer_id and u.idempotency_key = i.idempotency_key`;
+  return new Map(rows.map((row) => [row.id, reasonOf(row)]));
+}
+
+function reasonOf({ voided, key_dead, key_used }: Row): RefusedOrder {
+  if (voided) return 'voided';
+  if (key_dead) return 'key_dead';
+  return key_used ? 'key_used' : 'driver_lost';
+}
+
+/** An order that an idempotency key made: as it was shown then, but its payment as it stands now. */
+export type PlacedOrder = { readonly order: CreatedOrder; readonly fingerprint: string };
+
+/** The order that a store's idempotency key made; null where it made none. Kept for as long as the order. */
+export async function findPlaced(sql: Sql, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
+  const [row] = await sql`
+    select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
+      o.request_fingerprint,
+      -- Who had a driver from the start was given him in the moment of creation.
+      exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
+        and e.at = o.created_at) as was_assigned
+    from orders o where o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey} and o.status <> 'void'`;
+  if (!row) return null;
+  const order: CreatedOrder = {
+    id: row.id,
+    status: row.was_assigned ? 'driver_assigned' : 'pending_dispatch',
+    tierId: row.delivery_tier,
+    feeCents: row.delivery_fee_cents,
+    paymentStatus: row.payment_status,
+    trackingToken: row.tracking_token,
+    createdAt: row.created_at,
+  };
+  return { order, fingerprint: row.request_fingerprint };
 }
 
 /**

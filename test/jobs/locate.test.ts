@@ -50,6 +50,7 @@ async function newDriver(): Promise<string> {
 async function newOrder(changes: Partial<NewOrder> = {}, locate = true) {
   const tier = (await loadTiers(database.sql)).get('standard') as NewOrder['tier'];
   const order: NewOrder = {
+    idempotency: null,
     id: newId(),
     customerId: newId(),
     dropoffAddressId: newId(),

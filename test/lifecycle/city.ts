@@ -324,6 +324,7 @@ export async function startProcess(tables: Tables, origin: string) {
     now,
     cancel: (orderId) => run(`cancel ${orderId}`, () => tables.cancel(origin, orderId)),
     findState: async (orderId) => tables.orders.get(orderId)?.status ?? null,
+    findCancelledBy: async () => null,
     touched,
     relay: () => undefined,
     changed: () => undefined,
@@ -432,7 +433,7 @@ export async function startProcess(tables: Tables, origin: string) {
     place(tierId: TierId = 'standard', fate: Fate = 'taken') {
       const request: PlaceOrder = { ...REQUEST, tierId };
       fates.set(request, fate);
-      return placeOrder(request, key);
+      return placeOrder(request, key, null);
     },
     /** The connection that listens is lost: no notice comes until there is another one. */
     async loseLine() {

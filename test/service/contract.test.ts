@@ -684,3 +684,77 @@ describe('a database that cannot be asked', () => {
     expect((await rows()).orders).toBe((before.orders ?? 0) + 1);
   });
 });
+
+describe('Idempotency-Key', () => {
+  const send = (path: string, body: unknown, key: string, of: Store = store) =>
+    ask(service, path, { method: 'POST', body, key: of.apiKey, headers: { 'idempotency-key': key } });
+  const createOnce = (key: string, changes: Record<string, unknown> = {}, of: Store = store) =>
+    send('/orders/create', orderBody(of.retailerId, changes), key, of);
+  const isReplayed = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true';
+
+  it('makes one order of fifty identical requests, and every answer names it', async () => {
+    const before = (await rows()).orders as number;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => createOnce('fifty')));
+    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter(isReplayed)).toHaveLength(49);
+    expect((await rows()).orders).toBe(before + 1);
+    const later = await createOnce('fifty');
+    expect([later.text, isReplayed(later)]).toEqual([answers[0]?.text, true]);
+  });
+
+  it('takes what differs only in what the contract does not name, or in outer spaces, for the same', async () => {
+    const first = await createOnce('same');
+    const again = await createOnce('same', { pickup_address: `  ${orderBody('').pickup_address} `, note: 'new' });
+    expect([again.status, again.body.order.id, isReplayed(again)]).toEqual([201, first.body.order.id, true]);
+  });
+
+  it('refuses another body under a used key, naming the first order, and makes nothing', async () => {
+    const first = await createOnce('other body');
+    const before = await rows();
+    const again = await createOnce('other body', { delivery_tier: 'priority' });
+    expectError(again, 409, 'idempotency_key_reused');
+    expect(again.body.message).toContain(first.body.order.id);
+    expect(await rows()).toEqual(before);
+  });
+
+  it('belongs to its store', async () => {
+    const other = await addStore(database.sql);
+    const [mine, theirs] = [await createOnce('shared'), await createOnce('shared', {}, other)];
+    expect([theirs.status, isReplayed(theirs)]).toEqual([201, false]);
+    expect(theirs.body.order.id).not.toBe(mine.body.order.id);
+  });
+
+  it('is not bound by a request that made no order', async () => {
+    expectError(await createOnce('first wrong', { delivery_tier: 'yesterday' }), 400, 'invalid_request');
+    const right = await createOnce('first wrong');
+    expect([right.status, isReplayed(right)]).toEqual([201, false]);
+  });
+
+  it.each([
+    ['too long', 'k'.repeat(256)],
+    ['not ASCII', 'schl\u00fcssel'],
+  ])('that is %s is refused by name', async (_what, key) => {
+    const before = await rows();
+    const answer = await createOnce(key);
+    expectError(answer, 400, 'invalid_request');
+    expect(answer.body.error.fields.map(({ field }) => field)).toEqual(['Idempotency-Key']);
+    expect(await rows()).toEqual(before);
+  });
+
+  it('makes a cancellation repeatable: the first answer again, and a 409 for another reason or order', async () => {
+    const [order, second] = [(await createOnce('to cancel')).body.order, (await createOnce('to keep')).body.order];
+    const cancel = (id: string, reason: string, key: string) => send(`/orders/${id}/cancel`, { reason }, key);
+    const first = await cancel(order.id, 'duplicate', 'cancel');
+    const again = await cancel(order.id, 'duplicate', 'cancel');
+    expect([first.status, again.status, isReplayed(first), isReplayed(again)]).toEqual([200, 200, false, true]);
+    expect(again.text).toBe(first.text);
+    expectError(await cancel(order.id, 'other', 'cancel'), 409, 'idempotency_key_reused');
+    const reused = await cancel(second.id, 'duplicate', 'cancel');
+    expectError(reused, 409, 'idempotency_key_reused');
+    expect(reused.body.message).toContain(order.id);
+    expect((await show(service, store, second.id)).status).toBe('pending_dispatch');
+    const before = await cancel(order.id, 'other', 'another key');
+    expect([before.status, before.body.message]).toEqual([200, 'The order was cancelled before.']);
+  });
+});

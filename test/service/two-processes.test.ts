@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../support/redis.ts';
-import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
 import {
   addDriver,
   addFreeDriver,
   addStore,
+  ask,
   chargesOf,
   openPhone,
   openSocket,
@@ -55,6 +56,26 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     const store = await addStore(database.sql);
     await addFreeDriver(a, database.sql, store.point);
     expect((await place(a, store)).body.order).toMatchObject({ status: 'driver_assigned', payment_status: 'paid' });
+  });
+
+  test('identical requests with one key make one order, whichever process each of them reaches', async () => {
+    const store = await addStore(database.sql);
+    for (const _ of Array(3)) await addFreeDriver(a, database.sql, store.point);
+    for (let round = 0; round < 20; round++) {
+      const sent = {
+        method: 'POST',
+        key: store.apiKey,
+        body: orderBody(store.retailerId, { pickup_address: store.address }),
+        headers: { 'idempotency-key': `round ${round}` },
+      };
+      const answers = await Promise.all([a, b, a, b, a, b].map((each) => ask(each, '/orders/create', sent)));
+      expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(201));
+      expect(new Set(answers.map(({ body }) => body.order.id)).size).toBe(1);
+    }
+    const [row] = await database.sql`
+      select count(*)::int as orders, count(distinct driver_id)::int as drivers from orders
+      where retailer_id = ${store.retailerId}`;
+    expect({ ...row }).toEqual({ orders: 20, drivers: 3 });
   });
 
   test('a waiting order of one process goes to a driver who comes on duty at the other', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/store/connect.ts';
 import { deactivateDriver, setDriverDuty } from '../../src/store/drivers.ts';
-import { explainRefused, insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
+import { explainRefused, findPlaced, insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
 import { setTier } from '../../src/store/tiers.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
@@ -240,4 +240,59 @@ test('two processes that commit the same drivers the other way round never deadl
     await sql`
       update orders set status = 'delivered' where driver_id = any(${drivers}::uuid[]) and status = 'driver_assigned'`;
   }
+});
+
+const keyed = (key: string, fingerprint = 'f') => ({ idempotency: { key, fingerprint } });
+
+test('an idempotency key makes one order of a store, whatever came to commit at once', async () => {
+  const { sql } = database;
+  const other = await addStoreRow(sql);
+  const drivers = await Promise.all([addDriverRow(sql), addDriverRow(sql)]);
+  const [first, second] = await Promise.all(
+    drivers.map((driverId) => draftOrder(sql, store, { driverId, ...keyed('one') })),
+  );
+  const elsewhere = await draftOrder(sql, other, keyed('one'));
+  const created = await Promise.all(
+    [first, second, elsewhere].map((order) => insertOrders(sql, [order as NewOrder], 'me')),
+  );
+  expect(created.map(({ size }) => size).toSorted()).toEqual([0, 1, 1]);
+  expect(created[2]?.size).toBe(1);
+  const refused = (created[0]?.size === 0 ? first : second) as NewOrder;
+  expect(await explainRefused(sql, [refused])).toEqual(new Map([[refused.id, 'key_used']]));
+});
+
+test('the order of a key is found as it was made, its payment as it stands now', async () => {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const { orderId, order } = await addOrder(sql, store, { driverId, ...keyed('assigned', 'print') });
+  await sql`update orders set status = 'delivered', payment_status = 'paid' where id = ${orderId}`;
+  const found = await findPlaced(sql, store.retailerId, 'assigned');
+  expect(found).toEqual({
+    fingerprint: 'print',
+    order: {
+      id: orderId,
+      status: 'driver_assigned',
+      tierId: 'standard',
+      feeCents: 799,
+      paymentStatus: 'paid',
+      trackingToken: order.trackingToken,
+      createdAt: expect.any(Date),
+    },
+  });
+  const waiting = await addOrder(sql, store, keyed('waiting'));
+  await sql`update orders set status = 'driver_assigned', driver_id = ${newId()} where id = ${waiting.orderId}`;
+  await sql`insert into order_events (order_id, sequence, type) values (${waiting.orderId}, 2, 'driver_assigned')`;
+  expect((await findPlaced(sql, store.retailerId, 'waiting'))?.order.status).toBe('pending_dispatch');
+  expect(await findPlaced(sql, store.retailerId, 'unknown')).toBeNull();
+  expect(await findPlaced(sql, (await addStoreRow(sql)).retailerId, 'assigned')).toBeNull();
+});
+
+test('a dead API key is told first, before the idempotency key is', async () => {
+  const { sql } = database;
+  const dying = await addStoreRow(sql);
+  await addOrder(sql, dying, keyed('one'));
+  const again = await draftOrder(sql, dying, keyed('one'));
+  await setRetailerStatus(sql, dying.retailerId, 'suspended');
+  expect((await insertOrders(sql, [again], 'me')).size).toBe(0);
+  expect(await explainRefused(sql, [again])).toEqual(new Map([[again.id, 'key_dead']]));
 });

@@ -62,6 +62,7 @@ async function newDriver(): Promise<string> {
 async function newOrder(driverId: string | null = null): Promise<string> {
   const tier = (await loadTiers(database.sql)).get('standard') as NewOrder['tier'];
   const order: NewOrder = {
+    idempotency: null,
     id: newId(),
     customerId: newId(),
     dropoffAddressId: newId(),

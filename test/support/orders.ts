@@ -1,3 +1,4 @@
+import type { Idempotency } from '../../src/domain/idempotency.ts';
 import { hashSecret, newId, newSecret, newTrackingToken } from '../../src/domain/ids.ts';
 import type { Sql } from '../../src/store/connect.ts';
 import { createDriver, setDriverDuty } from '../../src/store/drivers.ts';
@@ -45,9 +46,9 @@ export async function addDriverRow(sql: Sql): Promise<string> {
 export async function draftOrder(
   sql: Sql,
   store: TestStore,
-  options: { driverId?: string | null; smsOptIn?: boolean; name?: string } = {},
+  options: { driverId?: string | null; smsOptIn?: boolean; name?: string; idempotency?: Idempotency } = {},
 ): Promise<NewOrder> {
-  const { driverId = null, smsOptIn = true, name = 'Jordan Lee' } = options;
+  const { driverId = null, smsOptIn = true, name = 'Jordan Lee', idempotency = null } = options;
   const tier = (await loadTiers(sql)).get('standard');
   if (!tier) throw new Error('the tier table is empty');
   return {
@@ -68,6 +69,7 @@ export async function draftOrder(
     pickupPointSource: 'registered',
     dropoff: null,
     driver: driverId === null ? null : { driverId, distanceMeters: 120 },
+    idempotency,
   };
 }
 

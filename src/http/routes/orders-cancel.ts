@@ -1,9 +1,10 @@
-import type { CancelOutcome } from '../../dispatch/cancel-order.ts';
+import type { CancelOrder, CancelOutcome } from '../../dispatch/cancel-order.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { CancelReason } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import { findFieldErrors } from '../field-errors.ts';
+import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { orderIdOf, parsed, valid } from '../input.ts';
 import type { JsonObject } from '../json.ts';
 import { asWritten } from '../outcomes.ts';
@@ -14,7 +15,7 @@ import { cancelOrder as fits } from '../validators.js';
 /** `POST /orders/{id}/cancel`, until the pickup. */
 export function ordersCancel(deps: {
   readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
-  readonly cancelOrder: (orderId: string, retailerId: string, reason: CancelReason) => Promise<CancelOutcome>;
+  readonly cancelOrder: CancelOrder;
 }): Route<RetailerKey> {
   return {
     method: 'post',
@@ -25,7 +26,7 @@ export function ordersCancel(deps: {
     async handle({ head, principal: key, body }) {
       const { reason } = valid(validateCancel(parsed(body)));
       const orderId = orderIdOf(head);
-      const cancelling = deps.cancelOrder(orderId, key.retailerId, reason);
+      const cancelling = deps.cancelOrder(orderId, key.retailerId, reason, idempotencyKeyOf(head));
       return reply(orderId, await asWritten(cancelling, 'Ask for the order, or send the same again; that is safe.'));
     },
   };
@@ -39,10 +40,14 @@ function validateCancel(body: JsonObject) {
 function reply(orderId: string, outcome: CancelOutcome): Reply {
   switch (outcome.kind) {
     case 'cancelled':
+    case 'replayed':
     case 'already': {
-      const message = outcome.kind === 'cancelled' ? 'The order was cancelled.' : 'The order was cancelled before.';
-      return json(200, { success: true, message, order: { id: orderId, status: 'cancelled' } });
+      const message = outcome.kind === 'already' ? 'The order was cancelled before.' : 'The order was cancelled.';
+      const body = { success: true, message, order: { id: orderId, status: 'cancelled' } };
+      return json(200, body, outcome.kind === 'replayed' ? REPLAYED : {});
     }
+    case 'key_reused':
+      throw keyReused(outcome.orderId);
     case 'not_found':
       throw new ServiceError('not_found', 'There is no such order.');
     case 'illegal':

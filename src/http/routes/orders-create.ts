@@ -1,9 +1,11 @@
-import type { PlaceOrderOutcome } from '../../dispatch/place-order.ts';
+import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { fingerprintOf, type Idempotency } from '../../domain/idempotency.ts';
 import type { CreatedOrder, PlaceOrder } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import { unauthorized } from '../credentials.ts';
+import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { type JsonObject, parseJsonObject } from '../json.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
@@ -13,7 +15,11 @@ import type { RequestHead, Route } from '../route.ts';
 /** `POST /orders/create`, the contract's part 4.1. */
 export function ordersCreate(deps: {
   readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
-  readonly placeOrder: (request: PlaceOrder, key: RetailerKey) => Promise<PlaceOrderOutcome>;
+  readonly placeOrder: (
+    request: PlaceOrder,
+    key: RetailerKey,
+    idempotency: Idempotency | null,
+  ) => Promise<PlaceOnceOutcome>;
   /** Whether the key still opens its active store, read from the database itself. */
   readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
 }): Route<RetailerKey> {
@@ -23,19 +29,22 @@ export function ordersCreate(deps: {
     authenticate: deps.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
-    async handle({ principal: key, body }) {
+    async handle({ head, principal: key, body }) {
       const parsed = parseJsonObject(body);
       if ('error' in parsed) throw parsed.error;
       const retailerId = readRetailerId(parsed.ok);
       if (retailerId !== undefined && retailerId !== key.retailerId) {
         throw new ServiceError('unauthorized', 'The API key does not belong to the retailer_id sent.');
       }
+      const idempotencyKey = idempotencyKeyOf(head);
       const request = validatePlaceOrder(parsed.ok);
       if ('fields' in request) {
         if (isKeyTest(parsed.ok) && !(await asAvailable(deps.isKeyGood(key)))) throw unauthorized();
         throw new ServiceError('invalid_request', messageFor(parsed.ok), { fields: request.fields });
       }
-      return reply(await deps.placeOrder(request.ok, key));
+      const idempotency =
+        idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
+      return reply(await deps.placeOrder(request.ok, key, idempotency));
     },
   };
 }
@@ -51,16 +60,22 @@ function messageFor(body: JsonObject): string {
     : 'Some fields are not usable; no order was created.';
 }
 
-function reply(outcome: PlaceOrderOutcome) {
+function reply(outcome: PlaceOnceOutcome) {
   switch (outcome.kind) {
     case 'created':
-      return json(201, { success: true, message: confirmation(outcome.order), order: toWire(outcome.order) });
+    case 'replayed': {
+      const body = { success: true, message: confirmation(outcome.order), order: toWire(outcome.order) };
+      return json(201, body, outcome.kind === 'replayed' ? REPLAYED : {});
+    }
+    case 'key_reused':
+      throw keyReused(outcome.orderId);
     case 'unauthorized':
       throw unauthorized();
     case 'refused':
       throw new ServiceError('invalid_request', 'The order holds a value that cannot be stored; it was not created.');
     case 'queue_full':
       throw new ServiceError('queue_full', 'Too many orders wait for a driver already; this one was not created.');
+    case 'key_used':
     case 'unavailable':
       throw new ServiceError('unavailable', 'The order could not be stored and was not created; please try again.');
     case 'internal':

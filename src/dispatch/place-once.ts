@@ -1,0 +1,76 @@
+import type { Idempotency } from '../domain/idempotency.ts';
+import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
+import type { PlacedOrder } from '../store/orders-create.ts';
+import type { RetailerKey } from '../store/retailers.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { PlaceOrderOutcome } from './place-order.ts';
+
+/**
+ * `replayed`: the order that this key made before. `key_reused`: the key made an order that says something else.
+ */
+export type PlaceOnceOutcome =
+  | PlaceOrderOutcome
+  | { readonly kind: 'replayed'; readonly order: CreatedOrder }
+  | { readonly kind: 'key_reused'; readonly orderId: string };
+
+type Place = (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOrderOutcome>;
+type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder | null };
+
+/**
+ * Places an order once for each idempotency key of a store. Requests with a key that is under way in this process wait for
+ * it; those that come later, or meet another process, are refused by the index over the keys and read what is there. Only
+ * an order that was made binds its key.
+ *
+ * @param findPlaced the order that a key of a store made, if any
+ */
+export function createPlaceOnce(
+  placeOrder: Place,
+  findPlaced: (retailerId: string, idempotencyKey: string) => Promise<PlacedOrder | null>,
+  logger: Logger,
+): (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOnceOutcome> {
+  /** By store and key; one request each, so it is bounded by the requests at work. */
+  const underWay = new Map<string, Promise<PlacedOrder | null>>();
+
+  return async function placeOnce(request, key, idempotency) {
+    if (!idempotency) return placeOrder(request, key, null);
+    const slot = `${key.retailerId} ${idempotency.key}`;
+    for (let before = underWay.get(slot); before; before = underWay.get(slot)) {
+      const placed = await before;
+      if (placed) return judge(placed, idempotency);
+    }
+    const placing = place(request, key, idempotency);
+    const ended = placing
+      .then(
+        ({ placed }) => placed,
+        () => null,
+      )
+      .finally(() => underWay.delete(slot));
+    underWay.set(slot, ended);
+    return (await placing).outcome;
+  };
+
+  async function place(request: PlaceOrder, key: RetailerKey, idempotency: Idempotency): Promise<Placed> {
+    const outcome = await placeOrder(request, key, idempotency);
+    if (outcome.kind === 'created') {
+      return { outcome, placed: { order: outcome.order, fingerprint: idempotency.fingerprint } };
+    }
+    if (outcome.kind === 'unauthorized') return { outcome, placed: null };
+    // Whatever refused this one: where the key made an order before, that order is the answer.
+    const placed = await find(key.retailerId, idempotency.key);
+    if (placed) return { outcome: judge(placed, idempotency), placed };
+    return { outcome: outcome.kind === 'key_used' ? { kind: 'unavailable' } : outcome, placed: null };
+  }
+
+  async function find(retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
+    try {
+      return await findPlaced(retailerId, idempotencyKey);
+    } catch (error) {
+      logger.warn({ err: errorFields(error) }, 'the order of an idempotency key could not be looked for');
+      return null;
+    }
+  }
+}
+
+function judge({ order, fingerprint }: PlacedOrder, asked: Idempotency): PlaceOnceOutcome {
+  return fingerprint === asked.fingerprint ? { kind: 'replayed', order } : { kind: 'key_reused', orderId: order.id };
+}

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest';
+import { createPlaceOnce } from '../../src/dispatch/place-once.ts';
+import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
+import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
+import type { PlacedOrder } from '../../src/store/orders-create.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import { createLogger } from '../../src/telemetry.ts';
+
+const REQUEST = {} as PlaceOrder;
+const keyOf = (retailerId: string) => ({ retailerId }) as RetailerKey;
+const STORE = keyOf('store');
+const said = (fingerprint: string, key = 'key') => ({ key, fingerprint });
+const orderOf = (id: string) => ({ id }) as CreatedOrder;
+
+type Refusal = Exclude<PlaceOrderOutcome, { kind: 'created' }>['kind'];
+
+/** Places what each call is told to come to, `created` where nothing is told; each waits for `let`. */
+function world(
+  outcomes: readonly (Refusal | 'created')[] = [],
+  found: (key: string) => PlacedOrder | null = () => null,
+) {
+  const calls: string[] = [];
+  const gates: (() => void)[] = [];
+  const placeOnce = createPlaceOnce(
+    async (_request, { retailerId }, idempotency) => {
+      const n = calls.push(`${retailerId} ${idempotency?.key ?? '-'}`);
+      await new Promise<void>((resolve) => gates.push(resolve));
+      const kind = outcomes[n - 1] ?? 'created';
+      return kind === 'created' ? { kind, order: orderOf(`order ${n}`) } : { kind };
+    },
+    async (_retailerId, key) => found(key),
+    createLogger('silent'),
+  );
+  /** Lets those go that wait, until nobody does. */
+  async function letAll(): Promise<void> {
+    for (let turn = 0; turn < 20; turn++) {
+      for (const open of gates.splice(0)) open();
+      await new Promise(setImmediate);
+    }
+  }
+  return { calls, placeOnce, letAll };
+}
+
+test('without a key each request makes an order', async () => {
+  const { placeOnce, calls, letAll } = world();
+  const both = [placeOnce(REQUEST, STORE, null), placeOnce(REQUEST, STORE, null)];
+  await letAll();
+  expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(['created', 'created']);
+  expect(calls).toEqual(['store -', 'store -']);
+});
+
+test('of fifty with one key at once one makes the order, and all the others name it', async () => {
+  const { placeOnce, calls, letAll } = world();
+  const all = Array.from({ length: 50 }, () => placeOnce(REQUEST, STORE, said('same')));
+  await letAll();
+  const outcomes = await Promise.all(all);
+  expect(calls).toHaveLength(1);
+  expect(outcomes[0]).toEqual({ kind: 'created', order: orderOf('order 1') });
+  expect(outcomes.slice(1)).toEqual(Array(49).fill({ kind: 'replayed', order: orderOf('order 1') }));
+});
+
+test('one that says something else under the key is refused and told the order', async () => {
+  const { placeOnce, calls, letAll } = world();
+  const both = [placeOnce(REQUEST, STORE, said('this')), placeOnce(REQUEST, STORE, said('that'))];
+  await letAll();
+  expect(await both[1]).toEqual({ kind: 'key_reused', orderId: 'order 1' });
+  expect(calls).toHaveLength(1);
+});
+
+test('keys of two stores, and two keys of one store, have nothing to do with each other', async () => {
+  const { placeOnce, calls, letAll } = world();
+  const all = [
+    placeOnce(REQUEST, STORE, said('same')),
+    placeOnce(REQUEST, keyOf('other'), said('same')),
+    placeOnce(REQUEST, STORE, said('same', 'another')),
+  ];
+  await letAll();
+  expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['created', 'created', 'created']);
+  expect(calls).toHaveLength(3);
+});
+
+test('a request that made no order binds nothing: the next one with the key makes it', async () => {
+  const { placeOnce, calls, letAll } = world(['queue_full', 'internal']);
+  const all = Array.from({ length: 4 }, () => placeOnce(REQUEST, STORE, said('same')));
+  await letAll();
+  expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['queue_full', 'internal', 'created', 'replayed']);
+  expect(calls).toHaveLength(3);
+});
+
+test.each(['key_used', 'queue_full', 'unavailable', 'outcome_unknown', 'internal', 'refused'] as const)(
+  'an order that the key made before is the answer, though this request came to %s',
+  async (kind) => {
+    const { placeOnce, letAll } = world([kind], () => ({ order: orderOf('first'), fingerprint: 'same' }));
+    const placing = placeOnce(REQUEST, STORE, said('same'));
+    await letAll();
+    expect(await placing).toEqual({ kind: 'replayed', order: orderOf('first') });
+  },
+);
+
+test('a key that was used for another content before is refused', async () => {
+  const { placeOnce, letAll } = world(['key_used'], () => ({ order: orderOf('first'), fingerprint: 'other' }));
+  const placing = placeOnce(REQUEST, STORE, said('same'));
+  await letAll();
+  expect(await placing).toEqual({ kind: 'key_reused', orderId: 'first' });
+});
+
+test('where the order of a used key cannot be read, the request may be sent again', async () => {
+  const { placeOnce, letAll } = world(['key_used'], () => {
+    throw new Error('away');
+  });
+  const placing = placeOnce(REQUEST, STORE, said('same'));
+  await letAll();
+  expect(await placing).toEqual({ kind: 'unavailable' });
+});
+
+test('a dead API key is told nothing of what its store ordered', async () => {
+  const { placeOnce, letAll } = world(['unauthorized'], () => ({ order: orderOf('first'), fingerprint: 'same' }));
+  const placing = placeOnce(REQUEST, STORE, said('same'));
+  await letAll();
+  expect(await placing).toEqual({ kind: 'unauthorized' });
+});

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
+import { type EventRow, findBroken, type OrderRow, type Records } from './checker.ts';
+import type { Heard, Wanted } from './history.ts';
+
+const STORE = 'store';
+
+const wantedOf = (op: number, changes: Partial<Wanted> = {}): Wanted => {
+  return { op, retailerId: STORE, key: `key ${op}`, customer: `customer ${op}`, smsOptIn: true, ...changes };
+};
+const ok = (op: number, orderId = `order ${op}`): Heard => ({ op, outcome: 'ok', status: 201, orderId });
+const failed = (op: number): Heard => ({ op, outcome: 'failed', status: 503, orderId: null });
+const orderOf = (op: number, changes: Partial<OrderRow> = {}): OrderRow => ({
+  id: `order ${op}`,
+  retailerId: STORE,
+  key: `key ${op}`,
+  status: 'driver_assigned',
+  driverId: `driver ${op}`,
+  feeCents: 799,
+  paymentStatus: 'paid',
+  smsStatus: 'sent',
+  trackingToken: `token-${op}`,
+  customer: `customer ${op}`,
+  ...changes,
+});
+const eventsOf = (op: number, ...types: string[]): EventRow[] =>
+  types.map((type, i) => ({ orderId: `order ${op}`, sequence: i + 1, type, driverId: null }));
+const paymentOf = (op: number, changes: Partial<Payment> = {}) =>
+  ({
+    id: `pi ${op}`,
+    amount: 799,
+    metadata: { order_id: `order ${op}` },
+    answer: { kind: 'paid' },
+    ...changes,
+  }) as Payment;
+const refundOf = (op: number) => ({ paymentIntent: `pi ${op}`, amount: 799 }) as Refund;
+const textOf = (op: number) => ({ body: `Follow it here: http://sameday.test/track/token-${op}` });
+
+/** Two orders with all that belongs to them, and one that waits. */
+function sound(): Records {
+  return {
+    wanted: [wantedOf(1), wantedOf(2), wantedOf(3)],
+    heard: [failed(1), ok(1), ok(1), ok(2), ok(3)],
+    orders: [
+      orderOf(1),
+      orderOf(2, { status: 'cancelled', paymentStatus: 'refunded' }),
+      orderOf(3, { status: 'pending_dispatch', driverId: null, paymentStatus: 'not_charged' }),
+    ],
+    events: [
+      ...eventsOf(1, 'created', 'driver_assigned', 'payment_paid', 'sms_sent'),
+      ...eventsOf(2, 'created', 'driver_assigned', 'sms_sent', 'cancelled', 'payment_paid', 'refunded'),
+      ...eventsOf(3, 'created', 'sms_sent'),
+    ],
+    payments: [paymentOf(1), paymentOf(2)],
+    refunds: [refundOf(2)],
+    texts: [textOf(1), textOf(2), textOf(3)],
+  };
+}
+
+test('records of a service that kept its promises have no finding', () => {
+  expect(findBroken(sound())).toEqual([]);
+});
+
+/** What is planted, and the one promise it breaks. */
+const PLANTED: readonly [string, string, (records: Records) => Partial<Records>][] = [
+  ['a lost order', 'lost', ({ heard }) => ({ heard: [...heard, ok(9)], wanted: [...sound().wanted, wantedOf(9)] })],
+  [
+    'an acknowledged order that is void',
+    'lost',
+    ({ orders }) => ({
+      orders: [...orders, orderOf(9, { status: 'void', paymentStatus: 'not_charged', smsStatus: 'none' })],
+      heard: [...sound().heard, ok(9)],
+    }),
+  ],
+  [
+    'a key that made two orders',
+    'key',
+    ({ orders, events }) => ({
+      orders: [...orders, orderOf(9, { key: 'key 1', smsStatus: 'none', paymentStatus: 'failed' })],
+      events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
+    }),
+  ],
+  ['two answers for a key that name two orders', 'key', ({ heard }) => ({ heard: [...heard, ok(1, 'order 2')] })],
+  [
+    'an order of a request that was told that nothing happened',
+    'failed',
+    () => ({ wanted: [wantedOf(1, { key: null }), wantedOf(2), wantedOf(3)], heard: [failed(1), ok(2), ok(3)] }),
+  ],
+  ['a missing event', 'steps', ({ events }) => ({ events: events.filter(({ type }) => type !== 'payment_paid') })],
+  [
+    'a step that is not allowed',
+    'steps',
+    ({ events, orders }) => ({
+      events: [...events, { orderId: 'order 3', sequence: 3, type: 'delivered', driverId: null }],
+      orders: orders.map((order) => (order.id === 'order 3' ? { ...order, status: 'delivered' as const } : order)),
+    }),
+  ],
+  [
+    'a status that no event led to',
+    'steps',
+    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), status: 'picked_up' }, ...orders.slice(1)] }),
+  ],
+  [
+    'a double assignment',
+    'driver',
+    ({ orders, events, payments }) => ({
+      orders: [...orders, orderOf(9, { driverId: 'driver 1', smsStatus: 'none' })],
+      events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
+      payments: [...payments, paymentOf(9)],
+    }),
+  ],
+  [
+    'an active order without a driver',
+    'driver',
+    ({ orders }) => ({ orders: orders.map((o) => ({ ...o, driverId: null })) }),
+  ],
+  ['a double charge', 'charge', ({ payments }) => ({ payments: [...payments, paymentOf(1, { id: 'pi 9' })] })],
+  ['a charge of another amount', 'charge', () => ({ payments: [paymentOf(1, { amount: 800 }), paymentOf(2)] })],
+  ['a charge before a driver', 'charge', ({ payments }) => ({ payments: [...payments, paymentOf(3)] })],
+  ['a charge for no order', 'charge', ({ payments }) => ({ payments: [...payments, paymentOf(9)] })],
+  ['a forgotten charge', 'charge', ({ payments }) => ({ payments: payments.slice(1) })],
+  ['a forgotten refund', 'charge', () => ({ refunds: [] })],
+  ['a double refund', 'charge', () => ({ refunds: [refundOf(2), refundOf(2)] })],
+  [
+    'a charge that was never settled',
+    'charge',
+    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), paymentStatus: 'processing' }, ...orders.slice(1)] }),
+  ],
+  ['a double text', 'text', ({ texts }) => ({ texts: [...texts, textOf(1)] })],
+  ['a text without consent', 'text', () => ({ wanted: [wantedOf(1, { smsOptIn: false }), wantedOf(2), wantedOf(3)] })],
+  ['a text that only the tables know of', 'text', ({ texts }) => ({ texts: texts.slice(1) })],
+  [
+    'a text that was never sent',
+    'text',
+    ({ orders, texts }) => ({
+      orders: [{ ...(orders[0] as OrderRow), smsStatus: 'queued' }, ...orders.slice(1)],
+      texts: texts.slice(1),
+    }),
+  ],
+];
+
+test.each(PLANTED)('%s is found', (_what, promise, plant) => {
+  const records = sound();
+  const found = findBroken({ ...records, ...plant(records) });
+  expect(found.length).toBeGreaterThan(0);
+  expect(new Set(found.map((finding) => finding.split(':')[0]))).toEqual(new Set([promise]));
+});

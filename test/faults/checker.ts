@@ -1,0 +1,216 @@
+import { canBecome, type OrderStatus } from '../../src/domain/order.ts';
+import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
+import type { Heard, Wanted } from './history.ts';
+
+export type OrderRow = {
+  readonly id: string;
+  readonly retailerId: string;
+  readonly key: string | null;
+  readonly status: OrderStatus | 'void';
+  readonly driverId: string | null;
+  readonly feeCents: number;
+  readonly paymentStatus: string;
+  readonly smsStatus: string;
+  readonly trackingToken: string;
+  /** Null for a tombstone. */
+  readonly customer: string | null;
+};
+export type EventRow = {
+  readonly orderId: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly driverId: string | null;
+};
+export type Text = { readonly body: string };
+
+/** Everything that was recorded outside the service, and what its tables say in the end. */
+export type Records = {
+  readonly wanted: readonly Wanted[];
+  readonly heard: readonly Heard[];
+  readonly orders: readonly OrderRow[];
+  readonly events: readonly EventRow[];
+  readonly payments: readonly Payment[];
+  readonly refunds: readonly Refund[];
+  readonly texts: readonly Text[];
+};
+
+/** The status that an event leads to; other events leave it as it is. */
+const LEADS_TO: Readonly<Record<string, OrderStatus>> = {
+  driver_assigned: 'driver_assigned',
+  picked_up: 'picked_up',
+  delivered: 'delivered',
+  cancelled: 'cancelled',
+  expired: 'expired',
+  undeliverable: 'undeliverable',
+  returned: 'returned',
+  released: 'pending_dispatch',
+};
+const ACTIVE: ReadonlySet<string> = new Set(['driver_assigned', 'picked_up', 'undeliverable']);
+
+/**
+ * What the records say that was promised never to be; empty where every promise was kept. To be asked when nothing is at
+ * work any more. Each finding names the promise first.
+ */
+export function findBroken(records: Records): string[] {
+  return [
+    ...lostOrders(records),
+    ...keysThatMadeTwo(records),
+    ...failedThatHappened(records),
+    ...illegalSteps(records),
+    ...sharedDrivers(records),
+    ...wrongCharges(records),
+    ...wrongTexts(records),
+  ];
+}
+
+function lostOrders({ heard, orders }: Records): string[] {
+  const byId = new Map(orders.map((order) => [order.id, order]));
+  return heard.flatMap(({ op, outcome, orderId }) => {
+    if (outcome !== 'ok') return [];
+    const order = byId.get(orderId ?? '');
+    if (!order) return [`lost: operation ${op} was acknowledged as order ${orderId}, which is not there`];
+    return order.status === 'void' ? [`lost: the acknowledged order ${orderId} is void`] : [];
+  });
+}
+
+function keysThatMadeTwo({ wanted, heard, orders }: Records): string[] {
+  const made = groupBy(
+    orders.filter(({ key, status }) => key !== null && status !== 'void'),
+    ({ retailerId, key }) => `${retailerId} ${key}`,
+  );
+  const twice = [...made].filter(([, some]) => some.length > 1);
+  const slots = new Map(wanted.map(({ op, retailerId, key }) => [op, key === null ? null : `${retailerId} ${key}`]));
+  const told = groupBy(
+    heard.filter(({ op, outcome }) => outcome === 'ok' && slots.get(op) != null),
+    ({ op }) => slots.get(op) as string,
+  );
+  return [
+    ...twice.map(([slot, some]) => `key: ${slot} made ${some.length} orders`),
+    ...[...told].flatMap(([slot, answers]) => {
+      const ids = new Set(answers.map(({ orderId }) => orderId));
+      return ids.size > 1 ? [`key: answers for ${slot} name ${ids.size} orders`] : [];
+    }),
+  ];
+}
+
+/** Of a request without a key whose every answer said that nothing happened, nothing may be there. */
+function failedThatHappened({ wanted, heard, orders }: Records): string[] {
+  const outcomes = groupBy(heard, ({ op }) => String(op));
+  const there = new Set(orders.filter(({ status }) => status !== 'void').map(({ customer }) => customer));
+  return wanted.flatMap(({ op, key, customer }) => {
+    const answers = outcomes.get(String(op)) ?? [];
+    const allFailed = answers.length > 0 && answers.every(({ outcome }) => outcome === 'failed');
+    return key === null && allFailed && there.has(customer)
+      ? [`failed: operation ${op} was told that nothing happened, and its order is there`]
+      : [];
+  });
+}
+
+function illegalSteps({ orders, events }: Records): string[] {
+  const byOrder = groupBy(events, ({ orderId }) => orderId);
+  return orders.flatMap(({ id, status }) => {
+    if (status === 'void') return [];
+    const steps = (byOrder.get(id) ?? []).toSorted((a, b) => a.sequence - b.sequence);
+    const gap = steps.findIndex(({ sequence }, i) => sequence !== i + 1);
+    if (steps[0]?.type !== 'created' || gap >= 0) return [`steps: the events of order ${id} are not whole`];
+    let at: OrderStatus = 'pending_dispatch';
+    for (const { type } of steps) {
+      const next = LEADS_TO[type];
+      if (next === undefined) continue;
+      if (!canBecome(at, next)) return [`steps: order ${id} went from ${at} to ${next}`];
+      at = next;
+    }
+    return at === status ? [] : [`steps: the events of order ${id} lead to ${at}, its row says ${status}`];
+  });
+}
+
+function sharedDrivers({ orders }: Records): string[] {
+  const carried = groupBy(
+    orders.filter(({ status, driverId }) => driverId !== null && ACTIVE.has(status)),
+    ({ driverId }) => driverId as string,
+  );
+  const odd = orders.filter(({ status, driverId }) => ACTIVE.has(status) && driverId === null);
+  return [
+    ...[...carried].flatMap(([driverId, some]) =>
+      some.length > 1 ? [`driver: ${driverId} carries ${some.length} orders`] : [],
+    ),
+    ...odd.map(({ id, status }) => `driver: order ${id} is ${status} and has no driver`),
+  ];
+}
+
+function wrongCharges({ orders, events, payments, refunds }: Records): string[] {
+  const paid = groupBy(
+    payments.filter(({ answer }) => answer.kind === 'paid'),
+    ({ metadata }) => metadata.order_id ?? '',
+  );
+  const refunded = groupBy(refunds, ({ paymentIntent }) => paymentIntent);
+  const assigned = new Set(events.filter(({ type }) => type === 'driver_assigned').map(({ orderId }) => orderId));
+  const known = new Set(orders.map(({ id }) => id));
+  const strange = [...paid.keys()].filter((id) => !known.has(id));
+  return [
+    ...strange.map((id) => `charge: for an order ${id} that is not there`),
+    ...orders.flatMap((order) => {
+      const charges = paid.get(order.id) ?? [];
+      const given = charges.flatMap(({ id }) => refunded.get(id) ?? []);
+      return chargeFaults(order, charges, given, assigned.has(order.id)).map(
+        (fault) => `charge: order ${order.id} ${fault}`,
+      );
+    }),
+  ];
+}
+
+function chargeFaults(
+  { status, feeCents, paymentStatus }: OrderRow,
+  charges: readonly Payment[],
+  refunds: readonly Refund[],
+  wasAssigned: boolean,
+): string[] {
+  const endedUndelivered = status === 'cancelled' || status === 'expired';
+  const net = sum(charges.map(({ amount }) => amount)) - sum(refunds.map(({ amount }) => amount));
+  const faults: [boolean, string][] = [
+    [charges.length > 1, `was charged ${charges.length} times`],
+    [refunds.length > 1, `was refunded ${refunds.length} times`],
+    [charges.length > 0 && !wasAssigned, 'was charged and never had a driver'],
+    [charges.some(({ amount }) => amount !== feeCents), 'was charged another amount than its fee'],
+    [endedUndelivered && net !== 0, `ended undelivered and holds a charge of ${net}`],
+    [paymentStatus === 'paid' && charges.length !== 1, `is paid and was charged ${charges.length} times`],
+    [
+      wasAssigned && !endedUndelivered && paymentStatus === 'processing',
+      'had a driver and its charge was never settled',
+    ],
+  ];
+  return faults.flatMap(([holds, fault]) => (holds ? [fault] : []));
+}
+
+function wrongTexts({ wanted, orders, texts }: Records): string[] {
+  const consent = new Map(wanted.map(({ customer, smsOptIn }) => [customer, smsOptIn]));
+  const counts = new Map<string, number>();
+  for (const { body } of texts) {
+    const token = /\/track\/([\w-]+)/.exec(body)?.[1] ?? '';
+    counts.set(token, (counts.get(token) ?? 0) + 1);
+  }
+  const ended = (status: string): boolean => status === 'cancelled' || status === 'expired' || status === 'void';
+  return orders.flatMap(({ id, customer, trackingToken, smsStatus, status }) => {
+    const sent = counts.get(trackingToken) ?? 0;
+    const agreed = consent.get(customer ?? '') ?? false;
+    const faults: [boolean, string][] = [
+      [sent > 1, `was texted ${sent} times`],
+      [sent > 0 && !agreed, 'was texted without consent'],
+      [smsStatus === 'sent' && sent === 0, 'counts as texted and was not'],
+      [agreed && smsStatus === 'queued' && !ended(status), 'was never texted'],
+    ];
+    return faults.flatMap(([holds, fault]) => (holds ? [`text: order ${id} ${fault}`] : []));
+  });
+}
+
+function groupBy<Value>(values: readonly Value[], keyOf: (value: Value) => string): Map<string, Value[]> {
+  const groups = new Map<string, Value[]>();
+  for (const value of values) {
+    const group = groups.get(keyOf(value));
+    if (group) group.push(value);
+    else groups.set(keyOf(value), [value]);
+  }
+  return groups;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);

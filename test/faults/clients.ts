@@ -1,0 +1,114 @@
+import { STORE_ADDRESS } from '../../bench/support/order-world.ts';
+import type { Random } from '../../bench/support/world.ts';
+import { TIER_IDS } from '../../src/domain/tier.ts';
+import { orderBody } from '../support/service.ts';
+import type { Heard, Wanted } from './history.ts';
+import { later, type World } from './world.ts';
+
+const ATTEMPT_MS = 5_000;
+const GIVE_UP_MS = 60_000;
+const PAUSE_MS = 100;
+/** Told that nothing happened. */
+const REFUSED: ReadonlySet<number> = new Set([429, 500, 503]);
+
+let operations = 0;
+
+/** An order that a client wants of any store. */
+export function anyOrder(
+  { stores }: World,
+  random: Random,
+  isKeyed: boolean,
+): Wanted & { readonly body: string; readonly apiKey: string } {
+  const op = ++operations;
+  const any = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const store = any(stores);
+  const customer = `Customer ${op}`;
+  const smsOptIn = random() < 0.7;
+  const body = orderBody(store.id, {
+    customer: {
+      name: customer,
+      email: 'jordan@example.com',
+      phone: `+1415${String(2_000_000 + op)}`,
+      sms_opt_in: smsOptIn,
+    },
+    pickup_address: STORE_ADDRESS,
+    delivery_tier: any(TIER_IDS),
+  });
+  const key = isKeyed ? `key-${op}` : null;
+  return { op, retailerId: store.id, key, customer, smsOptIn, body: JSON.stringify(body), apiKey: store.apiKey };
+}
+
+type Order = ReturnType<typeof anyOrder>;
+
+/** Sends it once to one of the API processes, and writes down what was heard. */
+export async function send(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Heard> {
+  const api = world.apis[Math.floor(random() * world.apis.length)];
+  let heard: Heard;
+  try {
+    const answer = await fetch(`${api?.url()}/orders/create`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        ...(key === null ? {} : { 'idempotency-key': key }),
+      },
+      body,
+      signal: AbortSignal.timeout(ATTEMPT_MS),
+    });
+    const { order } = (await answer.json()) as { order?: { id: string } };
+    const outcome = answer.status === 201 ? 'ok' : REFUSED.has(answer.status) ? 'failed' : 'unknown';
+    heard = { op, outcome, status: answer.status, orderId: order?.id ?? null };
+  } catch {
+    heard = { op, outcome: 'unknown', status: null, orderId: null };
+  }
+  world.history.hears(heard);
+  return heard;
+}
+
+/** Writes down what is wanted, before it is sent. */
+export function note({ history }: World, { op, retailerId, key, customer, smsOptIn }: Order): void {
+  history.wants({ op, retailerId, key, customer, smsOptIn });
+}
+
+/** A client with a key sends until there is an order; one without sends once. A sentence where it gave up. */
+export async function want(world: World, order: Order, random: Random): Promise<string | null> {
+  const { op, key } = order;
+  note(world, order);
+  const untilMs = performance.now() + GIVE_UP_MS;
+  for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+    const { outcome, status } = await send(world, order, random);
+    if (outcome === 'ok' || key === null) return null;
+    if (status !== null && status < 500 && status !== 429) return `client: operation ${op} was answered with ${status}`;
+    if (performance.now() > untilMs) return `client: operation ${op} got no order in a minute`;
+    await later(pauseMs * (0.5 + random()));
+  }
+}
+
+export type Load = {
+  /** Ends the sending and waits for every client; the sentences of those who gave up. */
+  stop(): Promise<string[]>;
+  sent(): number;
+};
+
+/** Clients who come at a steady rate; four of five have a key. */
+export function startLoad(world: World, perSecond: number, random: Random): Load {
+  const wanting = new Set<Promise<void>>();
+  const problems: string[] = [];
+  let sent = 0;
+  const timer = setInterval(() => {
+    sent++;
+    const one = want(world, anyOrder(world, random, random() < 0.8), random).then((problem) => {
+      if (problem !== null) problems.push(problem);
+      wanting.delete(one);
+    });
+    wanting.add(one);
+  }, 1_000 / perSecond);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(wanting);
+      return problems;
+    },
+    sent: () => sent,
+  };
+}

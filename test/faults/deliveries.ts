@@ -1,0 +1,44 @@
+import type { Random } from '../../bench/support/world.ts';
+import { cancelOrder, deliverOrder, pickUpOrder, releaseOrder } from '../../src/store/lifecycle.ts';
+import { later, type World } from './world.ts';
+
+const PAUSE_MS = 250;
+const AT_ONCE = 100;
+const PHOTO = `${'0'.repeat(32)}.jpg`;
+const NO_STAMP = { actionId: null, capturedAt: null };
+const ORIGIN = 'faults';
+
+/**
+ * What drivers and operators do to orders meanwhile, by the service's own statements, as another process would: most are
+ * picked up and delivered, some are given back or cancelled before. A statement that fails is left for the next round.
+ */
+export function startDeliveries({ sql }: World, random: Random): { stop(): Promise<void> } {
+  let isStopped = false;
+
+  async function round(): Promise<void> {
+    const rows = await sql`
+      select id, driver_id, status from orders where status in ('driver_assigned', 'picked_up') limit ${AT_ONCE}`;
+    for (const { id, driver_id: driverId, status } of rows) {
+      if (isStopped) return;
+      const lot = random();
+      if (status === 'picked_up') await deliverOrder(sql, id, driverId, PHOTO, NO_STAMP, ORIGIN);
+      else if (lot < 0.1) await cancelOrder(sql, id, 'operator', 'other', ORIGIN);
+      else if (lot < 0.15) await releaseOrder(sql, id, driverId, 'vehicle', NO_STAMP, ORIGIN);
+      else await pickUpOrder(sql, id, driverId, NO_STAMP, ORIGIN);
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      await round().catch(() => undefined);
+      await later(PAUSE_MS);
+    }
+  }
+  const running = run();
+  return {
+    async stop() {
+      isStopped = true;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hasRedis } from '../support/redis.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** The whole output of `npm run faults` with these arguments; rejects where it ends with anything but 0. */
+function run(...args: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const all = [join(ROOT, 'scripts/faults.mjs'), '--no-results', ...args];
+    execFile(process.execPath, all, { cwd: ROOT, timeout: 170_000 }, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${stdout}\n${stderr}`));
+      else resolve(stdout);
+    });
+  });
+}
+
+// It ends with 1 where the records of clients and vendors and the tables disagree.
+test.skipIf(!hasRedis())(
+  'identical requests with one key, on two API processes',
+  () => faultless('same-key', '0.02'),
+  180_000,
+);
+test.skipIf(!hasRedis())('an API process that is killed under load', () => faultless('kill-api', '0.01'), 180_000);
+
+async function faultless(row: string, scale: string): Promise<void> {
+  const said = await run('--row', row, '--scale', scale, '--seed', '7');
+  expect(said).toMatch(new RegExp(`\\| ${row} +\\|[^|]+\\| [1-9]\\d* +\\| [1-9]\\d* +\\| 0 +\\|`));
+}

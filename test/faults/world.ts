@@ -1,0 +1,213 @@
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BenchStore, makeOrderWorld } from '../../bench/support/order-world.ts';
+import { fillWorld } from '../../bench/support/stack-world.ts';
+import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
+import type { StandIn } from '../../src/sandbox/stand-in.ts';
+import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
+import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { connect, type Sql } from '../../src/store/connect.ts';
+import { migrateDatabase } from '../../src/store/migrate.ts';
+import { type FreshRedis, freshRedis } from '../support/redis.ts';
+import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import type { EventRow, OrderRow, Records } from './checker.ts';
+import { type History, openHistory, readHistory } from './history.ts';
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const DRAIN_MS = 180_000;
+const READY_MS = 30_000;
+const POLL_MS = 20;
+
+/** A process of the service that can be killed and started again. */
+export type Process = {
+  readonly name: string;
+  /** Where it answers; of one that is down, where it did. */
+  url(): string;
+  pid(): number;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Whether it ended though nobody killed it. */
+  hasEnded(): boolean;
+};
+
+export type World = {
+  readonly sql: Sql;
+  readonly stores: readonly BenchStore[];
+  readonly stripe: StandIn;
+  readonly twilio: StandIn;
+  readonly redis: FreshRedis | undefined;
+  readonly apis: readonly Process[];
+  readonly workers: readonly Process[];
+  readonly history: History;
+  /** Waits until every API process takes requests. */
+  untilReady(): Promise<void>;
+  /** Waits until no job is owed; whether that came in time. */
+  untilDone(): Promise<boolean>;
+  records(): Promise<Records>;
+  /** Names of the processes that ended though nobody killed them. */
+  ended(): string[];
+  close(): Promise<void>;
+};
+
+export type WorldSizes = {
+  readonly drivers: number;
+  readonly stores: number;
+  /** Processes of each role; without a Redis one process does everything. */
+  readonly apis: number;
+  readonly workers: number;
+  /** More settings of the processes. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/**
+ * The built service on a Postgres and a Redis of its own, its vendors' stand-ins in this process, so that what they did is
+ * known whatever dies.
+ */
+export async function openWorld(sizes: WorldSizes): Promise<World> {
+  const folder = newDataDir();
+  // Root's Postgres runs as another user, which must get in.
+  chmodSync(folder.dataDir, 0o755);
+  const { dataDir } = folder;
+  const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
+  const { folder: cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
+  await migrateDatabase({ url: server.url, dir: MIGRATIONS });
+  const sql = connect({ url: server.url, applicationName: 'faults', max: 4 });
+  const world = makeOrderWorld(sizes.drivers, sizes.stores);
+  await fillWorld(sql, { ...world, phones: 0 });
+  delete process.env.REDIS_URL;
+  const redis = await freshRedis();
+  const stripe = await startStripeStandIn({ ledgerFile: join(dataDir, 'stripe.jsonl') });
+  const twilio = await startTwilioStandIn({ ledgerFile: join(dataDir, 'twilio.jsonl') });
+  const file = join(dataDir, 'history.jsonl');
+  const history = openHistory(file);
+  const env = {
+    DATABASE_URL: server.url,
+    ...(redis ? { REDIS_URL: redis.url } : {}),
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'silent',
+    TRACKING_URL: 'http://sameday.test',
+    PAYMENT_WAIT_MS: '0',
+    ...vendorSettings(stripe, twilio),
+    ...sizes.env,
+  };
+  const open = (count: number, name: string, roles: string) =>
+    Promise.all(
+      Array.from({ length: count }, (_, i) =>
+        openProcess(`${name} ${i + 1}`, () => startBuiltService({ ...env, ROLES: roles })),
+      ),
+    );
+  const apis = redis ? await open(sizes.apis, 'api', 'api') : await open(1, 'service', 'api,worker');
+  const workers = redis ? await open(sizes.workers, 'worker', 'worker') : [];
+  return {
+    sql,
+    stores: world.stores,
+    stripe,
+    twilio,
+    redis,
+    apis,
+    workers,
+    history,
+    untilReady: () => untilReady(apis),
+    untilDone: () => untilDone(sql),
+    records: () => readRecords(sql, stripe, twilio, file),
+    ended: () => [...apis, ...workers].filter((each) => each.hasEnded()).map(({ name }) => name),
+    async close() {
+      await Promise.all([...apis, ...workers].map((each) => each.kill()));
+      history.close();
+      await sql.end({ timeout: 5 });
+      await Promise.all([server.stop(), redis?.stop(), stripe.close(), twilio.close()]);
+      rmSync(resolve(dataDir, cluster), { recursive: true, force: true });
+      folder.remove();
+    },
+  };
+}
+
+function vendorSettings(stripe: StandIn, twilio: StandIn): Record<string, string> {
+  return {
+    STRIPE_SECRET_KEY: 'sk_test_faults',
+    STRIPE_API_BASE: stripe.url,
+    TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+    TWILIO_AUTH_TOKEN: 'faults',
+    TWILIO_FROM: '+15005550006',
+    TWILIO_API_BASE: twilio.url,
+  };
+}
+
+async function openProcess(name: string, begin: () => Promise<Running>): Promise<Process> {
+  let running = await begin();
+  let isUp = true;
+  return {
+    name,
+    url: () => running.url,
+    pid: () => running.pid,
+    async kill() {
+      if (isUp) await running.stop('SIGKILL');
+      isUp = false;
+    },
+    async start() {
+      running = await begin();
+      isUp = true;
+    },
+    hasEnded: () => isUp && !isRunning(running.pid),
+  };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function untilReady(apis: readonly Process[]): Promise<void> {
+  const startedMs = performance.now();
+  for (const api of apis) {
+    while (!(await isReady(api.url()))) {
+      if (performance.now() - startedMs > READY_MS) throw new Error(`${api.name} was not ready in time`);
+      await later(POLL_MS);
+    }
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(3_000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+async function untilDone(sql: Sql): Promise<boolean> {
+  const untilMs = performance.now() + DRAIN_MS;
+  while (performance.now() < untilMs) {
+    const [row] = await sql`
+      select exists (select from outbox where done_at is null and run_at < now() + interval '1 hour') as owed`;
+    if (!row?.owed) return true;
+    await later(POLL_MS * 5);
+  }
+  return false;
+}
+
+async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: string): Promise<Records> {
+  const orders = await sql`
+    select o.id, o.retailer_id as "retailerId", o.idempotency_key as key, o.status, o.driver_id as "driverId",
+      o.delivery_fee_cents as "feeCents", o.payment_status as "paymentStatus", o.sms_status as "smsStatus",
+      o.tracking_token as "trackingToken", c.name as customer
+    from orders o left join customers c on c.id = o.customer_id`;
+  const events = await sql`
+    select order_id as "orderId", sequence, type, data ->> 'driver_id' as "driverId" from order_events`;
+  const entries = stripe.entries() as readonly (Payment | Refund)[];
+  return {
+    ...readHistory(file),
+    orders: orders as unknown as OrderRow[],
+    events: events as unknown as EventRow[],
+    payments: entries.filter((entry): entry is Payment => entry.type === 'payment'),
+    refunds: entries.filter((entry): entry is Refund => entry.type === 'refund'),
+    texts: twilio.entries() as readonly { body: string }[],
+  };
+}
+
+export const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -24,6 +24,8 @@ export const MAX_BUFFERED_BODY_BYTES = 256 * 1024 * 1024;
 export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
 /** Of a refused body, so many bytes are still read so that the connection can be kept; beyond, it is closed. */
 export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
+/** Longest path with its query, in characters; our longest has 300. */
+export const MAX_TARGET_LENGTH = 2_048;
 /** Deepest nesting of a JSON body; an order has two levels. */
 export const MAX_JSON_DEPTH = 32;
 /** Most bad fields named in one reply; an order has fewer. */

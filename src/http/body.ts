@@ -47,7 +47,6 @@ export class BodyReader {
   #admitted = false;
   #paused = false;
   #received = 0;
-  #finished = false;
 
   constructor(response: HttpResponse, budget: BodyBudget, maxBytes: number, maxUnauthenticatedBytes: number) {
     this.#response = response;
@@ -63,11 +62,6 @@ export class BodyReader {
   /** Bytes that have arrived, kept or not. */
   get received(): number {
     return this.#received;
-  }
-
-  /** Whether the last byte has arrived. */
-  get finished(): boolean {
-    return this.#finished;
   }
 
   /** The sender is known: from now on up to `maxBytes` are kept. Not to be called once the response is over. */
@@ -99,7 +93,6 @@ export class BodyReader {
   /** `chunk` is the transport's memory and gone when this returns: hence the copy. */
   #take(chunk: ArrayBuffer, isLast: boolean): void {
     this.#received += chunk.byteLength;
-    this.#finished ||= isLast;
     if (this.#settled) return;
     if (this.#received > this.#maxBytes) this.#refuse('too_large');
     else if (!this.#budget.take(chunk.byteLength)) this.#refuse('no_room');

@@ -63,10 +63,10 @@ export class Exchange {
     load.arrived();
     try {
       this.#setDeadline(this.#route.body?.deadlineMs ?? this.#settings.limits.bodyDeadlineMs, () => this.#tooSlow());
-      const reply = await this.#serve();
-      if (reply) this.#send(reply);
+      const reply = await this.#serve().catch((error: unknown) => this.#refusalOf(error));
+      if (reply) await this.#answer(reply);
     } catch (error) {
-      this.#fail(error);
+      this.#send(this.#refusalOf(error));
     } finally {
       clearTimeout(this.#timer);
       this.#body?.release();
@@ -78,7 +78,7 @@ export class Exchange {
   async #serve(): Promise<Reply | null> {
     if (this.#settings.refusing())
       throw new ServiceError('unavailable', 'The server is stopping. Try again in a moment.');
-    if (this.#request.ambiguous) throw new ServiceError('invalid_request', 'The length of the body is ambiguous.');
+    if (this.#request.fault !== null) throw new ServiceError('invalid_request', this.#request.fault);
     const principal = await this.#route.authenticate(this.#request.head);
     if (this.#responder.over) return null;
     this.#authenticated = true;
@@ -138,7 +138,7 @@ export class Exchange {
 
   /** Answers before the route did; it is told that nobody waits for it any more. */
   #giveUp(error: ServiceError): void {
-    this.#fail(error);
+    this.#send(this.#refusalOf(error), error.code === 'request_timeout' || !this.#canKeepConnection());
     this.#body?.abandon();
     this.#notice.abort();
   }
@@ -149,10 +149,10 @@ export class Exchange {
     this.#notice.abort();
   }
 
-  #fail(error: unknown): void {
+  #refusalOf(error: unknown): Reply {
     const { requestId } = this.#request.head;
     this.#log(error, requestId);
-    this.#send(errorReply(error, requestId, this.#settings.supportEmail));
+    return errorReply(error, requestId, this.#settings.supportEmail);
   }
 
   #log(error: unknown, request: string): void {
@@ -167,19 +167,24 @@ export class Exchange {
     else logger.debug({ request, code: error.code, ...cause }, 'request refused');
   }
 
-  #send(reply: Reply): void {
+  async #answer(reply: Reply): Promise<void> {
     if (this.#responder.over) return;
     this.#body?.resume();
-    const close = reply.status === 408 || !this.#canKeepConnection();
+    if (this.#canKeepConnection()) this.#send(reply);
+    else if (await this.#responder.sendLast(reply)) this.#observe(reply.status);
+  }
+
+  #send(reply: Reply, close = !this.#canKeepConnection()): void {
+    if (this.#responder.over) return;
+    this.#body?.resume();
     if (this.#responder.send(reply, close)) this.#observe(reply.status);
   }
 
-  /** Not if more of a body would follow than is worth reading, or if where it ends is in doubt. */
+  /** Not if more of a body would follow than is worth reading, or if where the request ends is in doubt. */
   #canKeepConnection(): boolean {
-    if (this.#request.ambiguous) return false;
-    if (this.#body?.finished) return true;
-    const announced = this.#request.announcedBytes ?? Number.POSITIVE_INFINITY;
-    return announced - (this.#body?.received ?? 0) <= this.#settings.limits.maxDiscardedBodyBytes;
+    const { announcedBytes, fault, isLast } = this.#request;
+    if (fault !== null || isLast || announcedBytes === undefined) return false;
+    return announcedBytes - (this.#body?.received ?? 0) <= this.#settings.limits.maxDiscardedBodyBytes;
   }
 
   #observe(status: number): void {

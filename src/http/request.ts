@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { newId } from '../domain/ids.ts';
+import { MAX_TARGET_LENGTH } from '../limits.ts';
 import { HEADER_NAMES, type RequestHead } from './route.ts';
 
 const COPIED: ReadonlySet<string> = new Set(HEADER_NAMES);
@@ -8,9 +9,24 @@ export type ReadHead = {
   readonly head: RequestHead;
   /** Bytes of the body as announced: 0 without one, undefined where it comes in chunks. */
   readonly announcedBytes: number | undefined;
-  /** Whether where the body ends can be read in two ways; such a request is refused and its connection closed. */
-  readonly ambiguous: boolean;
+  /** What makes the request itself unusable, such as two lengths, or null; it is refused and its connection ended. */
+  readonly fault: string | null;
+  /**
+   * Whether no other request is taken from its connection, because where this one ends is not certain: the transport reads
+   * the frames of chunks loosely, and behind a header without a name it sees no others, a length among them.
+   */
+  readonly isLast: boolean;
 };
+
+/** Headers that a request has once: of two, its sender and we might each believe another one. */
+const SINGLE: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-length',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'transfer-encoding',
+]);
 
 /** Copies what is needed of a request. To be called before anything asynchronous: `request` dies with its callback. */
 export function readHead(
@@ -20,35 +36,54 @@ export function readHead(
   trustProxy: boolean,
 ): ReadHead {
   const headers = new Map<string, string>();
-  let lengths = 0;
-  let encodings = 0;
+  let isRepeated = false;
   request.forEach((name, value) => {
     if (!COPIED.has(name)) return;
-    if (name === 'content-length') lengths++;
-    else if (name === 'transfer-encoding') encodings++;
+    const isFirst = !headers.has(name);
+    isRepeated ||= !isFirst && SINGLE.has(name);
     // Of several the first counts, but the last proxy is the one that is ours.
-    if (name === 'x-forwarded-for' || !headers.has(name)) headers.set(name, value);
+    if (isFirst || name === 'x-forwarded-for') headers.set(name, value);
   });
   const length = headers.get('content-length');
   const encoding = headers.get('transfer-encoding');
+  const method = request.getCaseSensitiveMethod().toUpperCase();
+  const path = request.getUrl();
+  const query = request.getQuery();
   return {
     head: {
-      method: request.getCaseSensitiveMethod().toUpperCase(),
-      path: request.getUrl(),
+      method,
+      path,
       params: Array.from({ length: paramCount }, (_, index) => decode(request.getParameter(index) ?? '')),
-      query: new URLSearchParams(request.getQuery()),
+      query: new URLSearchParams(query),
       header: (name) => headers.get(name),
       remoteAddress: (trustProxy && lastHop(headers.get('x-forwarded-for'))) || addressOf(response),
       requestId: newId(),
     },
     announcedBytes: encoding !== undefined ? undefined : Number(length ?? 0),
-    ambiguous:
-      lengths > 1 ||
-      encodings > 1 ||
-      (lengths > 0 && encodings > 0) ||
-      (length !== undefined && !/^\d{1,15}$/.test(length)) ||
-      (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked'),
+    fault: isRepeated ? REPEATED : (faultOfLength(length, encoding) ?? faultOfTarget(path, query)),
+    isLast: encoding !== undefined || (length === undefined && method !== 'GET' && method !== 'HEAD'),
   };
+}
+
+const REPEATED = 'A header came twice that may come only once.';
+
+function faultOfLength(length: string | undefined, encoding: string | undefined): string | null {
+  const isClear =
+    length === undefined
+      ? encoding === undefined || encoding.trim().toLowerCase() === 'chunked'
+      : encoding === undefined && /^\d{1,15}$/.test(length);
+  return isClear ? null : 'The length of the body is ambiguous.';
+}
+
+/** A target is visible ASCII, and what it escapes is UTF-8 without U+0000; anything else could be read in two ways. */
+function faultOfTarget(path: string, query = ''): string | null {
+  if (path.length + query.length > MAX_TARGET_LENGTH) return 'The address is too long.';
+  return isCleanTarget(path) && isCleanTarget(query) ? null : 'The address is not well-formed.';
+}
+
+function isCleanTarget(text: string): boolean {
+  if (!/^[!-~]*$/.test(text) || text.includes('#')) return false;
+  return !text.includes('%') || isEncodedText(text);
 }
 
 /** How many parameters a pattern such as `/orders/:id` has. */
@@ -70,13 +105,16 @@ export function isMediaType(contentType: string | undefined, accepted: readonly 
   return charset === undefined || ['utf-8', 'utf8', 'us-ascii'].includes(charset.toLowerCase());
 }
 
-/** A parameter that can't be decoded is left as it is: it then names nothing we know. */
+/** A parameter that can't be decoded is left as it is: its request is refused. */
 function decode(parameter: string): string {
-  if (!parameter.includes('%')) return parameter;
+  return parameter.includes('%') && isEncodedText(parameter) ? decodeURIComponent(parameter) : parameter;
+}
+
+function isEncodedText(text: string): boolean {
   try {
-    return decodeURIComponent(parameter);
+    return !decodeURIComponent(text).includes('\0');
   } catch {
-    return parameter;
+    return false;
   }
 }
 

@@ -60,6 +60,16 @@ export class Responder {
   }
 
   /**
+   * Sends the reply as the last one of its connection. Not from inside of the transport's parser, which takes what came right
+   * behind a request that is already answered for the next one, and then forgets to close; with one that is not answered
+   * it closes the connection instead.
+   */
+  async sendLast(reply: Reply): Promise<boolean> {
+    await new Promise((resolve) => setImmediate(resolve));
+    return this.send(reply, true);
+  }
+
+  /**
    * Accepts the request as a WebSocket with what `upgrade` does. False where it was too late.
    *
    * The upgrade itself stays outside of the cork: it makes the response's memory the socket's, and where that did not
@@ -89,11 +99,16 @@ export class Responder {
     else response.end(reply.body, close);
   }
 
-  /** With arguments `endWithoutBody` would leave the response open for a body; without any it can't close, so we ask. */
+  /**
+   * With arguments `endWithoutBody` would leave the response open for a body; without any it can't close. So where the
+   * connection must end, the length that a GET would have had is not told.
+   */
   #endHead(body: string | Buffer, close: boolean): void {
-    this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-    if (close) this.#response.writeHeader('Connection', 'close');
-    this.#response.endWithoutBody();
+    if (close) this.#response.end(undefined, true);
+    else {
+      this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      this.#response.endWithoutBody();
+    }
   }
 
   #writeOwnHeaders(): void {

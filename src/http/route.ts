@@ -7,6 +7,7 @@ export const HEADER_NAMES = [
   'authorization',
   'content-length',
   'content-type',
+  'host',
   'idempotency-key',
   'if-none-match',
   'origin',
@@ -22,7 +23,7 @@ export type RequestHead = {
   /** Upper case, as in `GET`. */
   readonly method: string;
   readonly path: string;
-  /** The pattern's parameters in their order, percent-decoded where they can be. */
+  /** The pattern's parameters in their order, percent-decoded. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   header(name: HeaderName): string | undefined;

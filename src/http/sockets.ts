@@ -103,16 +103,20 @@ export class SocketMount {
     return this.#open.size;
   }
 
-  async #upgrade(response: HttpResponse, { head }: ReadHead, key: string, context: us_socket_context_t): Promise<void> {
+  async #upgrade(response: HttpResponse, read: ReadHead, key: string, context: us_socket_context_t): Promise<void> {
+    const { head, fault } = read;
     const responder = new Responder(response, this.#settings, head, () => {});
     this.#pending++;
     try {
+      if (fault !== null) throw new ServiceError('invalid_request', fault);
       const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress });
       // No subprotocol and no extension is agreed on, whatever the client offers.
       responder.upgrade((upgradable) => upgradable.upgrade<Attached>(accepted, key, '', '', context));
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log(error);
-      responder.send(errorReply(error, head.requestId, this.#settings.supportEmail));
+      const refusal = errorReply(error, head.requestId, this.#settings.supportEmail);
+      if (fault === null) responder.send(refusal);
+      else await responder.sendLast(refusal);
     } finally {
       this.#pending--;
     }

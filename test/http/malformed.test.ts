@@ -28,12 +28,50 @@ describe('a malformed request', () => {
     ['a length with a sign', 'Content-Length: +2\r\n\r\n{}'],
     ['a negative length', 'Content-Length: -2\r\n\r\n{}'],
     ['a length too long for a number', `Content-Length: ${'9'.repeat(40)}\r\n\r\n{}`],
+    ['two keys', 'Authorization: Bearer other\r\nContent-Length: 2\r\n\r\n{}'],
+    ['two types', 'Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}'],
+    ['two hosts', 'Host: y\r\nContent-Length: 2\r\n\r\n{}'],
+    ['two idempotency keys', 'Idempotency-Key: a\r\nIdempotency-Key: b\r\nContent-Length: 2\r\n\r\n{}'],
   ])('with %s is answered 400, its connection ended and its route not asked', async (_, rest) => {
     const { client, handle, another } = await start();
     client.send(POST + GOOD + rest);
     await expect.poll(() => [client.statuses, client.ended]).toEqual([[400], true]);
     expect(handle).not.toHaveBeenCalled();
     await expectServing(another());
+  });
+
+  it.each([
+    ['an escape that is none', '/echo/%zz'],
+    ['an escaped NUL', '/echo/1%00'],
+    ['escaped bytes that are not UTF-8', '/echo/%ff'],
+    ['bytes beyond ASCII', '/echo/\xe9'],
+    ['a fragment', '/echo/1#2'],
+    ['a bad escape in its query', '/echo/1?a=%f'],
+    ['thousands of characters', `/echo/${'a'.repeat(3_000)}`],
+  ])('with %s in its address is answered 400, and its route not asked', async (_, target) => {
+    const { client, handle, another } = await start();
+    client.send(Buffer.from(`POST ${target} HTTP/1.1\r\n${GOOD}Content-Length: 2\r\n\r\n{}`, 'latin1'));
+    await expect.poll(() => [client.statuses, client.ended]).toEqual([[400], true]);
+    expect(handle).not.toHaveBeenCalled();
+    await expectServing(another());
+  });
+
+  it.each([
+    ['two lengths, the first one short', 'Content-Length: 0\r\nContent-Length: 99\r\n\r\n'],
+    ['an empty length', 'Content-Length:\r\n\r\n'],
+    ['an unknown transfer encoding', 'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
+    ['chunks that end without a line end', 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}XX0\r\n\r\n'],
+    ['chunks with bare line feeds', 'Transfer-Encoding: chunked\r\n\r\n2\n{}\r\n0\r\n\r\n'],
+    ['a header without a name before its length', ': x\r\nContent-Length: 99\r\n\r\n'],
+    ['no length', '\r\n'],
+  ])('with %s hides no other request', async (_, rest) => {
+    const handle = vi.fn(({ head }: { head: { params: readonly string[] } }) => json(200, head.params));
+    const { port } = await startServer({ routes: [echoRoute({ handle })] });
+    const client = rawConnection(port);
+    client.send(`${POST}${GOOD}${rest}POST /echo/hidden HTTP/1.1\r\n${GOOD}Content-Length: 2\r\n\r\n{}`);
+    await expect.poll(() => client.ended).toBe(true);
+    expect(handle.mock.calls.map(([{ head }]) => head.params)).not.toContainEqual(['hidden']);
+    expect(client.statuses.length).toBeLessThan(2);
   });
 
   it.each([
@@ -123,6 +161,13 @@ describe('an unusual request', () => {
     await expect.poll(() => client.ended).toBe(true);
     work.open();
     await expect.poll(() => server.inFlight).toBe(0);
+  });
+
+  it('in chunks is the last one of its connection', async () => {
+    const { client } = await start();
+    client.send(`${POST}${GOOD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`);
+    await expect.poll(() => [client.statuses, client.ended]).toEqual([[200], true]);
+    expect(client.text).toContain('Connection: close');
   });
 
   it('of a client that closes its side is worked on, though the reply has nowhere to go', async () => {

@@ -131,7 +131,7 @@ describe('an error', () => {
 });
 
 describe('a request', () => {
-  it('has its parameters decoded where they can be, and its query read', async () => {
+  it('has its parameters decoded, and its query read', async () => {
     const route = getRoute(({ head }) =>
       json(200, { params: head.params, q: head.query.getAll('q'), path: head.path }),
     );
@@ -142,7 +142,6 @@ describe('a request', () => {
       q: ['1', 'é b'],
       path: '/thing/a%20%C3%A9',
     });
-    expect(await read('/thing/%E0%A4%A')).toMatchObject({ params: ['%E0%A4%A'] });
   });
 
   it('comes from the connection’s address, and from the proxy’s word only where that is trusted', async () => {

@@ -8,8 +8,12 @@
 export const MAX_JSON_BYTES = 64 * 1024;
 /** Largest photo upload in bytes; phones make 3 to 8 MB. */
 export const MAX_PHOTO_BYTES = 10 * 1024 * 1024;
-/** Most pixels a photo may have once decoded; 24 megapixels is 72 MB of memory. */
+/** Most pixels a photo may have once decoded; 24 megapixels is 72 MB of memory, 192 MB in the widest PNG. */
 export const MAX_PHOTO_PIXELS = 24_000_000;
+/** Longest side of a photo in pixels, as of WebP; some of its lines are in memory at once, however few it has. */
+export const MAX_PHOTO_SIDE = 16_384;
+/** Passes a progressive JPEG may take over its picture; photos have about ten, and one takes 5 ms of 24 megapixels. */
+export const MAX_PHOTO_SCANS = 100;
 /** Longest a request may take before it is answered with 503 or 504. */
 export const REQUEST_DEADLINE_MS = 15_000;
 /** Longest a JSON body may take to arrive; below the 8 to 12 s after which the transport cuts a silent upload. */

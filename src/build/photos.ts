@@ -10,8 +10,8 @@ import { createPhotoProcessor } from '../vendors/photos.ts';
 import type { Closers } from './closers.ts';
 
 export type Photos = {
-  /** Re-encodes and stores an upload under a name of ours. */
-  store(bytes: Buffer): Promise<StoredPhoto>;
+  /** Re-encodes and stores an upload under a name of ours, while its sender still waits. */
+  store(bytes: Buffer, wanted: () => boolean): Promise<StoredPhoto>;
   /** Removes a photo that no order has. Where that fails it is logged: what the driver did is answered all the same. */
   discard(name: string): Promise<void>;
   /** The stored photo behind a tracking token. */
@@ -34,8 +34,8 @@ export function createPhotos(storage: PhotoStorage, sql: Sql, logger: Logger): P
     }
   }
   return {
-    async store(bytes) {
-      const photo = await processor.reencode(bytes);
+    async store(bytes, wanted) {
+      const photo = await processor.reencode(bytes, wanted);
       if (photo.kind !== 'ok') return photo;
       const name = newPhotoName();
       await told(storage.put(name, photo.jpeg));

@@ -3,24 +3,29 @@ import {
   MAX_PHOTO_BYTES,
   MAX_PHOTO_PIXELS,
   MAX_PHOTO_QUEUE,
+  MAX_PHOTO_SCANS,
+  MAX_PHOTO_SIDE,
   PHOTO_TIMEOUT_SECONDS,
   STORED_PHOTO_SIDE,
 } from '../limits.ts';
+import { countScans } from './jpeg-scans.ts';
 
-type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels' | 'damaged' | 'too_slow';
+export type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels' | 'damaged' | 'too_slow';
 
 type Reencoded =
   | { readonly kind: 'ok'; readonly jpeg: Buffer; readonly width: number; readonly height: number }
   | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
-  /** Too many photos wait already. */
+  /** Too many photos wait already, or nobody waits for this one any more. */
   | { readonly kind: 'busy' };
 
 export type PhotoProcessor = {
   /**
    * A JPEG of the same picture, upright, its longest side at most STORED_PHOTO_SIDE pixels, and nothing else that the
    * file held: no place, no time, no camera, no second file. Takes JPEG, PNG and WebP, whatever name the file had.
+   *
+   * @param wanted whether its sender still waits, asked when its turn comes; whoever does not sends it again
    */
-  reencode(bytes: Buffer): Promise<Reencoded>;
+  reencode(bytes: Buffer, wanted?: () => boolean): Promise<Reencoded>;
 };
 
 type Format = 'jpeg' | 'png' | 'webp';
@@ -33,13 +38,13 @@ export function createPhotoProcessor(): PhotoProcessor {
   let last: Promise<unknown> = Promise.resolve();
   let held = 0;
   return {
-    async reencode(bytes) {
+    async reencode(bytes, wanted = () => true) {
       if (bytes.length > MAX_PHOTO_BYTES) return { kind: 'unusable', reason: 'too_many_bytes' };
       const format = sniff(bytes);
       if (!format) return { kind: 'unusable', reason: 'wrong_format' };
       if (held > MAX_PHOTO_QUEUE) return { kind: 'busy' };
       held += 1;
-      const turn = last.then(() => reencode(bytes, format));
+      const turn = last.then(() => (wanted() ? reencode(bytes, format) : ({ kind: 'busy' } as const)));
       last = turn.catch(() => {});
       try {
         return await turn;
@@ -66,7 +71,11 @@ async function reencode(bytes: Buffer, format: Format): Promise<Reencoded> {
     // lifted here because libvips' refusal could only be told from a damaged file by its wording.
     const head = await sharp(bytes, { ...options, limitInputPixels: false }).metadata();
     if (head.format !== format) return { kind: 'unusable', reason: 'wrong_format' };
-    if (head.width * head.height > MAX_PHOTO_PIXELS) return { kind: 'unusable', reason: 'too_many_pixels' };
+    // A picture is decoded by lines, and one line of 24 million pixels would take gigabytes.
+    const tooLong = Math.max(head.width, head.height) > MAX_PHOTO_SIDE;
+    if (tooLong || head.width * head.height > MAX_PHOTO_PIXELS) return { kind: 'unusable', reason: 'too_many_pixels' };
+    // libjpeg reads every scan before it lets itself be interrupted.
+    if (format === 'jpeg' && countScans(bytes) > MAX_PHOTO_SCANS) return { kind: 'unusable', reason: 'too_slow' };
     const { data, info } = await sharp(bytes, options)
       .autoOrient()
       .resize(STORED_PHOTO_SIDE, STORED_PHOTO_SIDE, { fit: 'inside', withoutEnlargement: true })

@@ -1,7 +1,14 @@
 import sharp, { type Sharp } from 'sharp';
 import { expect, test } from 'vitest';
-import { MAX_PHOTO_BYTES, MAX_PHOTO_QUEUE, STORED_PHOTO_SIDE } from '../../src/limits.ts';
+import {
+  MAX_PHOTO_BYTES,
+  MAX_PHOTO_QUEUE,
+  MAX_PHOTO_SCANS,
+  MAX_PHOTO_SIDE,
+  STORED_PHOTO_SIDE,
+} from '../../src/limits.ts';
 import { createPhotoProcessor } from '../../src/vendors/photos.ts';
+import { makePng, makeProgressiveJpeg } from '../support/bombs.ts';
 
 const processor = createPhotoProcessor();
 const reencode = (bytes: Buffer) => processor.reencode(bytes);
@@ -83,6 +90,32 @@ test('24 megapixels are taken, more are refused before they are unpacked', async
   const bomb = await flat(8, 8).jpeg().toBuffer();
   bomb.fill(0xfe, bomb.indexOf('ffc0', 'hex') + 5, bomb.indexOf('ffc0', 'hex') + 9);
   expect(await reencode(bomb)).toEqual({ kind: 'unusable', reason: 'too_many_pixels' });
+});
+
+test('a picture of few but very long lines is refused: one of them takes as much memory as a whole photo', async () => {
+  for (const turned of [false, true]) {
+    const shape = (side: number) => (turned ? { width: 1, height: side } : { width: side, height: 1 });
+    expect(await reencode(makePng(shape(MAX_PHOTO_SIDE)))).toMatchObject({ kind: 'ok' });
+    expect(await reencode(makePng(shape(MAX_PHOTO_SIDE + 1)))).toEqual({ kind: 'unusable', reason: 'too_many_pixels' });
+  }
+});
+
+test('a progressive photo is taken, one of thousands of passes is refused before it takes seconds', async () => {
+  // The first one is that of the picture itself.
+  expect(await reencode(makeProgressiveJpeg(160, 80, MAX_PHOTO_SCANS - 1))).toMatchObject({ kind: 'ok', width: 160 });
+  const bomb = makeProgressiveJpeg(160, 80, MAX_PHOTO_SCANS);
+  expect(await reencode(bomb)).toEqual({ kind: 'unusable', reason: 'too_slow' });
+  // What stands behind the picture, as the video of a live one does, is not part of it.
+  const live = Buffer.concat([makeProgressiveJpeg(160, 80, 9), bomb]);
+  expect(await reencode(live)).toMatchObject({ kind: 'ok' });
+});
+
+test('a photo whose sender has gone when its turn comes is not decoded', async () => {
+  const photo = await picture(64, 32).jpeg().toBuffer();
+  let waits = true;
+  const [first, second] = [processor.reencode(photo), processor.reencode(photo, () => waits)];
+  waits = false;
+  expect([(await first).kind, (await second).kind]).toEqual(['ok', 'busy']);
 });
 
 test.each(['jpeg', 'png', 'webp'] as const)('a %s that was cut short is refused', async (format) => {

@@ -1,7 +1,8 @@
 import type { ActionOutcome, DriverAction, DriverActions } from '../../dispatch/driver-actions.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ReleaseReason, UndeliverableReason } from '../../domain/order.ts';
-import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, PHOTO_DEADLINE_MS } from '../../limits.ts';
+import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../../limits.ts';
+import type { UnusablePhoto } from '../../vendors/photos.ts';
 import { validateAction } from '../action-input.ts';
 import { orderIdOf, parsed, unknownNames, valid } from '../input.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
@@ -12,18 +13,26 @@ import type { Validator } from '../validators.d.ts';
 import { driverAction, release, undeliverable } from '../validators.js';
 import type { Driver } from './driver.ts';
 
+/** Behind "The photo cannot be used:". */
+const UNUSABLE: Record<UnusablePhoto, string> = {
+  too_many_bytes: `it is larger than ${MAX_PHOTO_BYTES} bytes`,
+  wrong_format: 'it is not a JPEG, PNG or WebP',
+  too_many_pixels: `it has more than ${MAX_PHOTO_PIXELS} pixels, or a side of more than ${MAX_PHOTO_SIDE}`,
+  damaged: 'it is damaged or cut short',
+  too_slow: 'it takes too long to decode',
+};
 const SEND_AGAIN = 'Send the same action again with the same action_id, or ask for your order.';
 
 export type StoredPhoto =
   | { readonly kind: 'stored'; readonly name: string }
-  | { readonly kind: 'unusable'; readonly reason: string }
+  | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
   | { readonly kind: 'busy' };
 
 /** What a driver does with his order: `POST /driver/orders/{id}/pick-up`, `deliver`, `release`, `undeliverable`, `return`. */
 export function driverActionRoutes(deps: {
   readonly authenticate: (head: RequestHead) => Promise<Driver>;
   readonly actions: DriverActions;
-  readonly storePhoto: (bytes: Buffer) => Promise<StoredPhoto>;
+  readonly storePhoto: (bytes: Buffer, wanted: () => boolean) => Promise<StoredPhoto>;
   /** Removes a photo whose delivery was refused after all. */
   readonly discardPhoto: (name: string) => Promise<void>;
 }): Route<Driver>[] {
@@ -49,17 +58,20 @@ export function driverActionRoutes(deps: {
   }
 
   /** The body is the photo, so the stamp stands in the query. */
-  async function deliver({ head, principal: { driverId }, body }: RouteRequest<Driver>): Promise<Reply> {
+  async function deliver({ head, principal: { driverId }, body, signal }: RouteRequest<Driver>): Promise<Reply> {
     const unknown = unknownNames(head.query, driverActionSchema.properties);
     if (unknown.length > 0) valid({ fields: unknown });
     const { stamp } = valid(validateAction(driverAction, Object.fromEntries(head.query)));
     const toDeliver = { driverId, orderId: orderIdOf(head), stamp };
     const foreseen = await asAvailable(actions.foreseeDelivery(toDeliver));
     if (foreseen) return acted(foreseen);
-    const photo = await deps.storePhoto(body).catch(photoStoreDown);
+    const photo = await deps.storePhoto(body, () => !signal.aborted).catch(photoStoreDown);
     if (photo.kind === 'busy') throw new ServiceError('unavailable', 'Too many photos at once; keep it and try again.');
     if (photo.kind === 'unusable') {
-      throw new ServiceError('unusable_photo', `The photo cannot be used (${photo.reason}); nothing was changed.`);
+      throw new ServiceError(
+        'unusable_photo',
+        `The photo cannot be used: ${UNUSABLE[photo.reason]}. Nothing was changed.`,
+      );
     }
     const outcome = await asWritten(actions.deliver(toDeliver, photo.name), SEND_AGAIN);
     if (outcome.kind !== 'done' || outcome.repeated) await deps.discardPhoto(photo.name);

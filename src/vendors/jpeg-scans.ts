@@ -1,0 +1,22 @@
+const END_OF_IMAGE = 0xd9;
+const START_OF_SCAN = 0xda;
+/** After an 0xff these are data (0x00), fill (0xff), or markers without a length of their own (RST0 to 7, TEM). */
+const isBare = (code: number): boolean =>
+  code === 0x00 || code === 0x01 || code === 0xff || (code >= 0xd0 && code <= 0xd7);
+
+/**
+ * In how many scans a JPEG sends its picture: one, or about ten where it is progressive. Each passes over all of its
+ * pixels, with as few as thirty bytes for it. What follows the picture, such as a phone's video, is not looked at.
+ */
+export function countScans(jpeg: Buffer): number {
+  let scans = 0;
+  for (let at = jpeg.indexOf(0xff, 2); at >= 0; ) {
+    const code = jpeg[at + 1] ?? END_OF_IMAGE;
+    if (code === END_OF_IMAGE) break;
+    if (code === START_OF_SCAN) scans++;
+    if (code === 0xff) at++;
+    else at += isBare(code) ? 2 : 2 + (at + 4 <= jpeg.length ? jpeg.readUInt16BE(at + 2) : 0);
+    at = jpeg.indexOf(0xff, at);
+  }
+  return scans;
+}

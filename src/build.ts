@@ -54,13 +54,13 @@ async function start(
   const config = await withGeocoder(settings, closers);
   const origin = randomBytes(6).toString('hex');
   const isApi = config.roles.has('api');
-  const database = await openDatabase(config, say, closers);
+  const database = await openDatabase(config, say, logger, closers);
   if (isApi && !config.redisUrl) {
     await holdApiLock(database.url, logger, closers, () => ended('another API process took over'));
   }
   const clock = await createDatabaseClock(database.sql, logger);
   closers.add('clock', () => clock.close());
-  const metrics = openMetrics(database.sql);
+  const metrics = openMetrics(database);
   const backend = await openQueueBackend(config, database, logger, closers);
   const relay = openRelay(config, backend, database, clock.now, logger, closers);
   const parts = { config, database, backend, relay, origin, now: clock.now, metrics };

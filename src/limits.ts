@@ -72,6 +72,9 @@ export const STATEMENT_TIMEOUT_MS = 4_500;
 export const DB_SILENCE_GRACE_MS = 2_000;
 /** A connection that is not open and logged in by then is given up and tried again. */
 export const DB_CONNECT_TIMEOUT_MS = 4_000;
+/** How often a process asks the database whether it is there, and when one that has not answered counts as away. */
+export const DB_PROBE_EVERY_MS = 500;
+export const DB_PROBE_MS = 1_500;
 /** A migration may rewrite a table; one statement of it may take so long. */
 export const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
 /** A migration that cannot lock a table by then stops, before the statements queued behind it pile up. */

@@ -51,7 +51,7 @@ export async function buildApi(
   closers: Closers,
 ): Promise<Api> {
   const { config, origin, now } = parts;
-  const { sql, commits } = parts.database;
+  const { sql, commits, isAway } = parts.database;
   let tiers = await loadTiers(sql);
   const matcher = new Matcher(tiers);
   const paymentWait = createPaymentWait(
@@ -90,7 +90,19 @@ export async function buildApi(
     sharePosition: (position) => positionBus?.share(position),
   };
   const dispatch = buildDispatch(
-    { config, sql, commits, matcher, tiers: () => tiers, now, origin, relay: parts.relay, paymentWait, announce },
+    {
+      config,
+      sql,
+      commits,
+      isAway,
+      matcher,
+      tiers: () => tiers,
+      now,
+      origin,
+      relay: parts.relay,
+      paymentWait,
+      announce,
+    },
     logger,
     closers,
   );

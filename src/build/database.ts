@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { API_LOCK_CHECK_MS, MAX_COMMITS_IN_FLIGHT } from '../limits.ts';
 import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
+import { startBreaker } from '../store/breaker.ts';
 import { connect, type Sql } from '../store/connect.ts';
 import { migrateDatabase } from '../store/migrate.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -23,18 +24,27 @@ export type Database = {
   readonly sql: Sql;
   /** Connections for commits of new orders alone: nothing else holds these up, and their plans stay at hand. */
   readonly commits: Sql;
+  /** Whether the database does not answer; then every statement fails at once. */
+  readonly isAway: () => boolean;
 };
 
 /** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
-export async function openDatabase(config: Config, say: (line: string) => void, closers: Closers): Promise<Database> {
+export async function openDatabase(
+  config: Config,
+  say: (line: string) => void,
+  logger: Logger,
+  closers: Closers,
+): Promise<Database> {
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
   const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asStartError);
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
-  const sql = connect({ url, applicationName: 'sameday' });
+  const breaker = startBreaker(url, logger);
+  closers.add('breaker', () => breaker.close());
+  const sql = connect({ url, applicationName: 'sameday', breaker });
   closers.add('database', () => sql.end({ timeout: 3 }));
-  const commits = connect({ url, applicationName: 'sameday commits', max: MAX_COMMITS_IN_FLIGHT });
+  const commits = connect({ url, applicationName: 'sameday commits', max: MAX_COMMITS_IN_FLIGHT, breaker });
   closers.add('commits', () => commits.end({ timeout: 3 }));
-  return { url, sql, commits };
+  return { url, sql, commits, isAway: breaker.isOpen };
 }
 
 async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {

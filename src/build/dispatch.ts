@@ -70,6 +70,7 @@ export function buildDispatch(
     readonly config: Config;
     readonly sql: Sql;
     readonly commits: Sql;
+    readonly isAway: () => boolean;
     readonly matcher: Matcher;
     readonly tiers: () => Tiers;
     readonly now: () => number;
@@ -126,6 +127,7 @@ export function buildDispatch(
       insert: (orders) => insertOrders(parts.commits, orders, origin, parts.config.geocoderUrl !== null),
       explain: (orders) => explainRefused(sql, orders),
       settle: (orders) => settleUnknown(sql, orders),
+      isAway: parts.isAway,
     },
     {
       maxBatch: MAX_COMMIT_BATCH,

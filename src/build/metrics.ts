@@ -6,6 +6,7 @@ import type { Sql } from '../store/connect.ts';
 import { readBacklog } from '../store/outbox.ts';
 import { createMetrics } from '../telemetry.ts';
 import type { Tracking } from '../tracking/live.ts';
+import type { Database } from './database.ts';
 
 export type Metrics = {
   readonly registry: Registry;
@@ -14,7 +15,7 @@ export type Metrics = {
 };
 
 /** What `/metrics` shows: requests, the fleet, what waits where, and what the queues owe with the age of the oldest. */
-export function openMetrics(sql: Sql): Metrics {
+export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): Metrics {
   const registry = createMetrics();
   collectDefaultMetrics({ register: registry });
   // It lists /proc/self/fd synchronously at each scrape: with 10,000 sockets open everything else stands still for 12 ms.
@@ -43,6 +44,9 @@ export function openMetrics(sql: Sql): Metrics {
         this.set(read());
       },
     });
+  gauge('sameday_database_up', 'Whether Postgres answers; 0 while requests that need it are refused', () =>
+    isAway() ? 0 : 1,
+  );
 
   return {
     registry,

@@ -27,13 +27,15 @@ type Outcomes = Map<string, CommitOutcome>;
  * and so costs an order least; the next goes beside one that takes longer than `slowMs` (it waits for a lock, or its
  * outcome is being found out), so that none holds up the others.
  *
- * @param store the three statements of `store/orders-create.ts`
+ * @param store the three statements of `store/orders-create.ts`; `isAway` while the database answers nobody, and then no
+ *   order waits for those whose outcome is being found out
  */
 export function createGroupCommit(
   store: {
     insert(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
     explain(orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>>;
     settle(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
+    isAway?(): boolean;
   },
   bounds: {
     maxBatch: number;
@@ -53,6 +55,9 @@ export function createGroupCommit(
 
   function pump(): void {
     scheduled = false;
+    if (store.isAway?.()) {
+      for (const { resolve } of queue.splice(0)) resolve({ kind: 'unavailable' });
+    }
     if (queue.length > 0 && inFlight === slow && inFlight < bounds.maxInFlight) start(queue.splice(0, bounds.maxBatch));
   }
 
@@ -136,6 +141,7 @@ export function createGroupCommit(
         );
       } catch (error) {
         logger.warn({ err: errorFields(error), orders: orders.length }, 'unknown outcomes could not be settled yet');
+        pump();
         await delay(bounds.settlePauseMs);
       }
     }

@@ -10,6 +10,7 @@ import {
   QUERY_DEADLINE_MS,
   STATEMENT_TIMEOUT_MS,
 } from '../limits.ts';
+import type { Breaker } from './breaker.ts';
 import { boundStatements } from './deadline.ts';
 import { ARRAY_OF_ELEMENT, CLIENT_TYPES } from './types.ts';
 
@@ -39,6 +40,8 @@ export function connect(options: {
   readonly deadlineMs?: number;
   /** An idle connection is closed after so long; never by default. */
   readonly idleMs?: number;
+  /** Refuses statements at once while the database is away. */
+  readonly breaker?: Breaker;
   readonly onnotice?: (notice: { readonly [field: string]: string }) => void;
 }): Sql {
   const { url, tls } = readTls(options.url);
@@ -70,6 +73,7 @@ export function connect(options: {
   return boundStatements(sql as unknown as Sql, {
     deadlineMs,
     maxPending: MAX_PENDING_QUERIES,
+    ...(options.breaker ? { breaker: options.breaker } : {}),
     onUnanswered: () => statementTimeoutMs > 0 && sockets.destroySilent(statementTimeoutMs + DB_SILENCE_GRACE_MS),
   });
 }

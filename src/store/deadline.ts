@@ -1,9 +1,10 @@
 import type postgres from 'postgres';
+import type { Breaker } from './breaker.ts';
 
 type Sql = postgres.Sql;
 
 /** Why a statement was given up. Only `DEADLINE_SENT` leaves open whether it was executed. */
-type GivenUpCode = 'DEADLINE_UNSENT' | 'DEADLINE_SENT' | 'TOO_MANY_PENDING';
+type GivenUpCode = 'DEADLINE_UNSENT' | 'DEADLINE_SENT' | 'TOO_MANY_PENDING' | 'DATABASE_AWAY';
 
 /** A statement this process no longer waits for; `classifyFailure` tells what that means. */
 export class StatementGivenUp extends Error {
@@ -22,6 +23,7 @@ export type StatementBounds = {
   readonly maxPending: number;
   /** Called when a statement was sent and not answered in time. */
   readonly onUnanswered?: () => void;
+  readonly breaker?: Breaker;
 };
 
 /** What the client keeps in a statement (postgres 3.4.9, `src/query.js`); not in its types. */
@@ -51,11 +53,19 @@ export function withDeadline<Query extends Promise<unknown>>(query: Query, deadl
  * and can end a neighbour, and it loses a connection for good when the statement is the one that connection is being
  * opened for. The server's `statement_timeout` ends a slow statement instead.
  *
+ * While the breaker is open a statement fails at once, unsent; when it opens, those that wait are given up as if their
+ * time were up.
+ *
  * `begin` and `reserve` are refused: after a lost connection they go on in a transaction of somebody else, and without
  * the client's own start-up query `reserve` never gets a connection that has yet to be opened (postgres 3.4.9).
  */
 export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
-  let pending = 0;
+  const { breaker } = bounds;
+  /** What gives up each statement that waits. */
+  const pending = new Set<() => void>();
+  breaker?.onOpen(() => {
+    for (const giveUp of pending) giveUp();
+  });
 
   const arm = <Query>(query: Query): Query => {
     const statement = query as Statement;
@@ -63,21 +73,21 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
     const { handler, resolve, reject } = statement;
     // Called when the statement is first awaited, and never for a fragment of another one.
     statement.handler = (self) => {
-      if (pending >= bounds.maxPending) return reject(new StatementGivenUp('TOO_MANY_PENDING'));
-      pending++;
-      let waiting = true;
-      const settle = (): void => {
-        if (!waiting) return;
-        waiting = false;
-        pending--;
+      if (breaker?.isOpen()) return reject(new StatementGivenUp('DATABASE_AWAY'));
+      if (pending.size >= bounds.maxPending) return reject(new StatementGivenUp('TOO_MANY_PENDING'));
+      const settle = (): boolean => {
         clearTimeout(timer);
+        return pending.delete(giveUp);
       };
-      const timer = setTimeout(() => {
-        settle();
+      const giveUp = (): void => {
+        if (!settle()) return;
         const unsent = emptyIfUnsent(self);
         reject(new StatementGivenUp(unsent ? 'DEADLINE_UNSENT' : 'DEADLINE_SENT'));
         if (!unsent) bounds.onUnanswered?.();
-      }, ownDeadlines.get(self) ?? bounds.deadlineMs);
+      };
+      // Once more through the event loop: a process that stood still reads the answers first that came meanwhile.
+      const timer = setTimeout(() => setImmediate(giveUp), ownDeadlines.get(self) ?? bounds.deadlineMs);
+      pending.add(giveUp);
       statement.resolve = (rows) => {
         settle();
         resolve(rows);

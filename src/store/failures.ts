@@ -43,6 +43,7 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
   AUTH_TYPE_NOT_IMPLEMENTED: 'unavailable',
   DEADLINE_UNSENT: 'unavailable',
   TOO_MANY_PENDING: 'unavailable',
+  DATABASE_AWAY: 'unavailable',
 
   // The session was ended from outside; the commit may have come first and its answer been lost.
   '57P01': 'unknown',

@@ -203,6 +203,28 @@ test('a database that cannot be reached leaves nothing behind', async () => {
   await nowhere.end({ timeout: 1 });
 });
 
+test('while the database is away nobody waits for those whose outcome is being found out', async () => {
+  const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
+  let isAway = false;
+  let settling = 0;
+  const settle = () => {
+    settling++;
+    return lost();
+  };
+  const groupCommit = createGroupCommit(
+    { insert: lost, explain: lost, settle, isAway: () => isAway },
+    { ...bounds, maxInFlight: 1, settleMs: 60_000, settlePauseMs: 5 },
+    logger,
+  );
+  const [first, ...rest] = await drafts(3);
+  void groupCommit.commit(first as NewOrder);
+  await expect.poll(() => settling).toBeGreaterThan(0);
+  const waiting = commitAll(groupCommit, rest);
+  isAway = true;
+  expect(kinds(await waiting)).toEqual(['unavailable', 'unavailable']);
+  expect(groupCommit.depth()).toBe(1);
+});
+
 test('what cannot be settled in time is told as unknown', async () => {
   const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
   const groupCommit = createGroupCommit(

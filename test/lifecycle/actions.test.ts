@@ -58,6 +58,7 @@ beforeEach(async () => {
       config: { geocoderUrl: null } as Config,
       sql: database.sql,
       commits: database.sql,
+      isAway: () => false,
       matcher,
       tiers: () => tiers,
       now: () => Date.now() + clockLeadMs,

@@ -1,9 +1,9 @@
-import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect, type Sql } from '../../src/store/connect.ts';
 import { boundStatements, withDeadline } from '../../src/store/deadline.ts';
 import { classifyFailure } from '../../src/store/failures.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { openLink } from '../support/link.ts';
 
 let database: FreshDatabase;
 const open: Sql[] = [];
@@ -78,62 +78,38 @@ describe('a bounded statement', () => {
 });
 
 describe('a lost link', () => {
-  /** A link that can swallow everything without closing, or cut. */
-  async function link(): Promise<{ url: string; server: Server; sockets: Socket[]; swallow: { on: boolean } }> {
-    const target = new URL(database.url);
-    const sockets: Socket[] = [];
-    const swallow = { on: false };
-    const server = createServer((near) => {
-      const far = dial(Number(target.port), target.hostname);
-      sockets.push(near, far);
-      near.on('data', (bytes) => swallow.on || far.write(bytes));
-      far.on('data', (bytes) => swallow.on || near.write(bytes));
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        one.on('error', () => undefined);
-        one.on('close', () => other.destroy());
-      }
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = new URL(database.url);
-    url.port = String((server.address() as { port: number }).port);
-    return { url: url.href, server, sockets, swallow };
-  }
-
   it('that swallows everything is given up, its connection destroyed and the next one used', async () => {
-    const { url, server, swallow, sockets } = await link();
-    const sql = pool({ url, max: 1, statementTimeoutMs: 200, deadlineMs: 500 });
+    const link = await openLink(database.url);
+    const sql = pool({ url: link.url, max: 1, statementTimeoutMs: 200, deadlineMs: 500 });
     await sql`select 1`;
-    swallow.on = true;
+    link.swallows(true);
     expect(await fate(sql`select 2`)).toBe('unknown');
-    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true), { timeout: 10_000 });
-    swallow.on = false;
+    await vi.waitFor(() => expect(link.open()).toBe(0), { timeout: 10_000 });
+    link.swallows(false);
     expect(await fate(sql`select 3`)).toBe('done');
     await sql.end({ timeout: 1 });
-    server.close();
+    await link.close();
   });
 
   it('that is cut with a statement on it leaves the outcome unknown, and the pool recovers', async () => {
-    const { url, server, sockets } = await link();
-    const sql = pool({ url, max: 1 });
+    const link = await openLink(database.url);
+    const sql = pool({ url: link.url, max: 1 });
     await sql`select 1`;
     const waiting = fate(sql`select pg_sleep(3)`);
     await vi.waitFor(async () => {
       const rows = await database.sql`select 1 from pg_stat_activity where query = 'select pg_sleep(3)'`;
       expect(rows.length).toBe(1);
     });
-    for (const socket of sockets) socket.destroy();
+    link.cut();
     expect(await waiting).toBe('unknown');
     expect(await fate(sql`select 3`)).toBe('done');
     await sql.end({ timeout: 1 });
-    server.close();
+    await link.close();
   });
 
   it('that was never there is unavailable', async () => {
-    const { url, server } = await link();
-    await new Promise((resolve) => server.close(resolve));
-    expect(await fate(pool({ url })`select 1`)).toBe('unavailable');
+    const link = await openLink(database.url);
+    await link.close();
+    expect(await fate(pool({ url: link.url })`select 1`)).toBe('unavailable');
   });
 });

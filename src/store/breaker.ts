@@ -1,0 +1,80 @@
+import { DB_PROBE_EVERY_MS, DB_PROBE_MS } from '../limits.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import { connect, type Sql } from './connect.ts';
+
+/** Whether the database answers; handed to `connect`, so that no statement waits in vain. */
+export type Breaker = {
+  /** Open: the database does not answer, and a statement is refused at once, unsent. */
+  isOpen(): boolean;
+  /** Calls `listener` whenever it opens. */
+  onOpen(listener: () => void): void;
+};
+
+/** Every connection slot is taken: the database answers those who have one. */
+const NO_SLOT_LEFT = '53300';
+
+/**
+ * Asks the database every `DB_PROBE_EVERY_MS` whether it is there, on a connection of its own. Open from the first probe
+ * that is refused, or not answered within `DB_PROBE_MS`, to the first that is answered. What becomes of other statements
+ * does not count: a slow one, a refused row or a lost connection says nothing of the next one.
+ */
+export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
+  const listeners: (() => void)[] = [];
+  let sql: Sql | null = null;
+  let openedMs: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  async function probe(): Promise<void> {
+    sql ??= connect({ url, applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS });
+    try {
+      await within(DB_PROBE_MS, sql`select 1`);
+      answered();
+    } catch (error) {
+      // A connection that swallowed one probe would swallow the next.
+      void sql.end({ timeout: 0 });
+      sql = null;
+      if ((error as { code?: unknown }).code !== NO_SLOT_LEFT) failed(error);
+    }
+    if (!isClosed) timer = setTimeout(() => void probe(), DB_PROBE_EVERY_MS);
+  }
+
+  function answered(): void {
+    if (openedMs === null) return;
+    const ms = Math.round(performance.now() - openedMs);
+    openedMs = null;
+    logger.warn({ ms }, 'the database answers again');
+  }
+
+  function failed(error: unknown): void {
+    if (openedMs !== null || isClosed) return;
+    openedMs = performance.now();
+    logger.error({ err: errorFields(error) }, 'the database does not answer; what needs it is refused until it does');
+    for (const listener of listeners) listener();
+  }
+
+  void probe();
+  return {
+    isOpen: () => openedMs !== null,
+    onOpen: (listener) => void listeners.push(listener),
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await sql?.end({ timeout: 1 });
+    },
+  };
+}
+
+/** Rejects after `ms`, but only once the answers were read that came while this process itself stood still. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise((_, reject) => {
+    const late = Object.assign(new Error('The database did not answer in time'), { code: 'PROBE_LATE' });
+    timer = setTimeout(() => setImmediate(reject, late), ms);
+  });
+  try {
+    await Promise.race([work, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

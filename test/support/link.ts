@@ -1,0 +1,66 @@
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+
+/** A TCP link to a server that can go bad in the ways links do. */
+export type Link = {
+  /** The server's URL with this link's address. */
+  readonly url: string;
+  /** Whether it swallows whatever is sent, both ways, without closing anything. */
+  swallows(everything: boolean): void;
+  /** Breaks every connection; new ones are taken. */
+  cut(): void;
+  /** How many connections are open. */
+  open(): number;
+  /** Refuses connections, those that are open included. */
+  close(): Promise<void>;
+  /** Takes connections again, at the same address. */
+  reopen(): Promise<void>;
+};
+
+/** Opens a link to the server of a URL, on any free port. */
+export async function openLink(target: string): Promise<Link> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let isSwallowing = false;
+  const join = (near: Socket): void => {
+    const far = dial(Number(port), hostname);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on('data', (bytes) => isSwallowing || other.write(bytes));
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  };
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const listen = (at: number): Promise<Server> =>
+    new Promise((resolve, reject) => {
+      const opened = createServer(join);
+      opened.once('error', reject);
+      opened.listen(at, '127.0.0.1', () => resolve(opened));
+    });
+  let server = await listen(0);
+  const own = (server.address() as { port: number }).port;
+  return {
+    url: Object.assign(new URL(target), { port: String(own) }).href,
+    swallows: (everything) => {
+      isSwallowing = everything;
+    },
+    cut,
+    open: () => sockets.size / 2,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      cut();
+      await closed;
+    },
+    async reopen() {
+      server = await listen(own);
+    },
+  };
+}

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Benchmarks run from dist/bench, as deep below the project as bench/. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const RESULTS = join(ROOT, 'bench/results');
+const RESULTS = 'bench/results';
 
 type Table = {
   readonly title: string;
@@ -24,7 +24,7 @@ export type Report = {
   atMost(what: string, value: number, target: number): void;
   /** Something that makes the whole run worthless: an error, a time-out, a wrong answer. */
   failed(what: string): void;
-  /** Writes bench/results/<name>.md and .json; the process ends with 1 where anything failed. */
+  /** Writes <name>.md and .json into the folder of results; the process ends with 1 where anything failed. */
   close(): void;
 };
 
@@ -32,8 +32,13 @@ export type Report = {
  * Collects what a benchmark has measured. With `--no-results` nothing is written, for short runs and for tests.
  *
  * @param versions of what was measured beside Node, such as the servers
+ * @param folder of the results, from the project's
  */
-export function openReport(name: string, versions: Readonly<Record<string, string>> = {}): Report {
+export function openReport(
+  name: string,
+  versions: Readonly<Record<string, string>> = {},
+  folder: string = RESULTS,
+): Report {
   const lines: string[] = [];
   const tables: Table[] = [];
   const targets: Target[] = [];
@@ -83,10 +88,11 @@ export function openReport(name: string, versions: Readonly<Record<string, strin
         say(`\nFAILED, so nothing above counts:\n${problems.map((what) => `- ${what}`).join('\n')}`);
       }
       if (process.argv.includes('--no-results')) return;
-      mkdirSync(RESULTS, { recursive: true });
-      writeFileSync(join(RESULTS, `${name}.md`), `${lines.join('\n')}\n`);
+      const results = join(ROOT, folder);
+      mkdirSync(results, { recursive: true });
+      writeFileSync(join(results, `${name}.md`), `${lines.join('\n')}\n`);
       const all = { name, date, machine, versions: taken, tables, targets, problems };
-      writeFileSync(join(RESULTS, `${name}.json`), `${JSON.stringify(all, null, 2)}\n`);
+      writeFileSync(join(results, `${name}.json`), `${JSON.stringify(all, null, 2)}\n`);
     },
   };
 }

@@ -1,8 +1,9 @@
 /**
- * What the README promises, under faults: `npm run faults -- [--row NAME] [--scale 0.1] [--seed 1]`. Each row starts the built
- * service on a Postgres and a Redis of its own, injects its fault as often as it says times the scale, and then compares
- * what the clients heard and the stand-ins did with what the tables say (checker.ts). The same seed makes the same
- * clients, orders and faults; what races what is up to the machine. Ends with 1 where anything was found.
+ * What the README promises, under faults: `npm run faults -- [--row NAME] [--scale 0.1] [--seed 1] [--no-results]`. Each row
+ * starts the built service on a Postgres and a Redis of its own, injects its fault as often as it says times the scale, and
+ * then compares what the clients heard and the stand-ins did with what the tables say (checker.ts). The same seed makes the
+ * same clients, orders and faults, in a whole run as in a row's own; what races what is up to the machine. A row that breaks
+ * is a finding of its own and the others go on. Ends with 1 where anything was found; the report is in test/faults/results.
  */
 import { openReport } from '../../bench/support/report.ts';
 import { seeded } from '../../bench/support/world.ts';
@@ -10,38 +11,75 @@ import { hasRedis } from '../support/redis.ts';
 import type { Row, RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 
+const RESULTS = 'test/faults/results';
 const MOST_SHOWN = 20;
+const HEAD = ['row', 'fault', 'times', 'orders', 'findings', 'ready again: p50 ms', 'most ms', 'took s'];
+
+type Told = RowResult & { readonly row: Row; readonly seconds: number };
 
 function option(name: string): string | undefined {
   const at = process.argv.indexOf(`--${name}`);
   return at >= 0 ? process.argv[at + 1] : undefined;
 }
 
+/** A figure that was asked for; what is no positive number stops the run before anything is opened. */
+function figureOf(name: string): number {
+  const value = Number(option(name) ?? 1);
+  if (!(value > 0)) throw new Error(`--${name} is a number above 0`);
+  return value;
+}
+
 async function main(): Promise<void> {
   const only = option('row');
-  const scale = Number(option('scale') ?? 1);
-  const seed = Number(option('seed') ?? 1);
-  const rows = ROWS.filter(
-    ({ name, needsRedis }) => (only === undefined || name === only) && (!needsRedis || hasRedis()),
-  );
-  if (rows.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
-  const report = openReport(only === undefined ? 'faults' : `faults-${only}`);
+  const scale = figureOf('scale');
+  const seed = figureOf('seed');
+  const named = ROWS.filter(({ name }) => only === undefined || name === only);
+  if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
+  const rows = named.filter(({ needsRedis }) => !needsRedis || hasRedis());
+  const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   report.note(`Seed ${seed}, scale ${scale}.`);
-  const table: (string | number)[][] = [];
+  const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
+  if (left.length > 0) report.note(`Not run, for there is no Redis here: ${left.join(', ')}.`);
+  const startedMs = performance.now();
+  const all: Told[] = [];
   for (const row of rows) {
-    const result = await row.run(Math.max(1, Math.round(row.count * scale)), seeded(seed));
-    table.push(told(row, result));
-    for (const finding of result.findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
+    const told = await runRow(row, Math.max(1, Math.round(row.count * scale)), seed);
+    all.push(told);
+    const { count, findings, seconds } = told;
+    console.log(`\n${row.name}: ${count} times, ${findings.length} findings, ${seconds.toFixed(1)} s, seed ${seed}`);
+    for (const finding of findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
   }
-  const head = ['row', 'fault', 'times', 'orders', 'findings', 'ready again: p50 ms', 'most ms'];
-  report.table('Faults', head, table);
+  report.table('Faults', HEAD, all.map(cells));
+  const found = all.reduce((sum, { findings }) => sum + findings.length, 0);
+  const minutes = (performance.now() - startedMs) / 60_000;
+  report.note(`${all.length} rows in ${minutes.toFixed(1)} minutes, ${found} findings; seed ${seed}, scale ${scale}.`);
   report.close();
 }
 
-function told({ name, what }: Row, { count, orders, findings, recoveries }: RowResult): (string | number)[] {
+/** A row that breaks has injected nothing that counts; what broke it is its finding. */
+async function runRow(row: Row, count: number, seed: number): Promise<Told> {
+  const startedMs = performance.now();
+  const result = await row.run(count, seeded(seed)).catch((error: unknown): RowResult => {
+    console.error(error);
+    return { count: 0, orders: 0, findings: [`row: it ended by an error: ${String(error)}`], recoveries: [] };
+  });
+  return { ...result, row, seconds: (performance.now() - startedMs) / 1_000 };
+}
+
+function cells({ row, count, orders, findings, recoveries, seconds }: Told): (string | number)[] {
   const sorted = recoveries.toSorted((a, b) => a - b);
   const at = (index: number): string => sorted.at(index)?.toFixed(0) ?? '–';
-  return [name, what, String(count), String(orders), String(findings.length), at(sorted.length >> 1), at(-1)];
+  const { name, what } = row;
+  return [
+    name,
+    what,
+    String(count),
+    String(orders),
+    String(findings.length),
+    at(sorted.length >> 1),
+    at(-1),
+    seconds.toFixed(1),
+  ];
 }
 
 await main();

@@ -33,6 +33,7 @@ export type Process = {
 };
 
 export type World = {
+  readonly databaseUrl: string;
   readonly sql: Sql;
   readonly stores: readonly BenchStore[];
   readonly stripe: StandIn;
@@ -101,6 +102,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const apis = redis ? await open(sizes.apis, 'api', 'api') : await open(1, 'service', 'api,worker');
   const workers = redis ? await open(sizes.workers, 'worker', 'worker') : [];
   return {
+    databaseUrl: server.url,
     sql,
     stores: world.stores,
     stripe,

@@ -1,0 +1,51 @@
+import type { ChargeOutcome, ChargeRequest, RefundOutcome } from '../../../src/vendors/stripe.ts';
+import type { BankAnswer } from './commands.ts';
+
+const UNANSWERED = { kind: 'retry_later', reason: 'timeout', rateLimited: false } as const;
+
+/** A bank that answers as it is told, but to a key that it has seen as it did before; and its book. */
+export function openBank() {
+  /** By order: what the next request of it meets. */
+  const answers = new Map<string, BankAnswer>();
+  const kept = new Map<string, ChargeOutcome>();
+  /** By order: the payments it took. */
+  const paid = new Map<string, string[]>();
+  const refunded = new Set<string>();
+
+  function outcomeOf(answer: BankAnswer, key: string): ChargeOutcome {
+    const paymentIntentId = `pi:${key}`;
+    if (answer === 'soft') return { kind: 'declined', code: 'insufficient_funds', paymentIntentId, mayPass: true };
+    if (answer === 'hard') return { kind: 'declined', code: 'lost_card', paymentIntentId, mayPass: false };
+    return { kind: 'paid', paymentIntentId };
+  }
+
+  return {
+    answers,
+    async charge({ idempotencyKey, orderId }: ChargeRequest): Promise<ChargeOutcome> {
+      const answer = answers.get(orderId) ?? 'done';
+      if (answer === 'unreached') return UNANSWERED as ChargeOutcome;
+      const earlier = kept.get(idempotencyKey);
+      const outcome = earlier ?? outcomeOf(answer, idempotencyKey);
+      kept.set(idempotencyKey, outcome);
+      if (!earlier && outcome.kind === 'paid') {
+        paid.set(orderId, [...(paid.get(orderId) ?? []), outcome.paymentIntentId]);
+      }
+      return answer === 'lost' ? (UNANSWERED as ChargeOutcome) : outcome;
+    },
+    async refund({ paymentIntentId }: { paymentIntentId: string }): Promise<RefundOutcome> {
+      const orderId = paymentIntentId.split(':')[1] as string;
+      const answer = answers.get(orderId) ?? 'done';
+      if (answer === 'unreached') return UNANSWERED as RefundOutcome;
+      if (answer === 'hard' && !refunded.has(paymentIntentId)) return { kind: 'refused', code: 'disputed' };
+      refunded.add(paymentIntentId);
+      return answer === 'lost'
+        ? (UNANSWERED as RefundOutcome)
+        : { kind: 'refunded', refundId: `re:${paymentIntentId}` };
+    },
+    findCharge: async () => ({ kind: 'not_found' }) as const,
+    close: () => undefined,
+    /** How many charges of an order it holds. */
+    heldOf: (orderId: string): number =>
+      (paid.get(orderId) ?? []).filter((paymentIntentId) => !refunded.has(paymentIntentId)).length,
+  };
+}

@@ -1,0 +1,200 @@
+import { Closers } from '../../../src/build/closers.ts';
+import { buildDispatch } from '../../../src/build/dispatch.ts';
+import { followNews } from '../../../src/build/news.ts';
+import { buildChargeJob } from '../../../src/build/vendor-jobs.ts';
+import type { Config } from '../../../src/config.ts';
+import { fingerprintOf } from '../../../src/domain/idempotency.ts';
+import type { CancelReason, PlaceOrder } from '../../../src/domain/order.ts';
+import type { Tiers } from '../../../src/domain/tier.ts';
+import { createRefundJob } from '../../../src/jobs/refund.ts';
+import { Matcher } from '../../../src/matcher/matcher.ts';
+import { connect } from '../../../src/store/connect.ts';
+import { deactivateDriver } from '../../../src/store/drivers.ts';
+import { cancelOrder, giveUpForDriver, returnForDriver } from '../../../src/store/lifecycle.ts';
+import { nudgeOrder } from '../../../src/store/operator.ts';
+import { finishOutbox } from '../../../src/store/outbox.ts';
+import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../../src/store/refunds.ts';
+import { setRetailerStatus } from '../../../src/store/retailers.ts';
+import { createLane } from '../../../src/store/together.ts';
+import { createLogger } from '../../../src/telemetry.ts';
+import { openBank } from './bank.ts';
+import type { BankAnswer } from './commands.ts';
+import type { Answer, Model } from './model.ts';
+import type { System } from './sequence.ts';
+
+const ORIGIN = 'model';
+const OTHER = 'other';
+const PHOTO = `${'0'.repeat(32)}.jpg`;
+const DRAIN_ROUNDS = 6;
+
+/** One API process's dispatch, its jobs and its ear for notices on a real database; everything but HTTP and the queues. */
+export async function openProcess(url: string, tiers: Tiers): Promise<System & { close(): Promise<void> }> {
+  const logger = createLogger('silent');
+  const closers = new Closers(logger);
+  const sql = connect({ url, applicationName: ORIGIN, max: 12 });
+  closers.add('sql', () => sql.end({ timeout: 5 }));
+  const matcher = new Matcher(tiers);
+  // Each moment is later than the one before, as positions of one driver must be.
+  let lastMs = 0;
+  const now = () => {
+    lastMs = Math.max(lastMs + 0.001, Date.now());
+    return lastMs;
+  };
+  const announce = {
+    orderChanged: () => undefined,
+    driverChanged: () => undefined,
+    driverMoved: () => undefined,
+    sharePosition: () => undefined,
+  };
+  const dispatch = buildDispatch(
+    {
+      config: { geocoderUrl: null } as Config,
+      sql,
+      commits: sql,
+      matcher,
+      tiers: () => tiers,
+      now,
+      origin: ORIGIN,
+      relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
+      paymentWait: { settledWithin: async () => 'processing' },
+      announce,
+    },
+    logger,
+    closers,
+  );
+  const reloads = { reloadTiers: async () => undefined, paymentsMayBeSettled: async () => undefined };
+  await followNews(
+    { sql, origin: ORIGIN, dispatch, announce, ...reloads, everythingChanged: () => undefined },
+    logger,
+    closers,
+  );
+
+  const bank = openBank();
+  const finishJob = (outboxId: number) => finishOutbox(sql, outboxId, null);
+  const chargeJob = buildChargeJob(
+    { sql, origin: ORIGIN, stripe: bank, lane: createLane(4), finish: finishJob, relayed: (settling) => settling },
+    () => undefined,
+  );
+  const refundJob = createRefundJob({
+    read: (orderId) => readRefundState(sql, orderId),
+    refund: bank.refund,
+    settleRefund: (orderId, refundId, outboxId) => settleRefund(sql, orderId, refundId, outboxId, ORIGIN),
+    settleRefused: (orderId, code, outboxId) => settleRefundRefused(sql, orderId, code, outboxId, ORIGIN),
+    settleUncharged: (orderId, outboxId) => settleUncharged(sql, orderId, outboxId, ORIGIN),
+    finish: finishJob,
+    settled: () => undefined,
+    logger,
+  });
+
+  async function run(queue: 'charge' | 'refund', orderId: string, answer: BankAnswer): Promise<Answer> {
+    const [row] = await sql`select id, retailer_id from outbox where order_id = ${orderId} and queue = ${queue}`;
+    if (!row) return { kind: 'no_job' };
+    bank.answers.set(orderId, answer);
+    const data = { orderId, outboxId: row.id, retailerId: row.retailer_id };
+    return { kind: (await (queue === 'charge' ? chargeJob : refundJob)(data)).kind };
+  }
+
+  return {
+    isExact: true,
+    settleMs: 8_000,
+    async create(store, { tierId, key, body }) {
+      const request: PlaceOrder = {
+        retailerId: store.retailerId,
+        customer: { name: `Says ${body}`, email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
+        pickupAddress: store.address,
+        dropoffAddress: { line1: '1 First St', line2: null, city: 'New York', state: 'NY', zip: '10001' },
+        tierId,
+      };
+      const idempotency = key === null ? null : { key, fingerprint: fingerprintOf(request) };
+      const outcome = await dispatch.placeOnce(request, store, idempotency);
+      if ('order' in outcome) {
+        const { id, status, paymentStatus } = outcome.order;
+        return { kind: outcome.kind, orderId: id, status, payment: paymentStatus };
+      }
+      return outcome;
+    },
+    cancel: (store, orderId, reason, key) =>
+      dispatch.cancelOrder(orderId, store.retailerId, reason as CancelReason, key),
+    cancelByOperator: async (orderId) => (await cancelOrder(sql, orderId, 'operator', 'other', OTHER)) !== null,
+    async returnByOperator(orderId) {
+      await giveUpForDriver(sql, orderId, OTHER);
+      return (await returnForDriver(sql, orderId, OTHER)) !== null;
+    },
+    nudge: (orderId) => nudgeOrder(sql, orderId, OTHER),
+    setDuty: async ({ id }, onDuty) => ({
+      kind: (await dispatch.actions.setDuty(id, onDuty)) ? 'done' : 'unauthorized',
+    }),
+    move: async ({ id }, to) => dispatch.positions.report(id, to),
+    step(step, { id: driverId }, orderId, actionId) {
+      const action = { driverId, orderId, stamp: { actionId, capturedAt: null } };
+      const { actions } = dispatch;
+      switch (step) {
+        case 'pick-up':
+          return actions.pickUp(action);
+        case 'deliver':
+          return actions.deliver(action, PHOTO);
+        case 'release':
+          return actions.release(action, 'vehicle');
+        case 'undeliverable':
+          return actions.undeliverable(action, 'refused');
+        case 'return':
+          return actions.returned(action);
+      }
+    },
+    async expire(orderId, isDue) {
+      if (isDue) {
+        await sql`
+          update orders set expires_at = now() - interval '1 second'
+          where id = ${orderId} and status = 'pending_dispatch'`;
+      }
+      await dispatch.redispatch.expire(orderId);
+    },
+    suspend: (store, active) => setRetailerStatus(sql, store.retailerId, active ? 'active' : 'suspended'),
+    deactivate: ({ id }) => deactivateDriver(sql, id, OTHER),
+    sweep: () => dispatch.redispatch.sweep(),
+    charge: (orderId, answer) => run('charge', orderId, answer),
+    refund: (orderId, answer) => run('refund', orderId, answer),
+    memoryDiffers: (model) => memoryDiffers(matcher, model),
+    async drain(model) {
+      for (const { id } of model.orders.values()) {
+        for (let round = 0; round < DRAIN_ROUNDS; round++) {
+          for (const queue of ['charge', 'refund'] as const) {
+            const answer = (await run(queue, id, 'done')).kind;
+            const wanted = model[queue](id, 'done').kind;
+            if (answer !== wanted) return `the ${queue} of order ${id} was ${answer} and not ${wanted}`;
+          }
+        }
+      }
+      return ledgerDiffers(bank, model);
+    },
+    close: () => closers.closeAll(),
+  };
+}
+
+function memoryDiffers(matcher: Matcher, model: Model): string | null {
+  for (const driver of model.drivers) {
+    const known = matcher.driver(driver.id);
+    if ((known !== undefined) !== driver.isActive) return `driver ${driver.id} is ${known ? '' : 'not '}in memory`;
+    if (!known) continue;
+    const carried = model.carried(driver.id)?.id ?? null;
+    const held = matcher.orderOf(driver.id);
+    if (held !== carried) return `driver ${driver.id} holds ${held} in memory and carries ${carried}`;
+    if (known.onDuty !== driver.onDuty) return `driver ${driver.id} is on duty in memory alone, or not there`;
+  }
+  for (const { id, status } of model.orders.values()) {
+    if (matcher.isWaiting(id) !== (status === 'pending_dispatch'))
+      return `${status} order ${id} is otherwise in memory`;
+  }
+  return null;
+}
+
+/** The bank's own book: an order that ended undelivered holds nothing, any other what the model says. */
+function ledgerDiffers(bank: ReturnType<typeof openBank>, model: Model): string | null {
+  for (const { id, status, money } of model.orders.values()) {
+    const held = bank.heldOf(id);
+    if (held !== Number(money.isHeld())) return `the bank holds ${held} charges of order ${id}`;
+    const isOver = status === 'cancelled' || status === 'expired';
+    if (isOver && held > 0) return `${status} order ${id} holds a charge`;
+  }
+  return null;
+}

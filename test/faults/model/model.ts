@@ -1,0 +1,261 @@
+import { canBecome, type OrderStatus } from '../../../src/domain/order.ts';
+import type { Tier, TierId, Tiers } from '../../../src/domain/tier.ts';
+import { distanceMeters, type Point } from '../../../src/geo/point.ts';
+import type { BankAnswer, Step } from './commands.ts';
+import { Money } from './money.ts';
+
+/** What somebody is told; of two answers the fields that the model has must agree. */
+export type Answer = {
+  readonly kind: string;
+  readonly orderId?: string;
+  readonly status?: string;
+  readonly sequence?: number;
+  readonly payment?: string;
+};
+
+export type ModelDriver = {
+  readonly id: string;
+  readonly tierIds: readonly TierId[];
+  isActive: boolean;
+  onDuty: boolean;
+  point: Point;
+  /** What the first use of each action id did. */
+  readonly actions: Map<string, { readonly orderId: string; readonly status: OrderStatus; readonly sequence: number }>;
+};
+
+export type ModelOrder = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly tierId: TierId;
+  readonly says: string;
+  readonly createdAs: string;
+  /** Since when it waits, by whoever watches. */
+  readonly sinceMs: number;
+  status: OrderStatus;
+  driverId: string | null;
+  readonly excluded: string[];
+  readonly events: string[];
+  readonly money: Money;
+};
+
+type Store = {
+  readonly id: string;
+  isActive: boolean;
+  /** By idempotency key: the order it made, and the one it cancelled with the reason. */
+  readonly made: Map<string, string>;
+  readonly cancelled: Map<string, { readonly orderId: string; readonly reason: string }>;
+};
+
+/** Claims are told apart only so far, since the clocks of those who look are not one: half a second at the largest weight. */
+const CLAIM_SLACK = 2_000;
+const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
+const LEADS: Record<Step, { readonly from: OrderStatus; readonly to: OrderStatus; readonly event: string }> = {
+  'pick-up': { from: 'driver_assigned', to: 'picked_up', event: 'picked_up' },
+  deliver: { from: 'picked_up', to: 'delivered', event: 'delivered' },
+  release: { from: 'driver_assigned', to: 'pending_dispatch', event: 'released' },
+  undeliverable: { from: 'picked_up', to: 'undeliverable', event: 'undeliverable' },
+  return: { from: 'undeliverable', to: 'returned', event: 'returned' },
+};
+
+/**
+ * The life of the orders of a few stores and drivers, as the README tells it, one request after the other. Who is given
+ * which order is watched rather than foretold: {@link Model.give} says whether it was right, {@link Model.leftOver} what must
+ * not be left when everything has settled.
+ */
+export class Model {
+  readonly stores: readonly Store[];
+  readonly drivers: readonly ModelDriver[];
+  readonly orders = new Map<string, ModelOrder>();
+  readonly #point: Point;
+  readonly #tiers: Tiers;
+
+  /** @param point where all stores are */
+  constructor(storeIds: readonly string[], drivers: readonly ModelDriver[], point: Point, tiers: Tiers) {
+    this.stores = storeIds.map((id) => ({ id, isActive: true, made: new Map(), cancelled: new Map() }));
+    this.drivers = drivers;
+    this.#point = point;
+    this.#tiers = tiers;
+  }
+
+  /** What a request to place an order must be told; undefined where it makes one. */
+  createAnswer(store: Store, key: string | null, says: string): Answer | undefined {
+    if (!store.isActive) return { kind: 'unauthorized' };
+    const before = key === null ? undefined : this.orders.get(store.made.get(key) ?? '');
+    if (!before) return undefined;
+    if (before.says !== says) return { kind: 'key_reused', orderId: before.id };
+    return { kind: 'replayed', orderId: before.id, status: before.createdAs };
+  }
+
+  /** An order was made. */
+  created(
+    id: string,
+    order: Pick<ModelOrder, 'storeId' | 'tierId' | 'says' | 'createdAs' | 'sinceMs'>,
+    key: string | null,
+  ): void {
+    const money = new Money();
+    const made: ModelOrder = {
+      id,
+      ...order,
+      status: 'pending_dispatch',
+      driverId: null,
+      excluded: [],
+      events: ['created'],
+      money,
+    };
+    this.orders.set(id, made);
+    if (key !== null) this.stores.find((store) => store.id === order.storeId)?.made.set(key, id);
+  }
+
+  /** Carries out a driver's step; what he must be told. */
+  step(step: Step, driver: ModelDriver, orderId: string, actionId: string | null): Answer {
+    const order = this.orders.get(orderId);
+    const { from, to, event } = LEADS[step];
+    if (order?.driverId === driver.id && order.status === from) {
+      this.#change(order, to, event);
+      if (step === 'release') {
+        order.excluded.push(driver.id);
+        order.driverId = null;
+      }
+      const sequence = order.events.length;
+      if (actionId !== null && !driver.actions.has(actionId)) {
+        driver.actions.set(actionId, { orderId, status: to, sequence });
+      }
+      return { kind: 'done', status: to, sequence };
+    }
+    const earlier = actionId === null ? undefined : driver.actions.get(actionId);
+    if (earlier?.orderId === orderId && earlier.status === to)
+      return { kind: 'done', status: to, sequence: earlier.sequence };
+    return order?.driverId === driver.id ? { kind: 'illegal', status: order.status } : { kind: 'not_found' };
+  }
+
+  /** Carries out a store's cancellation; what it must be told. */
+  cancel(store: Store, orderId: string, reason: string, key: string | null): Answer {
+    const found = this.orders.get(orderId);
+    const order = found?.storeId === store.id ? found : undefined;
+    const before = key === null ? undefined : store.cancelled.get(key);
+    if (order && canBecome(order.status, 'cancelled') && !before) {
+      if (key !== null) store.cancelled.set(key, { orderId, reason });
+      this.#endUndelivered(order, 'cancelled');
+      return { kind: 'cancelled' };
+    }
+    if (before) {
+      const isSame = before.orderId === orderId && before.reason === reason;
+      return isSame ? { kind: 'replayed' } : { kind: 'key_reused', orderId: before.orderId };
+    }
+    if (!order) return { kind: 'not_found' };
+    return order.status === 'cancelled' ? { kind: 'already' } : { kind: 'illegal', status: order.status };
+  }
+
+  /** Whether the operator's cancellation changed anything. */
+  cancelByOperator(orderId: string): boolean {
+    const order = this.orders.get(orderId);
+    if (!order || !canBecome(order.status, 'cancelled')) return false;
+    this.#endUndelivered(order, 'cancelled');
+    return true;
+  }
+
+  /** The operator ends an order that was picked up; whether that changed anything. */
+  returnByOperator(orderId: string): boolean {
+    const order = this.orders.get(orderId);
+    if (order?.status === 'picked_up') this.#change(order, 'undeliverable', 'undeliverable');
+    if (order?.status !== 'undeliverable') return false;
+    this.#change(order, 'returned', 'returned');
+    return true;
+  }
+
+  /** The longest wait of an order is over. */
+  expire(orderId: string): void {
+    const order = this.orders.get(orderId);
+    if (order?.status === 'pending_dispatch') this.#endUndelivered(order, 'expired');
+  }
+
+  charge(orderId: string, bank: BankAnswer): Answer {
+    const order = this.orders.get(orderId);
+    if (!order) return { kind: 'no_job' };
+    const { kind, event } = order.money.charge(bank, order.status === 'cancelled' || order.status === 'expired');
+    if (event) order.events.push(event);
+    return { kind };
+  }
+
+  refund(orderId: string, bank: BankAnswer): Answer {
+    const order = this.orders.get(orderId);
+    if (!order) return { kind: 'no_job' };
+    const { kind, event } = order.money.refund(bank);
+    if (event) order.events.push(event);
+    return { kind };
+  }
+
+  carried(driverId: string): ModelOrder | undefined {
+    return this.#all().find((order) => order.driverId === driverId && ACTIVE.includes(order.status));
+  }
+
+  /** An order was given to a driver, as the tables say. A sentence where that was wrong. */
+  give(order: ModelOrder, driverId: string, isBestAsked: boolean): string | null {
+    const driver = this.drivers.find(({ id }) => id === driverId);
+    if (order.status !== 'pending_dispatch') return `${order.status} order ${order.id} was given to a driver`;
+    if (!driver || !this.#fits(order, driver)) return `order ${order.id} was given to ${driverId}, who cannot have it`;
+    const better = isBestAsked ? this.#better(order, driver) : undefined;
+    if (better) return `order ${order.id} was given to ${driverId}, though ${better}`;
+    this.#change(order, 'driver_assigned', 'driver_assigned');
+    order.driverId = driverId;
+    order.money.owe();
+    return null;
+  }
+
+  /** Why they should not have got each other: a driver who is nearer, an order with a stronger claim. */
+  #better(order: ModelOrder, driver: ModelDriver): string | undefined {
+    const nearer = this.drivers.find((other) => this.#fits(order, other) && this.#away(other) < this.#away(driver));
+    if (nearer) return `${nearer.id} is nearer`;
+    const nowMs = Date.now();
+    const claim = ({ tierId, sinceMs }: ModelOrder) => (nowMs - sinceMs) * (this.#tiers.get(tierId) as Tier).weight;
+    const stronger = this.#waiting().find(
+      (other) => this.#fits(other, driver) && claim(other) > claim(order) + CLAIM_SLACK,
+    );
+    return stronger && `${stronger.id} has the stronger claim`;
+  }
+
+  /** Pairs of an order that waits and a driver who could have it. */
+  leftOver(): string[] {
+    return this.#waiting().flatMap((order) =>
+      this.drivers.filter((driver) => this.#fits(order, driver)).map(({ id }) => `${order.id} waits beside ${id}`),
+    );
+  }
+
+  /** Whether a driver could have the order now. */
+  hasDriver(order: ModelOrder): boolean {
+    return this.drivers.some((driver) => this.#fits(order, driver));
+  }
+
+  open(): ModelOrder[] {
+    return this.#all().filter(({ status }) => status === 'pending_dispatch' || ACTIVE.includes(status));
+  }
+
+  #waiting(): ModelOrder[] {
+    return this.#all().filter(({ status }) => status === 'pending_dispatch');
+  }
+
+  #all(): ModelOrder[] {
+    return [...this.orders.values()];
+  }
+
+  #away({ point }: ModelDriver): number {
+    return distanceMeters(this.#point, point);
+  }
+
+  #fits({ tierId, excluded }: ModelOrder, driver: ModelDriver): boolean {
+    const { radiusMeters } = this.#tiers.get(tierId) as Tier;
+    const mayWork =
+      driver.isActive && driver.onDuty && driver.tierIds.includes(tierId) && !excluded.includes(driver.id);
+    return mayWork && this.#away(driver) <= radiusMeters && this.carried(driver.id) === undefined;
+  }
+
+  #change(order: ModelOrder, to: OrderStatus, event: string): void {
+    order.status = to;
+    order.events.push(event);
+  }
+
+  #endUndelivered(order: ModelOrder, to: 'cancelled' | 'expired'): void {
+    this.#change(order, to, to);
+    order.money.end();
+  }
+}

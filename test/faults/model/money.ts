@@ -1,0 +1,88 @@
+import type { PaymentStatus } from '../../../src/domain/order.ts';
+import { MAX_PAYMENT_ATTEMPTS } from '../../../src/limits.ts';
+import type { BankAnswer } from './commands.ts';
+
+type Attempt = { state: 'sending' | 'paid' | 'declined'; bank: 'done' | 'soft' | 'hard' | null };
+/** What a job came to, and the event it wrote. */
+type Ran = { readonly kind: 'done' | 'retry' | 'no_job'; readonly event?: string };
+
+/** What one order owes, has paid and was given back, as the README tells it. */
+export class Money {
+  status: PaymentStatus = 'not_charged';
+  readonly attempts: Attempt[] = [];
+  wasOwed = false;
+  refundOwed = false;
+  #ended = false;
+  #refunded = false;
+  #refundTold = false;
+
+  /** The order was given to a driver; the first time makes it owed. */
+  owe(): void {
+    if (!this.wasOwed) this.status = 'processing';
+    this.wasOwed = true;
+  }
+
+  /** The order ended undelivered before its pickup. */
+  end(): void {
+    this.#ended = true;
+    this.refundOwed = this.status === 'processing' || this.status === 'paid';
+  }
+
+  /** Whether the bank holds money of it. */
+  isHeld(): boolean {
+    return this.attempts.some(({ bank }) => bank === 'done') && !this.#refunded;
+  }
+
+  charge(bank: BankAnswer, hasEnded: boolean): Ran {
+    if (!this.wasOwed) return { kind: 'no_job' };
+    const attempt = this.#attempt(hasEnded);
+    if (!attempt) return { kind: 'done' };
+    if (bank === 'unreached') return { kind: 'retry' };
+    // The same key gets the first answer.
+    attempt.bank ??= bank === 'lost' ? 'done' : bank;
+    if (bank === 'lost') return { kind: 'retry' };
+    if (attempt.bank === 'done') {
+      attempt.state = 'paid';
+      this.status = 'paid';
+      return { kind: 'done', event: 'payment_paid' };
+    }
+    attempt.state = 'declined';
+    const isFinal = attempt.bank === 'hard' || this.attempts.length === MAX_PAYMENT_ATTEMPTS;
+    if (!isFinal) return { kind: 'retry', event: 'payment_declined' };
+    this.status = 'failed';
+    return { kind: 'done', event: 'payment_failed' };
+  }
+
+  /** The attempt to send: the one without an answer, or a new one where there is something to charge. */
+  #attempt(hasEnded: boolean): Attempt | undefined {
+    if (this.status !== 'processing') return undefined;
+    const last = this.attempts.at(-1);
+    if (last?.state === 'sending') return last;
+    if (hasEnded || this.attempts.length === MAX_PAYMENT_ATTEMPTS) return undefined;
+    const attempt: Attempt = { state: 'sending', bank: null };
+    this.attempts.push(attempt);
+    return attempt;
+  }
+
+  refund(bank: BankAnswer): Ran {
+    if (!this.refundOwed || !this.#ended) return { kind: 'no_job' };
+    if (this.status === 'processing') return this.#settleUncharged();
+    if (this.status !== 'paid') return { kind: 'done' };
+    if (bank === 'unreached') return { kind: 'retry' };
+    if (bank === 'hard' && !this.#refunded) {
+      const isNew = !this.#refundTold;
+      this.#refundTold = true;
+      return isNew ? { kind: 'done', event: 'refund_failed' } : { kind: 'done' };
+    }
+    this.#refunded = true;
+    if (bank === 'lost') return { kind: 'retry' };
+    this.status = 'refunded';
+    return { kind: 'done', event: 'refunded' };
+  }
+
+  #settleUncharged(): Ran {
+    if (this.attempts.at(-1)?.state === 'sending') return { kind: 'retry' };
+    this.status = this.attempts.length > 0 ? 'failed' : 'not_charged';
+    return { kind: 'done', event: 'not_charged' };
+  }
+}

@@ -1,0 +1,60 @@
+import { offset } from '../../../bench/support/world.ts';
+import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
+import type { TierId } from '../../../src/domain/tier.ts';
+import type { Point } from '../../../src/geo/point.ts';
+import type { Sql } from '../../../src/store/connect.ts';
+import { createDriver } from '../../../src/store/drivers.ts';
+import { createRetailer, type RetailerKey } from '../../../src/store/retailers.ts';
+import { DRIVERS, RING_METERS, STORES } from './commands.ts';
+
+export type PlaceStore = RetailerKey & { readonly apiKey: string };
+export type PlaceDriver = { readonly id: string; readonly token: string; readonly tierIds: readonly TierId[] };
+
+/** Stores at one point, and drivers of their own around it; far from every other place. */
+export type Place = {
+  readonly point: Point;
+  readonly stores: readonly PlaceStore[];
+  readonly drivers: readonly PlaceDriver[];
+};
+
+const ADDRESS = 'One Model Square';
+const TIERS_OF: readonly (readonly TierId[])[] = [
+  ['standard', 'priority', 'scheduled'],
+  ['standard', 'priority'],
+  ['priority', 'scheduled'],
+  ['standard'],
+];
+
+/** Places are 5 degrees apart: several times farther than any tier reaches. */
+export const pointOf = (slot: number): Point => ({ lat: 20 + 5 * slot, lng: -100 });
+
+/** A place with new stores and new drivers, off duty and never heard of. */
+export async function makePlace(sql: Sql, point: Point): Promise<Place> {
+  const stores = Array.from({ length: STORES }, () => {
+    return {
+      keyId: newId(),
+      retailerId: newId(),
+      name: 'Model store',
+      address: ADDRESS,
+      point,
+      apiKey: newSecret('api_key'),
+    };
+  });
+  const drivers = Array.from({ length: DRIVERS }, (_, i) => {
+    return { id: newId(), token: newSecret('driver_token'), tierIds: TIERS_OF[i % TIERS_OF.length] as TierId[] };
+  });
+  const card = { stripeCustomerId: 'cus_sandbox_ok', stripePaymentMethodId: 'pm_card_visa' };
+  for (const { keyId, retailerId, apiKey, ...store } of stores) {
+    await createRetailer(sql, { id: retailerId, ...store, ...card }, { id: keyId, keyHash: hashSecret(apiKey) });
+  }
+  for (const { id, token, tierIds } of drivers) {
+    const driver = { id, name: 'Model driver', phone: '+14155550177', tokenHash: hashSecret(token), tierIds };
+    await createDriver(sql, driver, 'faults');
+  }
+  return { point, stores, drivers };
+}
+
+/** Where a driver is on a ring: no two at the same distance. */
+export function onRing(point: Point, ring: number, driver: number): Point {
+  return offset(point, RING_METERS[ring % RING_METERS.length] as number, 40 * (driver + 1));
+}

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import type { Random } from '../../../bench/support/world.ts';
+import { loadTiers } from '../../../src/store/tiers.ts';
+import { anyCommand, type Command } from '../model/commands.ts';
+import { openProcess } from '../model/in-process.ts';
+import { pointOf } from '../model/place.ts';
+import { runSequence } from '../model/sequence.ts';
+import type { Row } from '../row.ts';
+import { openWorld } from '../world.ts';
+
+/** Places with a sequence under way, each far from the others. */
+const PLACES = 8;
+const LONGEST = 150;
+/** Of a sequence that failed: how often a shorter one is looked for. */
+const SHRINKING_MS = 20_000;
+
+/** Runs sequences at every place until so many commands were carried out; what failed, with seed and shortest sequence. */
+async function runAll(
+  count: number,
+  random: Random,
+  any: fc.Arbitrary<Command>,
+  run: (slot: number, commands: readonly Command[]) => Promise<string | null>,
+): Promise<{ readonly count: number; readonly findings: string[] }> {
+  const findings: string[] = [];
+  let done = 0;
+  async function keepRunning(slot: number): Promise<void> {
+    while (done < count && findings.length === 0) {
+      const commands = fc.array(any, { minLength: Math.min(10, LONGEST), maxLength: LONGEST, size: 'max' });
+      const property = fc.asyncProperty(commands, async (sequence) => {
+        const problem = await run(slot, sequence);
+        done += sequence.length;
+        if (problem !== null) throw new Error(problem);
+      });
+      const seed = Math.floor(random() * 2 ** 31);
+      const told = await fc.check(property, { seed, numRuns: 1, interruptAfterTimeLimit: SHRINKING_MS });
+      if (told.failed) findings.push(`model: ${problemOf(told)}`);
+    }
+  }
+  await Promise.all(Array.from({ length: PLACES }, (_, slot) => keepRunning(slot)));
+  return { count: done, findings };
+}
+
+function problemOf({ seed, counterexample, errorInstance }: fc.RunDetails<[Command[]]>): string {
+  return `${(errorInstance as Error | null)?.message} (seed ${seed}; after ${JSON.stringify(counterexample?.[0])})`;
+}
+
+export const modelInProcess: Row = {
+  name: 'model-in-process',
+  what: 'a command of a random sequence, compared with a model; in one process',
+  count: 100_000,
+  needsRedis: true,
+  async run(count, random) {
+    const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });
+    const { sql } = world;
+    try {
+      // What is looked for here is not lost with the power, so nothing waits for the disk.
+      await sql`alter system set synchronous_commit = off`;
+      await sql`select pg_reload_conf()`;
+      const tiers = await loadTiers(sql);
+      const process = await openProcess(world.databaseUrl, tiers);
+      const ran = await runAll(count, random, anyCommand, (slot, commands) =>
+        runSequence(process, { sql, point: pointOf(slot), tiers }, commands),
+      ).finally(() => process.close());
+      const [row] = await sql`select count(*)::int as orders from orders`;
+      return { ...ran, orders: row?.orders, recoveries: [] };
+    } finally {
+      await world.close();
+    }
+  },
+};

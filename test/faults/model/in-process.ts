@@ -96,7 +96,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
 
   return {
     isExact: true,
-    settleMs: 8_000,
+    settleMs: 3_000,
     async create(store, { tierId, key, body }) {
       const request: PlaceOrder = {
         retailerId: store.retailerId,

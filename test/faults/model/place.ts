@@ -25,11 +25,17 @@ const TIERS_OF: readonly (readonly TierId[])[] = [
   ['standard'],
 ];
 
-/** Places are 5 degrees apart: several times farther than any tier reaches. */
-export const pointOf = (slot: number): Point => ({ lat: 20 + 5 * slot, lng: -100 });
+let places = 0;
+
+/** Where nobody has been: more than 200 km from every other place, farther than any tier reaches. */
+function nextPoint(): Point {
+  const i = places++;
+  return { lat: -50 + 2 * (i % 50), lng: -170 + 4 * (Math.floor(i / 50) % 85) };
+}
 
 /** A place with new stores and new drivers, off duty and never heard of. */
-export async function makePlace(sql: Sql, point: Point): Promise<Place> {
+export async function makePlace(sql: Sql): Promise<Place> {
+  const point = nextPoint();
   const stores = Array.from({ length: STORES }, () => {
     return {
       keyId: newId(),

@@ -39,10 +39,11 @@ const REASONS = ['out_of_stock', 'duplicate'] as const;
 /** Carries out the commands on new stores and drivers. A sentence about the first thing that the model has otherwise. */
 export async function runSequence(
   system: System,
-  { sql, point, tiers }: { readonly sql: Sql; readonly point: Point; readonly tiers: Tiers },
+  { sql, tiers }: { readonly sql: Sql; readonly tiers: Tiers },
   commands: readonly Command[],
 ): Promise<string | null> {
-  const place = await makePlace(sql, point);
+  const place = await makePlace(sql);
+  const { point } = place;
   const drivers = place.drivers.map(({ id, tierIds }): ModelDriver => {
     return { id, tierIds, isActive: true, onDuty: false, point: onRing(point, 3, 0), actions: new Map() };
   });

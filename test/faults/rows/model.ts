@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import type { Random } from '../../../bench/support/world.ts';
 import { loadTiers } from '../../../src/store/tiers.ts';
-import { anyCommand, type Command } from '../model/commands.ts';
+import { anyCommand, anyWithSweeps, type Command } from '../model/commands.ts';
 import { openProcess } from '../model/in-process.ts';
-import { pointOf } from '../model/place.ts';
 import { runSequence } from '../model/sequence.ts';
 import type { Row } from '../row.ts';
 import { openWorld } from '../world.ts';
@@ -11,23 +10,23 @@ import { openWorld } from '../world.ts';
 /** Places with a sequence under way, each far from the others. */
 const PLACES = 8;
 const LONGEST = 150;
-/** Of a sequence that failed: how often a shorter one is looked for. */
-const SHRINKING_MS = 20_000;
+/** Of a sequence that failed: how long a shorter one is looked for. */
+const SHRINKING_MS = 60_000;
 
 /** Runs sequences at every place until so many commands were carried out; what failed, with seed and shortest sequence. */
 async function runAll(
   count: number,
   random: Random,
   any: fc.Arbitrary<Command>,
-  run: (slot: number, commands: readonly Command[]) => Promise<string | null>,
+  run: (commands: readonly Command[]) => Promise<string | null>,
 ): Promise<{ readonly count: number; readonly findings: string[] }> {
   const findings: string[] = [];
   let done = 0;
-  async function keepRunning(slot: number): Promise<void> {
+  async function keepRunning(): Promise<void> {
     while (done < count && findings.length === 0) {
       const commands = fc.array(any, { minLength: Math.min(10, LONGEST), maxLength: LONGEST, size: 'max' });
       const property = fc.asyncProperty(commands, async (sequence) => {
-        const problem = await run(slot, sequence);
+        const problem = await run(sequence);
         done += sequence.length;
         if (problem !== null) throw new Error(problem);
       });
@@ -36,7 +35,7 @@ async function runAll(
       if (told.failed) findings.push(`model: ${problemOf(told)}`);
     }
   }
-  await Promise.all(Array.from({ length: PLACES }, (_, slot) => keepRunning(slot)));
+  await Promise.all(Array.from({ length: PLACES }, keepRunning));
   return { count: done, findings };
 }
 
@@ -58,11 +57,13 @@ export const modelInProcess: Row = {
       await sql`select pg_reload_conf()`;
       const tiers = await loadTiers(sql);
       const process = await openProcess(world.databaseUrl, tiers);
-      const ran = await runAll(count, random, anyCommand, (slot, commands) =>
-        runSequence(process, { sql, point: pointOf(slot), tiers }, commands),
-      ).finally(() => process.close());
+      const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
+      const half = Math.ceil(count / 2);
+      const events = await runAll(half, random, anyCommand, run);
+      const sweeps = await runAll(half, random, anyWithSweeps, run).finally(() => process.close());
       const [row] = await sql`select count(*)::int as orders from orders`;
-      return { ...ran, orders: row?.orders, recoveries: [] };
+      const findings = [...events.findings, ...sweeps.findings];
+      return { count: events.count + sweeps.count, orders: row?.orders, findings, recoveries: [] };
     } finally {
       await world.close();
     }

@@ -1,4 +1,5 @@
 import type { Row } from '../row.ts';
+import { driverTaps } from './drivers.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
@@ -16,4 +17,5 @@ export const ROWS: readonly Row[] = [
   twilioFaults,
   sameKey,
   fewDrivers,
+  driverTaps,
 ];

@@ -49,7 +49,6 @@ export function loadAssets(directory: string): Assets {
         headers: [
           ['Content-Type', file.contentType],
           ['Cache-Control', CACHE_FOR_EVER],
-          ['X-Content-Type-Options', 'nosniff'],
           ['Vary', 'Accept-Encoding'],
           ...(gzip ? ([['Content-Encoding', 'gzip']] as const) : []),
         ],

@@ -76,12 +76,7 @@ function manifestOf(files: { readonly icon: string; readonly largeIcon: string }
 }
 
 function reply(contentType: string, body: string, more: PageReply['headers'] = []): PageReply {
-  const headers: PageReply['headers'] = [
-    ['Content-Type', contentType],
-    ['Cache-Control', 'no-cache'],
-    ['X-Content-Type-Options', 'nosniff'],
-    ...more,
-  ];
+  const headers: PageReply['headers'] = [['Content-Type', contentType], ['Cache-Control', 'no-cache'], ...more];
   return { status: 200, headers, body };
 }
 
@@ -105,7 +100,6 @@ function shellHeaders(publicUrl: string | null): PageReply['headers'] {
     ['Cache-Control', 'no-cache'],
     ['Content-Security-Policy', policy.join('; ')],
     ['Referrer-Policy', 'no-referrer'],
-    ['X-Content-Type-Options', 'nosniff'],
     ['X-Frame-Options', 'DENY'],
     ['X-Robots-Tag', 'noindex, nofollow'],
     ['Cross-Origin-Opener-Policy', 'same-origin'],

@@ -31,7 +31,6 @@ export function pageHeaders(tileUrl: string | null, publicUrl: string | null): r
     ['Cache-Control', 'no-store'],
     ['Content-Security-Policy', policy.join('; ')],
     ['Referrer-Policy', 'no-referrer'],
-    ['X-Content-Type-Options', 'nosniff'],
     ['X-Frame-Options', 'DENY'],
     ['X-Robots-Tag', 'noindex, nofollow'],
     ['Cross-Origin-Opener-Policy', 'same-origin'],

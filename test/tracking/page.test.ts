@@ -137,7 +137,6 @@ describe('the files of the page', () => {
       new Map([
         ['Content-Type', 'text/javascript; charset=utf-8'],
         ['Cache-Control', 'public, max-age=31536000, immutable'],
-        ['X-Content-Type-Options', 'nosniff'],
         ['Vary', 'Accept-Encoding'],
       ]),
     );

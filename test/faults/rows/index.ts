@@ -1,5 +1,6 @@
 import type { Row } from '../row.ts';
 import { modelInProcess } from './model.ts';
+import { driverTaps } from './drivers.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
@@ -18,4 +19,5 @@ export const ROWS: readonly Row[] = [
   sameKey,
   fewDrivers,
   modelInProcess,
+  driverTaps,
 ];

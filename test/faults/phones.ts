@@ -1,0 +1,68 @@
+import sharp from 'sharp';
+import { hashSecret, newSecret } from '../../src/domain/ids.ts';
+import { later, type World } from './world.ts';
+
+const REQUEST_MS = 20_000;
+const BUSY_TRIES = 200;
+const BUSY_PAUSE_MS = 50;
+
+export type Answer = {
+  readonly status: number;
+  readonly text: string;
+  /** Its JSON; null where it is none. */
+  readonly body: Record<string, unknown> | null;
+};
+
+type Sent = {
+  readonly method?: string;
+  readonly key?: string;
+  /** Bytes are sent as they are, anything else as JSON. */
+  readonly body?: Uint8Array | object;
+  readonly type?: string;
+};
+
+/** One request and its whole reply. @throws where none came in time */
+export async function ask(url: string, { method = 'GET', key, body, type }: Sent = {}): Promise<Answer> {
+  const isBytes = body instanceof Uint8Array;
+  const reply = await fetch(url, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
+    signal: AbortSignal.timeout(REQUEST_MS),
+  });
+  const text = await reply.text();
+  try {
+    return { status: reply.status, text, body: JSON.parse(text) };
+  } catch {
+    return { status: reply.status, text, body: null };
+  }
+}
+
+/** The same, again for as long as it is told that nothing happened, as phones do. */
+export async function askUntilTaken(url: string, sent: Sent): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await ask(url, sent);
+    if (answer.status !== 503 || tries === BUSY_TRIES) return answer;
+    await later(BUSY_PAUSE_MS);
+  }
+}
+
+/** Gives every driver of a world a token to sign in with; the tokens by driver. */
+export async function giveTokens({ sql }: World): Promise<ReadonlyMap<string, string>> {
+  const ids = (await sql`select id from drivers`).map(({ id }) => id as string);
+  const tokens = new Map(ids.map((id) => [id, newSecret('driver_token')]));
+  const hashes = ids.map((id) => hashSecret(tokens.get(id) as string));
+  await sql`
+    update drivers d set token_hash = t.hash from unnest(${ids}::uuid[], ${hashes}::text[]) as t (id, hash)
+    where d.id = t.id`;
+  return tokens;
+}
+
+/** A photo as small as one can be. */
+export const smallPhoto = (): Promise<Buffer> =>
+  sharp({ create: { width: 8, height: 8, channels: 3, background: '#a33' } })
+    .jpeg()
+    .toBuffer();

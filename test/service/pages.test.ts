@@ -1,0 +1,84 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newTrackingToken } from '../../src/domain/ids.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { addFreeDriver, addStore, place } from './clients.ts';
+
+let database: FreshDatabase;
+let service: Running;
+const data = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+});
+afterAll(async () => {
+  await service?.stop();
+  await database?.drop();
+  data.remove();
+});
+
+/** The link of an order that was handed over with a photo. */
+async function delivered(): Promise<string> {
+  const store = await addStore(database.sql);
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const { order } = (await place(service, store)).body;
+  await driver.pickUp(order.id);
+  const photo = sharp({ create: { width: 64, height: 64, channels: 3, background: '#456' } }).jpeg();
+  expect((await driver.deliver(order.id, await photo.toBuffer())).status).toBe(200);
+  return `/track/${order.tracking_token}`;
+}
+
+type Got = { readonly path: string; readonly status: number; readonly headers: Headers; readonly text: string };
+
+async function get(path: string): Promise<Got> {
+  const response = await fetch(service.url + path);
+  return { path, status: response.status, headers: response.headers, text: await response.text() };
+}
+
+it('lets no page run, load or be framed by anything but itself, nor tell where its visitor comes from', async () => {
+  const [shown, expired] = [await delivered(), await delivered()];
+  await database.sql`
+    update orders set delivered_at = now() - interval '1 year' where tracking_token = ${expired.slice('/track/'.length)}`;
+  const pages = await Promise.all(
+    [shown, expired, `/track/${newTrackingToken()}`, '/track/%3Cscript%3E', '/track/%FF%00', '/driver'].map(get),
+  );
+  expect(pages.map(({ status }) => status)).toEqual([200, 410, 404, 404, 404, 200]);
+  for (const { path, headers, text } of pages) {
+    const told = Object.fromEntries(headers);
+    expect(told, path).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      // The driver's page is the same for everybody and is kept for when there is no network.
+      'cache-control': path === '/driver' ? 'no-cache' : 'no-store',
+    });
+    const policy = (told['content-security-policy'] ?? '').split('; ');
+    const wanted = ["default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'"];
+    expect(policy, path).toEqual(expect.arrayContaining([...wanted, "form-action 'none'", "frame-ancestors 'none'"]));
+    expect(policy.join(), path).not.toMatch(/unsafe|\*|https?:/);
+    expect(text, path).not.toMatch(/<script(?![^>]* src="\/assets\/)|<style|\sstyle=|\son\w+=|javascript:/i);
+  }
+});
+
+it('gives everything else that a browser can open a type that it does not look behind, and keeps what is personal', async () => {
+  const link = await delivered();
+  const html = [await get(link), await get('/driver')].map(({ text }) => text).join();
+  const files = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
+  expect(files.length).toBeGreaterThan(4);
+  const kept = await Promise.all([...files, '/driver/manifest.webmanifest', '/driver/worker.js'].map(get));
+  const personal = await Promise.all([`${link}/status`, `${link}/photo`, '/driver/orders', '/orders'].map(get));
+  const nothing = await Promise.all(
+    ['/', '/driver/', '/assets/%3Csvg%3E', '/%2e%2e/package.json', link + '/'].map(get),
+  );
+  expect(kept.map(({ status }) => status)).toEqual(kept.map(() => 200));
+  expect(personal.map(({ status }) => status)).toEqual([200, 200, 401, 401]);
+  for (const { path, headers } of [...kept, ...personal, ...nothing]) {
+    expect(headers.get('x-content-type-options'), path).toBe('nosniff');
+    expect(headers.get('content-type'), path).not.toMatch(/html/);
+  }
+  for (const { path, headers } of [...personal, ...nothing])
+    expect(headers.get('cache-control'), path).toBe('no-store');
+});

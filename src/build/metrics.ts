@@ -75,7 +75,7 @@ function watchBacklog(sql: Sql, registry: Registry): void {
       });
     return reading;
   };
-  const gauge = (name: string, help: string, valueOf: (backlog: Backlog) => number) =>
+  const gauge = (name: string, help: string, figure: (backlog: Backlog) => number) =>
     new Gauge({
       name,
       help,
@@ -84,7 +84,7 @@ function watchBacklog(sql: Sql, registry: Registry): void {
       async collect() {
         const backlogs = await read();
         this.reset();
-        for (const backlog of backlogs) this.set({ queue: backlog.queue }, valueOf(backlog));
+        for (const backlog of backlogs) this.set({ queue: backlog.queue }, figure(backlog));
       },
     });
   gauge('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);

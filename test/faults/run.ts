@@ -29,7 +29,8 @@ async function main(): Promise<void> {
   report.note(`Seed ${seed}, scale ${scale}.`);
   const table: (string | number)[][] = [];
   for (const row of rows) {
-    const result = await row.run(Math.max(1, Math.round(row.count * scale)), seeded(seed));
+    const result = await row.run(Math.max(1, Math.round(row.count * scale)), seeded(seed), scale);
+    if (result.note !== undefined) report.note(`${row.name}: ${result.note}`);
     table.push(told(row, result));
     for (const finding of result.findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
   }

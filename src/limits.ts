@@ -166,6 +166,8 @@ export const MAX_CLOCK_LEAD_MS = 5_000;
 // --- Jobs ---------------------------------------------------------------------------------------------------------
 /** How long a relayed job may take before the sweeper relays it again; longer than a job's own retries last. */
 export const OUTBOX_LEASE_SECONDS = 15 * 60;
+/** How long a row the sweeper took may take to be handed over and marked; as long as one that was just committed. */
+export const OUTBOX_HAND_OVER_SECONDS = 30;
 
 // --- Between processes --------------------------------------------------------------------------------------------
 /** How often positions are passed on to the other API processes; a driver at 50 km/h moves 3 m in that time. */
@@ -249,6 +251,10 @@ export const JOB_ATTEMPTS = 8;
 export const JOB_BACKOFF_MS = 1_000;
 /** A job whose lock was not renewed for this long is run again elsewhere. */
 export const JOB_LOCK_MS = 60_000;
+/** A job found without its worker so often has ended it each time, and is left to the sweeper, which comes back later. */
+export const MAX_JOB_STALLS = 20;
+/** A worker that met a connection error asks for jobs again after this; BullMQ's own pause is 15 s. */
+export const WORKER_RETRY_MS = 1_000;
 /** Failed jobs kept in the queue for a look; the outbox row and the order say the same for longer. */
 export const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
 /** A backend that is away is reported at most this often by each part that misses it. */
@@ -262,8 +268,17 @@ export const MAX_JOBS_TOGETHER = 64;
 export const MAX_JOB_STATEMENTS = 1;
 /** Most outbox rows in one hand-over, and in one statement that marks them. */
 export const RELAY_BATCH = 500;
-/** A queue that has not taken a hand-over by then is left to the sweeper. */
+/** A queue that has not answered by then is asked again later. */
 export const QUEUE_DEADLINE_MS = 5_000;
+/** A hand-over that failed is tried again this often, with at most so many rows; the rest is left to the sweeper. */
+export const RELAY_RETRY_MS = 500;
+export const RELAY_HELD_ROWS = 5_000;
+/** A row older than this is left to the sweeper, which takes it when its first lease has ended, after 30 s. */
+export const RELAY_HELD_MS = 25_000;
+/** Redis is silent while a worker waits for jobs, at most 10 s; a connection silent for longer is opened anew. */
+export const REDIS_SILENCE_MS = 12_000;
+/** Leases that one statement ends after Redis has lost its jobs; a tenth of a second. */
+export const END_LEASES_ROWS = 5_000;
 /** After one to two of these a handed over row that is not done is marked; twice this is less than its first lease, 30 s. */
 export const RELAY_MARK_MS = 10_000;
 /** Jobs of one queue that wait for a worker, a kilobyte each; more stay in the outbox until half of them are done. */
@@ -288,8 +303,10 @@ export const MAX_JOB_PRIORITY = 2_000_000;
 export const MAX_PAYMENT_ATTEMPTS = 3;
 /** Stripe may forget an idempotency key after 24 hours; from then on a charge is looked up, not sent again. */
 export const STRIPE_KEY_SECONDS = 23 * 3600;
-/** How often a text is sent at most: once, and once more after a look-up found nothing of the first. */
+/** How often a text is sent at most: once, and once more after the look-ups found nothing of the first. */
 export const MAX_TEXT_SENDS = 2;
+/** A text whose outcome is unknown is looked up so long after the send; Twilio may accept what it timed out on this late. */
+export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
 /** A confirmation that could not be sent for so long is not sent any more. */
 export const TEXT_USEFUL_SECONDS = 4 * 3600;
 /** Dropoffs one worker process looks up at once; the geocoder answers new orders' pickups meanwhile. */

@@ -3,7 +3,8 @@ import type { GroupCommit } from '../dispatch/group-commit.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
-import { readBacklog } from '../store/outbox.ts';
+import { type Backlog, readBacklog } from '../store/outbox.ts';
+import { readOldestWaiting } from '../store/waiting.ts';
 import { createMetrics } from '../telemetry.ts';
 import type { Tracking } from '../tracking/live.ts';
 import type { Database } from './database.ts';
@@ -66,29 +67,40 @@ export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): 
   };
 }
 
-/** Two gauges from one query, asked when somebody looks. */
+/** What is behind, asked of the database when somebody looks. A scrape while it is away still shows everything else. */
 function watchBacklog(sql: Sql, registry: Registry): void {
-  const labelNames = ['queue'];
-  const oldest = new Gauge({
-    name: 'sameday_queue_oldest_seconds',
-    help: 'Age of the oldest owed job by queue',
-    labelNames,
-    registers: [registry],
-  });
+  let reading: Promise<Backlog[]> | null = null;
+  // The gauges of one scrape share one statement.
+  const read = () => {
+    reading ??= readBacklog(sql)
+      .catch(() => [])
+      .finally(() => {
+        reading = null;
+      });
+    return reading;
+  };
+  const gauge = (name: string, help: string, figure: (backlog: Backlog) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['queue'],
+      registers: [registry],
+      async collect() {
+        const backlogs = await read();
+        this.reset();
+        for (const backlog of backlogs) this.set({ queue: backlog.queue }, figure(backlog));
+      },
+    });
+  gauge('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);
+  gauge('sameday_queue_oldest_seconds', 'Age of the oldest owed job by queue', ({ oldestSeconds }) => oldestSeconds);
   new Gauge({
-    name: 'sameday_queue_owed',
-    help: 'Jobs owed by queue',
-    labelNames,
+    name: 'sameday_orders_waiting_oldest_seconds',
+    help: 'Age of the oldest order that waits for a driver',
     registers: [registry],
     async collect() {
       this.reset();
-      oldest.reset();
-      // A scrape while the database is away still shows everything else.
-      const backlog = await readBacklog(sql).catch(() => []);
-      for (const { queue, owed, oldestSeconds } of backlog) {
-        this.set({ queue }, owed);
-        oldest.set({ queue }, oldestSeconds);
-      }
+      const seconds = await readOldestWaiting(sql).catch(() => null);
+      if (seconds !== null) this.set(seconds);
     },
   });
 }

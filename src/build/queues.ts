@@ -3,15 +3,18 @@ import { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../jobs/queues.ts';
 import { createRelay, type Relay } from '../jobs/relay.ts';
-import { LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS } from '../limits.ts';
+import { LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS, REDIS_SILENCE_MS } from '../limits.ts';
 import { extendLease, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 
-/** A connection to Redis that keeps trying; what waits on it has deadlines of its own. */
+/**
+ * A connection to Redis that keeps trying; what waits on it has deadlines of its own. One that owes an answer for too long is
+ * opened anew, so that a server or a network that went silent is not waited for.
+ */
 export function openRedis(url: string, logger: Logger, closers: Closers): Redis {
-  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  const redis = new Redis(url, { maxRetriesPerRequest: null, socketTimeout: REDIS_SILENCE_MS });
   closers.add('Redis', () => redis.disconnect());
   redis.on(
     'error',

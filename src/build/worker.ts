@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { PaymentStatus } from '../domain/order.ts';
+import { createQueueMemory } from '../jobs/queue-memory.ts';
 import { type QueueBackend, startWorker } from '../jobs/queues.ts';
 import { createRefundJob } from '../jobs/refund.ts';
 import type { Relay } from '../jobs/relay.ts';
@@ -13,7 +14,7 @@ import {
   WEBHOOK_KEPT_DAYS,
 } from '../limits.ts';
 import type { ChangedOrder } from '../store/changes.ts';
-import { finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
+import { endLeases, finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
 import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../store/refunds.ts';
 import { createLane } from '../store/together.ts';
 import { pruneDriverActions } from '../store/upkeep.ts';
@@ -83,6 +84,7 @@ export async function startWorkers(
   const sweeper = startSweeper(
     {
       takeExpired: (limit, queues) => takeExpired(sql, limit, queues),
+      endLeases: (limit) => endLeases(sql, limit),
       prunes: {
         'done jobs': (limit) => pruneOutbox(sql, OUTBOX_KEPT_DAYS, limit),
         'webhook deliveries': (limit) => pruneDeliveries(sql, WEBHOOK_KEPT_DAYS, limit),
@@ -90,6 +92,7 @@ export async function startWorkers(
       },
     },
     parts.relay,
+    createQueueMemory(backend),
     logger,
   );
   closers.add('sweeper', () => sweeper.close());

@@ -49,6 +49,8 @@ export async function createPositionBus(
     if (pending.size === 0) return;
     const text = `${ours}"positions":${JSON.stringify([...pending.values()])}}`;
     pending.clear();
+    // The client would keep them all until Redis is back; by then they are old.
+    if (publisher.status !== 'ready') return;
     publisher.publish(CHANNEL, text).catch((error) => {
       logger.warn({ err: errorFields(error) }, 'positions could not be shared');
     });

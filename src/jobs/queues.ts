@@ -1,5 +1,6 @@
 import {
   createPostgresBackend,
+  DelayedError,
   type Job,
   Queue,
   type QueueOptions,
@@ -10,7 +11,15 @@ import {
 } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
-import { JOB_ATTEMPTS, JOB_BACKOFF_MS, JOB_LOCK_MS, KEEP_FAILED_JOBS, LOSS_REPORT_MS } from '../limits.ts';
+import {
+  JOB_ATTEMPTS,
+  JOB_BACKOFF_MS,
+  JOB_LOCK_MS,
+  KEEP_FAILED_JOBS,
+  LOSS_REPORT_MS,
+  MAX_JOB_STALLS,
+  WORKER_RETRY_MS,
+} from '../limits.ts';
 import { QUEUES, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
@@ -22,10 +31,11 @@ export type JobData = {
   readonly relays?: number;
 };
 
-/** What a handler says of its job: done, try again later, or wait because the vendor asked to (costs no attempt). */
+/** What a handler says of its job: done, try again later, or wait (costs no attempt), the whole queue where the vendor asked. */
 export type JobResult =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly reason: string }
+  | { readonly kind: 'wait'; readonly forMs: number }
   | { readonly kind: 'rate_limited'; readonly forMs: number };
 
 /** BullMQ runs on Redis, or on Postgres where there is none. The pool must have `bullmq` as its search path. */
@@ -61,14 +71,28 @@ export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueNa
       return [
         name,
         {
-          addBulk: queue.addBulk.bind(queue),
-          countWaiting: () => queue.getJobCountByTypes('waiting', 'prioritized'),
+          addBulk: async (jobs) => {
+            refuseWhileAway(backend);
+            return queue.addBulk(jobs);
+          },
+          countWaiting: async () => {
+            refuseWhileAway(backend);
+            return queue.getJobCountByTypes('waiting', 'prioritized');
+          },
           close: () => closeIfReached(backend, queue),
         },
       ];
     }),
   );
 }
+
+/** @throws where Redis is away: the client would keep each command in memory until Redis is back. */
+export function refuseWhileAway(backend: QueueBackend): void {
+  if (!isReached(backend)) throw Object.assign(new Error('the queue is not reached'), { code: 'QUEUE_AWAY' });
+}
+
+const isReached = (backend: QueueBackend): boolean =>
+  backend.kind === 'postgres' || backend.connection.status === 'ready';
 
 function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
   const defaultJobOptions = {
@@ -99,13 +123,19 @@ export function startWorker(
   const workerOptions = {
     concurrency: options.concurrency,
     lockDuration: JOB_LOCK_MS,
+    maxStalledCount: MAX_JOB_STALLS,
+    runRetryDelay: WORKER_RETRY_MS,
     ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
   };
-  const process = async (job: Job<JobData>): Promise<void> => {
+  const process = async (job: Job<JobData>, token?: string): Promise<void> => {
     const result = await handle(job.data);
     if (result.kind === 'done') return;
     logger.info({ queue: name, orderId: job.data.orderId, outcome: result.kind }, 'a job is tried again later');
     if (result.kind === 'retry') throw new Error(result.reason);
+    if (result.kind === 'wait') {
+      await job.moveToDelayed(Date.now() + result.forMs, token);
+      throw new DelayedError();
+    }
     await worker.rateLimit(result.forMs);
     throw Worker.RateLimitError();
   };
@@ -120,7 +150,7 @@ function reportLoss(queue: QueueName, message: string, logger: Logger): (error: 
 
 /** Waits for the jobs at work. While Redis is away a close never ends; what is left is run again, which is safe. */
 async function closeIfReached(backend: QueueBackend, part: { close(force?: boolean): Promise<void> }): Promise<void> {
-  const reached = backend.kind === 'postgres' || backend.connection.status === 'ready';
+  const reached = isReached(backend);
   const closed = part.close(!reached);
   if (reached) await closed;
   else closed.catch(() => undefined);
@@ -129,7 +159,7 @@ async function closeIfReached(backend: QueueBackend, part: { close(force?: boole
 function openWorker(
   name: QueueName,
   backend: QueueBackend,
-  process: (job: Job<JobData>) => Promise<void>,
+  process: (job: Job<JobData>, token?: string) => Promise<void>,
   options: Omit<WorkerOptions, 'connection'>,
 ): Worker {
   if (backend.kind === 'redis') {

@@ -1,9 +1,17 @@
-import { QUEUE_DEADLINE_MS, RELAY_BATCH, RELAY_MARK_MS } from '../limits.ts';
+import {
+  LOSS_REPORT_MS,
+  RELAY_BATCH,
+  RELAY_HELD_MS,
+  RELAY_HELD_ROWS,
+  RELAY_MARK_MS,
+  RELAY_RETRY_MS,
+} from '../limits.ts';
 import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { fairShares } from './fair-shares.ts';
 import { createQueueRoom } from './queue-room.ts';
 import type { JobData } from './queues.ts';
+import { within } from './within.ts';
 
 type BulkJob = {
   name: string;
@@ -17,7 +25,7 @@ type Adder = {
 };
 
 export type Relay = {
-  /** Hands over rows that were just committed; returns at once. What fails or does not fit is left to the sweeper. */
+  /** Hands over rows that were just committed; returns at once. What does not fit, or fails for long, is left to the sweeper. */
   relay(rows: readonly OutboxRow[]): void;
   /** The queues that have room for more; rejects where they can't be asked in time. */
   openQueues(): Promise<QueueName[]>;
@@ -43,6 +51,13 @@ export function createRelay(
 ): Relay {
   let pending: OutboxRow[] = [];
   let running: Promise<void> | null = null;
+  let isFailing = false;
+  let isClosed = false;
+  const report = atMostEvery(LOSS_REPORT_MS, (error: Error) =>
+    logger.warn({ err: errorFields(error) }, 'jobs could not be handed over'),
+  );
+  /** Ends the pause before the next try. */
+  let wake = (): void => undefined;
   /** Rows handed over since the last round of marking, and in the one before. */
   let unmarked: number[] = [];
   let older: number[] = [];
@@ -54,25 +69,43 @@ export function createRelay(
     while (pending.length > 0) {
       const rows = pending.splice(0, RELAY_BATCH);
       try {
-        await within(QUEUE_DEADLINE_MS, Promise.all(QUEUES.map((queue) => add(queue, rows))));
+        await within(Promise.all(QUEUES.map((queue) => add(queue, rows))));
+        isFailing = false;
       } catch (error) {
-        logger.warn({ err: errorFields(error), rows: rows.length }, 'jobs were left to the sweeper');
-        // Nothing here is lost: the rows stay owed, and piling up would only use memory.
-        pending = [];
+        isFailing = true;
+        report(error as Error);
+        pending = isClosed ? [] : held([...rows, ...pending]);
+        if (pending.length > 0) await pause();
       }
     }
+  }
+
+  /** Nothing is lost of what is not held: the rows stay owed, and piling up would only use memory. */
+  function held(rows: readonly OutboxRow[]): OutboxRow[] {
+    const young = rows.filter(({ runAt }) => runAt.getTime() > now() - RELAY_HELD_MS);
+    return young.slice(-RELAY_HELD_ROWS);
+  }
+
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const retry = setTimeout(resolve, RELAY_RETRY_MS);
+      wake = () => {
+        clearTimeout(retry);
+        resolve();
+      };
+    });
   }
 
   async function add(name: QueueName, all: readonly OutboxRow[]): Promise<void> {
     const queue = queues.get(name);
     const rows = all.filter((row) => row.queue === name);
-    // What the sweeper brings was judged by it, and is leased for long already.
+    // What the sweeper brings was judged by it.
     const fresh = rows.filter(({ relays }) => relays === 0);
     const fits = fresh.length === 0 || (await rooms.get(name)?.take(fresh.length));
     const jobs = (fits ? rows : rows.filter(({ relays }) => relays > 0)).map((row) => jobOf(name, row));
     if (jobs.length === 0) return;
     await queue?.addBulk(jobs);
-    if (fits) for (const { id } of fresh) unmarked.push(id);
+    for (const { data } of jobs) unmarked.push(data.outboxId);
   }
 
   function jobOf(name: QueueName, row: OutboxRow): BulkJob {
@@ -108,32 +141,22 @@ export function createRelay(
   return {
     relay(rows) {
       pending.push(...rows);
+      if (isFailing) pending = held(pending);
       running ??= run().finally(() => {
         running = null;
       });
     },
     async openQueues() {
       const asked = [...rooms].map(async ([name, room]) => ((await room.isOpen()) ? [name] : []));
-      return (await within(QUEUE_DEADLINE_MS, Promise.all(asked))).flat();
+      return (await within(Promise.all(asked))).flat();
     },
     async close() {
       clearInterval(timer);
+      isClosed = true;
+      wake();
       await running;
       await marking;
       await mark([...older, ...unmarked]);
     },
   };
-}
-
-/** BullMQ's calls hang for as long as Redis is away, so the wait has an end of its own. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('the queue did not answer'), { code: 'QUEUE_LATE' })), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,12 +1,12 @@
-import { MAX_TEXT_SENDS, TEXT_USEFUL_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
+import { MAX_TEXT_SENDS, TEXT_LOOKUP_SECONDS, TEXT_USEFUL_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
 import type { OwedText, TextResult } from '../store/messages.ts';
 import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
 import type { JobData, JobResult } from './queues.ts';
 
 /**
  * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an
- * unknown outcome the message is looked up, and only if it is not there sent once more. Nothing is sent for an order that
- * was cancelled or has expired.
+ * unknown outcome the message is looked up, soon and once more when Twilio has had its time, and only if it is not there
+ * sent once more. Nothing is sent for an order that was cancelled or has expired.
  */
 export function createSmsJob(deps: {
   readonly open: (orderId: string) => Promise<OwedText | null>;
@@ -34,9 +34,12 @@ export function createSmsJob(deps: {
   };
 
   async function lookUp(text: OwedText, body: string): Promise<TextResult | JobResult> {
+    const { secondsSinceSend } = text;
+    if (secondsSinceSend < FIRST_LOOKUP) return waitFor(FIRST_LOOKUP - secondsSinceSend);
     const found = await deps.find({ to: text.to, body, sinceMs: text.firstSentAt.getTime() });
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
-    if (found.kind === 'retry_later') return { kind: 'retry', reason: 'lookup_failed' };
+    if (found.kind === 'retry_later') return later(found, 'lookup_failed');
+    if (secondsSinceSend < LAST_LOOKUP) return waitFor(LAST_LOOKUP - secondsSinceSend);
     if (text.earlierSends >= MAX_TEXT_SENDS) return { status: 'failed', failureCode: 'outcome_unknown' };
     return send(text, body);
   }
@@ -50,12 +53,18 @@ export function createSmsJob(deps: {
     const outcome = await deps.send({ to: text.to, body });
     if (outcome.kind === 'sent') return { status: 'sent', sid: outcome.sid };
     if (outcome.kind === 'refused') return { status: 'failed', failureCode: outcome.code };
-    if (!outcome.ambiguous) await deps.uncount(text.orderId);
-    return outcome.rateLimited
-      ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
-      : { kind: 'retry', reason: outcome.ambiguous ? 'outcome_unknown' : 'not_sent' };
+    if (outcome.ambiguous) return waitFor(FIRST_LOOKUP);
+    await deps.uncount(text.orderId);
+    return later(outcome, 'not_sent');
   }
 }
+
+const [FIRST_LOOKUP, LAST_LOOKUP] = TEXT_LOOKUP_SECONDS;
+
+const waitFor = (seconds: number): JobResult => ({ kind: 'wait', forMs: Math.ceil(seconds * 1_000) });
+
+const later = ({ rateLimited }: { readonly rateLimited: boolean }, reason: string): JobResult =>
+  rateLimited ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS } : { kind: 'retry', reason };
 
 /** What the customer reads. The store's name is cut so that the text fits two segments. */
 function textBody(text: OwedText, trackingUrl: string): string {

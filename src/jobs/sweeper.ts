@@ -1,6 +1,13 @@
-import { OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS, OUTBOX_SWEEP_ROWS, OUTBOX_SWEEP_SOON_MS } from '../limits.ts';
+import {
+  END_LEASES_ROWS,
+  OUTBOX_PRUNE_ROWS,
+  OUTBOX_SWEEP_MS,
+  OUTBOX_SWEEP_ROWS,
+  OUTBOX_SWEEP_SOON_MS,
+} from '../limits.ts';
 import type { OutboxRow, QueueName } from '../store/outbox.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import type { QueueMemory } from './queue-memory.ts';
 import type { Relay } from './relay.ts';
 
 /**
@@ -12,9 +19,11 @@ import type { Relay } from './relay.ts';
 export function startSweeper(
   store: {
     takeExpired(limit: number, queues: readonly QueueName[]): Promise<OutboxRow[]>;
+    endLeases(limit: number): Promise<number>;
     readonly prunes: Readonly<Record<string, (limit: number) => Promise<number>>>;
   },
   { relay, openQueues }: Pick<Relay, 'relay' | 'openQueues'>,
+  memory: QueueMemory,
   logger: Logger,
 ): { close(): Promise<void> } {
   let running = Promise.resolve();
@@ -30,6 +39,7 @@ export function startSweeper(
   /** Whether more is owed than was taken. */
   async function sweep(): Promise<boolean> {
     let taken = 0;
+    await attempt('lost jobs', () => memory.check(endAllLeases));
     await attempt('owed jobs', async () => {
       // A row that is taken is leased for long, so none is taken that its queue would not get.
       const queues = await openQueues();
@@ -40,6 +50,14 @@ export function startSweeper(
     });
     for (const [what, prune] of Object.entries(store.prunes)) await attempt(what, () => prune(OUTBOX_PRUNE_ROWS));
     return taken === OUTBOX_SWEEP_ROWS;
+  }
+
+  async function endAllLeases(): Promise<void> {
+    let rows = 0;
+    for (let ended = END_LEASES_ROWS; ended === END_LEASES_ROWS; rows += ended) {
+      ended = await store.endLeases(END_LEASES_ROWS);
+    }
+    if (rows > 0) logger.warn({ rows }, 'the queues have lost their jobs; every owed one is relayed again');
   }
 
   async function attempt(what: string, work: () => Promise<unknown>): Promise<void> {

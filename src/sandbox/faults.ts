@@ -13,6 +13,8 @@ export type Fault =
   | { readonly kind: 'reset'; readonly effect: Effect }
   /** Answers with this status. `sticky`: under this idempotency key from now on, as Stripe repeats its own 500s. */
   | { readonly kind: 'status'; readonly status: number; readonly effect: Effect; readonly sticky: boolean }
+  /** Answers as a proxy before the vendor does: with a page of HTML. */
+  | { readonly kind: 'page'; readonly status: number; readonly effect: Effect }
   | { readonly kind: 'rate_limit' };
 
 export type FaultOrder = {
@@ -20,21 +22,25 @@ export type FaultOrder = {
   readonly next?: readonly Fault[];
   /** Added to every request from now on. */
   readonly latencyMs?: number;
+  /** Asked for the fault of every request from now on, before `next`; only for whoever holds the stand-in. */
+  readonly each?: ((request: { readonly method: string; readonly path: string }) => Fault | undefined) | null;
 };
 
 /** The faults that were ordered from a stand-in and are still to come. */
 export class Faults {
   #next: Fault[] = [];
   #latencyMs = 0;
+  #each: NonNullable<FaultOrder['each']> | null = null;
 
-  order({ next, latencyMs }: FaultOrder): void {
+  order({ next, latencyMs, each }: FaultOrder): void {
+    if (each !== undefined) this.#each = each;
     if (next) this.#next = [...next];
     if (latencyMs !== undefined) this.#latencyMs = latencyMs;
   }
 
   /** The fault of the request that has just come in. */
-  take(): Fault | undefined {
-    return this.#next.shift();
+  take(request: { readonly method: string; readonly path: string }): Fault | undefined {
+    return this.#each?.(request) ?? this.#next.shift();
   }
 
   /** Waits as long as this request has to. */
@@ -69,15 +75,19 @@ function parseFault(value: unknown): Fault | null {
     case 'hang':
     case 'reset':
       return { kind, effect };
-    case 'status': {
-      const isStatus = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;
-      return isStatus && typeof sticky === 'boolean' ? { kind, status, effect, sticky } : null;
-    }
+    case 'status':
+      return isStatus(status) && typeof sticky === 'boolean' ? { kind, status, effect, sticky } : null;
+    case 'page':
+      return isStatus(status) ? { kind, status, effect } : null;
     case 'rate_limit':
       return { kind };
     default:
       return null;
   }
+}
+
+function isStatus(status: unknown): status is number {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;
 }
 
 function isDelay(ms: unknown): ms is number {

@@ -14,6 +14,7 @@ export type StandInRequest = {
 export type StandInReply = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON, a text as a page. */
   readonly body: unknown;
 };
 
@@ -93,7 +94,7 @@ async function handle(
   const request = { method, path: pathname, query: searchParams, headers, body };
   if (pathname.startsWith('/_control/')) return send(outgoing, control(request, api, faults));
 
-  const fault = faults.take();
+  const fault = faults.take(request);
   const spoilt = fault ? spoil(fault, api) : undefined;
   if (spoilt?.effect === 'before') {
     await faults.pause(fault);
@@ -122,6 +123,8 @@ function spoil(fault: Fault, api: VendorApi): Spoilt | undefined {
       return { effect: fault.effect, reset: true };
     case 'status':
       return { effect: fault.effect, reply: api.failure(fault.status), sticky: fault.sticky };
+    case 'page':
+      return { effect: fault.effect, reply: { status: fault.status, body: '<html><body>Bad Gateway</body></html>' } };
     case 'rate_limit':
       return { effect: 'before', reply: api.failure(429) };
   }
@@ -151,9 +154,10 @@ function control({ method, path, headers, body }: StandInRequest, api: VendorApi
 
 function send(outgoing: ServerResponse, { status, headers, body }: StandInReply): void {
   if (outgoing.headersSent || outgoing.destroyed) return;
-  const text = JSON.stringify(body);
+  const isPage = typeof body === 'string';
+  const text = isPage ? body : JSON.stringify(body);
   outgoing.writeHead(status, {
-    'Content-Type': 'application/json',
+    'Content-Type': isPage ? 'text/html' : 'application/json',
     'Content-Length': Buffer.byteLength(text),
     ...headers,
   });

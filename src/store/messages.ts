@@ -11,6 +11,8 @@ export type OwedText = {
   /** How often it was sent before with an unknown outcome; 0 for the first time. */
   readonly earlierSends: number;
   readonly firstSentAt: Date;
+  /** Since the last send was counted; since it was opened, where none was. */
+  readonly secondsSinceSend: number;
   /** It was cancelled or has expired: the customer is not told any more that a delivery comes. */
   readonly orderEnded: boolean;
 };
@@ -28,9 +30,11 @@ export async function openTexts(sql: Sql, orderIds: readonly string[]): Promise<
     ), opened as (
       insert into messages (order_id, status, sends) select id, 'sending', 0 from owed order by id
       on conflict (order_id) do update set status = messages.status
-      returning order_id, sends, sent_at, status
+      returning order_id, sends, sent_at, status, counted_at
     )
-    select owed.*, opened.sends, opened.sent_at from owed join opened on opened.order_id = owed.id
+    select owed.*, opened.sends, opened.sent_at,
+      extract(epoch from now() - coalesce(opened.counted_at, opened.sent_at))::float8 as seconds_since_send
+    from owed join opened on opened.order_id = owed.id
     where opened.status = 'sending'`;
   return new Map(
     rows.map((row) => [
@@ -43,6 +47,7 @@ export async function openTexts(sql: Sql, orderIds: readonly string[]): Promise<
         trackingToken: row.tracking_token,
         earlierSends: row.sends,
         firstSentAt: row.sent_at,
+        secondsSinceSend: row.seconds_since_send,
         orderEnded: row.ended,
       },
     ]),
@@ -54,16 +59,18 @@ export type SendToCount = { readonly orderId: string; readonly earlierSends: num
 /** Counts sends right before they happen; those are missing that another worker counted first. */
 export async function countSends(sql: Sql, sends: readonly SendToCount[]): Promise<Map<string, true>> {
   const rows = await sql`
-    update messages m set sends = m.sends + 1
+    update messages m set sends = m.sends + 1, counted_at = now()
     from unnest(${sends.map((s) => s.orderId)}::uuid[], ${sends.map((s) => s.earlierSends)}::int4[]) as t(order_id, earlier)
     where m.order_id = t.order_id and m.status = 'sending' and m.sends = t.earlier
     returning m.order_id`;
   return new Map(rows.map((row) => [row.order_id, true]));
 }
 
-/** Takes a counted send back that definitely did not happen. */
+/** Takes a counted send back that definitely did not happen; what was sent before it was looked up already. */
 export async function uncountSend(sql: Sql, orderId: string): Promise<void> {
-  await sql`update messages set sends = sends - 1 where order_id = ${orderId} and status = 'sending' and sends > 0`;
+  await sql`
+    update messages set sends = sends - 1, counted_at = null
+    where order_id = ${orderId} and status = 'sending' and sends > 0`;
 }
 
 export type TextResult =

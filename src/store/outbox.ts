@@ -1,5 +1,5 @@
 import type { Sql } from 'postgres';
-import { OUTBOX_LEASE_SECONDS } from '../limits.ts';
+import { OUTBOX_HAND_OVER_SECONDS, OUTBOX_LEASE_SECONDS } from '../limits.ts';
 
 export const QUEUES = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'locate'] as const;
 export type QueueName = (typeof QUEUES)[number];
@@ -36,14 +36,33 @@ export function parseOutboxRows(
   }));
 }
 
-/** Marks rows as handed to the queue, those left out that are done: the sweeper leaves them alone until their lease ends. */
+/**
+ * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Those left out that are done, or
+ * whose lease has ended: the queue may have lost these since.
+ */
 export async function extendLease(sql: Sql, ids: readonly number[]): Promise<void> {
   await sql`
     update outbox set lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
-    where id = any(${[...ids]}::int8[]) and done_at is null`;
+    where id = any(${[...ids]}::int8[]) and done_at is null and lease_until > now()`;
 }
 
-/** Takes up to `limit` owed rows of these queues whose lease has run out, for this process to relay again. */
+/**
+ * Ends the leases of owed rows, due ones first, so that the sweeper relays them again; those for later too.
+ *
+ * @returns how many; fewer than `limit` when none is left
+ */
+export async function endLeases(sql: Sql, limit: number): Promise<number> {
+  const result = await sql`
+    update outbox set lease_until = now()
+    where done_at is null and lease_until > now() and id = any(array(
+      select id from outbox where done_at is null and lease_until > now() order by lease_until limit ${limit}))`;
+  return result.count;
+}
+
+/**
+ * Takes up to `limit` owed rows of these queues whose lease has run out, for this process to relay again. They are leased
+ * for as long as that takes; a process that dies before it handed them over holds them up no longer.
+ */
 export async function takeExpired(
   sql: Sql,
   limit: number,
@@ -51,7 +70,7 @@ export async function takeExpired(
 ): Promise<OutboxRow[]> {
   const rows = await sql`
     update outbox set relays = relays + 1,
-      lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
+      lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_HAND_OVER_SECONDS})
     where id in (
       select id from outbox where done_at is null and lease_until < now() and queue = any(${[...queues]}::text[])
       order by lease_until limit ${limit} for update skip locked
@@ -84,17 +103,17 @@ export type Backlog = {
   readonly failed: number;
 };
 
-/** What is owed and what failed for good, by queue. */
+/** What each queue owes and what failed for good; asked of Postgres alone, so it is told while the queues are away. */
 export async function readBacklog(sql: Sql): Promise<Backlog[]> {
   const rows = await sql`
     with owed as (
-      select queue, count(*) filter (where run_at <= now())::int as owed,
-        extract(epoch from now() - min(run_at) filter (where run_at <= now()))::float8 as oldest
-      from outbox where done_at is null group by queue
+      select queue, count(*)::int as owed, extract(epoch from now() - min(run_at))::float8 as oldest
+      from outbox where done_at is null and run_at <= now() group by queue
     ), given_up as (
       select queue, count(*)::int as failed from outbox where failure_code is not null group by queue
     )
     select queue, coalesce(owed, 0) as owed, coalesce(oldest, 0) as oldest, coalesce(failed, 0) as failed
-    from owed full join given_up using (queue) order by queue`;
+    from unnest(${[...QUEUES]}::text[]) as q(queue) left join owed using (queue) left join given_up using (queue)
+    order by queue`;
   return rows.map(({ queue, owed, oldest, failed }) => ({ queue, owed, oldestSeconds: Math.max(0, oldest), failed }));
 }

@@ -107,3 +107,11 @@ export async function findOverdue(sql: Sql, limit: number): Promise<string[]> {
     select id from orders where status = 'pending_dispatch' and expires_at <= now() limit ${limit}`;
   return rows.map((row) => row.id);
 }
+
+/** How long the oldest waiting order has waited, in seconds; 0 when none waits. */
+export async function readOldestWaiting(sql: Sql): Promise<number> {
+  const [row] = await sql`
+    select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as seconds from orders
+    where status = 'pending_dispatch'`;
+  return Math.max(0, row?.seconds ?? 0);
+}

@@ -128,9 +128,19 @@ test('a start does not wait for a Redis that is away', async () => {
   bus.close();
 });
 
+test('while Redis is away nothing is kept for it', async () => {
+  const publish = vi.fn(async () => 0);
+  const away = { status: 'reconnecting', on: () => away, subscribe: async () => 1, publish };
+  const bus = await createPositionBus(away as never, away as never, 'a', () => undefined, logger);
+  bus.share(at('d1', -122));
+  bus.close();
+  expect(publish).not.toHaveBeenCalled();
+});
+
 test('what comes back to its sender is dropped unread, and read by others', async () => {
   const channel = new EventEmitter();
   const client = {
+    status: 'ready',
     on: (event: string, hear: (...args: unknown[]) => void) => channel.on(event, hear),
     subscribe: async () => 1,
     publish: async (name: string, text: string) => channel.emit('message', name, text),

@@ -13,6 +13,8 @@ export type RowResult = {
   readonly findings: readonly string[];
   /** From the end of each fault until the service worked again, in ms. */
   readonly recoveries: readonly number[];
+  /** What else there is to say, such as that a short run was gentler. */
+  readonly note?: string;
 };
 
 export type Row = {
@@ -21,7 +23,8 @@ export type Row = {
   /** How often the fault is injected at scale 1. */
   readonly count: number;
   readonly needsRedis?: true;
-  run(count: number, random: Random): Promise<RowResult>;
+  /** @param scale of the whole run, for faults that last long */
+  run(count: number, random: Random, scale: number): Promise<RowResult>;
 };
 
 export const SIZES: WorldSizes = { drivers: 4_000, stores: 20, apis: 2, workers: 1 };

@@ -43,9 +43,10 @@ async function main(): Promise<void> {
   const startedMs = performance.now();
   const all: Told[] = [];
   for (const row of rows) {
-    const told = await runRow(row, Math.max(1, Math.round(row.count * scale)), seed);
+    const told = await runRow(row, scale, seed);
     all.push(told);
-    const { count, findings, seconds } = told;
+    const { count, findings, seconds, note } = told;
+    if (note !== undefined) report.note(`${row.name}: ${note}`);
     console.log(`\n${row.name}: ${count} times, ${findings.length} findings, ${seconds.toFixed(1)} s, seed ${seed}`);
     for (const finding of findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
   }
@@ -57,9 +58,10 @@ async function main(): Promise<void> {
 }
 
 /** A row that breaks has injected nothing that counts; what broke it is its finding. */
-async function runRow(row: Row, count: number, seed: number): Promise<Told> {
+async function runRow(row: Row, scale: number, seed: number): Promise<Told> {
+  const count = Math.max(1, Math.round(row.count * scale));
   const startedMs = performance.now();
-  const result = await row.run(count, seeded(seed)).catch((error: unknown): RowResult => {
+  const result = await row.run(count, seeded(seed), scale).catch((error: unknown): RowResult => {
     console.error(error);
     return { count: 0, orders: 0, findings: [`row: it ended by an error: ${String(error)}`], recoveries: [] };
   });

@@ -12,6 +12,7 @@ import {
 } from '../../src/jobs/queues.ts';
 import { createRelay } from '../../src/jobs/relay.ts';
 import { startSweeper } from '../../src/jobs/sweeper.ts';
+import { JOB_ATTEMPTS } from '../../src/limits.ts';
 import { extendLease, finishOutbox, type OutboxRow, takeExpired } from '../../src/store/outbox.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
@@ -98,6 +99,13 @@ describe.each([
     await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(2);
   });
 
+  test.skipIf(!isThere)('a job that has to wait is run again afterwards, and that is no failed try of it', async () => {
+    const waits = Array.from({ length: JOB_ATTEMPTS + 1 }, () => ({ kind: 'wait', forMs: 10 }) as const);
+    const { relay, seen } = world(waits);
+    relay.relay([numbered(4)]);
+    await expect.poll(() => seen.length, { timeout: 30_000 }).toBe(waits.length + 1);
+  });
+
   test.skipIf(!isThere)('a rate limit puts the job back and loses nothing', async () => {
     const { relay, seen } = world([{ kind: 'rate_limited', forMs: 100 }], 100);
     relay.relay([numbered(3)]);
@@ -108,8 +116,9 @@ describe.each([
     const { relay, seen } = world([]);
     await database.sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
     const sweeper = startSweeper(
-      { takeExpired: (limit) => takeExpired(database.sql, limit), prunes: {} },
+      { takeExpired: (limit) => takeExpired(database.sql, limit), endLeases: async () => 0, prunes: {} },
       relay,
+      { check: async () => undefined },
       logger,
     );
     onTestFinished(() => sweeper.close());

@@ -9,7 +9,10 @@ import {
   QUEUE_CHECK_MS,
   QUEUE_CHECK_ROWS,
   RELAY_BATCH,
+  RELAY_HELD_MS,
+  RELAY_HELD_ROWS,
   RELAY_MARK_MS,
+  RELAY_RETRY_MS,
 } from '../../src/limits.ts';
 import type { OutboxRow } from '../../src/store/outbox.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -121,11 +124,42 @@ test('a queue with room is asked once for so many jobs', async () => {
   expect([state.added.length, state.asked]).toEqual([QUEUE_CHECK_ROWS * 2, 2]);
 });
 
-test('what the sweeper brings is handed over, and is not marked: it is leased already', async () => {
+test('what the sweeper brings is handed over to a full queue too, and marked', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   relay.relay(rowsOf(1, 3, 1));
   await relay.close();
-  expect([state.added, state.marked]).toEqual([[1, 2], []]);
+  expect([state.added, state.marked]).toEqual([[1, 2], [[1, 2]]]);
+});
+
+const young = (from: number, to: number): OutboxRow[] => rowsOf(from, to).map((row) => ({ ...row, runAt: new Date() }));
+
+test('what a queue did not take is handed over as soon as it takes jobs again', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(young(1, 3));
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS * 3);
+  relay.relay(young(3, 4));
+  state.isAway = false;
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS);
+  expect(state.added).toEqual([1, 2, 3]);
+});
+
+test('what could not be handed over for long is left to the sweeper', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(young(1, 3));
+  await vi.advanceTimersByTimeAsync(RELAY_HELD_MS + RELAY_RETRY_MS);
+  state.isAway = false;
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS * 2);
+  expect(state.added).toEqual([]);
+});
+
+test('of what could not be handed over a bounded number is held, the newest', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(young(0, 10));
+  await settled();
+  relay.relay(young(10, RELAY_HELD_ROWS + 10));
+  state.isAway = false;
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS);
+  expect([state.added.length, state.added[0]]).toEqual([RELAY_HELD_ROWS, 10]);
 });
 
 test('the sweeper takes nothing for a full queue, and soon more while much is owed', async () => {
@@ -138,9 +172,11 @@ test('the sweeper takes nothing for a full queue, and soon more while much is ow
         limits.push(limit);
         return rowsOf(0, limits.length < 3 ? OUTBOX_SWEEP_ROWS : 1, 1);
       },
+      endLeases: async () => 0,
       prunes: {},
     },
     relay,
+    { check: async () => undefined },
     createLogger('silent'),
   );
   onTestFinished(() => sweeper.close());

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createSmsJob } from '../../src/jobs/sms.ts';
+import { TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { cancelOrder } from '../../src/store/lifecycle.ts';
@@ -52,8 +53,18 @@ async function world(
     settled: () => undefined,
   });
   const run = () => job({ orderId, outboxId: jobs.sms?.id ?? 0 });
+  /** As if the last send had been so many seconds earlier. */
+  const wait = async (seconds: number) =>
+    void (await sql`
+      update messages set counted_at = counted_at - make_interval(secs => ${seconds}) where order_id = ${orderId}`);
   const texts = () => standIn.entries().filter((entry) => JSON.stringify(entry).includes(order.trackingToken));
-  return { orderId, run, texts, token: order.trackingToken, row: () => orderRow(sql, orderId) };
+  /** As when Twilio accepts a text long after its connection broke. */
+  const arrive = () =>
+    twilio.send({
+      to: '+14155550123',
+      body: `Corner Market: your delivery is confirmed. Follow it here: https://track.example/track/${order.trackingToken}`,
+    });
+  return { orderId, run, wait, arrive, texts, token: order.trackingToken, row: () => orderRow(sql, orderId) };
 }
 
 test('the customer is texted the tracking link, and the order says sent', async () => {
@@ -78,37 +89,75 @@ test('nobody is texted without consent', async () => {
   expect((await row()).sms_status).toBe('none');
 });
 
+const [SOON, LATE] = TEXT_LOOKUP_SECONDS;
+const lost = { kind: 'reset', effect: 'before' } as const;
+const unheard = { kind: 'reset', effect: 'after' } as const;
+
 test('a worker that dies after the send finds the message and does not send again', async () => {
-  const { run, texts, row } = await world({ loseWrites: 1 });
+  const { run, wait, texts, row } = await world({ loseWrites: 1 });
   await expect(run()).rejects.toThrow('died before the write');
+  expect(await run()).toEqual({ kind: 'wait', forMs: expect.closeTo(SOON * 1_000, -3) });
+  await wait(SOON);
   expect(await run()).toEqual({ kind: 'done' });
   expect(texts()).toHaveLength(1);
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('an outcome that is unknown is looked up, and what arrived is not sent again', async () => {
-  const { run, texts, row } = await world({ faults: { next: [{ kind: 'reset', effect: 'after' }] } });
-  expect(await run()).toMatchObject({ kind: 'retry' });
+test('an outcome that is unknown is looked up soon, and what arrived is not sent again', async () => {
+  const { run, wait, texts, row } = await world({ faults: { next: [unheard] } });
+  expect(await run()).toEqual({ kind: 'wait', forMs: SOON * 1_000 });
+  await wait(SOON);
   expect(await run()).toEqual({ kind: 'done' });
   expect(texts()).toHaveLength(1);
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('an outcome that is unknown is looked up, and what did not arrive is sent once more', async () => {
-  const { run, texts } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
-  expect(await run()).toMatchObject({ kind: 'retry' });
+test('what the first look-up does not find is looked up once more, and only then sent again', async () => {
+  const { run, wait, texts } = await world({ faults: { next: [lost] } });
+  expect(await run()).toMatchObject({ kind: 'wait' });
+  await wait(SOON);
+  expect(await run()).toEqual({ kind: 'wait', forMs: expect.closeTo((LATE - SOON) * 1_000, -3) });
+  expect(texts()).toHaveLength(0);
+  await wait(LATE - SOON);
   expect(await run()).toEqual({ kind: 'done' });
   expect(texts()).toHaveLength(1);
 });
 
-test('after two sends with unknown outcomes it is given up, with the reason on the order', async () => {
-  const lost = { kind: 'reset', effect: 'before' } as const;
-  const { run, texts, row } = await world({ faults: { next: [lost] } });
+test('what arrives between the two look-ups is not sent again', async () => {
+  const { run, wait, texts, row, arrive } = await world({ faults: { next: [lost] } });
   await run();
-  await database.sql`update messages set sends = 2 where order_id = ${(await row()).id as string}`;
+  await wait(SOON);
+  await run();
+  await arrive();
+  await wait(LATE - SOON);
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(texts()).toHaveLength(1);
+  expect((await row()).sms_status).toBe('sent');
+});
+
+test('after two sends with unknown outcomes it is looked up as often again, then given up, with the reason on the order', async () => {
+  const ok = { kind: 'delay', ms: 0 } as const;
+  const { run, wait, texts, row } = await world({ faults: { next: [lost, ok, lost, ok, ok] } });
+  await run();
+  await wait(LATE);
+  expect(await run()).toEqual({ kind: 'wait', forMs: SOON * 1_000 });
+  await wait(SOON);
+  expect(await run()).toMatchObject({ kind: 'wait' });
+  await wait(LATE - SOON);
   expect(await run()).toEqual({ kind: 'done' });
   expect(texts()).toEqual([]);
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'outcome_unknown' });
+});
+
+test('a second send that definitely did not happen is made again without new look-ups’ pauses', async () => {
+  const ok = { kind: 'delay', ms: 0 } as const;
+  const { run, wait, texts, orderId } = await world({ faults: { next: [lost, ok, { kind: 'rate_limit' }] } });
+  await run();
+  await database.sql`update messages set sent_at = sent_at - interval '60 seconds' where order_id = ${orderId}`;
+  await wait(LATE);
+  expect(await run()).toMatchObject({ kind: 'rate_limited' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(texts()).toHaveLength(1);
 });
 
 test('a 429 pauses the queue and is not counted as a send', async () => {
@@ -146,8 +195,9 @@ test.each([
   async (...row) => {
     const [, effect, result, count] = row;
     const cancelled = await world({ faults: { next: [{ kind: 'reset', effect }] } });
-    expect(await cancelled.run()).toMatchObject({ kind: 'retry' });
+    expect(await cancelled.run()).toMatchObject({ kind: 'wait' });
     await cancelOrder(database.sql, cancelled.orderId, 'operator', 'other', 'test');
+    await cancelled.wait(LATE);
     expect(await cancelled.run()).toEqual({ kind: 'done' });
     expect(cancelled.texts()).toHaveLength(count);
     expect(await cancelled.row()).toMatchObject(result);

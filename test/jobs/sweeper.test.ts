@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { startSweeper } from '../../src/jobs/sweeper.ts';
-import { OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS } from '../../src/limits.ts';
+import { END_LEASES_ROWS, OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS } from '../../src/limits.ts';
 import { QUEUES } from '../../src/store/outbox.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
+const memory = { check: async () => undefined };
+const endLeases = async () => 0;
 const relay = { relay: () => undefined, openQueues: async () => [...QUEUES] };
 
 beforeEach(() => void vi.useFakeTimers());
@@ -27,9 +29,11 @@ test.each(['owed jobs', 'first', 'second', 'nothing'])(
           await work('owed jobs')();
           return [];
         },
+        endLeases,
         prunes: { first: prune('first'), second: prune('second') },
       },
       relay,
+      memory,
       createLogger('silent'),
     );
     onTestFinished(() => sweeper.close());
@@ -42,8 +46,43 @@ test.each(['owed jobs', 'first', 'second', 'nothing'])(
 test('a round deletes a bounded number of rows', async () => {
   const limits: number[] = [];
   const prune = async (limit: number) => limits.push(limit);
-  const sweeper = startSweeper({ takeExpired: async () => [], prunes: { rows: prune } }, relay, createLogger('silent'));
+  const sweeper = startSweeper(
+    { takeExpired: async () => [], endLeases, prunes: { rows: prune } },
+    relay,
+    memory,
+    createLogger('silent'),
+  );
   onTestFinished(() => sweeper.close());
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
   expect(limits).toEqual([OUTBOX_PRUNE_ROWS]);
+});
+
+test('jobs that the queues lost are made owed again in parts, before the round takes what is owed', async () => {
+  const done: string[] = [];
+  const parts = [END_LEASES_ROWS, END_LEASES_ROWS, 3];
+  let isLost = true;
+  const sweeper = startSweeper(
+    {
+      takeExpired: async () => {
+        done.push('taken');
+        return [];
+      },
+      endLeases: async (limit) => {
+        done.push(`ended ${limit}`);
+        return parts.shift() ?? 0;
+      },
+      prunes: {},
+    },
+    relay,
+    {
+      async check(recover) {
+        if (isLost) await recover();
+        isLost = false;
+      },
+    },
+    createLogger('silent'),
+  );
+  onTestFinished(() => sweeper.close());
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
+  expect(done).toEqual([...Array(3).fill(`ended ${END_LEASES_ROWS}`), 'taken', 'taken']);
 });

@@ -47,6 +47,7 @@ test('a text is owed to the phone of a customer who consented, with the store’
     trackingToken: order.trackingToken,
     earlierSends: 0,
     firstSentAt: expect.any(Date),
+    secondsSinceSend: 0,
     orderEnded: false,
   });
 });
@@ -130,7 +131,7 @@ test('one statement opens and settles many, each with its own result', async () 
   const { sql } = database;
   const [first, second, silent] = await Promise.all([owed(), owed(), owed(false)]);
   const opened = await openTexts(sql, [first.orderId, second.orderId, silent.orderId]);
-  expect(opened.get(second.orderId)).toEqual(await second.open());
+  expect(opened.get(second.orderId)).toEqual({ ...(await second.open()), secondsSinceSend: expect.any(Number) });
   expect([...opened.keys()].sort()).toEqual([first.orderId, second.orderId].sort());
   const texts = [
     { orderId: second.orderId, result: FAILED, outboxId: second.outboxId },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { extendLease, finishOutbox, pruneOutbox, readBacklog, takeExpired } from '../../src/store/outbox.ts';
+import { endLeases, extendLease, finishOutbox, pruneOutbox, readBacklog, takeExpired } from '../../src/store/outbox.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { openTransaction } from './transaction.ts';
 
@@ -38,7 +38,7 @@ test('only owed rows whose lease has run out are taken, and they are leased anew
   const [expired, held, done] = await addRows([{ lease: -1 }, { lease: 60 }, { lease: -1, done: -1 }]);
   const taken = await takeExpired(sql, 10);
   expect(taken.map(({ id, relays }) => ({ id, relays }))).toEqual([{ id: expired, relays: 1 }]);
-  expect(await leaseOf(expired)).toBeCloseTo(900, -2);
+  expect(await leaseOf(expired)).toBeCloseTo(30, -1);
   expect([await leaseOf(held), await leaseOf(done)].map(Math.round)).toEqual([60, -1]);
   expect(await takeExpired(sql, 10)).toEqual([]);
 });
@@ -81,6 +81,28 @@ test('a row for later is leased from the time it is for', async () => {
   expect(Math.round(await leaseOf(done))).toBe(30);
 });
 
+test('a row whose lease has ended is not marked: its queue may have lost it since', async () => {
+  const [ended] = await addRows([{ lease: -1 }]);
+  await extendLease(database.sql, [ended ?? 0]);
+  expect(Math.round(await leaseOf(ended))).toBe(-1);
+});
+
+test('leases end in parts, those that are due first, rows for later too; done rows stay as they are', async () => {
+  const { sql } = database;
+  const [later, now, soon, done] = await addRows([
+    { run: 3_600, lease: 4_500 },
+    { lease: 900 },
+    { lease: 20 },
+    { lease: 900, done: -1 },
+  ]);
+  expect(await endLeases(sql, 2)).toBe(2);
+  expect((await takeExpired(sql, 10)).map(({ id }) => id).sort()).toEqual([now, soon]);
+  await sql`update outbox set done_at = now() where id = any(${[now ?? 0, soon ?? 0]}::int8[])`;
+  expect(await endLeases(sql, 2)).toBe(1);
+  expect((await takeExpired(sql, 10)).map(({ id, runAt }) => [id, runAt > new Date()])).toEqual([[later, true]]);
+  expect(Math.round(await leaseOf(done))).toBe(900);
+});
+
 test('what is finished is not owed any more, and keeps its first result', async () => {
   const { sql } = database;
   const [id = 0] = await addRows([{ lease: -1 }]);
@@ -107,7 +129,7 @@ test('done rows are deleted when they are old enough, at most so many at once; o
   expect(left.map(({ id }) => id)).toEqual([ids[2], ids[3]]);
 });
 
-test('the backlog counts what is due and what was given up, by queue', async () => {
+test('the backlog counts what is due and what was given up, of every queue', async () => {
   await addRows([
     { queue: 'charge', lease: 0, run: -120 },
     { queue: 'charge', lease: 0, run: -10 },
@@ -117,8 +139,13 @@ test('the backlog counts what is due and what was given up, by queue', async () 
     { queue: 'sms', lease: 0, done: -1 },
   ]);
   const backlog = await readBacklog(database.sql);
+  const idle = { owed: 0, oldestSeconds: 0, failed: 0 };
   expect(backlog).toEqual([
     { queue: 'charge', owed: 2, oldestSeconds: expect.closeTo(120, -1), failed: 1 },
-    { queue: 'redispatch', owed: 0, oldestSeconds: 0, failed: 0 },
+    { queue: 'locate', ...idle },
+    { queue: 'redispatch', ...idle },
+    { queue: 'refund', ...idle },
+    { queue: 'sms', ...idle },
+    { queue: 'webhook', ...idle },
   ]);
 });

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,17 @@ export type FreshRedis = {
   readonly url: string;
   /** Kept apart from other files on a shared server; to be used for BullMQ's `prefix` and for keys and channels. */
   readonly prefix: string;
+  /** The server, where it is its own. */
+  readonly server?: RedisServer;
   /** Ends the server, or on a shared one removes what has the prefix. */
   stop(): Promise<void>;
+};
+
+export type RedisServer = {
+  pid(): number;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again where it was; `empty`: without what it held. */
+  start(how: 'with its data' | 'empty'): Promise<void>;
 };
 
 const READY_MS = 10_000;
@@ -42,31 +51,52 @@ async function startServer(program: string, prefix: string): Promise<FreshRedis>
   // Another process may take the port between its choice and the start.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes'];
-    args.push('--appendfsync', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no');
-    const child = spawn(program, args, { stdio: 'ignore' });
-    const ended = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      child.once('error', () => resolve());
-    });
     const url = `redis://127.0.0.1:${port}`;
-    const stopWithRun = (): void => void child.kill('SIGKILL');
-    process.once('exit', stopWithRun);
+    let running = launch(program, port, dir);
+    const start = async () => Promise.race([answers(url), running.ended.then(() => false)]);
+    const kill = (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
+      running.child.kill(signal);
+      return running.ended;
+    };
     const stop = async (): Promise<void> => {
-      process.off('exit', stopWithRun);
-      child.kill('SIGKILL');
-      await ended;
+      await kill();
       rmSync(dir, { recursive: true, force: true });
     };
-    if (await Promise.race([answers(url), ended.then(() => false)])) return { url, prefix, stop };
+    const server: RedisServer = {
+      pid: () => running.child.pid ?? 0,
+      kill,
+      async start(how) {
+        if (how === 'empty') for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
+        running = launch(program, port, dir);
+        if (!(await start())) throw new Error(`${program} does not start again`);
+      },
+    };
+    if (await start()) return { url, prefix, server, stop };
     if (attempt === 5) {
       await stop();
       throw new Error(`${program} does not start`);
     }
-    process.off('exit', stopWithRun);
-    child.kill('SIGKILL');
-    await ended;
+    await kill();
   }
+}
+
+/** Ends with this process at the latest. */
+function launch(
+  program: string,
+  port: number,
+  dir: string,
+): { readonly child: ChildProcess; readonly ended: Promise<void> } {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes'];
+  args.push('--appendfsync', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no');
+  const child = spawn(program, args, { stdio: 'ignore' });
+  const stopWithRun = (): void => void child.kill('SIGKILL');
+  process.once('exit', stopWithRun);
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  void ended.then(() => process.off('exit', stopWithRun));
+  return { child, ended };
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { driverTaps } from './drivers.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
-import { emptyRedis } from './redis.ts';
+import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 
 /** In the order in which they run. */
@@ -12,7 +12,9 @@ export const ROWS: readonly Row[] = [
   killApi,
   killWorker,
   backends,
+  restartRedis,
   emptyRedis,
+  silenceRedis,
   pauseApi,
   stripeFaults,
   twilioFaults,

@@ -1,16 +1,140 @@
 import { Redis } from 'ioredis';
-import { underLoad } from '../row.ts';
-import { later } from '../world.ts';
+import type { Random } from '../../../bench/support/world.ts';
+import type { RedisServer } from '../../support/redis.ts';
+import { anyOrder, note, send, startLoad } from '../clients.ts';
+import { startDeliveries } from '../deliveries.ts';
+import { findings, type Row, SIZES } from '../row.ts';
+import { later, openWorld, type World } from '../world.ts';
 
-export const emptyRedis = underLoad({
+/** Within this time of Redis's return jobs are worked on again. */
+const WORKING_MS = 10_000;
+const GIVE_UP_MS = 60_000;
+const POLL_MS = 50;
+const ORDERS_PER_SECOND = 60;
+/** Longer than the worker takes at that rate, so that jobs wait in Redis when it goes away. */
+const SLOW_CHARGE_MS = 4_000;
+
+type Outage = Omit<Row, 'run' | 'needsRedis'> & {
+  /** Ends when Redis is back. */
+  inject(redis: RedisServer, url: string, seconds: number, i: number): Promise<void>;
+  /** How long Redis is away, where that takes long, and in a short run. */
+  readonly seconds?: number;
+  readonly shortSeconds?: number;
+};
+
+/** Redis goes away under load and comes back: orders are taken all the while, jobs are worked on soon afterwards. */
+function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage): Row {
+  return {
+    ...row,
+    needsRedis: true,
+    async run(count, random, scale) {
+      const away = scale < 0.3 ? shortSeconds : seconds;
+      const world = await openWorld(SIZES);
+      try {
+        const server = world.redis?.server as RedisServer;
+        world.stripe.orderFaults({ latencyMs: SLOW_CHARGE_MS });
+        const load = startLoad(world, ORDERS_PER_SECOND, random);
+        const deliveries = startDeliveries(world, random);
+        const recoveries: number[] = [];
+        const problems: string[] = [];
+        for (let i = 0; i < count; i++) {
+          await later(1_500 + random() * 500);
+          const probe = startProbe(world, random);
+          await inject(server, world.redis?.url as string, away, i);
+          problems.push(...(await probe.stop()));
+          recoveries.push(await untilJobIsDone(world, random));
+        }
+        world.stripe.orderFaults({ latencyMs: 0 });
+        problems.push(...(await load.stop()), ...recoveries.flatMap(tooLate));
+        await deliveries.stop();
+        problems.push(...(await findings(world)));
+        const gentler = away < seconds ? { note: `away for ${away} s instead of ${seconds} in this short run` } : {};
+        return { count, orders: load.sent(), findings: problems, recoveries, ...gentler };
+      } finally {
+        await world.close();
+      }
+    },
+  };
+}
+
+const tooLate = (ms: number): string[] =>
+  ms > WORKING_MS ? [`redis: a job posted after its return was done ${ms.toFixed(0)} ms later`] : [];
+
+/** Orders, one after another; a sentence for each that was not taken. */
+function startProbe(world: World, random: Random): { stop(): Promise<string[]> } {
+  const problems: string[] = [];
+  let isStopped = false;
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      const order = anyOrder(world, random, true);
+      note(world, order);
+      const { status } = await send(world, order, random);
+      if (status !== 201) problems.push(`redis: while it was away an order was answered with ${status}`);
+      await later(POLL_MS);
+    }
+  }
+  const running = run();
+  return {
+    async stop() {
+      isStopped = true;
+      await running;
+      return problems;
+    },
+  };
+}
+
+/** How long the text takes of an order that is posted now; the customers of the probes always consent. */
+async function untilJobIsDone(world: World, random: Random): Promise<number> {
+  const startedMs = performance.now();
+  let order = anyOrder(world, random, true);
+  while (!order.smsOptIn) order = anyOrder(world, random, true);
+  note(world, order);
+  const { orderId } = await send(world, order, random);
+  while (performance.now() - startedMs < GIVE_UP_MS) {
+    const [row] = await world.sql`select sms_status from orders where id = ${orderId}`;
+    if (row?.sms_status === 'sent') break;
+    await later(POLL_MS);
+  }
+  return performance.now() - startedMs;
+}
+
+export const restartRedis = outage({
+  name: 'redis-restart',
+  what: 'Redis is ended, by force or in order, and starts again with its data',
+  count: 30,
+  async inject(server, _url, _seconds, i) {
+    await server.kill(i % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+    await later(500);
+    await server.start('with its data');
+  },
+});
+
+export const emptyRedis = outage({
   name: 'redis-emptied',
-  what: 'Redis loses everything',
+  what: 'Redis loses everything: it is flushed, or starts again without its files',
   count: 20,
-  needsRedis: true,
-  async inject({ redis }) {
-    const connection = new Redis(redis?.url as string);
-    await connection.flushall();
-    connection.disconnect();
-    await later(1_000);
+  async inject(server, url, _seconds, i) {
+    if (i % 2 === 0) return flush(url);
+    await server.kill();
+    await server.start('empty');
+  },
+});
+
+async function flush(url: string): Promise<void> {
+  const connection = new Redis(url);
+  await connection.flushall();
+  connection.disconnect();
+}
+
+export const silenceRedis = outage({
+  name: 'redis-unreachable',
+  what: 'Redis is silent for a minute: its connections stay open and nothing answers',
+  count: 3,
+  seconds: 60,
+  shortSeconds: 16,
+  async inject(server, _url, seconds) {
+    process.kill(server.pid(), 'SIGSTOP');
+    await later(seconds * 1_000);
+    process.kill(server.pid(), 'SIGCONT');
   },
 });

@@ -1,40 +1,96 @@
-import type { Random } from '../../../bench/support/world.ts';
 import type { Fault } from '../../../src/sandbox/faults.ts';
-import { any, underLoad } from '../row.ts';
-import { later } from '../world.ts';
+import type { StandIn } from '../../../src/sandbox/stand-in.ts';
+import type { Payment, Refund } from '../../../src/sandbox/stripe-objects.ts';
+import { startLoad } from '../clients.ts';
+import { startDeliveries } from '../deliveries.ts';
+import { any, findings, type Row, SIZES } from '../row.ts';
+import { later, openWorld, type World } from '../world.ts';
 
 const FAULTS: readonly Fault[] = [
   { kind: 'delay', ms: 2_000 },
+  { kind: 'hang', effect: 'before' },
+  { kind: 'hang', effect: 'after' },
   { kind: 'reset', effect: 'before' },
   { kind: 'reset', effect: 'after' },
   { kind: 'status', status: 500, effect: 'before', sticky: false },
   { kind: 'status', status: 500, effect: 'after', sticky: false },
-  { kind: 'status', status: 502, effect: 'before', sticky: false },
+  { kind: 'page', status: 502, effect: 'before' },
+  { kind: 'page', status: 502, effect: 'after' },
   { kind: 'rate_limit' },
 ];
-const NO_FAULT: Fault = { kind: 'delay', ms: 0 };
-const REQUESTS = 200;
+const OF_STRIPE: readonly Fault[] = [...FAULTS, { kind: 'status', status: 409, effect: 'before', sticky: false }];
+const FAULTY = 0.3;
+const ORDERS_PER_SECOND = 60;
+const POLL_MS = 100;
 
-/** Of the vendor's next requests three in ten go wrong. */
-const badRequests = (random: Random): Fault[] =>
-  Array.from({ length: REQUESTS }, () => (random() < 0.3 ? any(FAULTS, random) : NO_FAULT));
+type Vendor = Omit<Row, 'run' | 'needsRedis'> & {
+  standIn(world: World): StandIn;
+  readonly faults: readonly Fault[];
+  prepare?(world: World): Promise<unknown>;
+  /** Faults that the stand-in makes by itself. */
+  more?(standIn: StandIn): number;
+};
 
-export const stripeFaults = underLoad({
+/** Of the requests to a vendor three in ten go wrong, in every way, until as many have as the row says. */
+function illVendor({ standIn, faults, prepare, more, ...row }: Vendor): Row {
+  return {
+    ...row,
+    async run(count, random) {
+      const world = await openWorld(SIZES);
+      try {
+        await prepare?.(world);
+        const vendor = standIn(world);
+        let met = 0;
+        const each = (): Fault | undefined => {
+          if (random() >= FAULTY) return undefined;
+          met++;
+          return any(faults, random);
+        };
+        vendor.orderFaults({ each });
+        const load = startLoad(world, ORDERS_PER_SECOND, random);
+        const deliveries = startDeliveries(world, random);
+        const all = (): number => met + (more?.(vendor) ?? 0);
+        while (all() < count) await later(POLL_MS);
+        const problems = await load.stop();
+        await deliveries.stop();
+        problems.push(...(await findings(world)));
+        return { count: all(), orders: load.sent(), findings: problems, recoveries: [] };
+      } finally {
+        await world.close();
+      }
+    },
+  };
+}
+
+export const stripeFaults = illVendor({
   name: 'stripe',
-  what: 'a second in which three of ten requests to Stripe go wrong',
-  count: 80,
-  async inject({ stripe }, random) {
-    stripe.orderFaults({ next: badRequests(random) });
-    await later(500);
-  },
+  what: 'three of ten requests to Stripe are slow, hang, break or fail, before and after their effect, and cards are declined',
+  count: 1_500,
+  standIn: ({ stripe }) => stripe,
+  faults: OF_STRIPE,
+  prepare: ({ sql, stores }) => declineSome(sql, stores),
+  more: (stripe) =>
+    (stripe.entries() as readonly (Payment | Refund)[]).filter(
+      (entry) => entry.type === 'payment' && entry.answer.kind === 'declined',
+    ).length,
 });
 
-export const twilioFaults = underLoad({
+/** Of every ten stores one has a card that is always declined, one a card that is declined once an order. */
+async function declineSome(sql: World['sql'], stores: World['stores']): Promise<void> {
+  for (const [remainder, card] of [
+    [0, 'pm_card_chargeDeclined'],
+    [1, 'pm_card_insufficient_funds_once'],
+  ] as const) {
+    const ids = stores.filter((_, i) => i % 10 === remainder).map(({ id }) => id);
+    await sql`
+      update retailers set stripe_payment_method_id = ${card} where id = any(${ids}::uuid[])`;
+  }
+}
+
+export const twilioFaults = illVendor({
   name: 'twilio',
-  what: 'a second in which three of ten requests to Twilio go wrong, before they take effect',
-  count: 80,
-  async inject({ twilio }, random) {
-    twilio.orderFaults({ next: badRequests(random) });
-    await later(500);
-  },
+  what: 'three of ten requests to Twilio are slow, hang, break or fail, before and after their effect',
+  count: 1_500,
+  standIn: ({ twilio }) => twilio,
+  faults: FAULTS,
 });

@@ -41,6 +41,7 @@ export class Exchange {
   readonly #body: BodyReader | null;
   #timer: NodeJS.Timeout | undefined;
   #authenticated = false;
+  #headers: Readonly<Record<string, string>> = {};
 
   /** Starts serving; everything of the transport's request has been copied into `read`. */
   static start(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead): void {
@@ -125,7 +126,15 @@ export class Exchange {
     const doubt = code === 'outcome_unknown' ? ' Whether this was done is not known.' : '';
     const message = `The answer took too long to find.${doubt}`;
     this.#setDeadline(this.#settings.limits.requestDeadlineMs, () => this.#giveUp(new ServiceError(code, message)));
-    return this.#route.handle({ head: this.#request.head, principal, body, signal: this.#notice });
+    return this.#route.handle({
+      head: this.#request.head,
+      principal,
+      body,
+      signal: this.#notice,
+      alwaysReplyWith: (headers) => {
+        this.#headers = headers;
+      },
+    });
   }
 
   #tooSlow(): void {
@@ -171,7 +180,8 @@ export class Exchange {
     if (this.#responder.over) return;
     this.#body?.resume();
     const close = reply.status === 408 || !this.#canKeepConnection();
-    if (this.#responder.send(reply, close)) this.#observe(reply.status);
+    const headers = { ...reply.headers, ...this.#headers };
+    if (this.#responder.send({ ...reply, headers }, close)) this.#observe(reply.status);
   }
 
   /** Not if more of a body would follow than is worth reading, or if where it ends is in doubt. */

@@ -62,7 +62,7 @@ describe('creating an order', () => {
   const refusal = new ServiceError('rate_limited', 'Too many.', { retryAfterSeconds: 7 });
 
   /** The route for a store whose rate is as told; how often it was counted, and how often an order was placed. */
-  async function world(rate: StoreRate | null) {
+  async function world(rate: StoreRate | null, isOverloaded = false) {
     const counts = { rated: 0, placed: 0 };
     const route = ordersCreate({
       authenticate: async () => ({ retailerId }) as RetailerKey,
@@ -74,7 +74,7 @@ describe('creating an order', () => {
         counts.placed++;
         return { kind: 'unavailable' };
       },
-      isOverloaded: () => false,
+      isOverloaded: () => isOverloaded,
       isKeyGood: async () => true,
     });
     const { url } = await startServer({ routes: [route as Route] });
@@ -107,6 +107,17 @@ describe('creating an order', () => {
     expect([...(await post(orderBody(retailerId))).headers.keys()].filter((name) => /^ratelimit/.test(name))).toEqual(
       [],
     );
+  });
+
+  it('is 503 with Retry-After where too many wait already, and nothing is done; a store over its rate hears 429 first', async () => {
+    const { post, counts } = await world({ headers, refusal: null }, true);
+    const answer = await post(orderBody(retailerId));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(answer.headers.get('ratelimit-limit')).toBe('2');
+    expect((await post({ retailer_id: retailerId })).status).toBe(400);
+    expect(counts).toEqual({ rated: 1, placed: 0 });
+    const over = await world({ headers, refusal }, true);
+    expect((await over.post(orderBody(retailerId))).status).toBe(429);
   });
 
   it('that another check refuses is not counted', async () => {

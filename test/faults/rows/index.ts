@@ -1,5 +1,7 @@
 import type { Row } from '../row.ts';
+import { idlePool, suspensions, unknownKeys } from './keys.ts';
 import { fewDrivers, sameKey } from './orders.ts';
+import { overload } from './overload.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
 import { emptyRedis } from './redis.ts';
@@ -16,4 +18,8 @@ export const ROWS: readonly Row[] = [
   twilioFaults,
   sameKey,
   fewDrivers,
+  suspensions,
+  idlePool,
+  unknownKeys,
+  overload,
 ];

@@ -1,5 +1,11 @@
 import { resolve } from 'node:path';
-import { DEFAULT_PAYMENT_WAIT_MS, MAX_PAYMENT_WAIT_MS, MAX_SIMULATED_DRIVERS } from './limits.ts';
+import {
+  DEFAULT_PAYMENT_WAIT_MS,
+  DEFAULT_STORE_RATE,
+  MAX_PAYMENT_WAIT_MS,
+  MAX_SIMULATED_DRIVERS,
+  MAX_STORE_RATE,
+} from './limits.ts';
 
 export type Role = 'api' | 'worker';
 
@@ -40,6 +46,8 @@ export type Config = {
   /** Whose map it is, as its licence asks. */
   readonly tileAttribution: string;
   readonly paymentWaitMs: number;
+  /** Orders a second that a store may create which has no setting of its own; 0 for no bound. */
+  readonly storeRate: number;
   readonly supportEmail: string;
   readonly logLevel: string;
   readonly simulatedDrivers: number;
@@ -105,6 +113,7 @@ export function parseConfig(env: Environment): Config {
     tileUrl: read.text('TILE_URL'),
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
+    storeRate: read.integer('STORE_RATE', sandbox ? 0 : DEFAULT_STORE_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
     simulatedDrivers: read.integer('SIMULATED_DRIVERS', sandbox ? 20 : 0, 0, MAX_SIMULATED_DRIVERS),

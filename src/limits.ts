@@ -20,8 +20,10 @@ export const REQUEST_DEADLINE_MS = 15_000;
 export const BODY_DEADLINE_MS = 7_000;
 /** Longest a photo may take to arrive: 10 MB at the 170 KB/s of a poor mobile link. */
 export const PHOTO_DEADLINE_MS = 60_000;
-/** Authenticated requests at work at once; one more is refused with 503. As many as may wait for a commit. */
+/** Authenticated requests at work at once, those that wait for a charge included; one more is refused with 503. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
+/** Orders taken up in one turn of the event loop for so long; the rest of the turn's are refused with 503, or all come late. */
+export const MAX_TURN_MS = 100;
 /** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
 export const MAX_BUFFERED_BODY_BYTES = 256 * 1024 * 1024;
 /** Bytes kept of a body before its sender is authenticated; then the upload is paused until that is known. */
@@ -36,7 +38,7 @@ export const MAX_JSON_DEPTH = 32;
 export const MAX_FIELD_ERRORS = 32;
 /** What `Keep-Alive` promises of an idle connection; the transport cuts one after 8 to 12 s. */
 export const KEEP_ALIVE_SECONDS = 5;
-/** When a caller refused with 429 or 503 may try again. */
+/** When a caller refused with 429 or 503 may try again, unless a later time is known. */
 export const RETRY_AFTER_SECONDS = 1;
 /** Longest a readiness check may take before it counts as failed. */
 export const READINESS_DEADLINE_MS = 2_000;
@@ -92,8 +94,13 @@ export const MAX_COMMIT_BATCH = 256;
 /** Commits in flight at once; a second one goes only beside one that has taken longer than this. */
 export const MAX_COMMITS_IN_FLIGHT = 2;
 export const SLOW_COMMIT_MS = 100;
-/** Most orders waiting for a commit; one more is refused with 503. */
-export const MAX_COMMIT_QUEUE = 10_000;
+/** Most orders waiting for a commit; one more is refused with 503. Four batches: what is stored within a second or two. */
+export const MAX_COMMIT_QUEUE = 1_024;
+/**
+ * An order whose commit has not begun by then is dropped with 503, so that nothing is stored for a caller who gave up. What
+ * follows takes at most two statements, or one and settling: the reply is there before REQUEST_DEADLINE_MS.
+ */
+export const MAX_COMMIT_WAIT_MS = 3_000;
 /** How long an unknown outcome is settled for before the caller is told 504, and the pause between two tries. */
 export const SETTLE_MS = 6_000;
 export const SETTLE_PAUSE_MS = 250;
@@ -352,6 +359,9 @@ export const WEBHOOK_KEPT_DAYS = 30;
 /** How long a reply waits for its charge by default, and at most. */
 export const DEFAULT_PAYMENT_WAIT_MS = 3_000;
 export const MAX_PAYMENT_WAIT_MS = 10_000;
+/** Orders a second that a store may create unless told otherwise; of a few hundred that two cores sustain for all. */
+export const DEFAULT_STORE_RATE = 50;
+export const MAX_STORE_RATE = 10_000;
 /** Most replies that wait for a charge at once; one more says `processing` at once. */
 export const MAX_PAYMENT_WAITERS = 2_000;
 /** After so many waits in a row that were in vain, replies stop waiting until a probe succeeds. */
@@ -452,6 +462,14 @@ export const MAX_CREDENTIALS_KEPT = 50_000;
 /** Keys that one statement reads, as many as a commit has orders; and such statements in flight at once. */
 export const MAX_KEYS_READ_TOGETHER = 256;
 export const MAX_KEY_READS = 4;
+/**
+ * Keys and tokens that nobody holds which one client address may have looked up in so many seconds: a store that goes on
+ * with its old key notices long before, and a guesser gets nowhere.
+ */
+export const MAX_UNKNOWN_SECRETS = 100;
+export const UNKNOWN_SECRETS_SECONDS = 60;
+/** Client addresses are counted in so many slots, a few hundred bytes each; two share one by chance, and its bound. */
+export const ADDRESS_SLOTS = 65_536;
 /** How long a stop waits for the requests that were accepted. */
 export const DRAIN_MS = 3_500;
 /** A stop that takes longer ends the process. */

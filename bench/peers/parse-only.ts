@@ -8,6 +8,8 @@ import { authenticateBy, createCredentials } from '../../src/http/credentials.ts
 import type { Route } from '../../src/http/route.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createServer } from '../../src/http/server.ts';
+import { createStoreRates } from '../../src/http/store-rate.ts';
+import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
 import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -16,7 +18,15 @@ import { makeOrderWorld, STORE_ADDRESS } from '../support/order-world.ts';
 const { stores } = makeOrderWorld(0, Number(process.env.STORES));
 const keys = new Map(
   stores.map(({ id, apiKey, point }): [string, RetailerKey] => {
-    return [hashSecret(apiKey), { keyId: id, retailerId: id, name: 'Bench store', address: STORE_ADDRESS, point }];
+    const store = {
+      keyId: id,
+      retailerId: id,
+      name: 'Bench store',
+      address: STORE_ADDRESS,
+      point,
+      ordersPerSecond: null,
+    };
+    return [hashSecret(apiKey), store];
   }),
 );
 /** The same order every time: making up ids is not part of answering. */
@@ -30,12 +40,15 @@ const order: Omit<CreatedOrder, 'createdAt'> = {
 };
 
 const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
+const unknown = createUnknownSecrets({ most: 100, windowSeconds: 60, slots: 1_000 });
 const route = ordersCreate({
   authenticate: authenticateBy(
     'api_key',
-    createCredentials(async (hash) => keys.get(hash) ?? null, kept),
+    createCredentials(async (hash) => keys.get(hash) ?? null, unknown, kept),
   ),
   placeOrder: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
+  rateOf: createStoreRates(0),
+  isOverloaded: () => false,
   isKeyGood: async () => true,
 });
 const server = createServer({

@@ -24,6 +24,7 @@ import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 import { type Announce, buildDispatch } from './dispatch.ts';
 import { openDriverLive } from './driver-live.ts';
+import { openKeyrings } from './keyrings.ts';
 import type { Metrics } from './metrics.ts';
 import { followNews } from './news.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
@@ -106,11 +107,23 @@ export async function buildApi(
     logger,
     closers,
   );
-  const driverLive = openDriverLive(sql, dispatch, now, failed, closers);
+  const keyrings = openKeyrings(sql);
+  const driverLive = openDriverLive(sql, keyrings.drivers, dispatch, now, failed, closers);
   const positionBus = await openPositionBus(config, origin, dispatch.positions.receive, logger, closers);
   const photos = createPhotos(await openPhotoStorage(config, closers), sql, logger);
   const server = createServer({
-    routes: apiRoutes({ config, sql, dispatch, matcher, positionOf, now, metrics: parts.metrics, photos, failed }),
+    routes: apiRoutes({
+      config,
+      sql,
+      keyrings,
+      dispatch,
+      matcher,
+      positionOf,
+      now,
+      metrics: parts.metrics,
+      photos,
+      failed,
+    }),
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

@@ -1,23 +1,26 @@
+import { ServiceError } from '../domain/errors.ts';
 import { hashSecret } from '../domain/ids.ts';
 import { validateDriverLocation } from '../http/driver-input.ts';
 import { MAX_LIVE_READ_TOGETHER, MAX_LIVE_STATEMENTS } from '../limits.ts';
 import type { Sql } from '../store/connect.ts';
-import { findDriverByToken, findDriverStates } from '../store/drivers.ts';
+import { findDriverStates } from '../store/drivers.ts';
 import { createLane, together } from '../store/together.ts';
 import { createDriverLive, type DriverLive } from '../tracking/driver-live.ts';
 import type { Closers } from './closers.ts';
 import type { Dispatch } from './dispatch.ts';
+import type { Keyrings } from './keyrings.ts';
 
 /** The drivers' WebSocket on the operations of this process. */
 export function openDriverLive(
   sql: Sql,
+  drivers: Keyrings['drivers'],
   dispatch: Dispatch,
   now: () => number,
   failed: (error: unknown) => void,
   closers: Closers,
 ): DriverLive {
   const live = createDriverLive({
-    authenticate: (token) => findDriverByToken(sql, hashSecret(token)),
+    authenticate: (token, address) => drivers.find(hashSecret(token), address).catch(laterIfGuessing),
     validateReport: validateDriverLocation,
     report: dispatch.positions.report,
     setDuty: dispatch.actions.setDuty,
@@ -32,4 +35,10 @@ export function openDriverLive(
   });
   closers.add('driver sockets', () => live.close());
   return live;
+}
+
+/** An address that guesses is nothing that went wrong here. */
+function laterIfGuessing(error: unknown): 'later' {
+  if (error instanceof ServiceError && error.code === 'rate_limited') return 'later';
+  throw error;
 }

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
-import { authenticateBy, createCredentials } from '../http/credentials.ts';
+import { authenticateBy } from '../http/credentials.ts';
+import { Turn } from '../http/load.ts';
 import type { Route } from '../http/route.ts';
 import { driverRoutes } from '../http/routes/driver.ts';
 import { driverActionRoutes } from '../http/routes/driver-actions.ts';
@@ -13,14 +14,14 @@ import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
-import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT, MAX_KEY_READS, MAX_KEYS_READ_TOGETHER } from '../limits.ts';
+import { createStoreRates } from '../http/store-rate.ts';
+import { MAX_TURN_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
-import { findDriverByToken, findDriverState } from '../store/drivers.ts';
+import { findDriverState } from '../store/drivers.ts';
 import { findStoreOrder } from '../store/orders.ts';
 import { listStoreOrders } from '../store/orders-list.ts';
-import { findKeys, isKeyGood } from '../store/retailers.ts';
-import { createLane, together } from '../store/together.ts';
+import { isKeyGood } from '../store/retailers.ts';
 import { findTrackedByToken } from '../store/tracked.ts';
 import { loadAssets } from '../tracking/assets.ts';
 import { driverStateOnWire } from '../tracking/driver-live.ts';
@@ -28,6 +29,7 @@ import { createDriverPageRoutes } from '../tracking/driver-page.ts';
 import { createTrackingRoutes } from '../tracking/routes.ts';
 import type { KnownPosition } from '../tracking/view.ts';
 import type { Dispatch } from './dispatch.ts';
+import type { Keyrings } from './keyrings.ts';
 import type { Metrics } from './metrics.ts';
 import type { Photos } from './photos.ts';
 
@@ -46,6 +48,7 @@ export function healthRoutes(sql: Sql, metricsOf: Metrics): Route[] {
 export function apiRoutes(parts: {
   readonly config: Config;
   readonly sql: Sql;
+  readonly keyrings: Keyrings;
   readonly dispatch: Dispatch;
   readonly matcher: Matcher;
   readonly positionOf: (driverId: string) => KnownPosition | null;
@@ -55,24 +58,9 @@ export function apiRoutes(parts: {
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, sql, dispatch, matcher, now, photos } = parts;
-  // A moment is measured by this process alone, so its own clock serves.
-  const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
-  const authenticateStore = authenticateBy(
-    'api_key',
-    createCredentials(
-      together(
-        (hashes: readonly string[]) => findKeys(sql, hashes),
-        (hash) => hash,
-        MAX_KEYS_READ_TOGETHER,
-        createLane(MAX_KEY_READS),
-      ),
-      kept,
-    ),
-  );
-  const authenticateDriver = authenticateBy(
-    'driver_token',
-    createCredentials((hash) => findDriverByToken(sql, hash), kept),
-  );
+  const turn = new Turn();
+  const authenticateStore = authenticateBy('api_key', parts.keyrings.stores);
+  const authenticateDriver = authenticateBy('driver_token', parts.keyrings.drivers);
   const assets = loadAssets(WEB);
   const pages = createTrackingRoutes({
     findByToken: (token) => findTrackedByToken(sql, token),
@@ -88,6 +76,8 @@ export function apiRoutes(parts: {
     ordersCreate({
       authenticate: authenticateStore,
       placeOrder: dispatch.placeOnce,
+      rateOf: createStoreRates(config.storeRate),
+      isOverloaded: () => turn.tookMs() > MAX_TURN_MS || dispatch.groupCommit.isFull(),
       isKeyGood: (key) => isKeyGood(sql, key),
     }),
     ordersGet({

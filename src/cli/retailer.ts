@@ -20,12 +20,13 @@ import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { CommandError, type Context } from './context.ts';
 import { type Act, known, requireId, text } from './parts.ts';
+import { addSetRate } from './rate.ts';
 import { addSetWebhook } from './webhook.ts';
 
 type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
 type PlaceOptions = { lat?: string; lng?: string };
 
-/** `retailer apply|approve|reject|create|set-card|set-webhook|list|show|suspend|activate|rotate-key` */
+/** `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|show|suspend|activate|rotate-key` */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
   const withCard = (command: Command) =>
@@ -103,6 +104,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
     );
 
   addSetWebhook(retailer, act);
+  addSetRate(retailer, act);
   retailer
     .command('list')
     .description('stores, and applications nobody has decided')

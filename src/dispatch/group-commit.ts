@@ -11,15 +11,26 @@ export type CommitOutcome =
   | { readonly kind: 'created'; readonly order: CommittedOrder }
   | { readonly kind: 'key_dead' | 'key_used' | 'driver_lost' | 'refused' | 'failed' | 'unavailable' | 'unknown' };
 
+/** Who asked for an order: since when (by `performance.now`), and whether nobody waits for the answer any more. */
+export type Asker = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
+
 export type GroupCommit = {
-  /** Commits an order together with whatever else waits. Resolves once its fate is known; never rejects. */
-  commit(order: NewOrder): Promise<CommitOutcome>;
+  /**
+   * Commits an order together with whatever else waits. Resolves once its fate is known; never rejects. An order whose
+   * asker is gone, or has waited too long, before its turn came is `unavailable`: it was never sent to the database.
+   */
+  commit(order: NewOrder, asker: Asker): Promise<CommitOutcome>;
+  /** Whether no more orders may wait; whoever asks first is spared the work before. */
+  isFull(): boolean;
   /** How many orders wait or are being committed. */
   depth(): number;
 };
 
-type Waiter = { readonly order: NewOrder; readonly resolve: (outcome: CommitOutcome) => void };
+type Waiter = { readonly order: NewOrder; readonly asker: Asker; readonly resolve: (outcome: CommitOutcome) => void };
 type Outcomes = Map<string, CommitOutcome>;
+
+/** Nobody hears later than by this part of a wait that he waited too long. */
+const WATCHES_A_WAIT = 10;
 
 /**
  * Group commit: orders that arrive while a commit is in flight share the next one, so one fsync makes many orders
@@ -42,23 +53,47 @@ export function createGroupCommit(
     maxInFlight: number;
     slowMs: number;
     maxQueue: number;
+    maxWaitMs: number;
     settleMs: number;
     settlePauseMs: number;
   },
   logger: Logger,
 ): GroupCommit {
-  const queue: Waiter[] = [];
+  let queue: Waiter[] = [];
   let inFlight = 0;
   let slow = 0;
   let committing = 0;
   let scheduled = false;
+  let isWatched = false;
 
   function pump(): void {
     scheduled = false;
     if (store.isAway?.()) {
       for (const { resolve } of queue.splice(0)) resolve({ kind: 'unavailable' });
     }
-    if (queue.length > 0 && inFlight === slow && inFlight < bounds.maxInFlight) start(queue.splice(0, bounds.maxBatch));
+    if (queue.length === 0 || inFlight !== slow || inFlight >= bounds.maxInFlight) return;
+    dropUnwanted();
+    if (queue.length > 0) start(queue.splice(0, bounds.maxBatch));
+  }
+
+  function dropUnwanted(): void {
+    const lateMs = performance.now() - bounds.maxWaitMs;
+    queue = queue.filter(({ asker, resolve }) => {
+      const isUnwanted = asker.signal.aborted || asker.sinceMs <= lateMs;
+      if (isUnwanted) resolve({ kind: 'unavailable' });
+      return !isUnwanted;
+    });
+  }
+
+  /** While commits are stuck nothing takes from the queue, and those who waited too long must hear of it all the same. */
+  function watch(): void {
+    if (isWatched) return;
+    isWatched = true;
+    setTimeout(() => {
+      isWatched = false;
+      dropUnwanted();
+      if (queue.length > 0) watch();
+    }, bounds.maxWaitMs / WATCHES_A_WAIT);
   }
 
   function start(batch: readonly Waiter[]): void {
@@ -149,14 +184,16 @@ export function createGroupCommit(
   }
 
   return {
-    commit: (order) =>
+    commit: (order, asker) =>
       new Promise((resolve) => {
         if (queue.length >= bounds.maxQueue) return resolve({ kind: 'unavailable' });
-        queue.push({ order, resolve });
+        queue.push({ order, asker, resolve });
+        watch();
         // One turn of the event loop gathers what arrived in the same poll.
         if (!scheduled) setImmediate(pump);
         scheduled = true;
       }),
+    isFull: () => queue.length >= bounds.maxQueue,
     depth: () => queue.length + committing,
   };
 }

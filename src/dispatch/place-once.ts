@@ -3,6 +3,7 @@ import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
 import type { PlacedOrder } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import type { Asker } from './group-commit.ts';
 import type { PlaceOrderOutcome } from './place-order.ts';
 
 /**
@@ -13,7 +14,12 @@ export type PlaceOnceOutcome =
   | { readonly kind: 'replayed'; readonly order: CreatedOrder }
   | { readonly kind: 'key_reused'; readonly orderId: string };
 
-type Place = (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOrderOutcome>;
+type Place<Outcome> = (
+  request: PlaceOrder,
+  key: RetailerKey,
+  idempotency: Idempotency | null,
+  asker: Asker,
+) => Promise<Outcome>;
 type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder | null };
 
 /**
@@ -24,21 +30,21 @@ type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder
  * @param findPlaced the order that a key of a store made, if any
  */
 export function createPlaceOnce(
-  placeOrder: Place,
+  placeOrder: Place<PlaceOrderOutcome>,
   findPlaced: (retailerId: string, idempotencyKey: string) => Promise<PlacedOrder | null>,
   logger: Logger,
-): (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOnceOutcome> {
+): Place<PlaceOnceOutcome> {
   /** By store and key; one request each, so it is bounded by the requests at work. */
   const underWay = new Map<string, Promise<PlacedOrder | null>>();
 
-  return async function placeOnce(request, key, idempotency) {
-    if (!idempotency) return placeOrder(request, key, null);
+  return async function placeOnce(request, key, idempotency, asker) {
+    if (!idempotency) return placeOrder(request, key, null, asker);
     const slot = `${key.retailerId} ${idempotency.key}`;
     for (let before = underWay.get(slot); before; before = underWay.get(slot)) {
       const placed = await before;
       if (placed) return judge(placed, idempotency);
     }
-    const placing = place(request, key, idempotency);
+    const placing = place(request, key, idempotency, asker);
     const ended = placing
       .then(
         ({ placed }) => placed,
@@ -49,8 +55,8 @@ export function createPlaceOnce(
     return (await placing).outcome;
   };
 
-  async function place(request: PlaceOrder, key: RetailerKey, idempotency: Idempotency): Promise<Placed> {
-    const outcome = await placeOrder(request, key, idempotency);
+  async function place(request: PlaceOrder, key: RetailerKey, idempotency: Idempotency, asker: Asker): Promise<Placed> {
+    const outcome = await placeOrder(request, key, idempotency, asker);
     if (outcome.kind === 'created') {
       return { outcome, placed: { order: outcome.order, fingerprint: idempotency.fingerprint } };
     }

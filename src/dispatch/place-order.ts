@@ -9,7 +9,7 @@ import type { Matcher } from '../matcher/matcher.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
 import type { OutboxRow } from '../store/outbox.ts';
 import type { RetailerKey } from '../store/retailers.ts';
-import type { CommitOutcome, GroupCommit } from './group-commit.ts';
+import type { Asker, CommitOutcome, GroupCommit } from './group-commit.ts';
 import type { LocatedPickup } from './locate-pickup.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
@@ -38,7 +38,7 @@ export function createPlaceOrder(deps: {
   readonly locate: (text: string, key: RetailerKey) => Promise<LocatedPickup>;
   /** What the address alone tells of where the order goes; a geocoder is asked later, by a job. */
   readonly dropoffOf: (address: DropoffAddress) => DropoffPoint | null;
-  readonly groupCommit: GroupCommit;
+  readonly groupCommit: Pick<GroupCommit, 'commit'>;
   readonly waitingRoom: WaitingRoom;
   readonly relay: (rows: readonly OutboxRow[]) => void;
   /** Reads a driver again; where he is free after all he takes what waits. */
@@ -52,28 +52,33 @@ export function createPlaceOrder(deps: {
   /** Nobody knows whether the order was committed; should it be, its notice will come. */
   readonly unsettled: (orderId: string) => void;
   readonly settledWithin: (orderId: string) => Promise<PaymentStatus>;
-}): (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOrderOutcome> {
+}): (
+  request: PlaceOrder,
+  key: RetailerKey,
+  idempotency: Idempotency | null,
+  asker: Asker,
+) => Promise<PlaceOrderOutcome> {
   const { matcher } = deps;
 
-  return async function placeOrder(request, key, idempotency) {
+  return async function placeOrder(request, key, idempotency, asker) {
     const tier = deps.tiers().get(request.tierId);
     if (!tier) throw new Error(`the tier table has no row ${request.tierId}`);
     const pickup = await deps.locate(request.pickupAddress, key);
     const dropoff = deps.dropoffOf(request.dropoffAddress);
     const draft = draftOrder({ request, key, tier, pickup, dropoff, idempotency });
-    return (await giveToDriver(draft)) ?? letWait(draft);
+    return (await giveToDriver(draft, asker)) ?? letWait(draft, asker);
   };
 
   /**
    * Claims the nearest driver and commits; the loser of a race claims the next nearest and joins the next commit. Null
    * where no driver is left: then nothing was written.
    */
-  async function giveToDriver(draft: NewOrder): Promise<PlaceOrderOutcome | null> {
+  async function giveToDriver(draft: NewOrder, asker: Asker): Promise<PlaceOrderOutcome | null> {
     const lost = new Set<string>();
     for (let attempt = 0; attempt < MAX_CLAIM_ATTEMPTS; attempt++) {
       const driver = claim(draft, lost);
       if (!driver) return null;
-      const outcome = await deps.groupCommit.commit({ ...draft, driver });
+      const outcome = await deps.groupCommit.commit({ ...draft, driver }, asker);
       if (outcome.kind === 'created') return assigned(draft, outcome.order, driver.driverId);
       letGo(driver.driverId, draft.id, outcome.kind);
       if (outcome.kind !== 'driver_lost') return refused(draft, outcome.kind);
@@ -94,11 +99,11 @@ export function createPlaceOrder(deps: {
   }
 
   /** Nobody can take the order now: it is stored uncharged and waits, where there is room. */
-  async function letWait(order: NewOrder): Promise<PlaceOrderOutcome> {
+  async function letWait(order: NewOrder, asker: Asker): Promise<PlaceOrderOutcome> {
     const { retailerId } = order.request;
     if (!deps.waitingRoom.enter(retailerId)) return { kind: 'queue_full' };
     try {
-      const outcome = await deps.groupCommit.commit(order);
+      const outcome = await deps.groupCommit.commit(order, asker);
       if (outcome.kind !== 'created') return refused(order, outcome.kind);
       const committed = outcome.order;
       deps.relay(committed.outbox);

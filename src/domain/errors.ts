@@ -28,11 +28,18 @@ export type FieldError = { readonly field: string; readonly message: string };
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly fields: readonly FieldError[];
+  /** When the caller may try again, where that is known. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { fields?: readonly FieldError[]; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { fields?: readonly FieldError[]; cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = 'ServiceError';
     this.code = code;
     this.fields = options.fields ?? [];
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

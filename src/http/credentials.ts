@@ -3,19 +3,27 @@ import { hashSecret, hasSecretForm, type SecretKind } from '../domain/ids.ts';
 import { asAvailable } from './outcomes.ts';
 import { bearerToken } from './request.ts';
 import type { RequestHead } from './route.ts';
+import type { UnknownSecrets } from './unknown-secrets.ts';
 
 export type Credentials<Holder> = {
-  /** The holder of a secret, from memory if it was read within the last moment; null where nobody holds it. */
-  find(secretHash: string): Promise<Holder | null>;
+  /**
+   * The holder of a secret, from memory if it was read within the last moment; null where nobody holds it.
+   *
+   * @param address whose client sent it
+   * @throws {ServiceError} `rate_limited` for a secret that is not known here, from an address that sent too many unknown ones
+   */
+  find(secretHash: string, address: string): Promise<Holder | null>;
 };
 
 /**
  * Remembers for a moment who holds a secret, so that a busy client costs one look-up a moment and not one a request. A
  * revoked secret stops working when its moment is over, whatever became of notices; "nobody" is never remembered, so a
- * new one works at once. Look-ups of one secret at the same time are one.
+ * new one works at once. Look-ups of one secret at the same time are one. Who was found before is looked up again whatever
+ * else comes from the same address; others are not once it has sent too many secrets that nobody holds.
  */
 export function createCredentials<Holder>(
   lookUp: (secretHash: string) => Promise<Holder | null>,
+  unknown: UnknownSecrets,
   options: { readonly keepMs: number; readonly maxKept: number; readonly now: () => number },
 ): Credentials<Holder> {
   const kept = new Map<string, { readonly holder: Holder; readonly untilMs: number }>();
@@ -36,16 +44,26 @@ export function createCredentials<Holder>(
     return holder;
   }
 
+  async function refuseGuesser(address: string): Promise<void> {
+    const retryAfterSeconds = await unknown.secondsToWait(address);
+    if (retryAfterSeconds === 0) return;
+    const message = 'Too many keys or tokens that nobody holds came from your address. Try again later.';
+    throw new ServiceError('rate_limited', message, { retryAfterSeconds });
+  }
+
   return {
-    async find(secretHash) {
+    async find(secretHash, address) {
       const known = kept.get(secretHash);
       if (known && known.untilMs > options.now()) return known.holder;
+      if (!known) await refuseGuesser(address);
       let answer = asked.get(secretHash);
       if (!answer) {
         answer = ask(secretHash).finally(() => asked.delete(secretHash));
         asked.set(secretHash, answer);
       }
-      return answer;
+      const holder = await answer;
+      if (holder === null) await unknown.count(address);
+      return holder;
     },
   };
 }
@@ -53,7 +71,8 @@ export function createCredentials<Holder>(
 /**
  * Authenticates a request by its bearer secret.
  *
- * @throws {ServiceError} `unauthorized` where it is missing or nobody's; `unavailable` where that can't be asked
+ * @throws {ServiceError} `unauthorized` where it is missing or nobody's; `unavailable` where that can't be asked;
+ * `rate_limited` where its address has guessed too often
  */
 export function authenticateBy<Holder>(
   kind: SecretKind,
@@ -64,7 +83,9 @@ export function authenticateBy<Holder>(
     const secret = bearerToken(head);
     if (secret === null)
       throw new ServiceError('unauthorized', `Send your ${name}: "Authorization: Bearer <${name}>".`);
-    const holder = hasSecretForm(kind, secret) ? await asAvailable(credentials.find(hashSecret(secret))) : null;
+    const holder = hasSecretForm(kind, secret)
+      ? await asAvailable(credentials.find(hashSecret(secret), head.remoteAddress))
+      : null;
     if (holder === null) throw unauthorized(name);
     return holder;
   };

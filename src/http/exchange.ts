@@ -41,6 +41,7 @@ export class Exchange {
   readonly #body: BodyReader | null;
   #timer: NodeJS.Timeout | undefined;
   #authenticated = false;
+  #headers: Readonly<Record<string, string>> = {};
 
   /** Starts serving; everything of the transport's request has been copied into `read`. */
   static start(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead): void {
@@ -125,7 +126,15 @@ export class Exchange {
     const doubt = code === 'outcome_unknown' ? ' Whether this was done is not known.' : '';
     const message = `The answer took too long to find.${doubt}`;
     this.#setDeadline(this.#settings.limits.requestDeadlineMs, () => this.#giveUp(new ServiceError(code, message)));
-    return this.#route.handle({ head: this.#request.head, principal, body, signal: this.#notice });
+    return this.#route.handle({
+      head: this.#request.head,
+      principal,
+      body,
+      signal: this.#notice,
+      alwaysReplyWith: (headers) => {
+        this.#headers = headers;
+      },
+    });
   }
 
   #tooSlow(): void {
@@ -171,13 +180,18 @@ export class Exchange {
     if (this.#responder.over) return;
     this.#body?.resume();
     if (this.#canKeepConnection()) this.#send(reply);
-    else if (await this.#responder.sendLast(reply)) this.#observe(reply.status);
+    else if (await this.#responder.sendLast(this.#complete(reply))) this.#observe(reply.status);
   }
 
   #send(reply: Reply, close = !this.#canKeepConnection()): void {
     if (this.#responder.over) return;
     this.#body?.resume();
-    if (this.#responder.send(reply, close)) this.#observe(reply.status);
+    if (this.#responder.send(this.#complete(reply), close)) this.#observe(reply.status);
+  }
+
+  /** With what is told of the store's rate. */
+  #complete(reply: Reply): Reply {
+    return { ...reply, headers: { ...reply.headers, ...this.#headers } };
   }
 
   /** Not if more of a body would follow than is worth reading, or if where the request ends is in doubt. */

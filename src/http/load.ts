@@ -49,3 +49,24 @@ export class Load {
     return this.#present === 0;
   }
 }
+
+/**
+ * How long requests have been taken up in this turn of the event loop, without one of them waiting for anything. Those that
+ * come last in a long turn have waited all that time unseen, in the kernel, and what they ask for makes the next turn longer.
+ */
+export class Turn {
+  #beganMs: number | null = null;
+
+  /** Counted from the first call of the turn. */
+  tookMs(): number {
+    const nowMs = performance.now();
+    if (this.#beganMs === null) {
+      this.#beganMs = nowMs;
+      // Runs once every socket that had something to read has been served.
+      setImmediate(() => {
+        this.#beganMs = null;
+      });
+    }
+    return nowMs - this.#beganMs;
+  }
+}

@@ -37,13 +37,13 @@ export function errorReply(error: unknown, requestId: string, supportEmail: stri
     error: { code: known.code, retryable, fields: known.fields },
     request_id: requestId,
   };
-  return json(status, body, { ...headersOf(status), ...headers });
+  return json(status, body, { ...headersOf(status, known.retryAfterSeconds), ...headers });
 }
 
 const INTERNAL_MESSAGE = 'Something went wrong on our side and nothing was done. It is safe to try again.';
 
-function headersOf(status: number): Headers {
+function headersOf(status: number, retryAfterSeconds = RETRY_AFTER_SECONDS): Headers {
   if (status === 401) return { 'WWW-Authenticate': 'Bearer' };
-  if (status === 429 || status === 503) return { 'Retry-After': String(RETRY_AFTER_SECONDS) };
+  if (status === 429 || status === 503) return { 'Retry-After': String(retryAfterSeconds) };
   return {};
 }

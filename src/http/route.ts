@@ -46,6 +46,8 @@ export type RouteRequest<Principal> = {
   /** Empty for a route without `body`. */
   readonly body: Buffer;
   readonly signal: RequestSignal;
+  /** Has every reply to this request carry these headers, whoever makes it. */
+  readonly alwaysReplyWith: (headers: Readonly<Record<string, string>>) => void;
 };
 
 /** A reply, already serialised. Header values are plain printable ASCII and never hold what a client sent. */

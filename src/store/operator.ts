@@ -29,7 +29,7 @@ export async function listApplications(sql: Sql, limit: number): Promise<Printab
 export async function showRetailer(sql: Sql, id: string): Promise<Printable | null> {
   const [retailer] = await sql`
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
-      r.stripe_payment_method_id, r.created_at,
+      r.stripe_payment_method_id, r.orders_per_second, r.created_at,
       (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at)
               order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys,
       (select json_build_object('url', w.url, 'set_at', w.set_at, 'failing_since', w.failing_since,

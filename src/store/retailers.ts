@@ -8,6 +8,8 @@ export type RetailerKey = {
   readonly name: string;
   readonly address: string;
   readonly point: Point;
+  /** Orders it may create a second, 0 for no bound; null where what holds for all stores holds for it. */
+  readonly ordersPerSecond: number | null;
 };
 
 export type NewRetailer = {
@@ -29,7 +31,7 @@ export async function findKey(sql: Sql, keyHash: string): Promise<RetailerKey | 
 /** The active stores behind the hashes of keys; without those unknown, revoked or of a store that is not active. */
 export async function findKeys(sql: Sql, keyHashes: readonly string[]): Promise<Map<string, RetailerKey>> {
   const rows = await sql`
-    select k.key_hash, k.id as key_id, r.id, r.name, r.address, r.lat, r.lng
+    select k.key_hash, k.id as key_id, r.id, r.name, r.address, r.lat, r.lng, r.orders_per_second
     from api_keys k join retailers r on r.id = k.retailer_id
     where k.key_hash = any(${keyHashes as string[]}::text[]) and k.revoked_at is null and r.status = 'active'`;
   return new Map(
@@ -41,6 +43,7 @@ export async function findKeys(sql: Sql, keyHashes: readonly string[]): Promise<
         name: row.name,
         address: row.address,
         point: { lat: row.lat, lng: row.lng },
+        ordersPerSecond: row.orders_per_second,
       },
     ]),
   );
@@ -122,6 +125,13 @@ export async function setRetailerStatus(
 ): Promise<boolean> {
   const rows = await sql`
     update retailers set status = ${status}, updated_at = now() where id = ${retailerId} returning id`;
+  return rows.length === 1;
+}
+
+/** Sets how many orders a store may create a second: 0 for no bound, null for what holds for all stores. */
+export async function setOrdersPerSecond(sql: Sql, retailerId: string, perSecond: number | null): Promise<boolean> {
+  const rows = await sql`
+    update retailers set orders_per_second = ${perSecond}, updated_at = now() where id = ${retailerId} returning id`;
   return rows.length === 1;
 }
 

@@ -32,6 +32,7 @@ const TRY_AGAIN_LATER = 1013;
 
 export type DriverConnection = {
   readonly allowance: Allowance;
+  readonly address: string;
   phase: 'new' | 'signing_in' | 'signed_in' | 'closed';
   driverId: string | null;
   strikes: number;
@@ -59,13 +60,13 @@ export type DriverLive = {
  * orders it with replies over HTTP), `{"type":"error","code","message"}`, `{"type":"pong"}`. A second connection of a
  * driver replaces the first.
  *
- * @param deps.authenticate the active driver behind a token, or null
+ * @param deps.authenticate the active driver behind a token, or null; `later` where the client's address guesses
  * @param deps.report takes a position into the matcher; synchronous
  * @param deps.setDuty null where the driver is not active any more; so is `findState`
  * @param deps.now a clock in milliseconds, for the rate of messages alone
  */
 export function createDriverLive(deps: {
-  readonly authenticate: (token: string) => Promise<{ readonly driverId: string } | null>;
+  readonly authenticate: (token: string, address: string) => Promise<{ readonly driverId: string } | 'later' | null>;
   readonly validateReport: ReportValidator;
   readonly report: (driverId: string, report: DriverReport) => 'taken' | 'older' | 'unknown_driver' | 'off_range';
   readonly setDuty: (driverId: string, onDuty: boolean) => Promise<unknown | null>;
@@ -86,11 +87,11 @@ export function createDriverLive(deps: {
     const { data } = socket;
     if (data.phase !== 'new') return strike(socket, 'already_signed_in', 'one hello is enough');
     data.phase = 'signing_in';
-    const found = hasSecretForm('driver_token', token) ? await ask(() => deps.authenticate(token)) : null;
+    const found = hasSecretForm('driver_token', token) ? await ask(() => deps.authenticate(token, data.address)) : null;
     if (isClosed(data)) return;
     stopHelloTimer(data);
     // The phone can tell a refused token from a service that cannot look it up.
-    if (found === 'failed') return socket.close(TRY_AGAIN_LATER, 'try again later');
+    if (found === 'failed' || found === 'later') return socket.close(TRY_AGAIN_LATER, 'try again later');
     if (!found) return socket.close(NOT_SIGNED_IN, 'unknown token');
     const { driverId } = found;
     const earlier = signedIn.get(driverId);
@@ -163,8 +164,9 @@ export function createDriverLive(deps: {
       maxMessageBytes: DRIVER_MESSAGE_BYTES,
       idleTimeoutSeconds: SOCKET_IDLE_SECONDS,
       maxSockets: MAX_DRIVER_SOCKETS,
-      async accept() {
+      async accept({ remoteAddress }) {
         return {
+          address: remoteAddress,
           allowance: new Allowance(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, deps.now()),
           phase: 'new',
           driverId: null,

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CommitOutcome, createGroupCommit, type GroupCommit } from '../../src/dispatch/group-commit.ts';
+import {
+  type Asker,
+  type CommitOutcome,
+  createGroupCommit,
+  type GroupCommit,
+} from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/store/connect.ts';
 import { explainRefused, insertOrders, type NewOrder, settleUnknown } from '../../src/store/orders-create.ts';
@@ -11,7 +16,15 @@ import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestSto
 let database: FreshDatabase;
 let store: TestStore;
 const logger = createLogger('silent');
-const bounds = { maxBatch: 64, maxInFlight: 2, slowMs: 60_000, maxQueue: 1_000, settleMs: 3_000, settlePauseMs: 20 };
+const bounds = {
+  maxBatch: 64,
+  maxInFlight: 2,
+  slowMs: 60_000,
+  maxQueue: 1_000,
+  maxWaitMs: 60_000,
+  settleMs: 3_000,
+  settlePauseMs: 20,
+};
 
 beforeAll(async () => {
   database = await freshDatabase({ max: 10 });
@@ -53,9 +66,10 @@ function world(changes: Partial<typeof bounds> = {}) {
   };
 }
 
+const asker = (): Asker => ({ sinceMs: performance.now(), signal: { aborted: false } });
 const drafts = (count: number) => Promise.all(Array.from({ length: count }, () => draftOrder(database.sql, store)));
 const commitAll = (groupCommit: GroupCommit, orders: readonly NewOrder[]): Promise<CommitOutcome[]> =>
-  Promise.all(orders.map((order) => groupCommit.commit(order)));
+  Promise.all(orders.map((order) => groupCommit.commit(order, asker())));
 const kinds = (outcomes: readonly CommitOutcome[]) => outcomes.map((outcome) => outcome.kind);
 
 test('orders that arrive while a commit is in flight share the next one', async () => {
@@ -126,12 +140,63 @@ test('more than may wait are refused at once', async () => {
   const { groupCommit, seen, hold } = world({ maxQueue: 2, maxInFlight: 1 });
   const release = hold();
   const orders = await drafts(4);
-  const first = groupCommit.commit(orders[0] as NewOrder);
+  const first = groupCommit.commit(orders[0] as NewOrder, asker());
   await expect.poll(() => seen.inFlight).toBe(1);
   const rest = commitAll(groupCommit, orders.slice(1));
   await expect.poll(() => groupCommit.depth()).toBe(3);
   release();
   expect(kinds([await first, ...(await rest)])).toEqual(['created', 'created', 'created', 'unavailable']);
+});
+
+test('says that it is full as long as one more would be refused', async () => {
+  const { groupCommit, seen, hold } = world({ maxQueue: 1 });
+  const release = hold();
+  const orders = await drafts(2);
+  const first = groupCommit.commit(orders[0] as NewOrder, asker());
+  await expect.poll(() => seen.inFlight).toBe(1);
+  expect(groupCommit.isFull()).toBe(false);
+  const second = groupCommit.commit(orders[1] as NewOrder, asker());
+  expect(groupCommit.isFull()).toBe(true);
+  release();
+  expect(kinds([await first, await second])).toEqual(['created', 'created']);
+  expect(groupCommit.isFull()).toBe(false);
+});
+
+test('an order whose asker has gone before its turn came is never sent, and its neighbours are', async () => {
+  const { groupCommit, seen, hold } = world();
+  const release = hold();
+  const orders = await drafts(4);
+  const first = groupCommit.commit(orders[0] as NewOrder, asker());
+  await expect.poll(() => seen.inFlight).toBe(1);
+  const leaving = { sinceMs: performance.now(), signal: { aborted: false } };
+  const rest = orders.slice(1).map((order, i) => groupCommit.commit(order, i === 1 ? leaving : asker()));
+  leaving.signal.aborted = true;
+  release();
+  expect(kinds([await first, ...(await Promise.all(rest))])).toEqual(['created', 'created', 'unavailable', 'created']);
+  expect(seen.inserts).toEqual([1, 2]);
+  expect(await orderRow(database.sql, (orders[2] as NewOrder).id)).toEqual({});
+});
+
+test('an order that waited too long is refused while the commits before it are stuck, and is not sent later', async () => {
+  const { groupCommit, seen, hold } = world({ maxWaitMs: 30 });
+  const release = hold();
+  const orders = await drafts(2);
+  const first = groupCommit.commit(orders[0] as NewOrder, asker());
+  await expect.poll(() => seen.inFlight).toBe(1);
+  expect((await groupCommit.commit(orders[1] as NewOrder, asker())).kind).toBe('unavailable');
+  expect(groupCommit.depth()).toBe(1);
+  release();
+  expect((await first).kind).toBe('created');
+  expect(seen.inserts).toEqual([1]);
+  expect(await orderRow(database.sql, (orders[1] as NewOrder).id)).toEqual({});
+});
+
+test('an order that comes after its time is up already is not sent at all', async () => {
+  const { groupCommit, seen } = world({ maxWaitMs: 1_000 });
+  const [order] = await drafts(1);
+  const late = { sinceMs: performance.now() - 1_000, signal: { aborted: false } };
+  expect((await groupCommit.commit(order as NewOrder, late)).kind).toBe('unavailable');
+  expect(seen.inserts).toEqual([]);
 });
 
 test('a commit whose connection died is settled by writing: the order is void and stays so', async () => {
@@ -151,7 +216,7 @@ test('a commit whose connection died is settled by writing: the order is void an
   const blocker = connect({ url: database.url, applicationName: 'blocker', max: 1, statementTimeoutMs: 0 });
   const held = blocker.unsafe('begin; lock table customers in access exclusive mode').simple();
   await held;
-  const outcome = groupCommit.commit(order);
+  const outcome = groupCommit.commit(order, asker());
   const waiting = () =>
     sql`select pid from pg_stat_activity where application_name = 'doomed' and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await waiting()).length).toBe(1);
@@ -178,7 +243,7 @@ test('a commit that was given up but goes through after all is told as created',
     bounds,
     logger,
   );
-  const outcome = await groupCommit.commit(order);
+  const outcome = await groupCommit.commit(order, asker());
   expect(outcome).toMatchObject({ kind: 'created', order: { id: order.id } });
   expect(outcome.kind === 'created' && outcome.order.outbox.map((row) => row.queue).sort()).toEqual([
     'redispatch',
@@ -198,7 +263,7 @@ test('a database that cannot be reached leaves nothing behind', async () => {
     logger,
   );
   const order = await draftOrder(database.sql, store);
-  expect((await groupCommit.commit(order)).kind).toBe('unavailable');
+  expect((await groupCommit.commit(order, asker())).kind).toBe('unavailable');
   expect(await orderRow(database.sql, order.id)).toEqual({});
   await nowhere.end({ timeout: 1 });
 });
@@ -232,5 +297,5 @@ test('what cannot be settled in time is told as unknown', async () => {
     { ...bounds, settleMs: 50, settlePauseMs: 5 },
     logger,
   );
-  expect((await groupCommit.commit(await draftOrder(database.sql, store))).kind).toBe('unknown');
+  expect((await groupCommit.commit(await draftOrder(database.sql, store), asker())).kind).toBe('unknown');
 });

@@ -9,6 +9,7 @@ import { createLogger } from '../../src/telemetry.ts';
 const REQUEST = {} as PlaceOrder;
 const keyOf = (retailerId: string) => ({ retailerId }) as RetailerKey;
 const STORE = keyOf('store');
+const ASKER = { sinceMs: 0, signal: { aborted: false } };
 const said = (fingerprint: string, key = 'key') => ({ key, fingerprint });
 const orderOf = (id: string) => ({ id }) as CreatedOrder;
 
@@ -43,7 +44,7 @@ function world(
 
 test('without a key each request makes an order', async () => {
   const { placeOnce, calls, letAll } = world();
-  const both = [placeOnce(REQUEST, STORE, null), placeOnce(REQUEST, STORE, null)];
+  const both = [placeOnce(REQUEST, STORE, null, ASKER), placeOnce(REQUEST, STORE, null, ASKER)];
   await letAll();
   expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(['created', 'created']);
   expect(calls).toEqual(['store -', 'store -']);
@@ -51,7 +52,7 @@ test('without a key each request makes an order', async () => {
 
 test('of fifty with one key at once one makes the order, and all the others name it', async () => {
   const { placeOnce, calls, letAll } = world();
-  const all = Array.from({ length: 50 }, () => placeOnce(REQUEST, STORE, said('same')));
+  const all = Array.from({ length: 50 }, () => placeOnce(REQUEST, STORE, said('same'), ASKER));
   await letAll();
   const outcomes = await Promise.all(all);
   expect(calls).toHaveLength(1);
@@ -61,7 +62,7 @@ test('of fifty with one key at once one makes the order, and all the others name
 
 test('one that says something else under the key is refused and told the order', async () => {
   const { placeOnce, calls, letAll } = world();
-  const both = [placeOnce(REQUEST, STORE, said('this')), placeOnce(REQUEST, STORE, said('that'))];
+  const both = [placeOnce(REQUEST, STORE, said('this'), ASKER), placeOnce(REQUEST, STORE, said('that'), ASKER)];
   await letAll();
   expect(await both[1]).toEqual({ kind: 'key_reused', orderId: 'order 1' });
   expect(calls).toHaveLength(1);
@@ -70,9 +71,9 @@ test('one that says something else under the key is refused and told the order',
 test('keys of two stores, and two keys of one store, have nothing to do with each other', async () => {
   const { placeOnce, calls, letAll } = world();
   const all = [
-    placeOnce(REQUEST, STORE, said('same')),
-    placeOnce(REQUEST, keyOf('other'), said('same')),
-    placeOnce(REQUEST, STORE, said('same', 'another')),
+    placeOnce(REQUEST, STORE, said('same'), ASKER),
+    placeOnce(REQUEST, keyOf('other'), said('same'), ASKER),
+    placeOnce(REQUEST, STORE, said('same', 'another'), ASKER),
   ];
   await letAll();
   expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['created', 'created', 'created']);
@@ -81,7 +82,7 @@ test('keys of two stores, and two keys of one store, have nothing to do with eac
 
 test('a request that made no order binds nothing: the next one with the key makes it', async () => {
   const { placeOnce, calls, letAll } = world(['queue_full', 'internal']);
-  const all = Array.from({ length: 4 }, () => placeOnce(REQUEST, STORE, said('same')));
+  const all = Array.from({ length: 4 }, () => placeOnce(REQUEST, STORE, said('same'), ASKER));
   await letAll();
   expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['queue_full', 'internal', 'created', 'replayed']);
   expect(calls).toHaveLength(3);
@@ -91,7 +92,7 @@ test.each(['key_used', 'queue_full', 'unavailable', 'outcome_unknown', 'internal
   'an order that the key made before is the answer, though this request came to %s',
   async (kind) => {
     const { placeOnce, letAll } = world([kind], () => ({ order: orderOf('first'), fingerprint: 'same' }));
-    const placing = placeOnce(REQUEST, STORE, said('same'));
+    const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
     await letAll();
     expect(await placing).toEqual({ kind: 'replayed', order: orderOf('first') });
   },
@@ -99,7 +100,7 @@ test.each(['key_used', 'queue_full', 'unavailable', 'outcome_unknown', 'internal
 
 test('a key that was used for another content before is refused', async () => {
   const { placeOnce, letAll } = world(['key_used'], () => ({ order: orderOf('first'), fingerprint: 'other' }));
-  const placing = placeOnce(REQUEST, STORE, said('same'));
+  const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
   await letAll();
   expect(await placing).toEqual({ kind: 'key_reused', orderId: 'first' });
 });
@@ -108,14 +109,14 @@ test('where the order of a used key cannot be read, the request may be sent agai
   const { placeOnce, letAll } = world(['key_used'], () => {
     throw new Error('away');
   });
-  const placing = placeOnce(REQUEST, STORE, said('same'));
+  const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
   await letAll();
   expect(await placing).toEqual({ kind: 'unavailable' });
 });
 
 test('a dead API key is told nothing of what its store ordered', async () => {
   const { placeOnce, letAll } = world(['unauthorized'], () => ({ order: orderOf('first'), fingerprint: 'same' }));
-  const placing = placeOnce(REQUEST, STORE, said('same'));
+  const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
   await letAll();
   expect(await placing).toEqual({ kind: 'unauthorized' });
 });

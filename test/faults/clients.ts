@@ -41,7 +41,12 @@ export function anyOrder(
 type Order = ReturnType<typeof anyOrder>;
 
 /** Sends it once to one of the API processes, and writes down what was heard. */
-export async function send(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Heard> {
+export async function send(
+  world: World,
+  { op, key, body, apiKey }: Order,
+  random: Random,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Heard> {
   const api = world.apis[Math.floor(random() * world.apis.length)];
   let heard: Heard;
   try {
@@ -51,6 +56,7 @@ export async function send(world: World, { op, key, body, apiKey }: Order, rando
         authorization: `Bearer ${apiKey}`,
         'content-type': 'application/json',
         ...(key === null ? {} : { 'idempotency-key': key }),
+        ...headers,
       },
       body,
       signal: AbortSignal.timeout(ATTEMPT_MS),

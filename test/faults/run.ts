@@ -45,8 +45,8 @@ async function main(): Promise<void> {
   for (const row of rows) {
     const told = await runRow(row, scale, seed);
     all.push(told);
-    const { count, findings, seconds, note } = told;
-    if (note !== undefined) report.note(`${row.name}: ${note}`);
+    const { count, findings, seconds, notes = [] } = told;
+    for (const note of notes) report.note(`${row.name}: ${note}`);
     console.log(`\n${row.name}: ${count} times, ${findings.length} findings, ${seconds.toFixed(1)} s, seed ${seed}`);
     for (const finding of findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
   }

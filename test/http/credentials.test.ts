@@ -4,24 +4,33 @@ import { hashSecret, newSecret } from '../../src/domain/ids.ts';
 import { authenticateBy, createCredentials } from '../../src/http/credentials.ts';
 import { asAvailable } from '../../src/http/outcomes.ts';
 import type { RequestHead } from '../../src/http/route.ts';
+import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
+
+const ADDRESS = '203.0.113.7';
+/** Whether an address may ask is known a few turns later. */
+const untilAsked = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A look-up that answers when it is told to, and a clock that stands still. */
-function world(options: { maxKept?: number } = {}) {
+function world(options: { maxKept?: number; mostUnknown?: number } = {}) {
   const asked: { hash: string; answer: (holder: string | null) => void; fail: (error: Error) => void }[] = [];
   let nowMs = 0;
   const credentials = createCredentials<string>(
     (hash) => new Promise((answer, fail) => void asked.push({ hash, answer, fail })),
+    createUnknownSecrets({ most: options.mostUnknown ?? 100, windowSeconds: 60, slots: 1_000_000 }),
     { keepMs: 1_000, maxKept: options.maxKept ?? 100, now: () => nowMs },
   );
-  const find = async (hash: string, holder: string | null = `holder of ${hash}`) => {
+  const find = async (hash: string, holder: string | null = `holder of ${hash}`, address = ADDRESS) => {
     const before = asked.length;
-    const found = credentials.find(hash);
+    const found = credentials.find(hash, address);
+    // Whoever awaits it hears of a refusal; meanwhile nobody does.
+    found.catch(() => undefined);
+    await untilAsked();
     if (asked.length > before) asked.at(-1)?.answer(holder);
     return found;
   };
   return {
     asked,
-    credentials,
+    credentials: { find: (hash: string) => credentials.find(hash, ADDRESS) },
     find,
     count: () => asked.length,
     at(ms: number) {
@@ -59,6 +68,7 @@ test('nobody is never remembered, so a new secret works at once', async () => {
 test('what is found is as old as the moment it was asked for, however long the answer took', async () => {
   const { credentials, asked, count, at } = world();
   const slow = credentials.find('a');
+  await untilAsked();
   at(900);
   asked[0]?.answer('holder');
   expect(await slow).toBe('holder');
@@ -70,6 +80,7 @@ test('what is found is as old as the moment it was asked for, however long the a
 test('look-ups of one secret at the same time are one; others have their own', async () => {
   const { credentials, asked } = world();
   const finds = [credentials.find('a'), credentials.find('a'), credentials.find('b'), credentials.find('a')];
+  await untilAsked();
   expect(asked.map(({ hash }) => hash)).toEqual(['a', 'b']);
   for (const { hash, answer } of asked) answer(`holder of ${hash}`);
   expect(await Promise.all(finds)).toEqual(['holder of a', 'holder of a', 'holder of b', 'holder of a']);
@@ -80,6 +91,7 @@ test('a look-up that failed fails those who shared it, is not remembered, and th
   const finds = [credentials.find('a'), credentials.find('a')].map((each) =>
     expect(each).rejects.toThrow('no database'),
   );
+  await untilAsked();
   asked[0]?.fail(new Error('no database'));
   await Promise.all(finds);
   expect(await find('a')).toBe('holder of a');
@@ -118,18 +130,62 @@ test('reading one secret again and again leaves the others remembered', async ()
   expect(asked.length).toBe(before);
 });
 
+describe('an address that sent too many secrets that nobody holds', () => {
+  const refused = { code: 'rate_limited', retryAfterSeconds: 60 };
+  /** A world where `ADDRESS` has guessed three times, which is the bound, after the store's own key was found. */
+  async function guessed() {
+    const made = world({ mostUnknown: 3 });
+    await made.find('own');
+    for (const guess of ['x', 'y', 'x']) expect(await made.find(guess, null)).toBeNull();
+    return made;
+  }
+
+  test('is refused without a look-up, for keys that are good too', async () => {
+    const { find, count } = await guessed();
+    await expect(find('z', null)).rejects.toMatchObject(refused);
+    await expect(find('good')).rejects.toMatchObject(refused);
+    expect(count()).toBe(4);
+  });
+
+  test('goes on with the keys that were found before, which are looked up anew when their moment is over', async () => {
+    const { find, count, at } = await guessed();
+    for (const ms of [0, 1_000, 2_000, 60_000]) {
+      at(ms);
+      expect(await find('own')).toBe('holder of own');
+    }
+    expect(count()).toBe(7);
+  });
+
+  test('is refused for a key found before once that is revoked', async () => {
+    const { find, at } = await guessed();
+    at(1_000);
+    expect(await find('own', null)).toBeNull();
+    await expect(find('own')).rejects.toMatchObject(refused);
+  });
+
+  test('does not stop others, and one that sends good keys alone is never refused', async () => {
+    const { find } = await guessed();
+    for (let i = 0; i < 10; i++) expect(await find(`key ${i}`, undefined, '203.0.113.8')).toBe(`holder of key ${i}`);
+  });
+});
+
 describe('authentication by a bearer secret', () => {
   const secret = newSecret('api_key');
   let asked: string[];
+  let askedFrom: string;
   let answer: () => Promise<string | null>;
   const authenticate = authenticateBy('api_key', {
-    find(hash: string) {
+    find(hash: string, address: string) {
       asked.push(hash);
+      askedFrom = address;
       return answer();
     },
   });
   const head = (authorization?: string) =>
-    ({ header: (name: string) => (name === 'authorization' ? authorization : undefined) }) as RequestHead;
+    ({
+      remoteAddress: ADDRESS,
+      header: (name: string) => (name === 'authorization' ? authorization : undefined),
+    }) as RequestHead;
   const codeOf = (work: Promise<unknown>) =>
     work.then(
       () => 'passed',
@@ -142,7 +198,7 @@ describe('authentication by a bearer secret', () => {
 
   test('finds the holder by the secret’s hash; the secret itself goes nowhere', async () => {
     expect(await authenticate(head(`Bearer ${secret}`))).toBe('store');
-    expect(asked).toEqual([hashSecret(secret)]);
+    expect([asked, askedFrom]).toEqual([[hashSecret(secret)], ADDRESS]);
   });
 
   test.each<[string, string | undefined]>([

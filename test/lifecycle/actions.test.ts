@@ -360,6 +360,7 @@ describe('a delivery over HTTP', () => {
       principal: { driverId },
       body: Buffer.from('photo'),
       signal: { aborted: false, onAbort: () => undefined },
+      alwaysReplyWith: () => undefined,
     });
 
   it('tapped six times at once and once more keeps one photo and answers all alike', async () => {

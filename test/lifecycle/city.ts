@@ -336,7 +336,7 @@ export async function startProcess(tables: Tables, origin: string) {
     now,
     locate: async () => ({ point: STORE, source: 'registered' }),
     dropoffOf: () => null,
-    groupCommit: { commit, depth: () => 0 },
+    groupCommit: { commit },
     waitingRoom: { enter: () => true, leave: () => undefined },
     relay: () => undefined,
     refreshDriver: (driverId) =>
@@ -433,7 +433,7 @@ export async function startProcess(tables: Tables, origin: string) {
     place(tierId: TierId = 'standard', fate: Fate = 'taken') {
       const request: PlaceOrder = { ...REQUEST, tierId };
       fates.set(request, fate);
-      return placeOrder(request, key, null);
+      return placeOrder(request, key, null, { sinceMs: performance.now(), signal: { aborted: false } });
     },
     /** The connection that listens is lost: no notice comes until there is another one. */
     async loseLine() {

@@ -190,6 +190,22 @@ describe('a store', () => {
     );
   });
 
+  it('creates no more orders a second than it was set to, from a second later on, and as many as it likes without', async () => {
+    const store = await newStore();
+    const setRate = (rate: string) => sameday('retailer', 'set-rate', store.retailerId, '--per-second', rate);
+    const statuses = async () => {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => place(service, store)));
+      return new Set(answers.map(({ status }) => status));
+    };
+    expect(await statuses()).toEqual(new Set([201]));
+    expect(await setRate('1')).toEqual({ retailer_id: store.retailerId, orders_per_second: 1 });
+    await expect.poll(statuses, SOON).toContain(429);
+    expect(await sameday('retailer', 'show', store.retailerId)).toMatchObject({ orders_per_second: 1 });
+    await setRate('none');
+    await expect.poll(statuses, SOON).toEqual(new Set([201]));
+    expect(await setRate('default')).toMatchObject({ orders_per_second: null });
+  });
+
   it("can't create an order from the moment it is suspended, even under load, and can once it is active again", async () => {
     const store = await newStore();
     const load = startLoad(store);
@@ -406,6 +422,8 @@ describe('a command that cannot be done', () => {
     [['retailer', 'rotate-key', id], 'There is no such store.'],
     [['retailer', 'approve', id], 'There is no such application.'],
     [['retailer', 'reject', id, '--reason', 'x'], 'There is no such open application.'],
+    [['retailer', 'set-rate', id, '--per-second', '5'], 'There is no such store.'],
+    [['retailer', 'set-rate', id, '--per-second', '0'], '--per-second takes a whole number from 1 to 10000.'],
     [['retailer', 'set-card', id], 'Name the card: --stripe-customer and --payment-method, or --test-card.'],
     [['retailer', 'set-card', id, '--stripe-customer', 'cus_x'], '--stripe-customer and --payment-method go together.'],
     [['retailer', 'set-card', id, '--test-card', 'gold'], '--test-card is one of ok, declined, needs-auth.'],

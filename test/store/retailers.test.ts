@@ -55,6 +55,7 @@ test('a key opens its own active store, and nothing else does', async () => {
     name: 'Corner Market',
     address: 'One Test Square',
     point: PICKUP,
+    ordersPerSecond: null,
   });
   expect(found && (await isKeyGood(sql, found))).toBe(true);
   expect(await findKey(sql, hashSecret('another'))).toBeNull();

@@ -11,7 +11,7 @@ const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
 let state: DriverState | null;
 let failures: unknown[];
 let live: DriverLive;
-const authenticate = vi.fn<(token: string) => Promise<{ driverId: string } | null>>();
+const authenticate = vi.fn<(token: string, address: string) => Promise<{ driverId: string } | 'later' | null>>();
 const findState = vi.fn<(driverId: string) => Promise<DriverState | null>>();
 const setDuty = vi.fn<(driverId: string, onDuty: boolean) => Promise<unknown>>();
 const report = vi.fn<(driverId: string, report: object) => 'taken' | 'older' | 'unknown_driver' | 'off_range'>();
@@ -47,7 +47,7 @@ afterEach(() => {
 
 const settle = () => vi.advanceTimersByTimeAsync(0);
 async function connect(): Promise<MemorySocket<DriverConnection>> {
-  const data = await live.behaviour.accept({ params: [], remoteAddress: '' });
+  const data = await live.behaviour.accept({ params: [], remoteAddress: '203.0.113.7' });
   if ('refuse' in data) throw new Error('refused');
   return new MemorySocket(live.behaviour, data);
 }
@@ -87,6 +87,14 @@ describe('signing in', () => {
     const socket = await signedIn();
     expect(socket.closed?.code).toBe(1013);
     expect(failures).toHaveLength(1);
+  });
+
+  it('tells a phone to come back whose address sent too many unknown tokens, which is no failure of ours', async () => {
+    authenticate.mockResolvedValueOnce('later');
+    const socket = await signedIn();
+    expect(socket.closed?.code).toBe(1013);
+    expect(authenticate).toHaveBeenCalledWith(TOKEN, '203.0.113.7');
+    expect(failures).toEqual([]);
   });
 
   it('takes nothing before the hello is answered', async () => {

@@ -1,3 +1,4 @@
+import type { Asker } from '../../dispatch/group-commit.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprintOf, type Idempotency } from '../../domain/idempotency.ts';
@@ -11,6 +12,7 @@ import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import { json } from '../reply.ts';
 import type { RequestHead, Route } from '../route.ts';
+import type { StoreRate } from '../store-rate.ts';
 
 /** `POST /orders/create`, the contract's part 4.1. */
 export function ordersCreate(deps: {
@@ -19,7 +21,12 @@ export function ordersCreate(deps: {
     request: PlaceOrder,
     key: RetailerKey,
     idempotency: Idempotency | null,
+    asker: Asker,
   ) => Promise<PlaceOnceOutcome>;
+  /** Counts the order against its store's rate. */
+  readonly rateOf: (key: RetailerKey) => Promise<StoreRate | null>;
+  /** Whether more orders wait to be stored than can be in a reasonable time. */
+  readonly isOverloaded: () => boolean;
   /** Whether the key still opens its active store, read from the database itself. */
   readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
 }): Route<RetailerKey> {
@@ -29,7 +36,8 @@ export function ordersCreate(deps: {
     authenticate: deps.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
-    async handle({ head, principal: key, body }) {
+    async handle({ head, principal: key, body, signal, alwaysReplyWith }) {
+      const sinceMs = performance.now();
       const parsed = parseJsonObject(body);
       if ('error' in parsed) throw parsed.error;
       const retailerId = readRetailerId(parsed.ok);
@@ -42,9 +50,14 @@ export function ordersCreate(deps: {
         if (isKeyTest(parsed.ok) && !(await asAvailable(deps.isKeyGood(key)))) throw unauthorized();
         throw new ServiceError('invalid_request', messageFor(parsed.ok), { fields: request.fields });
       }
+      const rate = await deps.rateOf(key);
+      if (rate) alwaysReplyWith(rate.headers);
+      if (rate?.refusal) throw rate.refusal;
+      if (deps.isOverloaded())
+        throw new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
       const idempotency =
         idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
-      return reply(await deps.placeOrder(request.ok, key, idempotency));
+      return reply(await deps.placeOrder(request.ok, key, idempotency, { sinceMs, signal }));
     },
   };
 }

@@ -1,7 +1,9 @@
 import type { Row } from '../row.ts';
 import { modelInProcess } from './model.ts';
 import { driverTaps } from './drivers.ts';
+import { idlePool, suspensions, unknownKeys } from './keys.ts';
 import { fewDrivers, sameKey } from './orders.ts';
+import { overload } from './overload.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
@@ -22,4 +24,8 @@ export const ROWS: readonly Row[] = [
   fewDrivers,
   modelInProcess,
   driverTaps,
+  suspensions,
+  idlePool,
+  unknownKeys,
+  overload,
 ];

@@ -48,7 +48,7 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
         problems.push(...(await load.stop()), ...recoveries.flatMap(tooLate));
         await deliveries.stop();
         problems.push(...(await findings(world)));
-        const gentler = away < seconds ? { note: `away for ${away} s instead of ${seconds} in this short run` } : {};
+        const gentler = away < seconds ? { notes: [`away for ${away} s instead of ${seconds} in this short run`] } : {};
         return { count, orders: load.sent(), findings: problems, recoveries, ...gentler };
       } finally {
         await world.close();

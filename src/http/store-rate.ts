@@ -1,0 +1,47 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { ServiceError } from '../domain/errors.ts';
+import type { RetailerKey } from '../store/retailers.ts';
+
+const WINDOW_SECONDS = 1;
+
+/** What a store may still create in this window, and how every reply to it says so; null where nothing bounds it. */
+export type StoreRate = { readonly headers: Readonly<Record<string, string>>; readonly refusal: ServiceError | null };
+
+/**
+ * Counts the orders that each store asks this process for, in windows of a second. A window is forgotten when it is over,
+ * so that only the stores of the last second take memory.
+ *
+ * @param defaultPerSecond for stores without a setting of their own; 0 for no bound
+ */
+export function createStoreRates(
+  defaultPerSecond: number,
+): (key: Pick<RetailerKey, 'retailerId' | 'ordersPerSecond'>) => Promise<StoreRate | null> {
+  // Bounds differ from store to store: here they are only counted.
+  const counter = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
+
+  return async ({ retailerId, ordersPerSecond }) => {
+    const perSecond = ordersPerSecond ?? defaultPerSecond;
+    if (perSecond === 0) return null;
+    const { consumedPoints, msBeforeNext } = await counter.consume(retailerId);
+    const resetSeconds = Math.ceil(msBeforeNext / 1_000);
+    return {
+      headers: rateLimitHeaders(perSecond, perSecond - consumedPoints, resetSeconds),
+      refusal: consumedPoints > perSecond ? tooMany(perSecond, resetSeconds) : null,
+    };
+  };
+}
+
+/** As draft-ietf-httpapi-ratelimit-headers-06 has them, the last one with a header for each figure. */
+function rateLimitHeaders(limit: number, remaining: number, resetSeconds: number): Record<string, string> {
+  return {
+    'RateLimit-Limit': String(limit),
+    'RateLimit-Remaining': String(Math.max(0, remaining)),
+    'RateLimit-Reset': String(resetSeconds),
+    'RateLimit-Policy': `${limit};w=${WINDOW_SECONDS}`,
+  };
+}
+
+function tooMany(perSecond: number, retryAfterSeconds: number): ServiceError {
+  const message = `Your store may create ${perSecond} orders a second; this one was not created. Try again in a moment.`;
+  return new ServiceError('rate_limited', message, { retryAfterSeconds });
+}

@@ -1,0 +1,244 @@
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Random } from '../../../bench/support/world.ts';
+import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
+import { rotateKey, setRetailerStatus } from '../../../src/store/retailers.ts';
+import { anyOrder, note, send } from '../clients.ts';
+import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
+import { later, openWorld, type World } from '../world.ts';
+
+/** Requests of the store that are under way whenever its key dies. */
+const RACING = 4;
+
+type Store = World['stores'][number];
+
+/** An address that nobody had before: whose key dies again and again would count as one who guesses. */
+let addresses = 0;
+function fromNewAddress(): Record<string, string> {
+  const n = ++addresses;
+  return { 'x-forwarded-for': `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` };
+}
+
+/** Ends a store's key, one way or the other; resolves when the command has returned. Gives the store as it is then. */
+async function shut({ sql }: World, { id, point }: Store, random: Random): Promise<() => Promise<Store>> {
+  const apiKey = newSecret('api_key');
+  const key = { id: newId(), keyHash: hashSecret(apiKey) };
+  if (random() < 0.5) {
+    await rotateKey(sql, id, key);
+    return async () => ({ id, point, apiKey });
+  }
+  await setRetailerStatus(sql, id, 'suspended');
+  return async () => {
+    await setRetailerStatus(sql, id, 'active');
+    await rotateKey(sql, id, key);
+    return { id, point, apiKey };
+  };
+}
+
+/** Whether a body of `retailer_id` alone says that the key is no good; asked of one API process. */
+async function isRefusedKey(url: string, { id, apiKey }: Store, from: Record<string, string>): Promise<boolean> {
+  const answer = await fetch(`${url}/orders/create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...from },
+    body: JSON.stringify({ retailer_id: id }),
+  });
+  await answer.arrayBuffer();
+  return answer.status === 401;
+}
+
+/** One store's key dies while its requests are under way; from then on every process refuses it. */
+async function shutWhileUsed(world: World, before: Store, random: Random): Promise<{ after: Store; found: string[] }> {
+  const only = { ...world, stores: [before] };
+  const from = fromNewAddress();
+  const order = () => {
+    const one = anyOrder(only, random, false);
+    note(world, one);
+    return send(world, one, random, from);
+  };
+  const racing = Array.from({ length: RACING }, order);
+  const heard = Promise.all(racing);
+  await later(random() * 20);
+  const reopen = await shut(world, before, random);
+  const tests = await Promise.all(world.apis.map((api) => isRefusedKey(api.url(), before, from)));
+  const late = await Promise.all(Array.from({ length: RACING }, order));
+  const early = await heard;
+  const odd = early.filter(({ status }) => status !== 201 && status !== 401);
+  const created = late.filter(({ status }) => status !== 401);
+  const after = await reopen();
+  const found = [
+    ...tests.flatMap((isRefused) => (isRefused ? [] : [`key: a test called the dead key of ${before.id} good`])),
+    ...created.map(({ status }) => `key: an order with the dead key of ${before.id} was answered with ${status}`),
+    ...odd.map(({ status }) => `key: an order while the key of ${before.id} died was answered with ${status}`),
+  ];
+  const works = await Promise.all(world.apis.map((api) => isRefusedKey(api.url(), after, from)));
+  return {
+    after,
+    found: [...found, ...works.flatMap((no) => (no ? [`key: the new key of ${before.id} is refused`] : []))],
+  };
+}
+
+export const suspensions: Row = {
+  name: 'suspensions',
+  what: `a store is suspended or its key rotated while ${RACING} of its orders are under way`,
+  count: 1_000,
+  async run(count, random) {
+    const world = await openWorld({ ...SIZES, env: { TRUST_PROXY: '1' } });
+    try {
+      const found: string[] = [];
+      let left = count;
+      // Each store's key dies again and again; the stores do so beside each other.
+      const stores = world.stores.map(async (store) => {
+        for (let at = store; left > 0; ) {
+          left--;
+          const { after, found: some } = await shutWhileUsed(world, at, random);
+          found.push(...some);
+          at = after;
+        }
+      });
+      await Promise.all(stores);
+      const orders = count * RACING * 2;
+      return { count, orders, findings: [...found, ...(await findings(world))], recoveries: [] };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+const POSTS = 2;
+/** They come within this time, not all at once: this is not about bursts. */
+const START_SPREAD_MS = 2_000;
+const IDLE_MS = 7_000;
+const IDLE_SPREAD_MS = 6_000;
+
+/** A client that posts, idles and posts again through one pool, and sends nothing again by itself. */
+async function pooled(world: World, random: Random): Promise<string[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const found: string[] = [];
+  for (let i = 0; i < POSTS; i++) {
+    if (i === 0) await later(random() * START_SPREAD_MS);
+    else await later(IDLE_MS + random() * IDLE_SPREAD_MS);
+    const order = anyOrder(world, random, false);
+    note(world, order);
+    try {
+      const { status, body } = await post(any(world.apis, random).url(), order, agent);
+      const orderId = (JSON.parse(body) as { order?: { id: string } }).order?.id ?? null;
+      world.history.hears({ op: order.op, outcome: status === 201 ? 'ok' : 'unknown', status, orderId });
+      if (status !== 201) found.push(`pool: operation ${order.op} was answered with ${status}`);
+    } catch (error) {
+      world.history.hears({ op: order.op, outcome: 'unknown', status: null, orderId: null });
+      found.push(`pool: operation ${order.op} met ${(error as { code?: string }).code ?? error}`);
+    }
+  }
+  agent.destroy();
+  return found;
+}
+
+function post(
+  url: string,
+  { apiKey, body }: { apiKey: string; body: string },
+  agent: Agent,
+): Promise<{ status: number; body: string }> {
+  const headers = {
+    authorization: `Bearer ${apiKey}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/orders/create`, { agent, method: 'POST', headers }, (answer) => {
+      const status = answer.statusCode ?? 0;
+      text(answer).then((heard) => resolve({ status, body: heard }), reject);
+    });
+    asked.once('error', reject).end(body);
+  });
+}
+
+/** Of requests that were each sent once, none may have made two orders, and none an order that nobody heard of. */
+async function unheard({ sql }: World, wanted: number): Promise<string[]> {
+  const [row] = await sql`
+    select count(*)::int as orders, count(distinct c.name)::int as customers
+    from orders o join customers c on c.id = o.customer_id where o.status <> 'void'`;
+  if (row?.orders === wanted && row?.customers === wanted) return [];
+  return [`pool: ${wanted} orders were sent once each, ${row?.orders} were made for ${row?.customers} customers`];
+}
+
+export const idlePool: Row = {
+  name: 'idle-pool',
+  what: 'a client with a pool is idle for 7 to 13 s between two orders',
+  count: 500,
+  async run(count, random) {
+    const world = await openWorld(SIZES);
+    try {
+      const found = (await Promise.all(Array.from({ length: count }, () => pooled(world, random)))).flat();
+      const orders = count * POSTS;
+      found.push(...(await unheard(world, orders)), ...(await findings(world)));
+      return { count, orders, findings: found, recoveries: [] };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+const GUESSERS = 32;
+const PAUSE_MS = 20;
+/** Of the known store's orders; with the guessers on the same two cores. */
+const MOST_MS = 1_000;
+
+/** Guesses keys one after another until told to stop; counts what it was answered with. */
+async function guess(url: string, isOver: () => boolean, answers: Map<number, number>): Promise<void> {
+  while (!isOver()) {
+    const headers = { authorization: `Bearer ${newSecret('api_key')}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${url}/orders/create`, { method: 'POST', headers, body: '{}' });
+    await answer.arrayBuffer();
+    answers.set(answer.status, (answers.get(answer.status) ?? 0) + 1);
+  }
+}
+
+async function knownAmongGuessers(world: World, count: number, random: Random): Promise<RowResult> {
+  const found: string[] = [];
+  const answers = new Map<number, number>();
+  const store = any(world.stores, random);
+  const only = { ...world, stores: [store] };
+  let orders = 0;
+  const order = async (): Promise<number> => {
+    orders++;
+    const one = anyOrder(only, random, true);
+    note(world, one);
+    const startedMs = performance.now();
+    for (const api of world.apis) {
+      const { status } = await send({ ...only, apis: [api] }, one, random);
+      if (status !== 201) found.push(`keys: a known store was answered with ${status} while others guessed`);
+    }
+    return performance.now() - startedMs;
+  };
+  await order();
+  let isOver = false;
+  const total = () => [...answers.values()].reduce((sum, n) => sum + n, 0);
+  const guessers = world.apis.flatMap((api) =>
+    Array.from({ length: GUESSERS / world.apis.length }, () => guess(api.url(), () => isOver, answers)),
+  );
+  while (total() < count) {
+    const tookMs = await order();
+    if (tookMs > MOST_MS) found.push(`keys: a known store waited ${tookMs.toFixed(0)} ms while others guessed`);
+    await later(PAUSE_MS);
+  }
+  isOver = true;
+  await Promise.all(guessers);
+  const odd = [...answers].filter(([status]) => status !== 401 && status !== 429);
+  found.push(...odd.map(([status, n]) => `keys: ${n} guesses were answered with ${status}`));
+  if (!answers.get(429)) found.push('keys: no guess was held off');
+  return { count: total(), orders, findings: [...found, ...(await findings(world))], recoveries: [] };
+}
+
+export const unknownKeys: Row = {
+  name: 'unknown-keys',
+  what: 'an unknown key is sent from the address of a known store',
+  count: 20_000,
+  async run(count, random) {
+    const world = await openWorld(SIZES);
+    try {
+      return await knownAmongGuessers(world, Math.max(count, 1_000), random);
+    } finally {
+      await world.close();
+    }
+  },
+};

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { newId } from '../../src/domain/ids.ts';
+import type { Route } from '../../src/http/route.ts';
+import { ordersCreate } from '../../src/http/routes/orders-create.ts';
+import { createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import { orderBody } from '../support/service.ts';
+import { startServer } from './support.ts';
+
+describe('the rate of a store', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+  const store = (ordersPerSecond: number | null) => ({ retailerId: newId(), ordersPerSecond });
+  const refusals = async (asked: readonly Promise<StoreRate | null>[]) =>
+    (await Promise.all(asked)).map((rate) => rate?.refusal?.code ?? null);
+
+  it('lets so many orders pass in a second, and as many in the next', async () => {
+    const rateOf = createStoreRates(50);
+    const busy = store(2);
+    const four = () => refusals([rateOf(busy), rateOf(busy), rateOf(busy), rateOf(busy)]);
+    expect(await four()).toEqual([null, null, 'rate_limited', 'rate_limited']);
+    vi.advanceTimersByTime(999);
+    expect(await refusals([rateOf(busy)])).toEqual(['rate_limited']);
+    vi.advanceTimersByTime(1);
+    expect(await four()).toEqual([null, null, 'rate_limited', 'rate_limited']);
+  });
+
+  it('is its own: another store is not held up', async () => {
+    const rateOf = createStoreRates(1);
+    const [one, other] = [store(null), store(null)];
+    expect(await refusals([rateOf(one), rateOf(one), rateOf(other)])).toEqual([null, 'rate_limited', null]);
+  });
+
+  it('is what holds for all where it has none of its own; 0 is no bound', async () => {
+    expect(await createStoreRates(0)(store(null))).toBeNull();
+    expect(await createStoreRates(5)(store(0))).toBeNull();
+    expect((await createStoreRates(5)(store(null)))?.headers['RateLimit-Limit']).toBe('5');
+    expect((await createStoreRates(0)(store(7)))?.headers['RateLimit-Limit']).toBe('7');
+  });
+
+  it('tells limit, rest and when the rest is whole again', async () => {
+    const rateOf = createStoreRates(2);
+    const one = store(null);
+    const told = [await rateOf(one), await rateOf(one), await rateOf(one)].map((rate) => rate?.headers);
+    const common = { 'RateLimit-Limit': '2', 'RateLimit-Reset': '1', 'RateLimit-Policy': '2;w=1' };
+    expect(told).toEqual(['1', '0', '0'].map((rest) => ({ ...common, 'RateLimit-Remaining': rest })));
+  });
+
+  it('takes memory only for the stores of the last second', async () => {
+    const rateOf = createStoreRates(2);
+    await Promise.all(Array.from({ length: 1_000 }, () => rateOf(store(null))));
+    expect(vi.getTimerCount()).toBe(1_000);
+    vi.advanceTimersByTime(1_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('creating an order', () => {
+  const retailerId = newId();
+  const headers = { 'RateLimit-Limit': '2', 'RateLimit-Remaining': '0' };
+  const refusal = new ServiceError('rate_limited', 'Too many.', { retryAfterSeconds: 7 });
+
+  /** The route for a store whose rate is as told; how often it was counted, and how often an order was placed. */
+  async function world(rate: StoreRate | null, isOverloaded = false) {
+    const counts = { rated: 0, placed: 0 };
+    const route = ordersCreate({
+      authenticate: async () => ({ retailerId }) as RetailerKey,
+      rateOf: async () => {
+        counts.rated++;
+        return rate;
+      },
+      placeOrder: async () => {
+        counts.placed++;
+        return { kind: 'unavailable' };
+      },
+      isOverloaded: () => isOverloaded,
+      isKeyGood: async () => true,
+    });
+    const { url } = await startServer({ routes: [route as Route] });
+    const post = (body: object) =>
+      fetch(`${url}/orders/create`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    return { counts, post };
+  }
+
+  it('over its store’s rate is 429 with Retry-After, and nothing is done', async () => {
+    const { post, counts } = await world({ headers, refusal });
+    const answer = await post(orderBody(retailerId));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
+    expect(await answer.json()).toMatchObject({ error: { code: 'rate_limited', retryable: true } });
+    expect(answer.headers.get('ratelimit-limit')).toBe('2');
+    expect(counts).toEqual({ rated: 1, placed: 0 });
+  });
+
+  it('tells the rate with every reply that was counted, refusals of other kinds too', async () => {
+    const { post } = await world({ headers, refusal: null });
+    const answer = await post(orderBody(retailerId));
+    expect([answer.status, answer.headers.get('ratelimit-remaining')]).toEqual([503, '0']);
+  });
+
+  it('says nothing of rates where the store has none', async () => {
+    const { post } = await world(null);
+    expect([...(await post(orderBody(retailerId))).headers.keys()].filter((name) => /^ratelimit/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  it('is 503 with Retry-After where too many wait already, and nothing is done; a store over its rate hears 429 first', async () => {
+    const { post, counts } = await world({ headers, refusal: null }, true);
+    const answer = await post(orderBody(retailerId));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(answer.headers.get('ratelimit-limit')).toBe('2');
+    expect((await post({ retailer_id: retailerId })).status).toBe(400);
+    expect(counts).toEqual({ rated: 1, placed: 0 });
+    const over = await world({ headers, refusal }, true);
+    expect((await over.post(orderBody(retailerId))).status).toBe(429);
+  });
+
+  it('that another check refuses is not counted', async () => {
+    const { post, counts } = await world({ headers, refusal });
+    expect((await post({ retailer_id: retailerId })).status).toBe(400);
+    expect((await post({ retailer_id: newId() })).status).toBe(401);
+    expect(counts).toEqual({ rated: 0, placed: 0 });
+  });
+});

@@ -19,7 +19,7 @@ test('every queue shows what it owes and the age of its oldest job, and the wait
   await database.sql`
     insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
     values ('refund', gen_random_uuid(), gen_random_uuid(), now() - interval '90 seconds', now())`;
-  const text = await openMetrics(database.sql).registry.metrics();
+  const text = await openMetrics({ sql: database.sql, isAway: () => false }).registry.metrics();
   for (const queue of QUEUES) {
     expect(text).toContain(`sameday_queue_owed{queue="${queue}"} ${queue === 'refund' ? 1 : 0}`);
     expect(text).toContain(`sameday_queue_oldest_seconds{queue="${queue}"} ${queue === 'refund' ? 9 : 0}`);

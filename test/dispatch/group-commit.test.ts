@@ -282,7 +282,7 @@ test('while the database is away nobody waits for those whose outcome is being f
     logger,
   );
   const [first, ...rest] = await drafts(3);
-  void groupCommit.commit(first as NewOrder);
+  void groupCommit.commit(first as NewOrder, asker());
   await expect.poll(() => settling).toBeGreaterThan(0);
   const waiting = commitAll(groupCommit, rest);
   isAway = true;

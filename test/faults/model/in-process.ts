@@ -51,6 +51,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
       config: { geocoderUrl: null } as Config,
       sql,
       commits: sql,
+      isAway: () => false,
       matcher,
       tiers: () => tiers,
       now,
@@ -106,7 +107,10 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
         tierId,
       };
       const idempotency = key === null ? null : { key, fingerprint: fingerprintOf(request) };
-      const outcome = await dispatch.placeOnce(request, store, idempotency);
+      const outcome = await dispatch.placeOnce(request, store, idempotency, {
+        sinceMs: performance.now(),
+        signal: { aborted: false },
+      });
       if ('order' in outcome) {
         const { id, status, paymentStatus } = outcome.order;
         return { kind: outcome.kind, orderId: id, status, payment: paymentStatus };

@@ -44,14 +44,15 @@ export async function makePlace(sql: Sql): Promise<Place> {
       address: ADDRESS,
       point,
       apiKey: newSecret('api_key'),
+      ordersPerSecond: null,
     };
   });
   const drivers = Array.from({ length: DRIVERS }, (_, i) => {
     return { id: newId(), token: newSecret('driver_token'), tierIds: TIERS_OF[i % TIERS_OF.length] as TierId[] };
   });
   const card = { stripeCustomerId: 'cus_sandbox_ok', stripePaymentMethodId: 'pm_card_visa' };
-  for (const { keyId, retailerId, apiKey, ...store } of stores) {
-    await createRetailer(sql, { id: retailerId, ...store, ...card }, { id: keyId, keyHash: hashSecret(apiKey) });
+  for (const { keyId, retailerId, apiKey, name, address, point: at } of stores) {
+    await createRetailer(sql, { id: retailerId, name, address, point: at, ...card }, { id: keyId, keyHash: hashSecret(apiKey) });
   }
   for (const { id, token, tierIds } of drivers) {
     const driver = { id, name: 'Model driver', phone: '+14155550177', tokenHash: hashSecret(token), tierIds };

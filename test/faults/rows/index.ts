@@ -1,7 +1,7 @@
 import type { Row } from '../row.ts';
-import { modelInProcess } from './model.ts';
 import { driverTaps } from './drivers.ts';
 import { idlePool, suspensions, unknownKeys } from './keys.ts';
+import { modelInProcess } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
 import { backends } from './postgres.ts';

@@ -1,7 +1,8 @@
 import type { Row } from '../row.ts';
-import { idlePool, suspensions, unknownKeys } from './keys.ts';
+import { suspensions, unknownKeys } from './keys.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
+import { idlePool } from './pools.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
 import { emptyRedis } from './redis.ts';

@@ -22,8 +22,8 @@ export const BODY_DEADLINE_MS = 7_000;
 export const PHOTO_DEADLINE_MS = 60_000;
 /** Authenticated requests at work at once, those that wait for a charge included; one more is refused with 503. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
-/** Orders taken up in one turn of the event loop for so long; the rest of the turn's are refused with 503, or all come late. */
-export const MAX_TURN_MS = 100;
+/** Orders taken up in one turn of the event loop for so long, some hundreds; the rest of the turn is refused with 503, or all come late. */
+export const MAX_TURN_MS = 200;
 /** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
 export const MAX_BUFFERED_BODY_BYTES = 256 * 1024 * 1024;
 /** Bytes kept of a body before its sender is authenticated; then the upload is paused until that is known. */

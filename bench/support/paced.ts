@@ -53,7 +53,8 @@ export async function pace(options: {
   return { perSecond: millis.length / seconds, min, p50, p99, mean, deviation, orderIds, faults };
 }
 
-function toWire({ host }: URL, { headers, body }: OrderRequest): Buffer {
+/** A request to create an order, as it goes over the wire. */
+export function toWire({ host }: URL, { headers, body }: OrderRequest): Buffer {
   const lines = Object.entries({ host, ...headers, 'content-length': Buffer.byteLength(body) });
   return Buffer.from(
     `POST /orders/create HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n${body}`,
@@ -63,14 +64,16 @@ function toWire({ host }: URL, { headers, body }: OrderRequest): Buffer {
 type Answer = { readonly status: number; readonly body: string };
 
 /** Connections that each carry one request at a time; a request beyond them all waits for the first that is free. */
-class Lines {
+export class Lines {
   readonly #target: URL;
+  readonly #most: number;
   readonly #idle: Line[] = [];
   readonly #all = new Set<Line>();
   readonly #waiting: ((line: Line) => void)[] = [];
 
-  constructor(target: URL) {
+  constructor(target: URL, most = MAX_LINES) {
     this.#target = target;
+    this.#most = most;
   }
 
   async ask(wire: Buffer): Promise<Answer> {
@@ -94,7 +97,7 @@ class Lines {
       idle.close();
       this.#all.delete(idle);
     }
-    if (this.#all.size === MAX_LINES) return new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#all.size === this.#most) return new Promise((resolve) => this.#waiting.push(resolve));
     return this.#open();
   }
 

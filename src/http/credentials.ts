@@ -16,7 +16,7 @@ export type Credentials<Holder> = {
 };
 
 /**
- * Remembers for a moment who holds a secret, so that a busy client costs one look-up a moment and not one a request. A
+ * Remembers for a moment who holds a secret, so that a busy client costs two look-ups a moment and not one a request. A
  * revoked secret stops working when its moment is over, whatever became of notices; "nobody" is never remembered, so a
  * new one works at once. Look-ups of one secret at the same time are one. Who was found before is looked up again whatever
  * else comes from the same address; others are not once it has sent too many secrets that nobody holds.
@@ -44,6 +44,15 @@ export function createCredentials<Holder>(
     return holder;
   }
 
+  function askOnce(secretHash: string): Promise<Holder | null> {
+    let answer = asked.get(secretHash);
+    if (!answer) {
+      answer = ask(secretHash).finally(() => asked.delete(secretHash));
+      asked.set(secretHash, answer);
+    }
+    return answer;
+  }
+
   async function refuseGuesser(address: string): Promise<void> {
     const retryAfterSeconds = await unknown.secondsToWait(address);
     if (retryAfterSeconds === 0) return;
@@ -54,14 +63,14 @@ export function createCredentials<Holder>(
   return {
     async find(secretHash, address) {
       const known = kept.get(secretHash);
-      if (known && known.untilMs > options.now()) return known.holder;
-      if (!known) await refuseGuesser(address);
-      let answer = asked.get(secretHash);
-      if (!answer) {
-        answer = ask(secretHash).finally(() => asked.delete(secretHash));
-        asked.set(secretHash, answer);
+      const leftMs = (known?.untilMs ?? 0) - options.now();
+      if (known && leftMs > 0) {
+        // Asked anew before its moment is over, so that a busy client waits for no look-up; where it fails, the next asks.
+        if (leftMs <= options.keepMs / 2) void askOnce(secretHash).catch(() => undefined);
+        return known.holder;
       }
-      const holder = await answer;
+      if (!known) await refuseGuesser(address);
+      const holder = await askOnce(secretHash);
       if (holder === null) await unknown.count(address);
       return holder;
     },

@@ -39,15 +39,43 @@ function world(options: { maxKept?: number; mostUnknown?: number } = {}) {
   };
 }
 
-test('a holder is looked up once a moment', async () => {
+test('a holder is looked up once in half a moment, however often it is asked for', async () => {
   const { find, count, at } = world();
-  expect(await find('a')).toBe('holder of a');
-  at(999);
-  expect(await find('a')).toBe('holder of a');
-  expect(count()).toBe(1);
-  at(1_000);
+  for (const [ms, lookUps] of [
+    [0, 1],
+    [499, 1],
+    [500, 2],
+    [999, 2],
+    [1_000, 3],
+    [2_500, 4],
+  ] as const) {
+    at(ms);
+    for (let again = 0; again < 3; again++) expect(await find('a')).toBe('holder of a');
+    expect(count(), `after ${ms} ms`).toBe(lookUps);
+  }
+});
+
+test('a client whose holder is looked up anew in time does not wait for the answer', async () => {
+  const { find, credentials, asked, at } = world();
   await find('a');
-  expect(count()).toBe(2);
+  at(600);
+  expect(await credentials.find('a')).toBe('holder of a');
+  expect(asked).toHaveLength(2);
+  at(999);
+  expect(await credentials.find('a')).toBe('holder of a');
+  asked[1]?.fail(new Error('no database'));
+  await untilAsked();
+  expect(await credentials.find('a')).toBe('holder of a');
+});
+
+test('a holder that the look-up in between no longer finds is gone from then on', async () => {
+  const { find, asked, credentials, at } = world();
+  await find('a');
+  at(600);
+  await credentials.find('a');
+  asked[1]?.answer(null);
+  await untilAsked();
+  expect(await find('a', null)).toBeNull();
 });
 
 test('a revoked secret stops working when its moment is over, and stays so', async () => {

@@ -13,6 +13,7 @@ import {
   rejectApplication,
   rotateKey,
   setCard,
+  setOrdersPerSecond,
   setRetailerStatus,
 } from '../../src/store/retailers.ts';
 import { loadTiers, setTier } from '../../src/store/tiers.ts';
@@ -70,6 +71,17 @@ test('a suspended store is shut the moment the call returned, and open again onc
   expect(await setRetailerStatus(sql, retailerId, 'active')).toBe(true);
   expect(await findKey(sql, key.keyHash)).toEqual(found);
   expect(await setRetailerStatus(sql, newId(), 'suspended')).toBe(false);
+});
+
+test('what a store may create a second is its key’s next finder’s to know; null stands for what holds for all', async () => {
+  const { sql } = database;
+  const { retailerId, key } = await storeWithKey();
+  for (const perSecond of [5, 0, null]) {
+    expect(await setOrdersPerSecond(sql, retailerId, perSecond)).toBe(true);
+    expect((await findKey(sql, key.keyHash))?.ordersPerSecond).toBe(perSecond);
+  }
+  await expect(setOrdersPerSecond(sql, retailerId, -1)).rejects.toMatchObject({ code: '23514' });
+  expect(await setOrdersPerSecond(sql, newId(), 5)).toBe(false);
 });
 
 test('a rotated key is dead, the new one works, and other stores keep theirs', async () => {

@@ -1,5 +1,3 @@
-import { Agent, request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import type { Random } from '../../../bench/support/world.ts';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { rotateKey, setRetailerStatus } from '../../../src/store/retailers.ts';
@@ -98,80 +96,6 @@ export const suspensions: Row = {
       await Promise.all(stores);
       const orders = count * RACING * 2;
       return { count, orders, findings: [...found, ...(await findings(world))], recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
-};
-
-const POSTS = 2;
-/** They come within this time, not all at once: this is not about bursts. */
-const START_SPREAD_MS = 2_000;
-const IDLE_MS = 7_000;
-const IDLE_SPREAD_MS = 6_000;
-
-/** A client that posts, idles and posts again through one pool, and sends nothing again by itself. */
-async function pooled(world: World, random: Random): Promise<string[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const found: string[] = [];
-  for (let i = 0; i < POSTS; i++) {
-    if (i === 0) await later(random() * START_SPREAD_MS);
-    else await later(IDLE_MS + random() * IDLE_SPREAD_MS);
-    const order = anyOrder(world, random, false);
-    note(world, order);
-    try {
-      const { status, body } = await post(any(world.apis, random).url(), order, agent);
-      const orderId = (JSON.parse(body) as { order?: { id: string } }).order?.id ?? null;
-      world.history.hears({ op: order.op, outcome: status === 201 ? 'ok' : 'unknown', status, orderId });
-      if (status !== 201) found.push(`pool: operation ${order.op} was answered with ${status}`);
-    } catch (error) {
-      world.history.hears({ op: order.op, outcome: 'unknown', status: null, orderId: null });
-      found.push(`pool: operation ${order.op} met ${(error as { code?: string }).code ?? error}`);
-    }
-  }
-  agent.destroy();
-  return found;
-}
-
-function post(
-  url: string,
-  { apiKey, body }: { apiKey: string; body: string },
-  agent: Agent,
-): Promise<{ status: number; body: string }> {
-  const headers = {
-    authorization: `Bearer ${apiKey}`,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  };
-  return new Promise((resolve, reject) => {
-    const asked = request(`${url}/orders/create`, { agent, method: 'POST', headers }, (answer) => {
-      const status = answer.statusCode ?? 0;
-      text(answer).then((heard) => resolve({ status, body: heard }), reject);
-    });
-    asked.once('error', reject).end(body);
-  });
-}
-
-/** Of requests that were each sent once, none may have made two orders, and none an order that nobody heard of. */
-async function unheard({ sql }: World, wanted: number): Promise<string[]> {
-  const [row] = await sql`
-    select count(*)::int as orders, count(distinct c.name)::int as customers
-    from orders o join customers c on c.id = o.customer_id where o.status <> 'void'`;
-  if (row?.orders === wanted && row?.customers === wanted) return [];
-  return [`pool: ${wanted} orders were sent once each, ${row?.orders} were made for ${row?.customers} customers`];
-}
-
-export const idlePool: Row = {
-  name: 'idle-pool',
-  what: 'a client with a pool is idle for 7 to 13 s between two orders',
-  count: 500,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
-      const found = (await Promise.all(Array.from({ length: count }, () => pooled(world, random)))).flat();
-      const orders = count * POSTS;
-      found.push(...(await unheard(world, orders)), ...(await findings(world)));
-      return { count, orders, findings: found, recoveries: [] };
     } finally {
       await world.close();
     }

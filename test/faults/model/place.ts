@@ -52,7 +52,11 @@ export async function makePlace(sql: Sql): Promise<Place> {
   });
   const card = { stripeCustomerId: 'cus_sandbox_ok', stripePaymentMethodId: 'pm_card_visa' };
   for (const { keyId, retailerId, apiKey, name, address, point: at } of stores) {
-    await createRetailer(sql, { id: retailerId, name, address, point: at, ...card }, { id: keyId, keyHash: hashSecret(apiKey) });
+    await createRetailer(
+      sql,
+      { id: retailerId, name, address, point: at, ...card },
+      { id: keyId, keyHash: hashSecret(apiKey) },
+    );
   }
   for (const { id, token, tierIds } of drivers) {
     const driver = { id, name: 'Model driver', phone: '+14155550177', tokenHash: hashSecret(token), tierIds };

@@ -1,8 +1,7 @@
 import type { Row } from '../row.ts';
 import { driverTaps } from './drivers.ts';
-import { idlePool, suspensions, unknownKeys } from './keys.ts';
+import { idlePool, suspensions, suspensions, unknownKeys, unknownKeys } from './keys.ts';
 import { modelInProcess } from './model.ts';
-import { suspensions, unknownKeys } from './keys.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
 import { idlePool } from './pools.ts';

@@ -71,7 +71,7 @@ it('gives everything else that a browser can open a type that it does not look b
   const kept = await Promise.all([...files, '/driver/manifest.webmanifest', '/driver/worker.js'].map(get));
   const personal = await Promise.all([`${link}/status`, `${link}/photo`, '/driver/orders', '/orders'].map(get));
   const nothing = await Promise.all(
-    ['/', '/driver/', '/assets/%3Csvg%3E', '/%2e%2e/package.json', link + '/'].map(get),
+    ['/', '/driver/', '/assets/%3Csvg%3E', '/%2e%2e/package.json', `${link}/`].map(get),
   );
   expect(kept.map(({ status }) => status)).toEqual(kept.map(() => 200));
   expect(personal.map(({ status }) => status)).toEqual([200, 200, 401, 401]);

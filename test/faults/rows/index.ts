@@ -1,10 +1,12 @@
 import type { Row } from '../row.ts';
 import { driverTaps } from './drivers.ts';
 import { fewDrivers, sameKey } from './orders.ts';
+import { imageBombs } from './photos.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
 import { emptyRedis } from './redis.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
+import { webhookAddresses } from './webhooks.ts';
 
 /** In the order in which they run. */
 export const ROWS: readonly Row[] = [
@@ -18,4 +20,6 @@ export const ROWS: readonly Row[] = [
   sameKey,
   fewDrivers,
   driverTaps,
+  imageBombs,
+  webhookAddresses,
 ];

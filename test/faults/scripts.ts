@@ -37,7 +37,7 @@ const TEMPLATES = [
   "<style>@import 'https://elsewhere.invalid/?RUN'</style>",
   '<noscript><p title="</noscript><img src=x onerror=RUN>">',
   "{{constructor.constructor('RUN')()}}",
-  '${RUN} #{RUN} <%= RUN %>',
+  `\${RUN} #{RUN} <%= RUN %>`,
   '`;RUN;`',
   '";RUN;//',
   "\\';RUN;//",

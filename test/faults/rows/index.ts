@@ -5,6 +5,7 @@ import { imageBombs } from './photos.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
 import { emptyRedis } from './redis.ts';
+import { scriptPayloads } from './scripts.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
 
@@ -21,5 +22,6 @@ export const ROWS: readonly Row[] = [
   fewDrivers,
   driverTaps,
   imageBombs,
+  scriptPayloads,
   webhookAddresses,
 ];

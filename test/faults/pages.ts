@@ -47,3 +47,12 @@ export async function strangeIn(page: Page): Promise<string[]> {
   const names = (await page.evaluate(STRANGE)) as string[];
   return names.map((name) => `markup: a ${name} came from a text`);
 }
+
+/** A text that became markup in this page is noticed: without that, nothing noticed says nothing. */
+export async function isWatched(page: Page, problems: readonly string[]): Promise<boolean> {
+  await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=ran()>')");
+  for (const untilMs = performance.now() + SHOWN_MS; performance.now() < untilMs; await later(POLL_MS)) {
+    if (problems.length > 0) return true;
+  }
+  return false;
+}

@@ -8,7 +8,7 @@ import { createDriver } from '../../../src/store/drivers.ts';
 import { createRetailer } from '../../../src/store/retailers.ts';
 import { findChromium, launchBrowser } from '../../support/chromium.ts';
 import { orderBody } from '../../support/service.ts';
-import { misses, strangeIn, watchPages } from '../pages.ts';
+import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
 import { askUntilTaken, smallPhoto } from '../phones.ts';
 import type { Row } from '../row.ts';
 import { SCRIPTS } from '../scripts.ts';
@@ -54,6 +54,7 @@ export const scriptPayloads: Row = {
       };
       const done = scripts.length;
       await Promise.all(Array.from({ length: PHONES }, (_, i) => work(i)));
+      problems.push(...(await proveWatch(world, browser.context.browser() as Browser)));
       const ended = world.ended().map((name) => `process: ${name} ended by itself`);
       return { count: done, orders: done, findings: [...new Set(problems), ...ended], recoveries: [] };
     } finally {
@@ -78,7 +79,10 @@ async function openLane(world: World, browser: Browser, number: number, problems
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
   await askUntilTaken(`${api}/driver/duty`, { method: 'PUT', key: token, body: { on_duty: true } });
   // Each driver's page keeps its token for itself.
-  const context = await browser.newContext();
+  const context = await browser.newContext({
+    geolocation: { latitude: at.lat, longitude: at.lng },
+    permissions: ['geolocation'],
+  });
   await watchPages(context, api, problems);
   const driverPage = await context.newPage();
   await driverPage.goto(`${api}/driver`);
@@ -146,6 +150,15 @@ async function look(lane: Lane, script: string): Promise<void> {
   await customerPage.reload();
   await shows(customerPage, 'detail', `${first} brought it from ${name}.`);
   await shows(driverPage, 'idle-headline', 'Waiting for an order');
+}
+
+async function proveWatch(world: World, browser: Browser): Promise<string[]> {
+  const [api, seen] = [world.apis[0]?.url() as string, [] as string[]];
+  const context = await browser.newContext();
+  await watchPages(context, api, seen);
+  const page = await context.newPage();
+  await page.goto(`${api}/track/none`);
+  return (await isWatched(page, seen)) ? [] : ['script: one that was put into a page was not noticed'];
 }
 
 async function openStore({ world, at }: Lane, name: string, address: string) {

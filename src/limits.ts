@@ -167,6 +167,8 @@ export const PROOF_DROPOFF_METERS = 200;
 export const PROOF_POSITION_MS = 60_000;
 /** Longest id that a phone may give an action. */
 export const MAX_ACTION_ID_LENGTH = 64;
+/** How often an action is tried while the step before it is being made; an order has three steps. */
+export const MAX_ACTION_TRIES = 3;
 /** A phone's clock may lead the database's by this much; a position from further ahead counts as taken now. */
 export const MAX_CLOCK_LEAD_MS = 5_000;
 

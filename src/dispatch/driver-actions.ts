@@ -1,4 +1,5 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
+import { MAX_ACTION_TRIES } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { ActionStamp } from '../store/lifecycle.ts';
@@ -66,11 +67,18 @@ export function createDriverActions(deps: {
   /** The write, and where it changed nothing the reason: sent before, not his, or not in this status. */
   async function act(action: DriverAction, to: OrderStatus, write: () => Write): Promise<ActionOutcome> {
     const { driverId, orderId } = action;
-    const changed = await write();
-    if (!changed) return (await foresee(action, to)) ?? explainRace(action);
-    deps.relay(changed.outbox);
-    deps.changed(orderId, driverId);
-    return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
+    for (let tries = 1; ; tries++) {
+      const changed = await write();
+      if (changed) {
+        deps.relay(changed.outbox);
+        deps.changed(orderId, driverId);
+        return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
+      }
+      const known = await foresee(action, to);
+      if (known) return known;
+      // It would be legal by now and was not when the write looked: the step before it was made in between.
+      if (tries === MAX_ACTION_TRIES) return explainRace(action);
+    }
   }
 
   /**
@@ -88,7 +96,7 @@ export function createDriverActions(deps: {
     return canBecome(state.status, to) ? null : { kind: 'illegal', status: state.status };
   }
 
-  /** It would be legal now, but was not when the write looked: somebody else is changing it. */
+  /** Somebody changed it under every try; what it is by now says as much as can be said. */
   async function explainRace({ orderId }: DriverAction): Promise<ActionOutcome> {
     const state = await store.findState(orderId);
     return state ? { kind: 'illegal', status: state.status } : { kind: 'not_found' };

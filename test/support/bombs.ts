@@ -31,7 +31,7 @@ export function packedZeros(megabytes: number): Buffer {
   const [head, block] = [part.subarray(0, 2), part.subarray(2)];
   const end = Buffer.from([3, 0]);
   const adler = Buffer.alloc(4);
-  adler.writeUInt32BE((((megabytes * MEGABYTE) % 65_521) << 16) + 1);
+  adler.writeUInt32BE(((megabytes * MEGABYTE) % 65_521) * 65_536 + 1);
   return Buffer.concat([head, ...Array.from({ length: megabytes }, () => block), end, adler]);
 }
 

@@ -8,7 +8,13 @@ import { idlePool } from './pools.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
+import { imageBombs } from './photos.ts';
+import { backends } from './postgres.ts';
+import { killApi, killWorker, pauseApi } from './processes.ts';
+import { emptyRedis } from './redis.ts';
+import { scriptPayloads } from './scripts.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
+import { webhookAddresses } from './webhooks.ts';
 
 /** In the order in which they run. */
 export const ROWS: readonly Row[] = [
@@ -29,4 +35,7 @@ export const ROWS: readonly Row[] = [
   idlePool,
   unknownKeys,
   overload,
+  imageBombs,
+  scriptPayloads,
+  webhookAddresses,
 ];

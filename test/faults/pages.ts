@@ -1,0 +1,58 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { later } from './world.ts';
+
+const SHOWN_MS = 10_000;
+const POLL_MS = 20;
+
+/** What a page says of itself: `ran` is there for scripts that are not to run. */
+const WATCHING = `
+  globalThis.ran = () => noticed('one ran');
+  document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+    noticed('the policy had to stop ' + violatedDirective + ' ' + blockedURI));`;
+
+/** Names of elements in the page that only a text could have put there. */
+const STRANGE = `[...document.querySelectorAll('*')].flatMap(({ localName, attributes }) => {
+  const isStrange = /^(iframe|object|base|style|video|details|math|animate|template)$/.test(localName);
+  const code = [...attributes].filter(({ name, value }) => /^on/.test(name) || /^\\s*javascript:/i.test(value));
+  return isStrange || code.length > 0 ? [localName] : [];
+})`;
+
+/** Notices whatever runs, is asked for elsewhere, or had to be stopped by the policy: escaping is to be enough. */
+export async function watchPages(context: BrowserContext, own: string, problems: string[]): Promise<void> {
+  await context.exposeBinding('noticed', (_source, what: string) => void problems.push(`script: ${what}`));
+  await context.addInitScript({ content: WATCHING });
+  context.on('request', (request) => {
+    if (!request.url().startsWith(own) && !/^(data|blob):/.test(request.url())) {
+      problems.push(`script: ${request.url()} was asked for`);
+    }
+  });
+  context.on('dialog', (dialog) => {
+    problems.push(`script: a dialog says ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  context.on('weberror', (error) => problems.push(`script: a page threw ${error.error().message}`));
+}
+
+/** What it says where an element does not come to show this text in time, and nothing else. */
+export async function misses(page: Page, id: string, text: string): Promise<string[]> {
+  const element = page.locator(`#${id}`);
+  for (const untilMs = performance.now() + SHOWN_MS; performance.now() < untilMs; await later(POLL_MS)) {
+    if ((await element.textContent()) === text) return [];
+  }
+  return [`text: #${id} shows ${await element.textContent()}, and not ${text}`];
+}
+
+/** What is in the page beside what we put there. */
+export async function strangeIn(page: Page): Promise<string[]> {
+  const names = (await page.evaluate(STRANGE)) as string[];
+  return names.map((name) => `markup: a ${name} came from a text`);
+}
+
+/** A text that became markup in this page is noticed: without that, nothing noticed says nothing. */
+export async function isWatched(page: Page, problems: readonly string[]): Promise<boolean> {
+  await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=ran()>')");
+  for (const untilMs = performance.now() + SHOWN_MS; performance.now() < untilMs; await later(POLL_MS)) {
+    if (problems.length > 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,159 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import sharp from 'sharp';
+import type { Random } from '../../../bench/support/world.ts';
+import { MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_QUEUE, READINESS_DEADLINE_MS } from '../../../src/limits.ts';
+import { anyOrder, note, send } from '../clients.ts';
+import { HIDDEN, type Image, imagesOf } from '../images.ts';
+import { ask, askUntilTaken, giveTokens, smallPhoto } from '../phones.ts';
+import { findings, type Row, SIZES } from '../row.ts';
+import { later, openWorld, type World } from '../world.ts';
+
+const DRIVERS_AT_ONCE = 3;
+const PROBE_PAUSE_MS = 50;
+const MEGABYTE = 1024 * 1024;
+/** One photo of the widest pixels (four of 16 bits) and a copy of it, and every body that waits, in parts and joined. */
+const MOST_GROWTH_MB = (2 * MAX_PHOTO_PIXELS * 8 + 2 * (MAX_PHOTO_QUEUE + 1) * MAX_PHOTO_BYTES) / MEGABYTE;
+
+type Handovers = {
+  readonly world: World;
+  readonly random: Random;
+  readonly tokens: ReadonlyMap<string, string>;
+  readonly photo: Buffer;
+};
+
+export const imageBombs: Row = {
+  name: 'image-bombs',
+  what: 'a bomb, a disguise, a ruin or an odd photo as the proof of a delivery',
+  count: 50,
+  async run(count, random) {
+    const world = await openWorld({ ...SIZES, drivers: 2_000, stores: 10, apis: 1 });
+    try {
+      const handovers = { world, random, tokens: await giveTokens(world), photo: await smallPhoto() };
+      const images = imagesOf(random).map((image) => ({ image, lot: random() }));
+      const left = images.toSorted((a, b) => a.lot - b.lot).slice(0, count);
+      const meter = openMeter(world);
+      const problems: string[] = [];
+      const lane = async (): Promise<void> => {
+        for (let next = left.shift(); next; next = left.shift())
+          problems.push(...(await handOver(handovers, next.image)));
+      };
+      const done = Math.min(count, images.length);
+      await Promise.all(Array.from({ length: DRIVERS_AT_ONCE }, lane));
+      const { slow, notes } = await meter.stop();
+      return {
+        count: done,
+        orders: done,
+        findings: [...problems, ...slow, ...(await findings(world))],
+        recoveries: [],
+        notes,
+      };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+/** One order whose driver sends this image, and where it is refused a good one after it. */
+async function handOver({ world, random, tokens, photo }: Handovers, image: Image): Promise<string[]> {
+  const { orderId, trackingToken, key } = await pickedUp(world, random, tokens);
+  const api = world.apis[0]?.url() as string;
+  const url = `${api}/driver/orders/${orderId}/deliver`;
+  const deliver = (body: Buffer, type = 'image/jpeg') => askUntilTaken(url, { method: 'POST', key, body, type });
+  const answer = await deliver(await image.make(), image.type);
+  const problems: string[] = [];
+  if (answer.status !== image.status) problems.push(`was answered with ${answer.status}: ${answer.text}`);
+  if (answer.status === 200) {
+    problems.push(...(await shown(`${api}/track/${trackingToken}/photo`)));
+  } else {
+    const { message } = answer.body as { message: string };
+    if (!/photo cannot be used: it |larger than|Content-Type must be/.test(message))
+      problems.push(`was told "${message}"`);
+    const [after] = await world.sql`select status, photo_name from orders where id = ${orderId}`;
+    if (after?.status !== 'picked_up' || after.photo_name !== null) problems.push(`left the order ${after?.status}`);
+    const good = await deliver(photo);
+    if (good.status !== 200) problems.push(`left an order that a good photo does not end: ${good.text}`);
+  }
+  return problems.map((problem) => `photo: ${image.name} ${problem}`);
+}
+
+/** An order whose driver has picked it up. */
+async function pickedUp(world: World, random: Random, tokens: Handovers['tokens']) {
+  for (;;) {
+    const order = anyOrder(world, random, true);
+    note(world, order);
+    const { orderId } = await send(world, order, random);
+    const [row] = await world.sql`select driver_id, tracking_token from orders where id = ${orderId}`;
+    if (!row?.driver_id) continue;
+    const key = tokens.get(row.driver_id) as string;
+    await ask(`${world.apis[0]?.url()}/driver/orders/${orderId}/pick-up`, { method: 'POST', key, body: {} });
+    return { orderId, trackingToken: row.tracking_token as string, key };
+  }
+}
+
+/** What a customer is shown is a JPEG of ours, with nothing in it but the picture. */
+async function shown(url: string): Promise<string[]> {
+  const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+  const { format, exif, xmp, icc, iptc } = await sharp(bytes).metadata();
+  const kept = HIDDEN.filter((secret) => bytes.includes(Buffer.from(secret, 'latin1')));
+  return [
+    ...(format === 'jpeg' ? [] : [`is shown as ${format}`]),
+    ...(exif || xmp || icc || iptc ? ['is shown with what stood beside the picture'] : []),
+    ...kept.map((secret) => `is shown with ${JSON.stringify(secret)} in it`),
+  ];
+}
+
+/** What other people's requests wait for meanwhile, and how much memory the process takes at most. */
+function openMeter(world: World) {
+  const [api] = world.apis;
+  const pid = api?.pid() as number;
+  const startMb = memoryOf(pid, 'VmRSS');
+  forgetPeak(pid);
+  let slowestMs = 0;
+  let failed = 0;
+  let isOver = false;
+  const probing = (async () => {
+    while (!isOver) {
+      const startedMs = performance.now();
+      const answer = await ask(`${api?.url()}/readyz`).catch(() => null);
+      if (answer?.status !== 200) failed++;
+      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+      await later(PROBE_PAUSE_MS);
+    }
+  })();
+  return {
+    async stop() {
+      isOver = true;
+      await probing;
+      const grownMb = memoryOf(pid, 'VmHWM') - startMb;
+      const told = `${startMb.toFixed(0)} MB before, ${(startMb + grownMb).toFixed(0)} MB at most`;
+      return {
+        notes: [`Memory: ${told}. Other requests waited ${slowestMs.toFixed(0)} ms at most.`],
+        slow: [
+          ...(failed > 0 ? [`meanwhile: ${failed} other requests were not answered`] : []),
+          ...(slowestMs > READINESS_DEADLINE_MS
+            ? [`meanwhile: another request waited ${slowestMs.toFixed(0)} ms`]
+            : []),
+          ...(grownMb > MOST_GROWTH_MB
+            ? [`memory: ${told}, more than ${MOST_GROWTH_MB.toFixed(0)} MB between them`]
+            : []),
+        ],
+      };
+    },
+  };
+}
+
+/** In megabytes, as Linux tells it; 0 elsewhere. */
+function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  if (process.platform !== 'linux') return 0;
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
+}
+
+/** From now on the most is counted anew, where the machine allows that. */
+function forgetPeak(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  } catch {
+    // Then what the start took counts too, and it took less.
+  }
+}

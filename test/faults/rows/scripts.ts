@@ -1,0 +1,170 @@
+import type { Browser, Page } from 'playwright-core';
+import type { Random } from '../../../bench/support/world.ts';
+import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
+import { TIER_IDS } from '../../../src/domain/tier.ts';
+import { MAX_CITY_LENGTH } from '../../../src/limits.ts';
+import { TEST_CARDS } from '../../../src/sandbox/test-cards.ts';
+import { createDriver } from '../../../src/store/drivers.ts';
+import { createRetailer } from '../../../src/store/retailers.ts';
+import { findChromium, launchBrowser } from '../../support/chromium.ts';
+import { orderBody } from '../../support/service.ts';
+import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
+import { askUntilTaken, smallPhoto } from '../phones.ts';
+import type { Row } from '../row.ts';
+import { SCRIPTS } from '../scripts.ts';
+import { openWorld, type World } from '../world.ts';
+
+const PHONES = 2;
+/** An operator's text, which Leaflet would take for markup. */
+const MAP = { TILE_URL: '/tiles/{z}/{x}/{y}.png', TILE_ATTRIBUTION: '<img src=x onerror=ran()>' };
+
+/** A driver with the page open, his own corner of the world, and what went wrong there. */
+type Lane = {
+  readonly world: World;
+  readonly api: string;
+  readonly driverPage: Page;
+  readonly customerPage: Page;
+  readonly driverId: string;
+  readonly token: string;
+  readonly at: { readonly lat: number; readonly lng: number };
+  readonly photo: Buffer;
+  readonly problems: string[];
+};
+
+export const scriptPayloads: Row = {
+  name: 'script-payloads',
+  what: 'a script in every text that a store, an operator or a driver can send, looked at in Chromium',
+  count: 200,
+  async run(count, random) {
+    if (!findChromium()) return { count: 0, orders: 0, findings: ['no Chromium on the PATH'], recoveries: [] };
+    const world = await openWorld({
+      drivers: 10,
+      stores: 1,
+      apis: 1,
+      workers: 1,
+      env: MAP,
+    });
+    const browser = await launchBrowser();
+    try {
+      const problems: string[] = [];
+      const scripts = chosen(count, random);
+      const work = async (number: number): Promise<void> => {
+        const lane = await openLane(world, browser.context.browser() as Browser, number, problems);
+        for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(lane, script);
+      };
+      const done = scripts.length;
+      await Promise.all(Array.from({ length: PHONES }, (_, i) => work(i)));
+      problems.push(...(await proveWatch(world, browser.context.browser() as Browser)));
+      const ended = world.ended().map((name) => `process: ${name} ended by itself`);
+      return { count: done, orders: done, findings: [...new Set(problems), ...ended], recoveries: [] };
+    } finally {
+      await browser.close();
+      await world.close();
+    }
+  },
+};
+
+function chosen(count: number, random: Random): string[] {
+  const mixed = SCRIPTS.map((script) => ({ script, lot: random() })).toSorted((a, b) => a.lot - b.lot);
+  return mixed.slice(0, count).map(({ script }) => script);
+}
+
+async function openLane(world: World, browser: Browser, number: number, problems: string[]): Promise<Lane> {
+  const api = world.apis[0]?.url() as string;
+  const [driverId, token] = [newId(), newSecret('driver_token')];
+  const driver = { id: driverId, name: 'x', phone: '+14155550177', tokenHash: hashSecret(token), tierIds: TIER_IDS };
+  await createDriver(world.sql, driver, 'faults');
+  // Far from every town, and from each other.
+  const at = { lat: -40 - number * 5, lng: 100 };
+  await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
+  await askUntilTaken(`${api}/driver/duty`, { method: 'PUT', key: token, body: { on_duty: true } });
+  // Each driver's page keeps its token for itself.
+  const context = await browser.newContext({
+    geolocation: { latitude: at.lat, longitude: at.lng },
+    permissions: ['geolocation'],
+  });
+  await watchPages(context, api, problems);
+  const driverPage = await context.newPage();
+  await driverPage.goto(`${api}/driver`);
+  await driverPage.locator('#token').fill(token);
+  await driverPage.locator('#sign-in-button').click();
+  const customerPage = await context.newPage();
+  return { world, api, driverPage, customerPage, driverId, token, at, photo: await smallPhoto(), problems };
+}
+
+/** One order with the script in every field, from its creation to the photo, on both pages. */
+async function look(lane: Lane, script: string): Promise<void> {
+  const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = lane;
+  const name = script.trim();
+  const [line1, line2, city] = [`1 ${name}`, `2 ${name}`, name.slice(0, MAX_CITY_LENGTH).trim()];
+  const address = `3 ${name}`;
+  // The page's own name for him ends at the first space.
+  await world.sql`update drivers set name = ${name} where id = ${driverId}`;
+  await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
+  const { retailerId, key } = await openStore(lane, name, address);
+  const order = await askUntilTaken(`${api}/orders/create`, {
+    method: 'POST',
+    key,
+    body: orderBody(retailerId, {
+      customer: {
+        name,
+        email: `${name.replace(/[\s@]|[^\x21-\x7e]/g, '').slice(0, 60)}@example.com`,
+        phone: '+14155550123',
+      },
+      pickup_address: address,
+      dropoff_address: { line1, line2, city, state: 'CA', zip: '94103' },
+    }),
+  });
+  const { id, tracking_token } = (order.body?.order ?? {}) as { id?: string; tracking_token?: string };
+  if (id === undefined) return void problems.push(`script: ${name} was refused: ${order.text}`);
+
+  const shows = async (page: Page, element: string, text: string): Promise<void> => {
+    problems.push(...(await misses(page, element, text)));
+  };
+  const act = (step: string, body: object, type?: string) =>
+    askUntilTaken(`${api}/driver/orders/${id}/${step}`, {
+      method: 'POST',
+      key: token,
+      body,
+      ...(type ? { type } : {}),
+    });
+  const first = name.split(' ')[0] || 'Your driver';
+  await customerPage.goto(`${api}/track/${tracking_token}`);
+  await shows(customerPage, 'headline', `${first} is on the way to the store`);
+  await shows(customerPage, 'store', name);
+  await shows(driverPage, 'order-step', 'Pick up at');
+  await shows(driverPage, 'order-headline', name);
+  await shows(driverPage, 'order-address', address);
+  await shows(driverPage, 'next-text', `${name}, ${line1}, ${line2}, ${city}, CA 94103`);
+  await act('pick-up', {});
+  await shows(customerPage, 'headline', `${first} is on the way with your order`);
+  await shows(customerPage, 'detail', `It was picked up at ${name} and is coming to you.`);
+  await shows(driverPage, 'order-step', 'Deliver to');
+  await shows(driverPage, 'order-headline', name);
+  await shows(driverPage, 'order-address', `${line1}, ${line2}, ${city}, CA 94103`);
+  problems.push(...(await strangeIn(driverPage)));
+  await act('deliver', photo, 'image/jpeg');
+  await shows(customerPage, 'detail', `${first} brought it from ${name}.`);
+  problems.push(...(await strangeIn(customerPage)));
+  // As it is without its script, and for the next one to load.
+  await customerPage.reload();
+  await shows(customerPage, 'detail', `${first} brought it from ${name}.`);
+  await shows(driverPage, 'idle-headline', 'Waiting for an order');
+}
+
+async function proveWatch(world: World, browser: Browser): Promise<string[]> {
+  const [api, seen] = [world.apis[0]?.url() as string, [] as string[]];
+  const context = await browser.newContext();
+  await watchPages(context, api, seen);
+  const page = await context.newPage();
+  await page.goto(`${api}/track/none`);
+  return (await isWatched(page, seen)) ? [] : ['script: one that was put into a page was not noticed'];
+}
+
+async function openStore({ world, at }: Lane, name: string, address: string) {
+  const [retailerId, key] = [newId(), newSecret('api_key')];
+  const { customer: stripeCustomerId, paymentMethod: stripePaymentMethodId } = TEST_CARDS.ok;
+  const store = { id: retailerId, name, address, point: at, stripeCustomerId, stripePaymentMethodId };
+  await createRetailer(world.sql, store, { id: newId(), keyHash: hashSecret(key) });
+  return { retailerId, key };
+}

@@ -1,5 +1,5 @@
 import type { Row } from '../row.ts';
-import { modelInProcess } from './model.ts';
+import { modelInProcess, modelOverHttp } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
@@ -18,4 +18,5 @@ export const ROWS: readonly Row[] = [
   sameKey,
   fewDrivers,
   modelInProcess,
+  modelOverHttp,
 ];

@@ -3,6 +3,7 @@ import { modelInProcess, modelOverHttp } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
+import { cancelRaces } from './races.ts';
 import { emptyRedis } from './redis.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 
@@ -17,6 +18,7 @@ export const ROWS: readonly Row[] = [
   twilioFaults,
   sameKey,
   fewDrivers,
+  cancelRaces,
   modelInProcess,
   modelOverHttp,
 ];

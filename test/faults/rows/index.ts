@@ -1,4 +1,5 @@
 import type { Row } from '../row.ts';
+import { foreignIds } from './foreign.ts';
 import { modelInProcess, modelOverHttp } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
@@ -19,6 +20,7 @@ export const ROWS: readonly Row[] = [
   sameKey,
   fewDrivers,
   cancelRaces,
+  foreignIds,
   modelInProcess,
   modelOverHttp,
 ];

@@ -2,6 +2,7 @@ import type { Random } from '../../../bench/support/world.ts';
 import { CANCEL_REASONS } from '../../../src/domain/order.ts';
 import { cancelOrder, deliverOrder } from '../../../src/store/lifecycle.ts';
 import { anyOrder, note, send } from '../clients.ts';
+import { giveTokens, tokenOf } from '../driver-tokens.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 
@@ -155,9 +156,3 @@ async function busyDrivers(url: string): Promise<number> {
   const figure = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
   return figure('sameday_drivers_on_duty') - figure('sameday_drivers_free');
 }
-
-/** Gives every driver of the world a token that follows from his id. */
-const giveTokens = ({ sql }: World) =>
-  sql`update drivers set token_hash = encode(sha256(convert_to('sdd_' || replace(id::text, '-', ''), 'UTF8')), 'hex')`;
-
-const tokenOf = (driverId: string): string => `sdd_${driverId.replaceAll('-', '')}`;

@@ -24,17 +24,37 @@ const orderOf = (op: number, changes: Partial<OrderRow> = {}): OrderRow => ({
   ...changes,
 });
 const eventsOf = (op: number, ...types: string[]): EventRow[] =>
-  types.map((type, i) => ({ orderId: `order ${op}`, sequence: i + 1, type, driverId: null }));
+  types.map((type, i) => {
+    const driverId = type === 'driver_assigned' ? `driver ${op}` : null;
+    return { orderId: `order ${op}`, sequence: i + 1, type, driverId, atMs: 1_000 * i };
+  });
 const paymentOf = (op: number, changes: Partial<Payment> = {}) =>
   ({
     id: `pi ${op}`,
     amount: 799,
+    currency: 'usd',
     metadata: { order_id: `order ${op}` },
     answer: { kind: 'paid' },
     ...changes,
   }) as Payment;
 const refundOf = (op: number) => ({ paymentIntent: `pi ${op}`, amount: 799 }) as Refund;
 const textOf = (op: number) => ({ body: `Follow it here: http://sameday.test/track/token-${op}` });
+
+/** A delivered order of one driver, without a text. */
+const ENDED: Partial<OrderRow> = { status: 'delivered', driverId: 'driver 7', smsStatus: 'none' };
+/** He took it on while it waited. */
+function carriedFrom(orderId: string, fromMs: number, toMs: number): EventRow[] {
+  const event = (sequence: number, type: string, atMs: number): EventRow => {
+    return { orderId, sequence, type, atMs, driverId: type === 'driver_assigned' ? 'driver 7' : null };
+  };
+  return [
+    event(1, 'created', fromMs - 1_000),
+    event(2, 'details', fromMs - 500),
+    event(3, 'driver_assigned', fromMs),
+    event(4, 'picked_up', fromMs + 1),
+    event(5, 'delivered', toMs),
+  ];
+}
 
 /** Two orders with all that belongs to them, and one that waits. */
 function sound(): Records {
@@ -91,7 +111,7 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
     'a step that is not allowed',
     'steps',
     ({ events, orders }) => ({
-      events: [...events, { orderId: 'order 3', sequence: 3, type: 'delivered', driverId: null }],
+      events: [...events, { orderId: 'order 3', sequence: 3, type: 'delivered', driverId: null, atMs: 9_000 }],
       orders: orders.map((order) => (order.id === 'order 3' ? { ...order, status: 'delivered' as const } : order)),
     }),
   ],
@@ -110,11 +130,48 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
     }),
   ],
   [
+    'a driver who carried two orders for a while',
+    'driver',
+    ({ orders, events, payments }) => ({
+      orders: [...orders, orderOf(8, { ...ENDED, id: 'order 8' }), orderOf(9, { ...ENDED, id: 'order 9' })],
+      events: [...events, ...carriedFrom('order 8', 20_000, 30_000), ...carriedFrom('order 9', 29_000, 40_000)],
+      payments: [...payments, paymentOf(8), paymentOf(9)],
+    }),
+  ],
+  [
+    'an order with another driver than its events say',
+    'driver',
+    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), driverId: 'driver 9' }, ...orders.slice(1)] }),
+  ],
+  [
     'an active order without a driver',
     'driver',
     ({ orders }) => ({ orders: orders.map((o) => ({ ...o, driverId: null })) }),
   ],
   ['a double charge', 'charge', ({ payments }) => ({ payments: [...payments, paymentOf(1, { id: 'pi 9' })] })],
+  [
+    'an answer that names the order of somebody else',
+    'key',
+    ({ heard, wanted, orders, events }) => ({
+      wanted: [...wanted, wantedOf(9)],
+      heard: [...heard.filter(({ op }) => op !== 3), ok(9, 'order 3')],
+      orders,
+      events,
+    }),
+  ],
+  ['a charge in another currency', 'charge', () => ({ payments: [paymentOf(1, { currency: 'eur' }), paymentOf(2)] })],
+  [
+    'a refund of what was never charged',
+    'charge',
+    ({ refunds }) => ({ refunds: [...refunds, { ...refundOf(2), paymentIntent: 'pi 9', amount: 799 }] }),
+  ],
+  ['a refund of an order that goes on', 'charge', ({ refunds }) => ({ refunds: [...refunds, refundOf(1)] })],
+  [
+    'a charge of an order that counts as failed',
+    'charge',
+    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), paymentStatus: 'failed' }, ...orders.slice(1)] }),
+  ],
+  ['a text about no order', 'text', ({ texts }) => ({ texts: [...texts, textOf(9)] })],
   ['a charge of another amount', 'charge', () => ({ payments: [paymentOf(1, { amount: 800 }), paymentOf(2)] })],
   ['a charge before a driver', 'charge', ({ payments }) => ({ payments: [...payments, paymentOf(3)] })],
   ['a charge for no order', 'charge', ({ payments }) => ({ payments: [...payments, paymentOf(9)] })],

@@ -1,5 +1,7 @@
 import { canBecome, type OrderStatus } from '../../src/domain/order.ts';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
+import { wrongDriverHistories } from './driver-histories.ts';
+import { groupBy } from './group-by.ts';
 import type { Heard, Wanted } from './history.ts';
 
 export type OrderRow = {
@@ -20,6 +22,8 @@ export type EventRow = {
   readonly sequence: number;
   readonly type: string;
   readonly driverId: string | null;
+  /** By the database's clock. */
+  readonly atMs: number;
 };
 export type Text = { readonly body: string };
 
@@ -54,10 +58,12 @@ const ACTIVE: ReadonlySet<string> = new Set(['driver_assigned', 'picked_up', 'un
 export function findBroken(records: Records): string[] {
   return [
     ...lostOrders(records),
+    ...foreignAnswers(records),
     ...keysThatMadeTwo(records),
     ...failedThatHappened(records),
     ...illegalSteps(records),
     ...sharedDrivers(records),
+    ...wrongDriverHistories(records),
     ...wrongCharges(records),
     ...wrongTexts(records),
   ];
@@ -70,6 +76,20 @@ function lostOrders({ heard, orders }: Records): string[] {
     const order = byId.get(orderId ?? '');
     if (!order) return [`lost: operation ${op} was acknowledged as order ${orderId}, which is not there`];
     return order.status === 'void' ? [`lost: the acknowledged order ${orderId} is void`] : [];
+  });
+}
+
+/** Whoever was told of an order was told of his own. */
+function foreignAnswers({ wanted, heard, orders }: Records): string[] {
+  const byId = new Map(orders.map((order) => [order.id, order]));
+  const byOp = new Map(wanted.map((one) => [one.op, one]));
+  return heard.flatMap(({ op, outcome, orderId }) => {
+    const order = byId.get(orderId ?? '');
+    const asked = byOp.get(op);
+    if (outcome !== 'ok' || !order || order.status === 'void' || !asked) return [];
+    const isOwn = order.retailerId === asked.retailerId && order.key === asked.key;
+    if (isOwn && (order.customer === null || order.customer === asked.customer)) return [];
+    return [`key: operation ${op} was answered with order ${orderId}, which another one made`];
   });
 }
 
@@ -147,8 +167,12 @@ function wrongCharges({ orders, events, payments, refunds }: Records): string[] 
   const assigned = new Set(events.filter(({ type }) => type === 'driver_assigned').map(({ orderId }) => orderId));
   const known = new Set(orders.map(({ id }) => id));
   const strange = [...paid.keys()].filter((id) => !known.has(id));
+  const charged = new Set([...paid.values()].flat().map(({ id }) => id));
   return [
     ...strange.map((id) => `charge: for an order ${id} that is not there`),
+    ...refunds.flatMap(({ paymentIntent }) =>
+      charged.has(paymentIntent) ? [] : [`charge: a refund of ${paymentIntent}, which was never paid`],
+    ),
     ...orders.flatMap((order) => {
       const charges = paid.get(order.id) ?? [];
       const given = charges.flatMap(({ id }) => refunded.get(id) ?? []);
@@ -158,6 +182,8 @@ function wrongCharges({ orders, events, payments, refunds }: Records): string[] 
     }),
   ];
 }
+
+const UNPAID: ReadonlySet<string> = new Set(['not_charged', 'failed']);
 
 function chargeFaults(
   { status, feeCents, paymentStatus }: OrderRow,
@@ -172,6 +198,13 @@ function chargeFaults(
     [refunds.length > 1, `was refunded ${refunds.length} times`],
     [charges.length > 0 && !wasAssigned, 'was charged and never had a driver'],
     [charges.some(({ amount }) => amount !== feeCents), 'was charged another amount than its fee'],
+    [charges.some(({ currency }) => currency !== 'usd'), 'was charged in another currency'],
+    [refunds.length > 0 && !endedUndelivered, `was refunded and is ${status}`],
+    [charges.length > 0 && UNPAID.has(paymentStatus), `was charged and counts as ${paymentStatus}`],
+    [
+      paymentStatus === 'refunded' && refunds.length !== 1,
+      `counts as refunded and was refunded ${refunds.length} times`,
+    ],
     [endedUndelivered && net !== 0, `ended undelivered and holds a charge of ${net}`],
     [paymentStatus === 'paid' && charges.length !== 1, `is paid and was charged ${charges.length} times`],
     [
@@ -189,8 +222,10 @@ function wrongTexts({ wanted, orders, texts }: Records): string[] {
     const token = /\/track\/([\w-]+)/.exec(body)?.[1] ?? '';
     counts.set(token, (counts.get(token) ?? 0) + 1);
   }
+  const tokens = new Set(orders.map(({ trackingToken }) => trackingToken));
+  const strange = [...counts.keys()].filter((token) => !tokens.has(token));
   const ended = (status: string): boolean => status === 'cancelled' || status === 'expired' || status === 'void';
-  return orders.flatMap(({ id, customer, trackingToken, smsStatus, status }) => {
+  const faulty = orders.flatMap(({ id, customer, trackingToken, smsStatus, status }) => {
     const sent = counts.get(trackingToken) ?? 0;
     const agreed = consent.get(customer ?? '') ?? false;
     const faults: [boolean, string][] = [
@@ -201,16 +236,7 @@ function wrongTexts({ wanted, orders, texts }: Records): string[] {
     ];
     return faults.flatMap(([holds, fault]) => (holds ? [`text: order ${id} ${fault}`] : []));
   });
-}
-
-function groupBy<Value>(values: readonly Value[], keyOf: (value: Value) => string): Map<string, Value[]> {
-  const groups = new Map<string, Value[]>();
-  for (const value of values) {
-    const group = groups.get(keyOf(value));
-    if (group) group.push(value);
-    else groups.set(keyOf(value), [value]);
-  }
-  return groups;
+  return [...strange.map(() => 'text: with a link to no order'), ...faulty];
 }
 
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);

@@ -13,17 +13,18 @@ const REFUSED: ReadonlySet<number> = new Set([429, 500, 503]);
 
 let operations = 0;
 
-/** An order that a client wants of any store. */
+/** An order that a client wants of any store; so often with the customer's consent to texts. */
 export function anyOrder(
-  { stores }: World,
+  { stores }: Pick<World, 'stores'>,
   random: Random,
   isKeyed: boolean,
+  consent = 0.7,
 ): Wanted & { readonly body: string; readonly apiKey: string } {
   const op = ++operations;
   const any = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const store = any(stores);
   const customer = `Customer ${op}`;
-  const smsOptIn = random() < 0.7;
+  const smsOptIn = random() < consent;
   const body = orderBody(store.id, {
     customer: {
       name: customer,

@@ -200,7 +200,9 @@ async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: str
       o.tracking_token as "trackingToken", c.name as customer
     from orders o left join customers c on c.id = o.customer_id`;
   const events = await sql`
-    select order_id as "orderId", sequence, type, data ->> 'driver_id' as "driverId" from order_events`;
+    select order_id as "orderId", sequence, type, data ->> 'driver_id' as "driverId",
+      extract(epoch from at)::float8 * 1000 as "atMs"
+    from order_events`;
   const entries = stripe.entries() as readonly (Payment | Refund)[];
   return {
     ...readHistory(file),

@@ -21,6 +21,7 @@ import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
 import type { Answer, Model } from './model.ts';
 import type { System } from './sequence.ts';
+import { compareTables } from './tables.ts';
 
 const ORIGIN = 'model';
 const OTHER = 'other';
@@ -159,7 +160,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
     charge: (orderId, answer) => run('charge', orderId, answer),
     refund: (orderId, answer) => run('refund', orderId, answer),
     memoryDiffers: (model) => memoryDiffers(matcher, model),
-    async drain(model) {
+    async conclude(model) {
       for (const { id } of model.orders.values()) {
         for (let round = 0; round < DRAIN_ROUNDS; round++) {
           for (const queue of ['charge', 'refund'] as const) {
@@ -169,7 +170,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
           }
         }
       }
-      return ledgerDiffers(bank, model);
+      return ledgerDiffers(bank, model) ?? compareTables(sql, model, true);
     },
     close: () => closers.closeAll(),
   };

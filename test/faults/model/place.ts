@@ -1,3 +1,4 @@
+import { STORE_ADDRESS } from '../../../bench/support/order-world.ts';
 import { offset } from '../../../bench/support/world.ts';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import type { TierId } from '../../../src/domain/tier.ts';
@@ -17,7 +18,6 @@ export type Place = {
   readonly drivers: readonly PlaceDriver[];
 };
 
-const ADDRESS = 'One Model Square';
 const TIERS_OF: readonly (readonly TierId[])[] = [
   ['standard', 'priority', 'scheduled'],
   ['standard', 'priority'],
@@ -41,7 +41,7 @@ export async function makePlace(sql: Sql): Promise<Place> {
       keyId: newId(),
       retailerId: newId(),
       name: 'Model store',
-      address: ADDRESS,
+      address: STORE_ADDRESS,
       point,
       apiKey: newSecret('api_key'),
       ordersPerSecond: null,

@@ -7,7 +7,6 @@ import { later } from '../world.ts';
 import { type BankAnswer, CARRIER, type Command, NONE, type Step } from './commands.ts';
 import { type Answer, Model, type ModelDriver } from './model.ts';
 import { makePlace, onRing, type Place, type PlaceDriver, type PlaceStore } from './place.ts';
-import { compareTables } from './tables.ts';
 
 /** Who is asked: the operations in this process, or the service over HTTP. */
 export type System = {
@@ -30,8 +29,8 @@ export type System = {
   refund(orderId: string, bank: BankAnswer): Promise<Answer>;
   /** What its memory has otherwise than the model; null where it agrees, or cannot be seen. */
   memoryDiffers(model: Model): string | null;
-  /** Brings what is owed of these orders to its end. */
-  drain(model: Model): Promise<string | null>;
+  /** Brings what is owed of these orders to its end, and compares all that is on record with the model. */
+  conclude(model: Model): Promise<string | null>;
 };
 
 const REASONS = ['out_of_stock', 'duplicate'] as const;
@@ -80,8 +79,7 @@ async function finish(system: System, sql: Sql, place: Place, model: Model): Pro
     const isRight = isCarried ? model.returnByOperator(id) : model.cancelByOperator(id);
     if (isChanged !== isRight) return `at the end: the operator could ${isChanged ? '' : 'not '}end order ${id}`;
   }
-  const problem = (await settle(system, sql, model)) ?? (await system.drain(model));
-  return problem ?? (await compareTables(sql, model, system.isExact));
+  return (await settle(system, sql, model)) ?? system.conclude(model);
 }
 
 /** Carries out one command; a sentence where the answer is not the model's. */
@@ -126,7 +124,7 @@ async function obey(system: System, place: Place, model: Model, command: Command
       const orderId = orderOf(command.order);
       const carrier = model.drivers.findIndex(({ id }) => id === model.orders.get(orderId)?.driverId);
       const driver = command.driver === CARRIER ? Math.max(0, carrier) : command.driver;
-      const actionId = command.actionId === NONE ? null : `action ${command.actionId}`;
+      const actionId = command.actionId === NONE ? null : `action-${command.actionId}`;
       const answer = await system.step(command.step, place.drivers[driver] as PlaceDriver, orderId, actionId);
       return differs(model.step(command.step, model.drivers[driver] as ModelDriver, orderId, actionId), answer);
     }

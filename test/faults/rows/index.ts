@@ -2,6 +2,8 @@ import type { Row } from '../row.ts';
 import { driverTaps } from './drivers.ts';
 import { idlePool, suspensions, suspensions, unknownKeys, unknownKeys } from './keys.ts';
 import { modelInProcess } from './model.ts';
+import { foreignIds } from './foreign.ts';
+import { modelInProcess, modelOverHttp } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
 import { idlePool } from './pools.ts';
@@ -11,6 +13,7 @@ import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { imageBombs } from './photos.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
+import { cancelRaces } from './races.ts';
 import { emptyRedis } from './redis.ts';
 import { scriptPayloads } from './scripts.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
@@ -29,6 +32,8 @@ export const ROWS: readonly Row[] = [
   twilioFaults,
   sameKey,
   fewDrivers,
+  cancelRaces,
+  foreignIds,
   modelInProcess,
   driverTaps,
   suspensions,
@@ -38,4 +43,5 @@ export const ROWS: readonly Row[] = [
   imageBombs,
   scriptPayloads,
   webhookAddresses,
+  modelOverHttp,
 ];

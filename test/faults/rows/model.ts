@@ -1,15 +1,19 @@
 import fc from 'fast-check';
+import sharp from 'sharp';
 import type { Random } from '../../../bench/support/world.ts';
 import { loadTiers } from '../../../src/store/tiers.ts';
-import { anyCommand, anyWithSweeps, type Command } from '../model/commands.ts';
+import { anyCommand, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
 import { openProcess } from '../model/in-process.ts';
+import { overHttp } from '../model/over-http.ts';
 import { runSequence } from '../model/sequence.ts';
-import type { Row } from '../row.ts';
+import { compareTables } from '../model/tables.ts';
+import { findings as brokenPromises, type Row } from '../row.ts';
 import { openWorld } from '../world.ts';
 
 /** Places with a sequence under way, each far from the others. */
 const PLACES = 8;
 const LONGEST = 150;
+const LONGEST_OVER_HTTP = 60;
 /** Of a sequence that failed: how long a shorter one is looked for. */
 const SHRINKING_MS = 60_000;
 
@@ -19,12 +23,13 @@ async function runAll(
   random: Random,
   any: fc.Arbitrary<Command>,
   run: (commands: readonly Command[]) => Promise<string | null>,
+  longest = LONGEST,
 ): Promise<{ readonly count: number; readonly findings: string[] }> {
   const findings: string[] = [];
   let done = 0;
   async function keepRunning(): Promise<void> {
     while (done < count && findings.length === 0) {
-      const commands = fc.array(any, { minLength: Math.min(10, LONGEST), maxLength: LONGEST, size: 'max' });
+      const commands = fc.array(any, { minLength: 10, maxLength: longest, size: 'max' });
       const property = fc.asyncProperty(commands, async (sequence) => {
         const problem = await run(sequence);
         done += sequence.length;
@@ -64,6 +69,35 @@ export const modelInProcess: Row = {
       const [row] = await sql`select count(*)::int as orders from orders`;
       const findings = [...events.findings, ...sweeps.findings];
       return { count: events.count + sweeps.count, orders: row?.orders, findings, recoveries: [] };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+export const modelOverHttp: Row = {
+  name: 'model-over-http',
+  what: 'a request of a random sequence, compared with a model; over HTTP, at any of three API processes',
+  count: 2_000,
+  needsRedis: true,
+  async run(count, random) {
+    const world = await openWorld({ drivers: 0, stores: 0, apis: 3, workers: 2 });
+    const { sql } = world;
+    try {
+      const tiers = await loadTiers(sql);
+      const photo = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'green' } })
+        .jpeg()
+        .toBuffer();
+      const service = overHttp(world, random, photo);
+      const run = (commands: readonly Command[]) => runSequence(service, { sql, tiers }, commands);
+      const ran = await runAll(count, random, anyRequest, run, LONGEST_OVER_HTTP);
+      const findings = [...ran.findings, ...(await brokenPromises(world))];
+      for (const model of service.ended) {
+        const problem = await compareTables(sql, model, false);
+        if (problem !== null) findings.push(`model: ${problem}`);
+      }
+      const [row] = await sql`select count(*)::int as orders from orders`;
+      return { count: ran.count, orders: row?.orders, findings, recoveries: [] };
     } finally {
       await world.close();
     }

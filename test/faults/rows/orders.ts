@@ -1,48 +1,89 @@
+import type { Random } from '../../../bench/support/world.ts';
+import { TIER_IDS } from '../../../src/domain/tier.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { findings, type Row, SIZES } from '../row.ts';
-import { openWorld } from '../world.ts';
+import { any, findings, type Row, SIZES } from '../row.ts';
+import { openWorld, type World } from '../world.ts';
 
 const KEYS_AT_ONCE = 50;
+type Order = ReturnType<typeof anyOrder>;
 
 export const sameKey: Row = {
   name: 'same-key',
-  what: `${KEYS_AT_ONCE} identical requests with one key at once`,
+  what: `${KEYS_AT_ONCE} requests with one key at once, often some of them with another body`,
   count: 500,
   async run(count, random) {
     const world = await openWorld(SIZES);
     try {
-      for (let i = 0; i < count; i++) {
-        const order = anyOrder(world, random, true);
-        note(world, order);
-        await Promise.all(Array.from({ length: KEYS_AT_ONCE }, () => send(world, order, random)));
-      }
-      return { count, orders: count, findings: await findings(world), recoveries: [] };
+      const problems: string[] = [];
+      for (let i = 0; i < count; i++) problems.push(...(await sendAtOnce(world, random)));
+      return { count, orders: count, findings: [...problems, ...(await findings(world))], recoveries: [] };
     } finally {
       await world.close();
     }
   },
 };
 
-const FEW_DRIVERS = 20;
+/** Some of one key at once: those who say what the first said get its order, the others are told which one it is. */
+async function sendAtOnce(world: World, random: Random): Promise<string[]> {
+  const one = anyOrder(world, random, true);
+  const other = otherwise(one, anyOrder(world, random, true));
+  const share = random() < 0.5 ? 0 : random();
+  const wanted = Array.from({ length: KEYS_AT_ONCE }, () => (random() < share ? other : one));
+  for (const order of new Set(wanted)) note(world, order);
+  const answers = await Promise.all(wanted.map((order) => sendKeyed(world, order, random)));
+  const [row] = await world.sql`
+    select o.id, c.name from orders o join customers c on c.id = o.customer_id
+    where o.retailer_id = ${one.retailerId} and o.idempotency_key = ${one.key}`;
+  const isRight = ({ customer }: Order, { status, names }: Answer) =>
+    row && names === row.id && status === (customer === row.name ? 201 : 409);
+  const wrong = answers.find((answer, i) => !isRight(wanted[i] as Order, answer));
+  const firsts = answers.filter(({ status, isReplayed }) => status === 201 && !isReplayed).length;
+  return [
+    ...(wrong ? [`key: one of ${KEYS_AT_ONCE} for order ${row?.id} heard ${JSON.stringify(wrong)}`] : []),
+    ...(firsts === 1 ? [] : [`key: ${firsts} answers say that they made order ${row?.id}`]),
+  ];
+}
+
+/** The same order in other words, under the same key. */
+function otherwise(order: Order, { op }: Order): Order {
+  const customer = `${order.customer} otherwise`;
+  return { ...order, op, customer, body: order.body.replace(`"${order.customer}"`, `"${customer}"`) };
+}
+
+type Answer = { readonly status: number; readonly isReplayed: boolean; readonly names: string | undefined };
+
+async function sendKeyed(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Answer> {
+  const answer = await fetch(`${any(world.apis, random).url()}/orders/create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': key ?? '' },
+    body,
+    signal: AbortSignal.timeout(15_000),
+  });
+  const { status } = answer;
+  const { order, message } = (await answer.json()) as { order?: { id: string }; message: string };
+  const orderId = order?.id ?? null;
+  world.history.hears({ op, outcome: status === 201 ? 'ok' : 'failed', status, orderId });
+  const isReplayed = answer.headers.get('idempotent-replayed') === 'true';
+  return { status, isReplayed, names: orderId ?? /for order (\S+),/.exec(message)?.[1] };
+}
+
+const MOST_DRIVERS = 20;
 const AT_ONCE = 200;
 
 export const fewDrivers: Row = {
   name: 'few-drivers',
-  what: `${AT_ONCE} orders at once for ${FEW_DRIVERS} drivers, on every API process`,
+  what: `${AT_ONCE} orders at once for 1 to ${MOST_DRIVERS} drivers, on three API processes and then on two`,
   count: 300,
   async run(count, random) {
-    const world = await openWorld({ ...SIZES, drivers: FEW_DRIVERS, stores: 3 });
+    const world = await openWorld({ ...SIZES, drivers: MOST_DRIVERS, stores: 1, apis: 3, workers: 2 });
+    await bringToStore(world);
     const deliveries = startDeliveries(world, random);
     try {
-      for (let i = 0; i < count; i++) {
-        const orders = Array.from({ length: AT_ONCE }, () => anyOrder(world, random, false));
-        for (const order of orders) note(world, order);
-        await Promise.all(orders.map((order) => send(world, order, random)));
-        // Those that wait would fill the queue; here it is the race that counts.
-        await world.sql`
-          update orders set expires_at = now() where status = 'pending_dispatch'`;
-      }
+      const onThree = Math.ceil(count / 2);
+      await runRounds(world, random, onThree);
+      await world.apis[2]?.kill();
+      await runRounds({ ...world, apis: world.apis.slice(0, 2) }, random, count - onThree);
       await deliveries.stop();
       return { count, orders: count * AT_ONCE, findings: await findings(world), recoveries: [] };
     } finally {
@@ -51,3 +92,36 @@ export const fewDrivers: Row = {
     }
   },
 };
+
+async function runRounds(world: World, random: Random, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await keepOnDuty(world, 1 + Math.floor(random() * MOST_DRIVERS));
+    // Without texts: the stand-in's ledger does not hold so many.
+    const orders = Array.from({ length: AT_ONCE }, () => anyOrder(world, random, false, 0));
+    for (const order of orders) note(world, order);
+    await Promise.all(orders.map((order) => send(world, order, random)));
+    // Those that wait would fill the queue; here it is the race that counts.
+    await world.sql`update orders set expires_at = now() where status = 'pending_dispatch'`;
+  }
+}
+
+/** All drivers stand at the store and may take everything. */
+async function bringToStore({ sql, stores }: World): Promise<void> {
+  const { lat, lng } = stores[0]?.point ?? { lat: 0, lng: 0 };
+  await sql`update drivers set tiers = ${[...TIER_IDS]}::text[]`;
+  // Later than what is known of them.
+  await sql`
+    update driver_positions set lat = ${lat}, lng = ${lng}, captured_at = captured_at + interval '1 minute'`;
+  await sql`select pg_notify('sameday', 'faults:driver:' || id) from drivers`;
+}
+
+/** So many drivers are on duty, and every process is told. */
+async function keepOnDuty({ sql }: World, count: number): Promise<void> {
+  await sql`
+    with changed as (
+      update drivers d set on_duty = n.place <= ${count}
+      from (select id, row_number() over (order by id) as place from drivers) n
+      where n.id = d.id and d.on_duty <> (n.place <= ${count}) returning d.id
+    )
+    select pg_notify('sameday', 'faults:driver:' || id) from changed`;
+}

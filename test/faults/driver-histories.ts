@@ -1,0 +1,52 @@
+import { STATEMENT_TIMEOUT_MS } from '../../src/limits.ts';
+import type { EventRow, OrderRow, Records } from './checker.ts';
+import { groupBy } from './group-by.ts';
+
+/** From when to when an order was a driver's. */
+type Carried = { readonly orderId: string; readonly driverId: string; readonly fromMs: number; readonly toMs: number };
+
+const ACTIVE: ReadonlySet<string> = new Set(['driver_assigned', 'picked_up', 'undeliverable']);
+const ENDS: ReadonlySet<string> = new Set(['released', 'cancelled', 'delivered', 'returned']);
+/** Times are read with microseconds and kept in binary fractions. */
+const ROUNDING_MS = 0.01;
+
+/** What orders were whose, by their events: each order's own, and whether a driver ever had two at a time. */
+export function wrongDriverHistories({ orders, events }: Pick<Records, 'orders' | 'events'>): string[] {
+  const byOrder = groupBy(events, ({ orderId }) => orderId);
+  const wrong: string[] = [];
+  const carried = orders.flatMap((order) => {
+    if (order.status === 'void') return [];
+    const steps = (byOrder.get(order.id) ?? []).toSorted((a, b) => a.sequence - b.sequence);
+    const lastDriver = driverAfter(steps);
+    if (lastDriver !== order.driverId) wrong.push(`driver: of order ${order.id} is another than its events say`);
+    return timesOf(order, steps);
+  });
+  for (const [driverId, times] of groupBy(carried, (one) => one.driverId)) {
+    const inTurn = times.toSorted((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
+    for (const [i, { orderId, fromMs }] of inTurn.entries()) {
+      const before = inTurn[i - 1];
+      if (before && fromMs + ROUNDING_MS < before.toMs) {
+        wrong.push(`driver: ${driverId} carried ${before.orderId} and ${orderId} at a time`);
+      }
+    }
+  }
+  return wrong;
+}
+
+/** The driver whom an order is left with; one that ended stays with him who had it. */
+function driverAfter(steps: readonly EventRow[]): string | null {
+  const last = steps.findLast(({ type }) => type === 'driver_assigned' || type === 'released');
+  return last?.type === 'driver_assigned' ? last.driverId : null;
+}
+
+function timesOf({ id, status }: OrderRow, steps: readonly EventRow[]): Carried[] {
+  return steps.flatMap((step, i): Carried[] => {
+    if (step.type !== 'driver_assigned' || step.driverId === null) return [];
+    const end = steps.slice(i).find(({ type }) => ENDS.has(type));
+    const toMs = end?.atMs ?? (ACTIVE.has(status) ? Number.POSITIVE_INFINITY : step.atMs);
+    // An order that has its driver from the start bears the time when its statement began, which may have waited for
+    // the statement that ended the driver's last one.
+    const waitedMs = step.sequence === 2 ? STATEMENT_TIMEOUT_MS : 0;
+    return [{ orderId: id, driverId: step.driverId, fromMs: Math.min(step.atMs + waitedMs, toMs), toMs }];
+  });
+}

@@ -1,0 +1,125 @@
+import { STORE_ADDRESS } from '../../../bench/support/order-world.ts';
+import type { Random } from '../../../bench/support/world.ts';
+import { cancelOrder, giveUpForDriver, returnForDriver } from '../../../src/store/lifecycle.ts';
+import { nudgeOrder } from '../../../src/store/operator.ts';
+import { orderBody } from '../../support/service.ts';
+import { any } from '../row.ts';
+import type { World } from '../world.ts';
+import type { Answer, Model } from './model.ts';
+import type { System } from './sequence.ts';
+
+const OPERATOR = 'faults';
+const REQUEST_MS = 15_000;
+/** Longer than the pause between two sweeps, which are the net below a notice that was read too early. */
+const SETTLE_MS = 20_000;
+
+type Asked = {
+  readonly method?: string;
+  readonly secret: string;
+  readonly body?: object | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+type Heard = { readonly status: number; readonly replayed: boolean; readonly body: Reply };
+type Reply = {
+  readonly message?: string;
+  readonly order?: { readonly id?: string; readonly status?: string };
+  readonly error?: { readonly code: string };
+};
+
+const notOverHttp = async (): Promise<never> => {
+  throw new Error('this is no request');
+};
+
+/**
+ * The built service over HTTP, each request at any of its API processes; the operator's part by the statements of the
+ * command line. The models of the sequences that ended well are kept for comparing when nothing is at work any more.
+ */
+export function overHttp(world: World, random: Random, photo: Uint8Array): System & { readonly ended: Model[] } {
+  const { sql } = world;
+  const ended: Model[] = [];
+
+  async function ask(path: string, { method = 'POST', secret, body, headers }: Asked): Promise<Heard> {
+    const isPhoto = body instanceof Uint8Array;
+    const answer = await fetch(`${any(world.apis, random).url()}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${secret}`,
+        'content-type': isPhoto ? 'image/jpeg' : 'application/json',
+        ...headers,
+      },
+      body: isPhoto ? Buffer.from(body) : JSON.stringify(body ?? {}),
+      signal: AbortSignal.timeout(REQUEST_MS),
+    });
+    const replayed = answer.headers.get('idempotent-replayed') === 'true';
+    return { status: answer.status, replayed, body: (await answer.json()) as Reply };
+  }
+
+  const keyed = (key: string | null) => (key === null ? {} : { headers: { 'idempotency-key': key } });
+
+  return {
+    ended,
+    isExact: false,
+    settleMs: SETTLE_MS,
+    async create({ retailerId, apiKey }, { tierId, key, body: says }) {
+      const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };
+      const body = orderBody(retailerId, { customer, pickup_address: STORE_ADDRESS, delivery_tier: tierId });
+      const heard = await ask('/orders/create', { secret: apiKey, body, ...keyed(key) });
+      if (heard.status !== 201) return refusalOf(heard);
+      const { id, status } = heard.body.order as { id: string; status: string };
+      return { kind: heard.replayed ? 'replayed' : 'created', orderId: id, status };
+    },
+    async cancel({ apiKey }, orderId, reason, key) {
+      const heard = await ask(`/orders/${orderId}/cancel`, { secret: apiKey, body: { reason }, ...keyed(key) });
+      if (heard.status !== 200) return refusalOf(heard);
+      if (heard.replayed) return { kind: 'replayed' };
+      return { kind: heard.body.message?.includes('before') ? 'already' : 'cancelled' };
+    },
+    cancelByOperator: async (orderId) => (await cancelOrder(sql, orderId, 'operator', 'other', OPERATOR)) !== null,
+    async returnByOperator(orderId) {
+      await giveUpForDriver(sql, orderId, OPERATOR);
+      return (await returnForDriver(sql, orderId, OPERATOR)) !== null;
+    },
+    nudge: (orderId) => nudgeOrder(sql, orderId, OPERATOR),
+    async setDuty({ token }, onDuty) {
+      const heard = await ask('/driver/duty', { method: 'PUT', secret: token, body: { on_duty: onDuty } });
+      return heard.status === 200 ? { kind: 'done' } : refusalOf(heard);
+    },
+    move: ({ token }, { lat, lng }) => ask('/driver/location', { secret: token, body: { lat, lng } }),
+    async step(step, { token }, orderId, actionId) {
+      const stamp: Record<string, string> = actionId === null ? {} : { action_id: actionId };
+      const reason = step === 'release' ? 'vehicle' : 'refused';
+      const hasReason = step === 'release' || step === 'undeliverable';
+      const isDelivery = step === 'deliver';
+      const query = isDelivery && actionId !== null ? `?${new URLSearchParams(stamp)}` : '';
+      const body = isDelivery ? photo : { ...stamp, ...(hasReason ? { reason } : {}) };
+      const heard = await ask(`/driver/orders/${orderId}/${step}${query}`, { secret: token, body });
+      return heard.status === 200 ? { kind: 'done', status: heard.body.order?.status as string } : refusalOf(heard);
+    },
+    expire: notOverHttp,
+    suspend: notOverHttp,
+    deactivate: notOverHttp,
+    sweep: notOverHttp,
+    charge: notOverHttp,
+    refund: notOverHttp,
+    memoryDiffers: () => null,
+    async conclude(model) {
+      ended.push(model);
+      return null;
+    },
+  };
+}
+
+/** A refusal as the model names it; one that it does not know by its status and code. */
+function refusalOf({ status, body: { error, message = '' } }: Heard): Answer {
+  switch (error?.code) {
+    case 'unauthorized':
+    case 'not_found':
+      return { kind: error.code };
+    case 'idempotency_key_reused':
+      return { kind: 'key_reused', orderId: /order (\S+),/.exec(message)?.[1] as string };
+    case 'illegal_transition':
+      return { kind: 'illegal', status: /order is (\w+)/.exec(message)?.[1] as string };
+    default:
+      return { kind: `${status} ${error?.code}` };
+  }
+}

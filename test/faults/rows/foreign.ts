@@ -1,0 +1,207 @@
+import { isDeepStrictEqual } from 'node:util';
+import sharp from 'sharp';
+import type { Random } from '../../../bench/support/world.ts';
+import { newId, newSecret, newTrackingToken } from '../../../src/domain/ids.ts';
+import { cancelOrder, deliverOrder, markUndeliverable, pickUpOrder } from '../../../src/store/lifecycle.ts';
+import { orderBody } from '../../support/service.ts';
+import { anyOrder, want } from '../clients.ts';
+import { giveTokens, tokenOf } from '../driver-tokens.ts';
+import { any, findings, type Row, SIZES } from '../row.ts';
+import { openWorld, type World } from '../world.ts';
+
+const AT_ONCE = 16;
+const ORDERS = 60;
+const PHOTO_NAME = `${'0'.repeat(32)}.jpg`;
+const REQUEST_MS = 15_000;
+
+/** Everything by which something of a store's can be named. */
+type Named = {
+  readonly orderId: string;
+  readonly retailerId: string;
+  readonly apiKey: string;
+  readonly driverToken: string;
+  readonly trackingToken: string;
+  readonly updatedMicros: string;
+};
+type Asked = {
+  readonly method: string;
+  readonly path: string;
+  readonly secret?: string;
+  readonly body?: object | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+type Route = (named: Named, intruder: Named, photo: Buffer) => Asked;
+
+const step =
+  (name: string, body: object = {}): Route =>
+  ({ orderId }, { driverToken }) => ({
+    method: 'POST',
+    path: `/driver/orders/${orderId}/${name}`,
+    secret: driverToken,
+    body,
+  });
+const cancel =
+  (headers: Record<string, string>): Route =>
+  ({ orderId }, { apiKey }) => ({
+    method: 'POST',
+    path: `/orders/${orderId}/cancel`,
+    secret: apiKey,
+    body: { reason: 'other' },
+    headers,
+  });
+
+/** Every route that takes an id or a secret, asked by somebody whose it is not, or with a secret of another kind. */
+const ROUTES: readonly Route[] = [
+  ({ orderId }, { apiKey }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: apiKey }),
+  cancel({}),
+  cancel({ 'idempotency-key': 'used by the other store' }),
+  ({ orderId, updatedMicros }, { apiKey }) => ({
+    method: 'GET',
+    path: `/orders?cursor=${Buffer.from(`${updatedMicros}:${orderId}`).toString('base64url')}`,
+    secret: apiKey,
+  }),
+  ({ retailerId }, { apiKey }) => ({
+    method: 'POST',
+    path: '/orders/create',
+    secret: apiKey,
+    body: orderBody(retailerId),
+  }),
+  step('pick-up'),
+  step('pick-up', { action_id: 'used' }),
+  step('release', { reason: 'vehicle' }),
+  step('undeliverable', { reason: 'refused' }),
+  step('return'),
+  ({ orderId }, { driverToken }, photo) => ({
+    method: 'POST',
+    path: `/driver/orders/${orderId}/deliver`,
+    secret: driverToken,
+    body: photo,
+  }),
+  ({ apiKey }) => ({ method: 'GET', path: '/driver/orders', secret: apiKey }),
+  ({ apiKey }) => ({ method: 'PUT', path: '/driver/duty', secret: apiKey, body: { on_duty: false } }),
+  ({ trackingToken }) => ({ method: 'GET', path: '/driver/orders', secret: trackingToken }),
+  ({ trackingToken }) => ({ method: 'GET', path: '/orders', secret: trackingToken }),
+  ({ driverToken }) => ({ method: 'GET', path: '/orders', secret: driverToken }),
+  ({ orderId, driverToken }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: driverToken }),
+  ({ orderId }) => ({ method: 'GET', path: `/orders/${orderId}` }),
+  ({ orderId }) => ({ method: 'GET', path: `/track/${orderId}/status` }),
+  ({ apiKey }) => ({ method: 'GET', path: `/track/${apiKey}` }),
+  ({ driverToken }) => ({ method: 'GET', path: `/track/${driverToken}/photo` }),
+];
+
+export const foreignIds: Row = {
+  name: 'foreign-ids',
+  what: "a request for what is another's, compared with one for what is not there, on every route",
+  count: 1_000,
+  async run(count, random) {
+    const world = await openWorld({ ...SIZES, stores: 4 });
+    try {
+      await giveTokens(world);
+      const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+        .jpeg()
+        .toBuffer();
+      const named = await makeOrders(world, random);
+      await world.untilDone();
+      const before = await everything(world);
+      const problems: string[] = [];
+      let asked = 0;
+      async function keepAsking(): Promise<void> {
+        while (asked < count) {
+          const route = ROUTES[asked++ % ROUTES.length] as Route;
+          const problem = await compare(world, random, route, named, photo);
+          if (problem !== null) problems.push(problem);
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, keepAsking));
+      const isSame = isDeepStrictEqual(await everything(world), before);
+      const changed = isSame ? [] : ['foreign: something was changed by those whose it is not'];
+      const broken = await findings(world);
+      return { count: asked, orders: named.length, findings: [...problems, ...changed, ...broken], recoveries: [] };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+/** Orders of every store in every status, and all that names them. */
+async function makeOrders(world: World, random: Random): Promise<Named[]> {
+  const { sql } = world;
+  await Promise.all(Array.from({ length: ORDERS }, () => want(world, anyOrder(world, random, true), random)));
+  const stamp = { actionId: 'used', capturedAt: null };
+  for (const { id, driver_id: driverId } of await sql`select id, driver_id from orders where driver_id is not null`) {
+    const lot = Math.floor(random() * 5);
+    if (lot === 0) await cancelOrder(sql, id, 'operator', 'other', 'faults');
+    if (lot > 1) await pickUpOrder(sql, id, driverId, stamp, 'faults');
+    if (lot === 3) await deliverOrder(sql, id, driverId, PHOTO_NAME, stamp, 'faults');
+    if (lot === 4) await markUndeliverable(sql, id, driverId, 'refused', stamp, 'faults');
+  }
+  const keys = new Map(world.stores.map(({ id, apiKey }) => [id, apiKey]));
+  const rows = await sql`
+    select id, retailer_id, driver_id, tracking_token, (extract(epoch from updated_at) * 1000000)::int8::text as micros
+    from orders`;
+  return rows.map((row) => ({
+    orderId: row.id,
+    retailerId: row.retailer_id,
+    apiKey: keys.get(row.retailer_id) as string,
+    driverToken: row.driver_id ? tokenOf(row.driver_id) : newSecret('driver_token'),
+    trackingToken: row.tracking_token,
+    updatedMicros: row.micros,
+  }));
+}
+
+/** Names nothing. */
+const nobodys = ({ updatedMicros }: Named): Named => ({
+  orderId: newId(),
+  retailerId: newId(),
+  apiKey: newSecret('api_key'),
+  driverToken: newSecret('driver_token'),
+  trackingToken: newTrackingToken(),
+  updatedMicros,
+});
+
+/** What is another's and what is not there must get the same reply, at whatever process. */
+async function compare(
+  world: World,
+  random: Random,
+  route: Route,
+  all: readonly Named[],
+  photo: Buffer,
+): Promise<string | null> {
+  const foreign = any(all, random);
+  const others = all.filter((one) => one.retailerId !== foreign.retailerId && one.driverToken !== foreign.driverToken);
+  const intruder = any(others, random);
+  const asked = route(foreign, intruder, photo);
+  const [one, other] = await Promise.all([
+    send(world, random, asked),
+    send(world, random, route(nobodys(foreign), intruder, photo)),
+  ]);
+  return isDeepStrictEqual(one, other)
+    ? null
+    : `foreign: ${asked.method} ${asked.path} got ${JSON.stringify(one)} and, for what is not there, ${JSON.stringify(other)}`;
+}
+
+/** The whole reply but what differs between any two. */
+async function send({ apis }: World, random: Random, { method, path, secret, body, headers }: Asked) {
+  const isPhoto = Buffer.isBuffer(body);
+  const answer = await fetch(`${any(apis, random).url()}${path}`, {
+    method,
+    headers: {
+      ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+      ...(body ? { 'content-type': isPhoto ? 'image/jpeg' : 'application/json' } : {}),
+      ...headers,
+    },
+    ...(body ? { body: isPhoto ? Uint8Array.from(body) : JSON.stringify(body) } : {}),
+    signal: AbortSignal.timeout(REQUEST_MS),
+  });
+  const text = (await answer.text()).replace(/"request_id":"[^"]*"/, '"request_id":""');
+  const told = [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+  return { status: answer.status, headers: told, text };
+}
+
+/** All that a stranger could have changed. */
+async function everything({ sql }: World) {
+  const orders = await sql`select * from orders order by id`;
+  const actions = await sql`select * from driver_actions order by driver_id, action_id`;
+  const drivers = await sql`select id, on_duty, active from drivers order by id`;
+  return [orders, actions, drivers].map((rows) => rows.map((row) => ({ ...row })));
+}

@@ -1,0 +1,158 @@
+import type { Random } from '../../../bench/support/world.ts';
+import { CANCEL_REASONS } from '../../../src/domain/order.ts';
+import { cancelOrder, deliverOrder } from '../../../src/store/lifecycle.ts';
+import { anyOrder, note, send } from '../clients.ts';
+import { giveTokens, tokenOf } from '../driver-tokens.ts';
+import { any, findings, type Row, SIZES } from '../row.ts';
+import { later, openWorld, type World } from '../world.ts';
+
+/** Long against everything else here, so that most charges are in flight when the race begins. */
+const STRIPE_MS = 150;
+const AT_ONCE = 20;
+const REQUEST_MS = 15_000;
+const FREED_MS = 20_000;
+const PHOTO = `${'0'.repeat(32)}.jpg`;
+const NO_STAMP = { actionId: null, capturedAt: null };
+
+type Race = { readonly orderId: string; readonly driverId: string; readonly apiKey: string };
+
+export const cancelRaces: Row = {
+  name: 'cancel-races',
+  what: 'a cancellation races the pickup and the charge, on two API processes',
+  count: 2_000,
+  async run(count, random) {
+    const world = await openWorld(SIZES);
+    try {
+      await giveTokens(world);
+      world.stripe.orderFaults({ latencyMs: STRIPE_MS });
+      const problems: string[] = [];
+      const pickedUp: string[] = [];
+      let races = 0;
+      async function keepRacing(): Promise<void> {
+        while (races < count) {
+          const race = await begin(world, random);
+          if (!race) continue;
+          races++;
+          const { problem, winner } = await run(world, random, race);
+          if (problem) problems.push(`race: order ${race.orderId} ${problem}`);
+          if (winner !== 'pickup') continue;
+          pickedUp.push(race.orderId);
+          await deliverOrder(world.sql, race.orderId, race.driverId, PHOTO, NO_STAMP, 'faults');
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, keepRacing));
+      await endOthers(world);
+      const broken = await findings(world);
+      const ends = [...(await lostFees(world, pickedUp)), ...(await stillBusy(world))];
+      return { count: races, orders: races, findings: [...problems, ...broken, ...ends], recoveries: [] };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+/** Orders that found no driver at first may have one by now. */
+async function endOthers({ sql }: World): Promise<void> {
+  const open = () => sql`select id from orders where status in ('pending_dispatch', 'driver_assigned')`;
+  for (let left = await open(); left.length > 0; left = await open()) {
+    await Promise.all(left.map(({ id }) => cancelOrder(sql, id, 'operator', 'other', 'faults')));
+  }
+}
+
+/** An order with its driver; undefined where it waits. */
+async function begin(world: World, random: Random): Promise<Race | undefined> {
+  const order = anyOrder(world, random, true);
+  note(world, order);
+  const { orderId } = await send(world, order, random);
+  if (orderId === null) return undefined;
+  const [row] = await world.sql`select driver_id from orders where id = ${orderId}`;
+  return row?.driver_id ? { orderId, driverId: row.driver_id, apiKey: order.apiKey } : undefined;
+}
+
+/** The cancellations and the pickup at once; exactly one side must have its way, and each must be told so. */
+async function run(world: World, random: Random, race: Race) {
+  await later(random() * 2 * STRIPE_MS);
+  const soon = () => later(random() * 8);
+  const pickingUp = soon().then(() => pickUp(world, random, race));
+  const cancelling = cancellations(world, random, race).map((cancel) => soon().then(cancel));
+  const [pickup, ...cancels] = await Promise.all([pickingUp, ...cancelling]);
+  const [row] = await world.sql`select status, driver_id from orders where id = ${race.orderId}`;
+  const isPickedUp = row?.status === 'picked_up';
+  const faults: [boolean, string][] = [
+    [!isPickedUp && row?.status !== 'cancelled', `is ${row?.status} after the race`],
+    [row?.driver_id !== race.driverId, 'changed its driver'],
+    [pickup !== isPickedUp, `is ${row?.status} and its driver was told ${pickup}`],
+    [cancels.some((cancel) => cancel === isPickedUp), `is ${row?.status} and who cancelled was told ${cancels}`],
+  ];
+  const problem = faults.find(([holds]) => holds)?.[1];
+  return { problem, winner: isPickedUp ? 'pickup' : 'cancel' };
+}
+
+/** One cancellation by the store or the operator, or two alike under one key. */
+function cancellations(world: World, random: Random, { orderId, apiKey }: Race): (() => Promise<boolean>)[] {
+  const reason = any(CANCEL_REASONS, random);
+  const byStore = (headers: Record<string, string>) => () =>
+    post(world, random, `/orders/${orderId}/cancel`, apiKey, { reason }, headers);
+  const lot = random();
+  if (lot < 0.3) return [byStore({})];
+  if (lot < 0.5) return [async () => (await cancelOrder(world.sql, orderId, 'operator', reason, 'faults')) !== null];
+  const keyed = byStore({ 'idempotency-key': `cancel ${orderId}` });
+  return lot < 0.7 ? [keyed] : [keyed, keyed];
+}
+
+const pickUp = (world: World, random: Random, { orderId, driverId }: Race): Promise<boolean> =>
+  post(world, random, `/driver/orders/${orderId}/pick-up`, tokenOf(driverId), {}, {});
+
+/** Whether it was done; anything but "done" and "not in this status" ends the row. */
+async function post(
+  { apis }: World,
+  random: Random,
+  path: string,
+  secret: string,
+  body: object,
+  headers: Record<string, string>,
+): Promise<boolean> {
+  const answer = await fetch(`${any(apis, random).url()}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(REQUEST_MS),
+  });
+  const said = await answer.text();
+  if (answer.status === 200) return true;
+  if (answer.status === 409 && said.includes('illegal_transition')) return false;
+  throw new Error(`${path} was answered with ${answer.status}: ${said}`);
+}
+
+/** The fee of an order that was picked up stays, once. */
+async function lostFees(world: World, orderIds: readonly string[]): Promise<string[]> {
+  const { payments, refunds } = await world.records();
+  const refunded = new Set(refunds.map(({ paymentIntent }) => paymentIntent));
+  const kept = new Map<string, number>();
+  for (const { id, metadata, answer } of payments) {
+    const orderId = metadata.order_id ?? '';
+    if (answer.kind === 'paid' && !refunded.has(id)) kept.set(orderId, (kept.get(orderId) ?? 0) + 1);
+  }
+  return orderIds
+    .filter((id) => kept.get(id) !== 1)
+    .map((id) => `charge: order ${id} was picked up and its fee was kept ${kept.get(id) ?? 0} times`);
+}
+
+/** Every order has ended, so every API process must have every driver free; whatever tells it so may take a sweep. */
+async function stillBusy({ apis }: World): Promise<string[]> {
+  const untilMs = performance.now() + FREED_MS;
+  for (;;) {
+    const counts = await Promise.all(apis.map(async ({ name, url }) => ({ name, busy: await busyDrivers(url()) })));
+    const wrong = counts.filter(({ busy }) => busy !== 0);
+    if (wrong.length === 0 || performance.now() > untilMs) {
+      return wrong.map(({ name, busy }) => `driver: ${name} has ${busy} of them busy, and every order has ended`);
+    }
+    await later(500);
+  }
+}
+
+async function busyDrivers(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const figure = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
+  return figure('sameday_drivers_on_duty') - figure('sameday_drivers_free');
+}

@@ -13,6 +13,8 @@ export type RowResult = {
   readonly findings: readonly string[];
   /** From the end of each fault until the service worked again, in ms. */
   readonly recoveries: readonly number[];
+  /** What was measured on the way and broke no promise. */
+  readonly notes?: readonly string[];
 };
 
 export type Row = {

@@ -31,6 +31,7 @@ async function main(): Promise<void> {
   for (const row of rows) {
     const result = await row.run(Math.max(1, Math.round(row.count * scale)), seeded(seed));
     table.push(told(row, result));
+    for (const note of result.notes ?? []) report.note(`${row.name}: ${note}`);
     for (const finding of result.findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
   }
   const head = ['row', 'fault', 'times', 'orders', 'findings', 'ready again: p50 ms', 'most ms'];

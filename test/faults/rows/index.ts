@@ -1,4 +1,6 @@
 import type { Row } from '../row.ts';
+import { mutatedBodies } from './http-bodies.ts';
+import { rawSockets } from './http-raw.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
@@ -16,4 +18,6 @@ export const ROWS: readonly Row[] = [
   twilioFaults,
   sameKey,
   fewDrivers,
+  mutatedBodies,
+  rawSockets,
 ];

@@ -1,6 +1,8 @@
 import type { Row } from '../row.ts';
 import { mutatedBodies } from './http-bodies.ts';
+import { deafSockets } from './http-deaf.ts';
 import { rawSockets } from './http-raw.ts';
+import { slowClients } from './http-slow.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
@@ -20,4 +22,6 @@ export const ROWS: readonly Row[] = [
   fewDrivers,
   mutatedBodies,
   rawSockets,
+  slowClients,
+  deafSockets,
 ];

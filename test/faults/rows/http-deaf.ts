@@ -5,14 +5,15 @@ import type { Row } from '../row.ts';
 import { residentMegabytes } from '../wire.ts';
 import { later, openWorld, type World } from '../world.ts';
 
-const SIZES = { drivers: 40, stores: 4, apis: 1, workers: 1 };
+const SIZES = { drivers: 0, stores: 4, apis: 1, workers: 1 };
 /** Of a hundred deaf sockets so many are drivers'; a page's order may have 50 at most, one of them reads. */
 const DRIVERS_PART = 0.2;
 const DEAF_PER_ORDER = 49;
-const CHANGES = 6_000;
+const CHANGES = 3_000;
 const SETTLE_MS = 15_000;
 const SLACK_MEGABYTES = 120;
-const STORE_NAME = 'A store with a name of some length '.repeat(40);
+const DEAF_DRIVER = 'Deaf driver';
+const STORE_NAME = 'A store with a name of some length '.repeat(150);
 
 type Watcher = { readonly socket: WebSocket; lastSequence: number; isClosed: boolean };
 
@@ -28,9 +29,11 @@ export const deafSockets: Row = {
     try {
       // Long texts fill what the kernels keep for a socket sooner.
       await world.sql`update retailers set name = ${STORE_NAME}`;
-      const drivers = await addDrivers(world, Math.max(1, Math.round(count * DRIVERS_PART)));
-      const onOrders = Math.max(1, count - drivers.length);
-      const tokens = await makeOrders(world, Math.ceil(onOrders / DEAF_PER_ORDER), random);
+      const onDrivers = Math.max(1, Math.round(count * DRIVERS_PART));
+      const onOrders = Math.max(1, count - onDrivers);
+      const watched = Math.ceil(onOrders / DEAF_PER_ORDER);
+      const tokens = (await makeOrders(world, watched + onDrivers, random)).slice(0, watched);
+      const drivers = await addDrivers(world, onDrivers);
       const pages = Array.from({ length: onOrders }, (_, i) => tokens[i % tokens.length] as string);
       const url = String(api?.url()).replace('http', 'ws');
       const deaf = [
@@ -41,7 +44,7 @@ export const deafSockets: Row = {
       watchers.push(...deaf, ...readers);
       for (const { socket } of deaf) socket.pause();
       const before = residentMegabytes(api?.pid() as number);
-      const most = await changeEverything(world, api?.pid() as number);
+      const most = await changeEverything(world, tokens, api?.pid() as number);
       await later(2_000);
       const last = await lastSequences(world);
       readers.forEach(({ lastSequence, isClosed }, i) => {
@@ -73,8 +76,8 @@ function open(url: string, driverToken: string | null): Promise<Watcher> {
       if (driverToken !== null) socket.send(JSON.stringify({ type: 'hello', token: driverToken }));
     });
     socket.on('message', (data) => {
-      const { sequence } = JSON.parse(String(data)) as { sequence?: number };
-      watcher.lastSequence = sequence ?? watcher.lastSequence;
+      const { order } = JSON.parse(String(data)) as { order?: { sequence: number } | null };
+      watcher.lastSequence = order?.sequence ?? watcher.lastSequence;
       resolve(watcher);
     });
     socket.on('close', () => {
@@ -84,12 +87,22 @@ function open(url: string, driverToken: string | null): Promise<Watcher> {
   });
 }
 
+/** Drivers with an order each, the last ones; their tokens. */
 async function addDrivers({ sql }: World, count: number): Promise<string[]> {
   const tokens = Array.from({ length: count }, (_, i) => `sdd_${String(i).padStart(32, '0')}`);
   await sql`
-    insert into drivers (id, name, phone, token_hash, tiers, on_duty)
-    select gen_random_uuid(), 'Deaf driver', '+14155550177', hash, '{standard}', false
-    from unnest(${tokens.map(hashSecret)}::text[]) as hash`;
+    with deaf as (
+      insert into drivers (id, name, phone, token_hash, tiers, on_duty)
+      select gen_random_uuid(), ${DEAF_DRIVER}, '+14155550177', hash, '{standard}', false
+      from unnest(${tokens.map(hashSecret)}::text[]) as hash
+      returning id
+    ), pairs as (
+      select d.id as driver_id, o.id as order_id
+      from (select id, row_number() over () as n from deaf) d
+        join (select id, row_number() over (order by id desc) as n from orders) o using (n)
+    )
+    update orders o set status = 'driver_assigned', driver_id = p.driver_id, assigned_at = now()
+    from pairs p where o.id = p.order_id`;
   return tokens;
 }
 
@@ -105,13 +118,14 @@ async function makeOrders(world: World, count: number, random: () => number): Pr
 }
 
 /** Makes every order and every driver news again and again; the most memory that was seen, in megabytes. */
-async function changeEverything({ sql }: World, pid: number): Promise<number> {
+async function changeEverything({ sql }: World, tokens: readonly string[], pid: number): Promise<number> {
   let most = 0;
   for (let i = 0; i < CHANGES; i++) {
     await sql`
-      with changed as (update orders set sequence = sequence + 1 returning id)
+      with changed as (
+        update orders set sequence = sequence + 1 where tracking_token = any(${[...tokens]}::text[]) returning id)
       select pg_notify('sameday', 'faults:details:' || string_agg(id::text, ',')) from changed`;
-    await sql`select pg_notify('sameday', 'faults:driver:' || id) from drivers where name = 'Deaf driver'`;
+    await sql`select pg_notify('sameday', 'faults:driver:' || id) from drivers where name = ${DEAF_DRIVER}`;
     if (i % 200 === 0) most = Math.max(most, residentMegabytes(pid));
   }
   return Math.max(most, residentMegabytes(pid));

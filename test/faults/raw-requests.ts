@@ -183,7 +183,7 @@ export const SHAPES: readonly Shape[] = [
   ({ canary, random }) => `${noise(1 + below(random, 60), random)}\r\n\r\n${canary}`,
   // One bit, somewhere in the head of a request whose body is a canary in quotes.
   ({ head, canary, random }) =>
-    flipped(`${CREATE}${head}Content-Length: ${canary.length + 2}\r\n\r\n`, random) + `"${canary}"`,
+    `${flipped(`${CREATE}${head}Content-Length: ${canary.length + 2}\r\n\r\n`, random)}"${canary}"`,
   ({ head, random }) => `${CREATE}${head}`.slice(0, below(random, 60)),
 ];
 

@@ -1,4 +1,5 @@
 import type { Row } from '../row.ts';
+import { driverMessages } from './driver-messages.ts';
 import { mutatedBodies } from './http-bodies.ts';
 import { deafSockets } from './http-deaf.ts';
 import { rawSockets } from './http-raw.ts';
@@ -24,4 +25,5 @@ export const ROWS: readonly Row[] = [
   rawSockets,
   slowClients,
   deafSockets,
+  driverMessages,
 ];

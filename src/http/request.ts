@@ -13,7 +13,8 @@ export type ReadHead = {
   readonly fault: string | null;
   /**
    * Whether no other request is taken from its connection, because where this one ends is not certain: the transport reads
-   * the frames of chunks loosely, and behind a header without a name it sees no others, a length among them.
+   * the frames of chunks loosely, and behind a header without a name it sees no others, a length among them. So is a HEAD,
+   * whose reply it can't end.
    */
   readonly isLast: boolean;
 };
@@ -61,7 +62,7 @@ export function readHead(
     },
     announcedBytes: encoding !== undefined ? undefined : Number(length ?? 0),
     fault: isRepeated ? REPEATED : (faultOfLength(length, encoding) ?? faultOfTarget(path, query)),
-    isLast: encoding !== undefined || (length === undefined && method !== 'GET' && method !== 'HEAD'),
+    isLast: encoding !== undefined || method === 'HEAD' || (length === undefined && method !== 'GET'),
   };
 }
 

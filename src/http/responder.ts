@@ -56,6 +56,7 @@ export class Responder {
     this.#over = true;
     const close = closeConnection || this.#settings.closing();
     this.#response.cork(() => this.#write(reply, headers, close));
+    if (this.#headOnly) this.#response.close();
     return true;
   }
 
@@ -92,23 +93,31 @@ export class Responder {
     response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
     this.#writeOwnHeaders();
     response.writeHeader('X-Content-Type-Options', 'nosniff');
-    if (!close) response.writeHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
+    if (!close && !this.#headOnly) response.writeHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
     if (reply.headers?.['Cache-Control'] === undefined) response.writeHeader('Cache-Control', 'no-store');
     for (const [name, value] of headers) response.writeHeader(name, value);
-    if (this.#headOnly) this.#endHead(reply.body, close);
-    else response.end(reply.body, close);
+    if (this.#headOnly) this.#endHead(reply.body);
+    else if (close) response.end(reply.body, true);
+    else this.#end(reply.body);
   }
 
   /**
-   * With arguments `endWithoutBody` would leave the response open for a body; without any it can't close. So where the
-   * connection must end, the length that a GET would have had is not told.
+   * What the client does not take stays with us and the request unanswered, so that the transport cuts whoever reads nothing
+   * and goes on asking; `end` would pile up the replies without a bound.
    */
-  #endHead(body: string | Buffer, close: boolean): void {
-    if (close) this.#response.end(undefined, true);
-    else {
-      this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-      this.#response.endWithoutBody();
-    }
+  #end(body: string | Buffer): void {
+    const response = this.#response;
+    const length = Buffer.byteLength(body);
+    const start = response.getWriteOffset();
+    if (response.tryEnd(body, length)[1]) return;
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    response.onWritable((offset) => response.tryEnd(bytes.subarray(offset - start), length)[0]);
+  }
+
+  /** Begins a body that never comes: the one way to tell its length; `send` then closes the connection. */
+  #endHead(body: string | Buffer): void {
+    this.#response.writeHeader('Connection', 'close');
+    this.#response.tryEnd('', Buffer.byteLength(body));
   }
 
   #writeOwnHeaders(): void {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { json } from '../../src/http/reply.ts';
+import { json, text } from '../../src/http/reply.ts';
 import { anyone, type Route, type RouteRequest } from '../../src/http/route.ts';
 import { createServer } from '../../src/http/server.ts';
 import { echoRoute, GOOD, gate, rawConnection, startServer } from './support.ts';
@@ -45,9 +45,35 @@ describe('a reply', () => {
     expect(client.text.toLowerCase()).toContain('content-length: 10\r\n');
     expect(client.text.match(/content-length/gi)).toHaveLength(1);
     expect(client.text.endsWith('\r\n\r\n')).toBe(true);
+    await expect.poll(() => client.ended).toBe(true);
     expect(server.inFlight).toBe(0);
+  });
+
+  it('arrives whole at a client that reads late', async () => {
+    const body = 'é'.repeat(4_000_000);
+    const handle = vi.fn(() => text(200, body));
+    const { port } = await startServer({ routes: [getRoute(handle)] });
+    const client = rawConnection(port);
+    client.pause();
     client.send('GET /thing/1 HTTP/1.1\r\nHost: x\r\n\r\n');
-    await expect.poll(() => client.statuses).toEqual([200, 200]);
+    await vi.waitFor(() => expect(handle).toHaveBeenCalled());
+    client.resume();
+    await expect.poll(() => client.text.length, { timeout: 5_000 }).toBeGreaterThan(8_000_000);
+    expect(Buffer.from(client.text.slice(client.text.indexOf('\r\n\r\n') + 4), 'latin1').toString()).toBe(body);
+    client.send('GET /thing/1 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => handle.mock.calls.length).toBe(2);
+  });
+
+  it('that is not read ends the connection of a client who goes on asking', async () => {
+    const handle = vi.fn(() => text(200, 'x'.repeat(1_000_000)));
+    const { port } = await startServer({ routes: [getRoute(handle)] });
+    const client = rawConnection(port);
+    client.pause();
+    client.send('GET /thing/1 HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalled());
+    client.resume();
+    await expect.poll(() => client.ended, { timeout: 5_000 }).toBe(true);
+    expect(handle.mock.calls.length).toBeLessThan(50);
   });
 
   it('becomes a 500 where a header holds what would end it', async () => {

@@ -91,6 +91,7 @@ export function rawConnection(port: number) {
     halfClose: () => socket.end(),
     destroy: () => socket.destroy(),
     pause: () => socket.pause(),
+    resume: () => socket.resume(),
     get text() {
       return state.text;
     },

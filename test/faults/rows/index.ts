@@ -1,20 +1,21 @@
 import type { Row } from '../row.ts';
+import { driverMessages } from './driver-messages.ts';
 import { driverTaps } from './drivers.ts';
-import { idlePool, suspensions, suspensions, unknownKeys, unknownKeys } from './keys.ts';
-import { modelInProcess } from './model.ts';
 import { foreignIds } from './foreign.ts';
-import { modelInProcess, modelOverHttp } from './model.ts';
+import { mutatedBodies } from './http-bodies.ts';
+import { deafSockets } from './http-deaf.ts';
+import { rawSockets } from './http-raw.ts';
+import { slowClients } from './http-slow.ts';
+import { idlePool, suspensions, suspensions, unknownKeys, unknownKeys } from './keys.ts';
+import { modelInProcess, modelInProcess, modelOverHttp } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
-import { idlePool } from './pools.ts';
-import { backends } from './postgres.ts';
-import { killApi, killWorker, pauseApi } from './processes.ts';
-import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { imageBombs } from './photos.ts';
-import { backends } from './postgres.ts';
-import { killApi, killWorker, pauseApi } from './processes.ts';
+import { idlePool } from './pools.ts';
+import { backends, backends } from './postgres.ts';
+import { killApi, killApi, killWorker, killWorker, pauseApi, pauseApi } from './processes.ts';
 import { cancelRaces } from './races.ts';
-import { emptyRedis } from './redis.ts';
+import { emptyRedis, emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { scriptPayloads } from './scripts.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
@@ -44,4 +45,9 @@ export const ROWS: readonly Row[] = [
   scriptPayloads,
   webhookAddresses,
   modelOverHttp,
+  mutatedBodies,
+  rawSockets,
+  slowClients,
+  deafSockets,
+  driverMessages,
 ];

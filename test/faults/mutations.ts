@@ -1,0 +1,247 @@
+import { STORE_ADDRESS } from '../../bench/support/order-world.ts';
+import type { Random } from '../../bench/support/world.ts';
+
+type Tree = { [name: string]: unknown };
+/** Changes an order before it is text. */
+type TreeMutation = (order: Tree, random: Random) => void;
+/** Changes the text, or the bytes. */
+type ByteMutation = (bytes: Buffer, random: Random) => Buffer;
+
+const below = (random: Random, end: number): number => Math.floor(random() * end);
+const any = <T>(values: readonly T[], random: Random): T => values[below(random, values.length)] as T;
+
+/** Text of JSON that `JSON.stringify` never writes; put in place of its name between these marks. */
+const RAW = /"<raw (.*?)>"/g;
+const raw = (text: string): string => `<raw ${text}>`;
+
+/** A path to each field, and the longest text that it may hold (0 for what is no free text). */
+const FIELDS: readonly (readonly [readonly string[], number])[] = [
+  [['retailer_id'], 0],
+  [['customer'], 0],
+  [['customer', 'name'], 200],
+  [['customer', 'email'], 254],
+  [['customer', 'phone'], 0],
+  [['customer', 'sms_opt_in'], 0],
+  [['pickup_address'], 500],
+  [['dropoff_address'], 0],
+  [['dropoff_address', 'line1'], 200],
+  [['dropoff_address', 'line2'], 200],
+  [['dropoff_address', 'city'], 100],
+  [['dropoff_address', 'state'], 0],
+  [['dropoff_address', 'zip'], 0],
+  [['delivery_tier'], 0],
+];
+const TEXTS = FIELDS.filter(([, longest]) => longest > 0);
+
+const NUMBERS = ['0', '-0', '1e400', '-1e400', '9007199254740993', '123456789012345678901234567890', '1.5', '1E-400'];
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  false,
+  '',
+  ' ',
+  [],
+  {},
+  ['standard'],
+  { length: 1 },
+  'null',
+  'undefined',
+  '[object Object]',
+  ...NUMBERS.map(raw),
+];
+const CHARACTERS = [
+  'a',
+  'é',
+  'e\u0301',
+  '漢',
+  '🛵',
+  '👩‍👩‍👧',
+  'ש',
+  '\u202e',
+  'ß',
+  '\u200b',
+  '\ufffd',
+  '\u0085',
+  "'",
+  '"',
+  '\\',
+  '\n',
+  '%',
+];
+const UNSTORABLE = ['\0', '\ud800', '\udfff', '\ude00\ud83d'];
+const SPACES = [' ', '\t', '\n', '\u00a0', '\u2003', '\u3000', '\ufeff', '\u2028'];
+const NAMES = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  '',
+  'customer.name',
+  'Retailer_id',
+  'é',
+  '\0',
+];
+const PHONES = [
+  '+14155550123',
+  '14155550123',
+  '+1415555',
+  '+123456',
+  '+1234567',
+  '+0123456789',
+  '+12345678901234567',
+  '+1 4155550123',
+  '+١٤١٥٥٥٥٠١٢٣',
+  '+441632960961',
+];
+const STATES = ['CA', 'ca', ' nY ', 'XX', 'zz', 'C', 'CAL', 'ß', 'ſs', 'D.C', 'PR', 'AE', 'ｃａ'];
+const ZIPS = ['94103', '94103-1234', '9410', '941031', '94103-', '94103-12', '9４103', '94103 1234', ' 94103 '];
+const EMAILS = [
+  'a@b',
+  'a@b.co',
+  '@b.co',
+  'a b@c.de',
+  'a@b@c.de',
+  'jörg@müller.de',
+  'a@b..co',
+  'a@-b.co',
+  '"a b"@c.de',
+  'a@b.c',
+  'a@[1.2.3.4]',
+  'a\u0000@b.co',
+];
+const TIERS = ['standard', 'priority', 'scheduled', 'Standard', 'standard ', 'express', ''];
+
+function put(order: Tree, path: readonly string[], value: unknown): void {
+  const [last = '', ...parents] = path.toReversed();
+  let at: unknown = order;
+  for (const name of parents.toReversed()) at = (at as Tree)[name];
+  if (typeof at !== 'object' || at === null) return;
+  if (value === undefined) delete (at as Tree)[last];
+  else Object.defineProperty(at, last, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function get(order: Tree, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, name) => (typeof at === 'object' && at !== null ? (at as Tree)[name] : undefined),
+    order,
+  );
+}
+
+function nested(levels: number, random: Random): unknown {
+  const [open, close] = any(
+    [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const,
+    random,
+  );
+  return raw(`${open.repeat(levels)}1${close.repeat(levels)}`);
+}
+
+const TREE_MUTATIONS: readonly TreeMutation[] = [
+  (order, random) => put(order, any(FIELDS, random)[0], any(VALUES, random)),
+  (order, random) => put(order, any(FIELDS, random)[0], undefined),
+  (order, random) => {
+    const [path, longest] = any(TEXTS, random);
+    put(
+      order,
+      path,
+      any(CHARACTERS, random)
+        .repeat(longest * 2)
+        .slice(0, longest - 1 + below(random, 3)),
+    );
+  },
+  (order, random) => {
+    // By code points: twice as many units of UTF-16.
+    const [path, longest] = any(TEXTS, random);
+    put(order, path, '🛵'.repeat(longest - 1 + below(random, 3)));
+  },
+  (order, random) => {
+    const [path] = any(TEXTS, random);
+    put(order, path, `${get(order, path)}${any(CHARACTERS, random)}${any(CHARACTERS, random)}`);
+  },
+  (order, random) => {
+    const [path] = any(FIELDS, random);
+    const value = get(order, path);
+    if (typeof value === 'string') put(order, path, `${any(SPACES, random)}${value}${any(SPACES, random)}`);
+  },
+  (order, random) => {
+    const [path] = any(FIELDS, random);
+    const value = get(order, path);
+    if (typeof value === 'string') put(order, path, `${value.slice(0, 3)}${any(UNSTORABLE, random)}${value.slice(3)}`);
+  },
+  (order, random) => put(order, ['customer', 'phone'], any(PHONES, random)),
+  (order, random) => put(order, ['customer', 'email'], any(EMAILS, random)),
+  (order, random) => put(order, ['customer', 'sms_opt_in'], any([true, false, 'true', 1, null], random)),
+  (order, random) => put(order, ['dropoff_address', 'state'], any(STATES, random)),
+  (order, random) => put(order, ['dropoff_address', 'zip'], any(ZIPS, random)),
+  (order, random) => put(order, ['dropoff_address', 'line2'], any(['Apt 4', '', '  ', null, 'x'.repeat(201)], random)),
+  (order, random) => put(order, ['delivery_tier'], any(TIERS, random)),
+  (order, random) =>
+    put(order, [...any([[], ['customer'], ['dropoff_address']], random), any(NAMES, random)], any(VALUES, random)),
+  (order, random) => put(order, ['delivery_fee'], any([0, -1, 1, raw('1e400')], random)),
+  (order, random) => put(order, ['extra'], nested(any([29, 30, 31, 32, 33, 5_000, 30_000], random), random)),
+  (order, random) => {
+    const character = any(CHARACTERS, random);
+    const bytes = any([1_000, 20_000, 65_000, 70_000], random);
+    put(order, ['extra'], character.repeat(bytes / Buffer.byteLength(character)));
+  },
+];
+
+const insert = (bytes: Buffer, at: number, more: Buffer): Buffer =>
+  Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);
+const INVALID = ['ff', 'c080', 'eda080', 'f8888080', 'e28288f4908080', '80', 'c3'].map((hex) =>
+  Buffer.from(hex, 'hex'),
+);
+const DOUBLES = [
+  '"delivery_tier":"express"',
+  '"delivery_tier":"priority"',
+  '"pickup_address":null',
+  '"retailer_id":"x"',
+  '"customer":{}',
+];
+const TAILS = ['}', ' ', '\n\n', 'x', '{}', ',', '\0', '//', '\ufeff'];
+
+const BYTE_MUTATIONS: readonly ByteMutation[] = [
+  (bytes, random) => {
+    const changed = Buffer.from(bytes);
+    const at = below(random, bytes.length);
+    changed[at] = (changed[at] as number) ^ (1 << below(random, 8));
+    return changed;
+  },
+  (bytes, random) => bytes.subarray(0, below(random, bytes.length)),
+  (bytes, random) => insert(bytes, below(random, bytes.length), Buffer.from([below(random, 256)])),
+  (bytes, random) => {
+    const at = below(random, bytes.length);
+    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + below(random, 8))]);
+  },
+  (bytes, random) => insert(bytes, below(random, bytes.length), any(INVALID, random)),
+  (bytes, random) => insert(bytes, bytes.length, Buffer.from(any(TAILS, random))),
+  (bytes, random) => insert(bytes, 0, Buffer.from(any(['efbbbf', 'feff', 'fffe', '20', '0a'], random), 'hex')),
+  (bytes) => Buffer.from(bytes.toString('utf8'), 'utf16le'),
+  // Of two members with one name the last counts, so one in front changes nothing and one behind does.
+  (bytes, random) => insert(bytes, 1, Buffer.from(`${any(DOUBLES, random)},`)),
+  (bytes, random) => insert(bytes, bytes.length - 1, Buffer.from(`,${any(DOUBLES, random)}`)),
+  (bytes) => Buffer.from(`[${bytes}]`),
+  (bytes) => Buffer.from(JSON.stringify(bytes.toString('utf8'))),
+];
+
+/** The bytes of an order's body that was changed in up to three ways; one in eight is left as it is. */
+export function mutatedOrder(retailerId: string, random: Random): Buffer {
+  const order: Tree = {
+    retailer_id: retailerId,
+    customer: { name: `Jo ${below(random, 1e9)}`, email: 'jo@example.com', phone: '+14155550123' },
+    pickup_address: STORE_ADDRESS,
+    dropoff_address: { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' },
+  };
+  const lot = random();
+  if (lot < 0.125) return bytesOf(order);
+  if (lot < 0.7) for (let times = 1 + below(random, 3); times > 0; times--) any(TREE_MUTATIONS, random)(order, random);
+  const bytes = bytesOf(order);
+  return lot < 0.6 ? bytes : any(BYTE_MUTATIONS, random)(bytes, random);
+}
+
+function bytesOf(order: Tree): Buffer {
+  return Buffer.from(JSON.stringify(order).replaceAll(RAW, (_, text: string) => text.replaceAll('\\"', '"')));
+}

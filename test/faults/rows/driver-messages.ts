@@ -1,0 +1,91 @@
+import WebSocket from 'ws';
+import type { Random } from '../../../bench/support/world.ts';
+import { any, type Row } from '../row.ts';
+import { residentMegabytes } from '../wire.ts';
+import { openWorld, type World } from '../world.ts';
+import { startProbes, told } from './http-raw.ts';
+
+const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
+const SOCKETS = 20;
+/** Sent without a pause; a driver may send 5 a second. */
+const BURST = 200;
+const CLOSED_MS = 10_000;
+const SLACK_MEGABYTES = 100;
+
+const MESSAGES = [
+  '',
+  '{',
+  'null',
+  '[]',
+  '"hello"',
+  '{"type":"hello"}',
+  '{"type":"hello","token":1}',
+  `{"type":"hello","token":"sdd_${'0'.repeat(32)}"}`,
+  '{"type":"position","lat":37.7,"lng":-122.4}',
+  '{"type":"position","lat":1e400,"lng":0}',
+  '{"type":"position","lat":"37","lng":null}',
+  '{"type":"duty","on_duty":"true"}',
+  '{"type":"duty","on_duty":true}',
+  '{"type":"__proto__","__proto__":{"type":"duty"}}',
+  '{"type":"ping"}',
+  '{"type":"\\ud800"}',
+  '['.repeat(1_000),
+  `{"a":"${'é'.repeat(500)}"}`,
+] as const;
+
+export const driverMessages: Row = {
+  name: 'driver-messages',
+  what: "a message on a driver's socket that is mutated, out of turn, or one of far too many",
+  count: 20_000,
+  async run(count, random) {
+    const world = await openWorld(SIZES);
+    const pid = world.apis[0]?.pid() as number;
+    const probes = startProbes(world);
+    const findings: string[] = [];
+    try {
+      const before = residentMegabytes(pid);
+      let left = count;
+      const work = async () => {
+        for (; left > 0; left -= BURST) {
+          const code = await flood(world, random);
+          if (code === null) findings.push('flood: a socket that sends nothing of use was not closed');
+        }
+      };
+      await Promise.all(Array.from({ length: SOCKETS }, work));
+      const latencies = await probes.stop();
+      const grown = residentMegabytes(pid) - before;
+      if (grown > SLACK_MEGABYTES) findings.push(`memory: the API process grew by ${grown.toFixed()} MB`);
+      findings.push(...probes.problems, ...world.ended().map((name) => `process: ${name} ended by itself`));
+      const notes = [`good orders meanwhile: ${told(latencies)}`, `the API process grew by ${grown.toFixed()} MB`];
+      return { count, orders: latencies.length, findings, recoveries: [], notes };
+    } finally {
+      await probes.stop();
+      await world.close();
+    }
+  },
+};
+
+/** Sends a burst on a socket of its own; how the service closed it, or null where it did not. */
+function flood({ apis }: World, random: Random): Promise<number | null> {
+  return new Promise((resolve) => {
+    const socket = new WebSocket(`${String(apis[0]?.url()).replace('http', 'ws')}/driver/live`);
+    const finish = (code: number | null) => {
+      clearTimeout(timer);
+      socket.terminate();
+      resolve(code);
+    };
+    const timer = setTimeout(finish, CLOSED_MS, null);
+    socket.on('open', () => {
+      for (let i = 0; i < BURST; i++) socket.send(mutated(any(MESSAGES, random), random));
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', (code) => finish(code));
+  });
+}
+
+/** Half of the messages lose or change a character. */
+function mutated(message: string, random: Random): string {
+  if (random() < 0.5) return message;
+  const at = Math.floor(random() * message.length);
+  return `${message.slice(0, at)}${any(['', '"', '}', '\0', '🛵', '\ufeff'], random)}${message.slice(at + 1)}`;
+}

@@ -1,0 +1,140 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { any, type Row } from '../row.ts';
+import { addressOf } from '../wire.ts';
+import { later, openWorld } from '../world.ts';
+import { startProbes, told } from './http-raw.ts';
+
+const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
+const AT_ONCE = 250;
+/** The transport cuts silence after 8 to 12 s; a body may take 7 s. */
+const DEADLINE_MS = 15_000;
+/** A client that reads nothing cannot see that it was cut, and looks after this. */
+const DEAF_MS = 13_000;
+const SLOWEST_GOOD_MS = 5_000;
+
+type Client = (socket: Socket, apiKey: string) => void;
+
+/** The first line at once, as the transport takes none in parts; the rest bit by bit. */
+const dripHead = (socket: Socket, head: string): void => {
+  const end = head.indexOf('\r\n') + 2;
+  socket.write(head.slice(0, end));
+  drip(socket, head.slice(end), 400);
+};
+const drip = (socket: Socket, parts: Iterable<string>, pauseMs: number): void => {
+  const source = parts[Symbol.iterator]();
+  const timer = setInterval(() => {
+    const { value, done } = source.next();
+    if (done || socket.destroyed) clearInterval(timer);
+    else socket.write(value);
+  }, pauseMs);
+};
+function* endless(part: string): Generator<string> {
+  for (;;) yield part;
+}
+const create = (apiKey: string, framing: string): string =>
+  `POST /orders/create HTTP/1.1\r\nHost: faults\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`;
+const upgrade = (path: string): string =>
+  `GET ${path} HTTP/1.1\r\nHost: faults\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+
+const CLIENTS: Readonly<Record<string, Client>> = {
+  silent: () => undefined,
+  'slow head': (socket, key) => dripHead(socket, create(key, 'Content-Length: 0')),
+  'head without an end': (socket, key) => {
+    socket.write(create(key, 'X: a').slice(0, -2));
+    drip(socket, endless('X: a\r\n'), 500);
+  },
+  'slow body': (socket, key) => {
+    socket.write(create(key, 'Content-Length: 400'));
+    drip(socket, endless(' '), 250);
+  },
+  'body that stops': (socket, key) => void socket.write(`${create(key, 'Content-Length: 400')}{"retailer_id"`),
+  'chunks without an end': (socket, key) => {
+    socket.write(create(key, 'Transfer-Encoding: chunked'));
+    drip(socket, endless('1\r\n \r\n'), 100);
+  },
+  'chunks that grow': (socket, key) => {
+    socket.write(create(key, 'Transfer-Encoding: chunked'));
+    drip(socket, endless(`1000\r\n${' '.repeat(4_096)}\r\n`), 50);
+  },
+  'chunk that stops': (socket, key) => void socket.write(`${create(key, 'Transfer-Encoding: chunked')}ff\r\n{`),
+  'half-closed in its head': (socket, key) => void socket.end(create(key, '').slice(0, 30)),
+  'half-closed in its body': (socket, key) => void socket.end(`${create(key, 'Content-Length: 400')}{`),
+  'slow upgrade': (socket) => dripHead(socket, upgrade('/driver/live')),
+  'driver without a hello': (socket) => void socket.write(upgrade('/driver/live')),
+  'frame that stops': (socket) => {
+    socket.write(upgrade('/driver/live'));
+    setTimeout(() => socket.write(Buffer.from([0x81, 0xfe, 0x03])), 500);
+  },
+  'reader of nothing': (socket) => {
+    socket.pause();
+    drip(socket, endless('GET /driver HTTP/1.1\r\nHost: faults\r\n\r\n'.repeat(50)), 20);
+    setTimeout(() => socket.resume(), DEAF_MS);
+  },
+};
+const KINDS = Object.keys(CLIENTS);
+
+export const slowClients: Row = {
+  name: 'slow-clients',
+  what: 'a client that is slow, silent, endless, half-closed, or reads nothing',
+  count: 1_000,
+  async run(count, random) {
+    const world = await openWorld(SIZES);
+    const api = world.apis[0];
+    const probes = startProbes(world);
+    const findings: string[] = [];
+    const tookMs = new Map<string, number>();
+    try {
+      await later(2_000);
+      const before = openSockets(api?.pid() as number);
+      let left = count;
+      const work = async () => {
+        while (left-- > 0) {
+          const kind = KINDS[left % KINDS.length] as string;
+          const ms = await endured(api?.url() as string, CLIENTS[kind] as Client, any(world.stores, random).apiKey);
+          if (ms === null) findings.push(`deadline: a client (${kind}) was neither answered nor cut`);
+          else tookMs.set(kind, Math.max(ms, tookMs.get(kind) ?? 0));
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      const latencies = await probes.stop();
+      if (Math.max(...latencies) > SLOWEST_GOOD_MS) findings.push('probe: a good order waited for slow clients');
+      await later(2_000);
+      const after = openSockets(api?.pid() as number);
+      if (after > before) findings.push(`sockets: ${before} were open before, ${after} after`);
+      findings.push(...probes.problems, ...world.ended().map((name) => `process: ${name} ended by itself`));
+      const notes = [
+        `good orders meanwhile: ${told(latencies)}`,
+        `over after, at most: ${[...tookMs].map(([kind, ms]) => `${kind} ${(ms / 1_000).toFixed(1)} s`).join(', ')}`,
+      ];
+      return { count, orders: latencies.length, findings, recoveries: [], notes };
+    } finally {
+      await probes.stop();
+      await world.close();
+    }
+  },
+};
+
+/** How long until the service answered or cut the client, or null where it did not in time. */
+function endured(url: string, client: Client, apiKey: string): Promise<number | null> {
+  return new Promise((resolve) => {
+    const startedMs = performance.now();
+    const socket = connect({ ...addressOf(url), noDelay: true, allowHalfOpen: true });
+    const finish = (ms: number | null) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(ms);
+    };
+    const timer = setTimeout(finish, DEADLINE_MS, null);
+    socket.on('data', () => undefined);
+    socket.on('error', () => undefined);
+    for (const over of ['end', 'close']) socket.on(over, () => finish(performance.now() - startedMs));
+    client(socket, apiKey);
+  });
+}
+
+/** Of a process; 0 where the system does not tell. */
+function openSockets(pid: number): number {
+  const folder = `/proc/${pid}/fd`;
+  return existsSync(folder) ? readdirSync(folder).length : 0;
+}

@@ -1,4 +1,5 @@
 import type { Row } from '../row.ts';
+import { allAway } from './away.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
@@ -15,6 +16,7 @@ export const ROWS: readonly Row[] = [
   restartRedis,
   emptyRedis,
   silenceRedis,
+  allAway,
   pauseApi,
   stripeFaults,
   twilioFaults,

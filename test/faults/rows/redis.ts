@@ -5,6 +5,7 @@ import { anyOrder, note, send, startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
+import { startProbe } from './probe.ts';
 
 /** Within this time of Redis's return jobs are worked on again. */
 const WORKING_MS = 10_000;
@@ -39,7 +40,7 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
         const problems: string[] = [];
         for (let i = 0; i < count; i++) {
           await later(1_500 + random() * 500);
-          const probe = startProbe(world, random);
+          const probe = startProbe(world, random, 'redis');
           await inject(server, world.redis?.url as string, away, i);
           problems.push(...(await probe.stop()));
           recoveries.push(await untilJobIsDone(world, random));
@@ -59,29 +60,6 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
 
 const tooLate = (ms: number): string[] =>
   ms > WORKING_MS ? [`redis: a job posted after its return was done ${ms.toFixed(0)} ms later`] : [];
-
-/** Orders, one after another; a sentence for each that was not taken. */
-function startProbe(world: World, random: Random): { stop(): Promise<string[]> } {
-  const problems: string[] = [];
-  let isStopped = false;
-  async function run(): Promise<void> {
-    while (!isStopped) {
-      const order = anyOrder(world, random, true);
-      note(world, order);
-      const { status } = await send(world, order, random);
-      if (status !== 201) problems.push(`redis: while it was away an order was answered with ${status}`);
-      await later(POLL_MS);
-    }
-  }
-  const running = run();
-  return {
-    async stop() {
-      isStopped = true;
-      await running;
-      return problems;
-    },
-  };
-}
 
 /** How long the text takes of an order that is posted now; the customers of the probes always consent. */
 async function untilJobIsDone(world: World, random: Random): Promise<number> {

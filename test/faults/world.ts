@@ -34,6 +34,7 @@ export type Process = {
 
 export type World = {
   readonly sql: Sql;
+  readonly databaseUrl: string;
   readonly stores: readonly BenchStore[];
   readonly stripe: StandIn;
   readonly twilio: StandIn;
@@ -102,6 +103,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const workers = redis ? await open(sizes.workers, 'worker', 'worker') : [];
   return {
     sql,
+    databaseUrl: server.url,
     stores: world.stores,
     stripe,
     twilio,

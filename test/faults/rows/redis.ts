@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
-import type { Random } from '../../../bench/support/world.ts';
 import type { RedisServer } from '../../support/redis.ts';
-import { anyOrder, note, send, startLoad } from '../clients.ts';
+import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
+import { untilKept } from './kept.ts';
 import { startProbe } from './probe.ts';
 
 /** Within this time of Redis's return jobs are worked on again. */
@@ -33,6 +33,7 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
       const world = await openWorld(SIZES);
       try {
         const server = world.redis?.server as RedisServer;
+        await untilKept(world);
         world.stripe.orderFaults({ latencyMs: SLOW_CHARGE_MS });
         const load = startLoad(world, ORDERS_PER_SECOND, random);
         const deliveries = startDeliveries(world, random);
@@ -43,7 +44,7 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
           const probe = startProbe(world, random, 'redis');
           await inject(server, world.redis?.url as string, away, i);
           problems.push(...(await probe.stop()));
-          recoveries.push(await untilJobIsDone(world, random));
+          recoveries.push(await untilWorking(world));
         }
         world.stripe.orderFaults({ latencyMs: 0 });
         problems.push(...(await load.stop()), ...recoveries.flatMap(tooLate));
@@ -59,18 +60,17 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
 }
 
 const tooLate = (ms: number): string[] =>
-  ms > WORKING_MS ? [`redis: a job posted after its return was done ${ms.toFixed(0)} ms later`] : [];
+  ms > WORKING_MS
+    ? [`redis: it took ${ms.toFixed(0)} ms from its return until a job that began afterwards was done`]
+    : [];
 
-/** How long the text takes of an order that is posted now; the customers of the probes always consent. */
-async function untilJobIsDone(world: World, random: Random): Promise<number> {
+/** How long it takes until the first text is sent that was begun after this moment. */
+async function untilWorking({ sql }: World): Promise<number> {
   const startedMs = performance.now();
-  let order = anyOrder(world, random, true);
-  while (!order.smsOptIn) order = anyOrder(world, random, true);
-  note(world, order);
-  const { orderId } = await send(world, order, random);
+  const [since] = await sql`select now() as at`;
   while (performance.now() - startedMs < GIVE_UP_MS) {
-    const [row] = await world.sql`select sms_status from orders where id = ${orderId}`;
-    if (row?.sms_status === 'sent') break;
+    const [text] = await sql`select from messages where sent_at > ${since?.at} and status = 'sent' limit 1`;
+    if (text) break;
     await later(POLL_MS);
   }
   return performance.now() - startedMs;

@@ -1,9 +1,11 @@
 import type { Random } from '../../../bench/support/world.ts';
 import type { Fault } from '../../../src/sandbox/faults.ts';
 import type { Payment } from '../../../src/sandbox/stripe-objects.ts';
+import { connect } from '../../../src/store/connect.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type Process, type World } from '../world.ts';
+import { untilKept } from './kept.ts';
 
 /** Charges that are under way when the worker dies, and tries to catch one before the row gives up. */
 const ORDERS_AT_ONCE = 3;
@@ -40,6 +42,7 @@ function workerDeath(name: string, what: string, moment: Moment): Row {
       };
       try {
         const worker = world.workers[0] as Process;
+        await untilKept(world);
         let caught = 0;
         for (let round = 0; caught < count && round < count * MOST_ROUNDS; round++) {
           if (await moment({ world, worker, random, order })) caught++;
@@ -117,10 +120,9 @@ function arrivals({ stripe }: World, fault: () => Fault): () => number {
 }
 
 /** Holds up everything the service does with charges in the database. */
-async function lockPayments({ sql }: World) {
-  const connection = await sql.reserve();
-  await connection`begin`;
-  await connection`lock table payments in exclusive mode`;
+async function lockPayments({ sql, databaseUrl }: World) {
+  const holder = connect({ url: databaseUrl, applicationName: 'faults', max: 1, statementTimeoutMs: 0, deadlineMs: 0 });
+  await holder.unsafe('begin; lock table payments in exclusive mode').simple();
   const waiting = sql`
     pid in (select pid from pg_locks where relation = 'payments'::regclass and not granted)`;
   return {
@@ -135,8 +137,7 @@ async function lockPayments({ sql }: World) {
         const [row] = await sql`select exists (select from pg_stat_activity where ${waiting}) as is`;
         return !row?.is;
       });
-      await connection`rollback`;
-      connection.release();
+      await holder.end({ timeout: 5 });
     },
   };
 }

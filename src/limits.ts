@@ -316,6 +316,8 @@ export const STRIPE_KEY_SECONDS = 23 * 3600;
 export const MAX_TEXT_SENDS = 2;
 /** A text whose outcome is unknown is looked up so long after the send; Twilio may accept what it timed out on this late. */
 export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
+/** A text is looked for from so long before its first send; its link is like no other, and Twilio's clock is not ours. */
+export const TEXT_LOOKBACK_MS = 60 * 60_000;
 /** A confirmation that could not be sent for so long is not sent any more. */
 export const TEXT_USEFUL_SECONDS = 4 * 3600;
 /** Dropoffs one worker process looks up at once; the geocoder answers new orders' pickups meanwhile. */

@@ -1,4 +1,10 @@
-import { MAX_TEXT_SENDS, TEXT_LOOKUP_SECONDS, TEXT_USEFUL_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
+import {
+  MAX_TEXT_SENDS,
+  TEXT_LOOKBACK_MS,
+  TEXT_LOOKUP_SECONDS,
+  TEXT_USEFUL_SECONDS,
+  VENDOR_PAUSE_MS,
+} from '../limits.ts';
 import type { OwedText, TextResult } from '../store/messages.ts';
 import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
 import type { JobData, JobResult } from './queues.ts';
@@ -36,7 +42,8 @@ export function createSmsJob(deps: {
   async function lookUp(text: OwedText, body: string): Promise<TextResult | JobResult> {
     const { secondsSinceSend } = text;
     if (secondsSinceSend < FIRST_LOOKUP) return waitFor(FIRST_LOOKUP - secondsSinceSend);
-    const found = await deps.find({ to: text.to, body, sinceMs: text.firstSentAt.getTime() });
+    const sinceMs = text.firstSentAt.getTime() - TEXT_LOOKBACK_MS;
+    const found = await deps.find({ to: text.to, body, sinceMs });
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
     if (found.kind === 'retry_later') return later(found, 'lookup_failed');
     if (secondsSinceSend < LAST_LOOKUP) return waitFor(LAST_LOOKUP - secondsSinceSend);

@@ -112,6 +112,15 @@ test('an outcome that is unknown is looked up soon, and what arrived is not sent
   expect((await row()).sms_status).toBe('sent');
 });
 
+test('a text that arrived is found though the database’s clock is ahead of Twilio’s', async () => {
+  const { run, wait, texts, orderId } = await world({ faults: { next: [unheard] } });
+  await run();
+  await database.sql`update messages set sent_at = sent_at + interval '10 minutes' where order_id = ${orderId}`;
+  await wait(LATE);
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(texts()).toHaveLength(1);
+});
+
 test('what the first look-up does not find is looked up once more, and only then sent again', async () => {
   const { run, wait, texts } = await world({ faults: { next: [lost] } });
   expect(await run()).toMatchObject({ kind: 'wait' });

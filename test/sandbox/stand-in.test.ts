@@ -90,12 +90,44 @@ test('faults are ordered over HTTP, happen in their order, and then it works aga
   expect(ledger.entries).toHaveLength(2);
 });
 
+test('a proxy’s page comes instead of an answer, with the effect or without', async () => {
+  const { url, entries } = await stripe();
+  const next = [
+    { kind: 'page', status: 502 },
+    { kind: 'page', status: 502, effect: 'after' },
+  ];
+  await post(`${url}/_control/faults`, JSON.stringify({ next }));
+  for (const effects of [0, 1]) {
+    const answer = await post(`${url}/v1/payment_intents`, PAYMENT);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([502, 'text/html']);
+    expect(await answer.text()).toMatch(/^<html>/);
+    expect(entries()).toHaveLength(effects);
+  }
+});
+
+test('whoever holds a stand-in chooses the fault of each request', async () => {
+  const standIn = await stripe();
+  const asked: string[] = [];
+  standIn.orderFaults({
+    each({ method, path }) {
+      asked.push(`${method} ${path}`);
+      return asked.length === 1 ? { kind: 'rate_limit' } : undefined;
+    },
+  });
+  const answers = [1, 2].map(() => post(`${standIn.url}/v1/payment_intents`, PAYMENT));
+  expect((await Promise.all(answers)).map(({ status }) => status).sort()).toEqual([200, 429]);
+  standIn.orderFaults({ each: null });
+  await post(`${standIn.url}/v1/payment_intents`, PAYMENT);
+  expect(asked).toEqual(Array(2).fill('POST /v1/payment_intents'));
+});
+
 test.each([
   '{',
   '[]',
   '{"next":[{"kind":"explode"}]}',
   '{"latencyMs":-1}',
   '{"next":[{"kind":"status","status":200}]}',
+  '{"next":[{"kind":"page"}]}',
 ])('refuses an order of faults that is none: %s', async (body) => {
   const { url } = await stripe();
   expect((await post(`${url}/_control/faults`, body)).status).toBe(400);

@@ -1,4 +1,5 @@
 import type { Row } from '../row.ts';
+import { allAway } from './away.ts';
 import { driverMessages } from './driver-messages.ts';
 import { driverTaps } from './drivers.ts';
 import { foreignIds } from './foreign.ts';
@@ -19,15 +20,18 @@ import { emptyRedis, emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { scriptPayloads } from './scripts.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
+import { workerDeaths } from './workers.ts';
 
 /** In the order in which they run. */
 export const ROWS: readonly Row[] = [
   killApi,
   killWorker,
+  ...workerDeaths,
   backends,
   restartRedis,
   emptyRedis,
   silenceRedis,
+  allAway,
   pauseApi,
   stripeFaults,
   twilioFaults,

@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis';
-import type { Random } from '../../../bench/support/world.ts';
 import type { RedisServer } from '../../support/redis.ts';
-import { anyOrder, note, send, startLoad } from '../clients.ts';
+import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
+import { untilKept } from './kept.ts';
+import { startProbe } from './probe.ts';
 
 /** Within this time of Redis's return jobs are worked on again. */
 const WORKING_MS = 10_000;
@@ -32,6 +33,7 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
       const world = await openWorld(SIZES);
       try {
         const server = world.redis?.server as RedisServer;
+        await untilKept(world);
         world.stripe.orderFaults({ latencyMs: SLOW_CHARGE_MS });
         const load = startLoad(world, ORDERS_PER_SECOND, random);
         const deliveries = startDeliveries(world, random);
@@ -39,10 +41,10 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
         const problems: string[] = [];
         for (let i = 0; i < count; i++) {
           await later(1_500 + random() * 500);
-          const probe = startProbe(world, random);
+          const probe = startProbe(world, random, 'redis');
           await inject(server, world.redis?.url as string, away, i);
           problems.push(...(await probe.stop()));
-          recoveries.push(await untilJobIsDone(world, random));
+          recoveries.push(await untilWorking(world));
         }
         world.stripe.orderFaults({ latencyMs: 0 });
         problems.push(...(await load.stop()), ...recoveries.flatMap(tooLate));
@@ -58,41 +60,17 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
 }
 
 const tooLate = (ms: number): string[] =>
-  ms > WORKING_MS ? [`redis: a job posted after its return was done ${ms.toFixed(0)} ms later`] : [];
+  ms > WORKING_MS
+    ? [`redis: it took ${ms.toFixed(0)} ms from its return until a job that began afterwards was done`]
+    : [];
 
-/** Orders, one after another; a sentence for each that was not taken. */
-function startProbe(world: World, random: Random): { stop(): Promise<string[]> } {
-  const problems: string[] = [];
-  let isStopped = false;
-  async function run(): Promise<void> {
-    while (!isStopped) {
-      const order = anyOrder(world, random, true);
-      note(world, order);
-      const { status } = await send(world, order, random);
-      if (status !== 201) problems.push(`redis: while it was away an order was answered with ${status}`);
-      await later(POLL_MS);
-    }
-  }
-  const running = run();
-  return {
-    async stop() {
-      isStopped = true;
-      await running;
-      return problems;
-    },
-  };
-}
-
-/** How long the text takes of an order that is posted now; the customers of the probes always consent. */
-async function untilJobIsDone(world: World, random: Random): Promise<number> {
+/** How long it takes until the first text is sent that was begun after this moment. */
+async function untilWorking({ sql }: World): Promise<number> {
   const startedMs = performance.now();
-  let order = anyOrder(world, random, true);
-  while (!order.smsOptIn) order = anyOrder(world, random, true);
-  note(world, order);
-  const { orderId } = await send(world, order, random);
+  const [since] = await sql`select now() as at`;
   while (performance.now() - startedMs < GIVE_UP_MS) {
-    const [row] = await world.sql`select sms_status from orders where id = ${orderId}`;
-    if (row?.sms_status === 'sent') break;
+    const [text] = await sql`select from messages where sent_at > ${since?.at} and status = 'sent' limit 1`;
+    if (text) break;
     await later(POLL_MS);
   }
   return performance.now() - startedMs;

@@ -51,6 +51,8 @@ function illVendor({ standIn, faults, prepare, more, ...row }: Vendor): Row {
         const deliveries = startDeliveries(world, random);
         const all = (): number => met + (more?.(vendor) ?? 0);
         while (all() < count) await later(POLL_MS);
+        // Well again, so that none of the last jobs uses up its tries, which would be tried again much later.
+        vendor.orderFaults({ each: null });
         const problems = await load.stop();
         await deliveries.stop();
         problems.push(...(await findings(world)));

@@ -1,0 +1,30 @@
+import type { Random } from '../../../bench/support/world.ts';
+import { anyOrder, note, send } from '../clients.ts';
+import { later, type World } from '../world.ts';
+
+const PAUSE_MS = 50;
+
+/** Orders and readiness checks, one after another, while something is away; a sentence for each that was refused. */
+export function startProbe(world: World, random: Random, away: string): { stop(): Promise<string[]> } {
+  const problems: string[] = [];
+  let isStopped = false;
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      const order = anyOrder(world, random, true);
+      note(world, order);
+      const { status } = await send(world, order, random);
+      if (status !== 201) problems.push(`${away}: while it was away an order was answered with ${status}`);
+      const ready = await fetch(`${world.apis[0]?.url()}/readyz`).catch(() => null);
+      if (ready?.status !== 200) problems.push(`${away}: while it was away readiness was ${ready?.status}`);
+      await later(PAUSE_MS);
+    }
+  }
+  const running = run();
+  return {
+    async stop() {
+      isStopped = true;
+      await running;
+      return problems;
+    },
+  };
+}

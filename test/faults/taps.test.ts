@@ -16,7 +16,7 @@ const tapOf = (changes: Partial<Tap> = {}): Tap => ({
 });
 const refusal = (told: string, changes: Partial<Tap> = {}): Tap =>
   tapOf({ status: 409, done: null, told, actionId: 'b', ...changes });
-const EVENTS: EventRow[] = [{ orderId: 'order', sequence: 2, type: 'picked_up', driverId: null }];
+const EVENTS: EventRow[] = [{ orderId: 'order', sequence: 2, type: 'picked_up', driverId: null, atMs: 0 }];
 const KEPT = [{ driverId: 'driver', actionId: 'a' }];
 
 test('a double tap with one answer, and another that came too late, are as promised', () => {

@@ -35,7 +35,6 @@ export type Process = {
 export type World = {
   readonly databaseUrl: string;
   readonly sql: Sql;
-  readonly databaseUrl: string;
   readonly stores: readonly BenchStore[];
   readonly stripe: StandIn;
   readonly twilio: StandIn;
@@ -105,7 +104,6 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   return {
     databaseUrl: server.url,
     sql,
-    databaseUrl: server.url,
     stores: world.stores,
     stripe,
     twilio,

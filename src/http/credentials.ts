@@ -18,8 +18,8 @@ export type Credentials<Holder> = {
 /**
  * Remembers for a moment who holds a secret, so that a busy client costs two look-ups a moment and not one a request. A
  * revoked secret stops working when its moment is over, whatever became of notices; "nobody" is never remembered, so a
- * new one works at once. Look-ups of one secret at the same time are one. Who was found before is looked up again whatever
- * else comes from the same address; others are not once it has sent too many secrets that nobody holds.
+ * new one works at once. Look-ups of one secret at the same time are one. What was good once is looked up again whatever else
+ * comes from the same address; others are not once it has sent too many secrets that nobody ever held here.
  */
 export function createCredentials<Holder>(
   lookUp: (secretHash: string) => Promise<Holder | null>,
@@ -34,7 +34,9 @@ export function createCredentials<Holder>(
     const untilMs = options.now() + options.keepMs;
     const holder = await lookUp(secretHash);
     if (holder === null) {
-      kept.delete(secretHash);
+      // Who goes on with a key that was good once does not guess, and a suspended store's may be good again any moment.
+      const before = kept.get(secretHash);
+      if (before) kept.set(secretHash, { ...before, untilMs: Number.NEGATIVE_INFINITY });
       return null;
     }
     const [oldest] = kept.keys();
@@ -71,7 +73,7 @@ export function createCredentials<Holder>(
       }
       if (!known) await refuseGuesser(address);
       const holder = await askOnce(secretHash);
-      if (holder === null) await unknown.count(address);
+      if (holder === null && !known) await unknown.count(address);
       return holder;
     },
   };

@@ -18,6 +18,8 @@ export const BODY_DEADLINE_MS = 7_000;
 export const PHOTO_DEADLINE_MS = 60_000;
 /** Authenticated requests at work at once; one more is refused with 503. As many as may wait for a commit. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
+/** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
+export const MAX_CONNECTIONS = 20_000;
 /** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
 export const MAX_BUFFERED_BODY_BYTES = 256 * 1024 * 1024;
 /** Bytes kept of a body before its sender is authenticated; then the upload is paused until that is known. */

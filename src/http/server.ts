@@ -119,10 +119,11 @@ function createApp(tls: ServerOptions['tls']): TemplatedApp {
 /** Closes what comes beyond the bound. The transport tells of an upgraded connection's end no more, so we must be told of it. */
 function boundConnections(app: TemplatedApp, max: number): { upgraded(): void } {
   let open = 0;
-  app.filter((response, change) => {
-    open += Number(change);
-    if (Number(change) > 0 && open > max) response.close();
-  });
+  const count = (response: HttpResponse, change: number): void => {
+    open += change;
+    if (change > 0 && open > max) response.close();
+  };
+  app.filter((response, change) => count(response, Number(change)));
   return {
     upgraded() {
       open--;

@@ -28,6 +28,8 @@ export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
 export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
 /** Longest path with its query, in characters; our longest has 300. */
 export const MAX_TARGET_LENGTH = 2_048;
+/** All headers of a request together, in characters; a browser sends under 2,000, proxies add little. */
+export const MAX_HEADERS_LENGTH = 16_384;
 /** Deepest nesting of a JSON body; an order has two levels. */
 export const MAX_JSON_DEPTH = 32;
 /** Most bad fields named in one reply; an order has fewer. */

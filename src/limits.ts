@@ -24,6 +24,8 @@ export const PHOTO_DEADLINE_MS = 60_000;
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
 /** Orders taken up in one turn of the event loop for so long, some hundreds; the rest of the turn is refused with 503, or all come late. */
 export const MAX_TURN_MS = 200;
+/** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
+export const MAX_CONNECTIONS = 20_000;
 /** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
 export const MAX_BUFFERED_BODY_BYTES = 256 * 1024 * 1024;
 /** Bytes kept of a body before its sender is authenticated; then the upload is paused until that is known. */
@@ -32,6 +34,8 @@ export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
 export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
 /** Longest path with its query, in characters; our longest has 300. */
 export const MAX_TARGET_LENGTH = 2_048;
+/** All headers of a request together, in characters; a browser sends under 2,000, proxies add little. */
+export const MAX_HEADERS_LENGTH = 16_384;
 /** Deepest nesting of a JSON body; an order has two levels. */
 export const MAX_JSON_DEPTH = 32;
 /** Most bad fields named in one reply; an order has fewer. */

@@ -2,6 +2,7 @@ import * as bounds from '../limits.ts';
 
 /** The bounds of the adapter; a test may tighten them. */
 export type HttpLimits = {
+  readonly maxConnections: number;
   readonly maxRequestsInFlight: number;
   readonly maxBufferedBodyBytes: number;
   readonly maxUnauthenticatedBodyBytes: number;
@@ -13,6 +14,7 @@ export type HttpLimits = {
 };
 
 export const HTTP_LIMITS: HttpLimits = {
+  maxConnections: bounds.MAX_CONNECTIONS,
   maxRequestsInFlight: bounds.MAX_REQUESTS_IN_FLIGHT,
   maxBufferedBodyBytes: bounds.MAX_BUFFERED_BODY_BYTES,
   maxUnauthenticatedBodyBytes: bounds.MAX_UNAUTHENTICATED_BODY_BYTES,

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { newId } from '../domain/ids.ts';
-import { MAX_TARGET_LENGTH } from '../limits.ts';
+import { MAX_HEADERS_LENGTH, MAX_TARGET_LENGTH } from '../limits.ts';
 import { HEADER_NAMES, type RequestHead } from './route.ts';
 
 const COPIED: ReadonlySet<string> = new Set(HEADER_NAMES);
@@ -38,7 +38,9 @@ export function readHead(
 ): ReadHead {
   const headers = new Map<string, string>();
   let isRepeated = false;
+  let headersLength = 0;
   request.forEach((name, value) => {
+    headersLength += name.length + value.length;
     if (!COPIED.has(name)) return;
     const isFirst = !headers.has(name);
     isRepeated ||= !isFirst && SINGLE.has(name);
@@ -61,12 +63,15 @@ export function readHead(
       requestId: newId(),
     },
     announcedBytes: encoding !== undefined ? undefined : Number(length ?? 0),
-    fault: isRepeated ? REPEATED : (faultOfLength(length, encoding) ?? faultOfTarget(path, query)),
+    fault: faultOfHeaders(isRepeated, headersLength) ?? faultOfLength(length, encoding) ?? faultOfTarget(path, query),
     isLast: encoding !== undefined || method === 'HEAD' || (length === undefined && method !== 'GET'),
   };
 }
 
-const REPEATED = 'A header came twice that may come only once.';
+function faultOfHeaders(isRepeated: boolean, headersLength: number): string | null {
+  if (headersLength > MAX_HEADERS_LENGTH) return 'The headers are too long.';
+  return isRepeated ? 'A header came twice that may come only once.' : null;
+}
 
 function faultOfLength(length: string | undefined, encoding: string | undefined): string | null {
   const isClear =

@@ -56,7 +56,7 @@ export class Responder {
     this.#over = true;
     const close = closeConnection || this.#settings.closing();
     this.#response.cork(() => this.#write(reply, headers, close));
-    if (this.#headOnly) this.#response.close();
+    if (this.#headOnly && reply.body.length > 0) this.#response.close();
     return true;
   }
 
@@ -96,8 +96,8 @@ export class Responder {
     if (!close && !this.#headOnly) response.writeHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
     if (reply.headers?.['Cache-Control'] === undefined) response.writeHeader('Cache-Control', 'no-store');
     for (const [name, value] of headers) response.writeHeader(name, value);
-    if (this.#headOnly) this.#endHead(reply.body);
-    else if (close) response.end(reply.body, true);
+    if (reply.body.length > 0 && this.#headOnly) this.#endHead(reply.body);
+    else if (close || this.#headOnly) response.end(reply.body, true);
     else this.#end(reply.body);
   }
 

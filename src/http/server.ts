@@ -65,7 +65,8 @@ export function createServer(options: ServerOptions): HttpServer {
     observe: options.observe ?? (() => {}),
   };
   const app = createApp(options.tls);
-  const mounts = options.sockets.map((behaviour) => new SocketMount(settings, behaviour));
+  const connections = boundConnections(app, limits.maxConnections);
+  const mounts = options.sockets.map((behaviour) => new SocketMount(settings, behaviour, connections.upgraded));
   for (const mount of mounts) mount.mount(app);
   for (const route of options.routes) mountRoute(app, settings, route);
   for (const refusal of refusals(options.routes, options.sockets, options.supportEmail)) {
@@ -113,6 +114,21 @@ function createApp(tls: ServerOptions['tls']): TemplatedApp {
   // The transport says nothing about which file it could not read.
   for (const file of [tls.certFile, tls.keyFile]) accessSync(file, constants.R_OK);
   return uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+}
+
+/** Closes what comes beyond the bound. The transport tells of an upgraded connection's end no more, so we must be told of it. */
+function boundConnections(app: TemplatedApp, max: number): { upgraded(): void } {
+  let open = 0;
+  const count = (response: HttpResponse, change: number): void => {
+    open += change;
+    if (change > 0 && open > max) response.close();
+  };
+  app.filter((response, change) => count(response, Number(change)));
+  return {
+    upgraded() {
+      open--;
+    },
+  };
 }
 
 /** The transport's `listen` takes host, port and option together; its types know only two of them at a time. */

@@ -66,11 +66,13 @@ export class SocketMount {
   readonly #settings: SocketSettings;
   readonly #behaviour: SocketBehaviour<unknown>;
   readonly #open = new Set<Connection>();
+  readonly #onUpgraded: () => void;
   #pending = 0;
 
-  constructor(settings: SocketSettings, behaviour: SocketBehaviour<unknown>) {
+  constructor(settings: SocketSettings, behaviour: SocketBehaviour<unknown>, onUpgraded: () => void) {
     this.#settings = settings;
     this.#behaviour = behaviour;
+    this.#onUpgraded = onUpgraded;
   }
 
   mount(app: TemplatedApp): void {
@@ -134,6 +136,7 @@ export class SocketMount {
   }
 
   #opened(native: Native): void {
+    this.#onUpgraded();
     const connection = new Connection(native);
     native.getUserData().live = connection;
     this.#open.add(connection);

@@ -23,6 +23,12 @@ test.skipIf(!hasRedis())(
   180_000,
 );
 test.skipIf(!hasRedis())('an API process that is killed under load', () => faultless('kill-api', '0.01'), 180_000);
+test(
+  'bodies that are mutated, against a second reading of the contract',
+  () => faultless('mutated-bodies', '0.005'),
+  180_000,
+);
+test('raw requests that are malformed or misleading', () => faultless('raw-sockets', '0.01'), 180_000);
 
 async function faultless(row: string, scale: string): Promise<void> {
   const said = await run('--row', row, '--scale', scale, '--seed', '7');

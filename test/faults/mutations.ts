@@ -1,5 +1,22 @@
 import { STORE_ADDRESS } from '../../bench/support/order-world.ts';
 import type { Random } from '../../bench/support/world.ts';
+import {
+  CHARACTERS,
+  DOUBLES,
+  EMAILS,
+  INVALID,
+  NAMES,
+  PHONES,
+  RAW,
+  raw,
+  SPACES,
+  STATES,
+  TAILS,
+  TIERS,
+  UNSTORABLE,
+  VALUES,
+  ZIPS,
+} from './odd-values.ts';
 
 type Tree = { [name: string]: unknown };
 /** Changes an order before it is text. */
@@ -9,10 +26,6 @@ type ByteMutation = (bytes: Buffer, random: Random) => Buffer;
 
 const below = (random: Random, end: number): number => Math.floor(random() * end);
 const any = <T>(values: readonly T[], random: Random): T => values[below(random, values.length)] as T;
-
-/** Text of JSON that `JSON.stringify` never writes; put in place of its name between these marks. */
-const RAW = /"<raw (.*?)>"/g;
-const raw = (text: string): string => `<raw ${text}>`;
 
 /** A path to each field, and the longest text that it may hold (0 for what is no free text). */
 const FIELDS: readonly (readonly [readonly string[], number])[] = [
@@ -32,85 +45,6 @@ const FIELDS: readonly (readonly [readonly string[], number])[] = [
   [['delivery_tier'], 0],
 ];
 const TEXTS = FIELDS.filter(([, longest]) => longest > 0);
-
-const NUMBERS = ['0', '-0', '1e400', '-1e400', '9007199254740993', '123456789012345678901234567890', '1.5', '1E-400'];
-const VALUES: readonly unknown[] = [
-  null,
-  true,
-  false,
-  '',
-  ' ',
-  [],
-  {},
-  ['standard'],
-  { length: 1 },
-  'null',
-  'undefined',
-  '[object Object]',
-  ...NUMBERS.map(raw),
-];
-const CHARACTERS = [
-  'a',
-  'é',
-  'e\u0301',
-  '漢',
-  '🛵',
-  '👩‍👩‍👧',
-  'ש',
-  '\u202e',
-  'ß',
-  '\u200b',
-  '\ufffd',
-  '\u0085',
-  "'",
-  '"',
-  '\\',
-  '\n',
-  '%',
-];
-const UNSTORABLE = ['\0', '\ud800', '\udfff', '\ude00\ud83d'];
-const SPACES = [' ', '\t', '\n', '\u00a0', '\u2003', '\u3000', '\ufeff', '\u2028'];
-const NAMES = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  '',
-  'customer.name',
-  'Retailer_id',
-  'é',
-  '\0',
-];
-const PHONES = [
-  '+14155550123',
-  '14155550123',
-  '+1415555',
-  '+123456',
-  '+1234567',
-  '+0123456789',
-  '+12345678901234567',
-  '+1 4155550123',
-  '+١٤١٥٥٥٥٠١٢٣',
-  '+441632960961',
-];
-const STATES = ['CA', 'ca', ' nY ', 'XX', 'zz', 'C', 'CAL', 'ß', 'ſs', 'D.C', 'PR', 'AE', 'ｃａ'];
-const ZIPS = ['94103', '94103-1234', '9410', '941031', '94103-', '94103-12', '9４103', '94103 1234', ' 94103 '];
-const EMAILS = [
-  'a@b',
-  'a@b.co',
-  '@b.co',
-  'a b@c.de',
-  'a@b@c.de',
-  'jörg@müller.de',
-  'a@b..co',
-  'a@-b.co',
-  '"a b"@c.de',
-  'a@b.c',
-  'a@[1.2.3.4]',
-  'a\u0000@b.co',
-];
-const TIERS = ['standard', 'priority', 'scheduled', 'Standard', 'standard ', 'express', ''];
 
 function put(order: Tree, path: readonly string[], value: unknown): void {
   const [last = '', ...parents] = path.toReversed();
@@ -191,18 +125,6 @@ const TREE_MUTATIONS: readonly TreeMutation[] = [
 
 const insert = (bytes: Buffer, at: number, more: Buffer): Buffer =>
   Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);
-const INVALID = ['ff', 'c080', 'eda080', 'f8888080', 'e28288f4908080', '80', 'c3'].map((hex) =>
-  Buffer.from(hex, 'hex'),
-);
-const DOUBLES = [
-  '"delivery_tier":"express"',
-  '"delivery_tier":"priority"',
-  '"pickup_address":null',
-  '"retailer_id":"x"',
-  '"customer":{}',
-];
-const TAILS = ['}', ' ', '\n\n', 'x', '{}', ',', '\0', '//', '\ufeff'];
-
 const BYTE_MUTATIONS: readonly ByteMutation[] = [
   (bytes, random) => {
     const changed = Buffer.from(bytes);

@@ -28,6 +28,7 @@ describe('a malformed request', () => {
     ['a length with a sign', 'Content-Length: +2\r\n\r\n{}'],
     ['a negative length', 'Content-Length: -2\r\n\r\n{}'],
     ['a length too long for a number', `Content-Length: ${'9'.repeat(40)}\r\n\r\n{}`],
+    ['twenty thousand characters of headers', `X: ${'a'.repeat(20_000)}\r\nContent-Length: 2\r\n\r\n{}`],
     ['two keys', 'Authorization: Bearer other\r\nContent-Length: 2\r\n\r\n{}'],
     ['two types', 'Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}'],
     ['two hosts', 'Host: y\r\nContent-Length: 2\r\n\r\n{}'],

@@ -49,6 +49,14 @@ describe('a reply', () => {
     expect(server.inFlight).toBe(0);
   });
 
+  it('to HEAD ends the connection without a body too, and nothing is logged', async () => {
+    const { port, log } = await startServer({ routes: [getRoute(() => text(304, ''))] });
+    const client = rawConnection(port);
+    client.send('HEAD /thing/1 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => [client.statuses, client.ended]).toEqual([[304], true]);
+    expect(log).toEqual([]);
+  });
+
   it('arrives whole at a client that reads late', async () => {
     const body = 'é'.repeat(4_000_000);
     const handle = vi.fn(() => text(200, body));

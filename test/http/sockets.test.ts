@@ -234,6 +234,21 @@ describe('an upgrade', () => {
   });
 });
 
+describe('a connection', () => {
+  it('beyond the most is closed at once, upgraded ones aside', async () => {
+    const { port, open } = await start({}, { maxConnections: 2 });
+    const viewers = [open(), open()];
+    await expect.poll(() => viewers.every((viewer) => viewer.open)).toBe(true);
+    const clients = [rawConnection(port), rawConnection(port), rawConnection(port)];
+    await expect.poll(() => clients.filter((each) => each.ended).length).toBe(1);
+    for (const each of clients) each.send('GET /none HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => clients.filter((each) => each.statuses.length === 1).length).toBe(2);
+    for (const each of clients) each.destroy();
+    const served = async () => (await fetch(`http://127.0.0.1:${port}/none`).catch(() => null))?.status;
+    await expect.poll(served).toBe(404);
+  });
+});
+
 describe('publishing', () => {
   it('reaches the subscribers of a topic, in order, and nobody else', async () => {
     const { open, server, sockets } = await start({

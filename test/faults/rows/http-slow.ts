@@ -7,11 +7,11 @@ import { startProbes, told } from './http-raw.ts';
 
 const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
 const AT_ONCE = 250;
-/** The transport cuts silence after 8 to 12 s; a body may take 7 s. */
-const DEADLINE_MS = 15_000;
+/** The transport cuts silence after 8 to 12 s, a body may take 7 s; the rest is for a busy machine. */
+const DEADLINE_MS = 20_000;
 /** A client that reads nothing cannot see that it was cut, and looks after this. */
 const DEAF_MS = 13_000;
-const SLOWEST_GOOD_MS = 5_000;
+const SLOWEST_GOOD_MS = 10_000;
 
 type Client = (socket: Socket, apiKey: string) => void;
 

@@ -14,7 +14,7 @@ const DRIVER = newId();
 const SECRET_VALUE = 'Ada Lovelace';
 
 /** Every route that writes, over tables that do `write` whatever they are asked. */
-function writingRoutes(write: () => Promise<never>): Route[] {
+function writingRoutes(write: () => Promise<never>, discarded: string[] = []): Route[] {
   const actions: DriverActions = {
     setDuty: write,
     pickUp: write,
@@ -38,7 +38,7 @@ function writingRoutes(write: () => Promise<never>): Route[] {
       authenticate,
       actions,
       storePhoto: async () => ({ kind: 'stored', name: 'photo' }),
-      discardPhoto: async () => undefined,
+      discardPhoto: async (name) => void discarded.push(name),
     }),
   ] as Route[];
 }
@@ -137,6 +137,16 @@ describe('an action', () => {
 });
 
 describe('the photo of a delivery', () => {
+  test.each([
+    ['is not kept where nothing was written', new StatementGivenUp('DEADLINE_UNSENT'), ['photo']],
+    ['is kept where an order may have it', new StatementGivenUp('DEADLINE_SENT'), []],
+  ])('%s', async (_what, error, expected) => {
+    const discarded: string[] = [];
+    const { url } = await startServer({ routes: writingRoutes(() => Promise.reject(error), discarded) });
+    await send(url, WRITES.at(-1) as Write);
+    expect(discarded).toEqual(expected);
+  });
+
   const askPhoto = async (photo: () => Promise<Buffer | null>) => {
     const routes = trackingRoutes({
       page: () => Promise.reject(new Error('not asked')),

@@ -73,9 +73,15 @@ export function driverActionRoutes(deps: {
         `The photo cannot be used: ${UNUSABLE[photo.reason]}. Nothing was changed.`,
       );
     }
-    const outcome = await asWritten(actions.deliver(toDeliver, photo.name), SEND_AGAIN);
-    if (outcome.kind !== 'done' || outcome.repeated) await deps.discardPhoto(photo.name);
-    return acted(outcome);
+    try {
+      const outcome = await asWritten(actions.deliver(toDeliver, photo.name), SEND_AGAIN);
+      if (outcome.kind !== 'done' || outcome.repeated) await deps.discardPhoto(photo.name);
+      return acted(outcome);
+    } catch (error) {
+      // Sent again, it is stored again; after an unknown outcome an order may have it.
+      if (error instanceof ServiceError && error.code === 'unavailable') await deps.discardPhoto(photo.name);
+      throw error;
+    }
   }
 
   return [

@@ -23,6 +23,11 @@ test.skipIf(!hasRedis())(
   180_000,
 );
 test.skipIf(!hasRedis())('an API process that is killed under load', () => faultless('kill-api', '0.01'), 180_000);
+test.skipIf(!hasRedis())(
+  'random sequences of commands, against a model of an order in one process',
+  () => faultless('model-in-process', '0.01'),
+  180_000,
+);
 
 async function faultless(row: string, scale: string): Promise<void> {
   const said = await run('--row', row, '--scale', scale, '--seed', '7');

@@ -13,6 +13,8 @@ export type RowResult = {
   readonly findings: readonly string[];
   /** From the end of each fault until the service worked again, in ms. */
   readonly recoveries: readonly number[];
+  /** What else was measured, a sentence each. */
+  readonly notes?: readonly string[];
 };
 
 export type Row = {

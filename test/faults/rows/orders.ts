@@ -85,7 +85,16 @@ export const fewDrivers: Row = {
       await world.apis[2]?.kill();
       await runRounds({ ...world, apis: world.apis.slice(0, 2) }, random, count - onThree);
       await deliveries.stop();
-      return { count, orders: count * AT_ONCE, findings: await findings(world), recoveries: [] };
+      const [row] = await world.sql`
+        select count(*)::int as given, count(distinct data ->> 'driver_id')::int as drivers from order_events
+        where type = 'driver_assigned'`;
+      return {
+        count,
+        orders: count * AT_ONCE,
+        findings: await findings(world),
+        recoveries: [],
+        notes: [`${row?.given} orders were given to ${row?.drivers} drivers`],
+      };
     } finally {
       await deliveries.stop();
       await world.close();

@@ -43,8 +43,9 @@ export async function compareTables(sql: Sql, model: Model, withJobs: boolean): 
   return compareActions(sql, model);
 }
 
-function toldBy({ id: _, events, attempts, payment, refunds, ...row }: Row, withJobs: boolean) {
-  const { sequence, ...life } = row;
+function toldBy({ status, driverId, excluded, charges, ...row }: Row, withJobs: boolean) {
+  const life = { status, driverId, excluded, charges };
+  const { events, sequence, payment, attempts, refunds } = row;
   if (withJobs) return { ...life, events, sequence, payment, attempts, refunds };
   const isWhole = sequence === events.length;
   return { ...life, events: events.filter((type) => !OF_JOBS.test(type)), isWhole, payment: endOf(payment) };

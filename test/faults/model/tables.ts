@@ -1,5 +1,6 @@
 import type { Sql } from '../../../src/store/connect.ts';
-import type { Model, ModelOrder } from './model.ts';
+import type { Model } from './model.ts';
+import type { ModelOrder } from './nouns.ts';
 
 /** What jobs write, whenever they come to it. */
 const OF_JOBS = /^(payment_|refund|not_charged|sms_)/;

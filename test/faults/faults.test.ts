@@ -29,6 +29,11 @@ test(
   180_000,
 );
 test('raw requests that are malformed or misleading', () => faultless('raw-sockets', '0.01'), 180_000);
+test.skipIf(!hasRedis())(
+  'random sequences of commands, against a model of an order in one process',
+  () => faultless('model-in-process', '0.01'),
+  180_000,
+);
 
 async function faultless(row: string, scale: string): Promise<void> {
   const said = await run('--row', row, '--scale', scale, '--seed', '7');

@@ -51,6 +51,7 @@ async function main(): Promise<void> {
     for (const finding of findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
   }
   report.table('Faults', HEAD, all.map(cells));
+  for (const { row, notes = [] } of all) for (const note of notes) report.note(`${row.name}: ${note}`);
   const found = all.reduce((sum, { findings }) => sum + findings.length, 0);
   const minutes = (performance.now() - startedMs) / 60_000;
   report.note(`${all.length} rows in ${minutes.toFixed(1)} minutes, ${found} findings; seed ${seed}, scale ${scale}.`);

@@ -19,8 +19,9 @@ import { createLane } from '../../../src/store/together.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
-import type { Answer, Model } from './model.ts';
-import type { System } from './sequence.ts';
+import type { Model } from './model.ts';
+import type { Answer } from './nouns.ts';
+import type { System } from './system.ts';
 import { compareTables } from './tables.ts';
 
 const ORIGIN = 'model';

@@ -1,69 +1,20 @@
 import { canBecome, type OrderStatus } from '../../../src/domain/order.ts';
-import type { Tier, TierId, Tiers } from '../../../src/domain/tier.ts';
+import type { Tier, Tiers } from '../../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../../src/geo/point.ts';
 import type { BankAnswer, Step } from './commands.ts';
 import { Money } from './money.ts';
-
-/** What somebody is told; of two answers the fields that the model has must agree. */
-export type Answer = {
-  readonly kind: string;
-  readonly orderId?: string;
-  readonly status?: string;
-  readonly sequence?: number;
-  readonly payment?: string;
-};
-
-export type ModelDriver = {
-  readonly id: string;
-  readonly tierIds: readonly TierId[];
-  isActive: boolean;
-  onDuty: boolean;
-  point: Point;
-  /** What the first use of each action id did. */
-  readonly actions: Map<string, { readonly orderId: string; readonly status: OrderStatus; readonly sequence: number }>;
-};
-
-export type ModelOrder = {
-  readonly id: string;
-  readonly storeId: string;
-  readonly tierId: TierId;
-  readonly says: string;
-  readonly createdAs: string;
-  /** Since when it waits, by whoever watches. */
-  readonly sinceMs: number;
-  status: OrderStatus;
-  driverId: string | null;
-  readonly excluded: string[];
-  readonly events: string[];
-  readonly money: Money;
-};
-
-type Store = {
-  readonly id: string;
-  isActive: boolean;
-  /** By idempotency key: the order it made, and the one it cancelled with the reason. */
-  readonly made: Map<string, string>;
-  readonly cancelled: Map<string, { readonly orderId: string; readonly reason: string }>;
-};
+import { type Answer, LEADS, type ModelDriver, type ModelOrder, type ModelStore } from './nouns.ts';
 
 /** Claims are told apart only so far, since the clocks of those who look are not one: half a second at the largest weight. */
 const CLAIM_SLACK = 2_000;
 const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
-const LEADS: Record<Step, { readonly from: OrderStatus; readonly to: OrderStatus; readonly event: string }> = {
-  'pick-up': { from: 'driver_assigned', to: 'picked_up', event: 'picked_up' },
-  deliver: { from: 'picked_up', to: 'delivered', event: 'delivered' },
-  release: { from: 'driver_assigned', to: 'pending_dispatch', event: 'released' },
-  undeliverable: { from: 'picked_up', to: 'undeliverable', event: 'undeliverable' },
-  return: { from: 'undeliverable', to: 'returned', event: 'returned' },
-};
-
 /**
  * The life of the orders of a few stores and drivers, as the README tells it, one request after the other. Who is given
  * which order is watched rather than foretold: {@link Model.give} says whether it was right, {@link Model.leftOver} what must
  * not be left when everything has settled.
  */
 export class Model {
-  readonly stores: readonly Store[];
+  readonly stores: readonly ModelStore[];
   readonly drivers: readonly ModelDriver[];
   readonly orders = new Map<string, ModelOrder>();
   readonly #point: Point;
@@ -78,7 +29,7 @@ export class Model {
   }
 
   /** What a request to place an order must be told; undefined where it makes one. */
-  createAnswer(store: Store, key: string | null, says: string): Answer | undefined {
+  createAnswer(store: ModelStore, key: string | null, says: string): Answer | undefined {
     if (!store.isActive) return { kind: 'unauthorized' };
     const before = key === null ? undefined : this.orders.get(store.made.get(key) ?? '');
     if (!before) return undefined;
@@ -129,7 +80,7 @@ export class Model {
   }
 
   /** Carries out a store's cancellation; what it must be told. */
-  cancel(store: Store, orderId: string, reason: string, key: string | null): Answer {
+  cancel(store: ModelStore, orderId: string, reason: string, key: string | null): Answer {
     const found = this.orders.get(orderId);
     const order = found?.storeId === store.id ? found : undefined;
     const before = key === null ? undefined : store.cancelled.get(key);

@@ -5,8 +5,9 @@ import { nudgeOrder } from '../../../src/store/operator.ts';
 import { orderBody } from '../../support/service.ts';
 import { any } from '../row.ts';
 import type { World } from '../world.ts';
-import type { Answer, Model } from './model.ts';
-import type { System } from './sequence.ts';
+import type { Model } from './model.ts';
+import type { Answer } from './nouns.ts';
+import type { System } from './system.ts';
 
 const OPERATOR = 'faults';
 const REQUEST_MS = 15_000;

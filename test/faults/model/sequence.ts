@@ -1,39 +1,13 @@
-import { newId } from '../../../src/domain/ids.ts';
 import type { OrderStatus } from '../../../src/domain/order.ts';
-import type { TierId, Tiers } from '../../../src/domain/tier.ts';
-import type { Point } from '../../../src/geo/point.ts';
+import type { Tiers } from '../../../src/domain/tier.ts';
 import type { Sql } from '../../../src/store/connect.ts';
 import { later } from '../world.ts';
-import { type BankAnswer, CARRIER, type Command, NONE, type Step } from './commands.ts';
-import { type Answer, Model, type ModelDriver } from './model.ts';
-import { makePlace, onRing, type Place, type PlaceDriver, type PlaceStore } from './place.ts';
-
-/** Who is asked: the operations in this process, or the service over HTTP. */
-export type System = {
-  /** Whether whoever takes an order knows all that happened before, so that the best driver gets it at once. */
-  readonly isExact: boolean;
-  readonly settleMs: number;
-  create(store: PlaceStore, order: { tierId: TierId; key: string | null; body: number }): Promise<Answer>;
-  cancel(store: PlaceStore, orderId: string, reason: string, key: string | null): Promise<Answer>;
-  cancelByOperator(orderId: string): Promise<boolean>;
-  returnByOperator(orderId: string): Promise<boolean>;
-  nudge(orderId: string): Promise<unknown>;
-  setDuty(driver: PlaceDriver, onDuty: boolean): Promise<Answer>;
-  move(driver: PlaceDriver, to: Point): Promise<unknown>;
-  step(step: Step, driver: PlaceDriver, orderId: string, actionId: string | null): Promise<Answer>;
-  expire(orderId: string, isDue: boolean): Promise<unknown>;
-  suspend(store: PlaceStore, active: boolean): Promise<unknown>;
-  deactivate(driver: PlaceDriver): Promise<unknown>;
-  sweep(): Promise<unknown>;
-  charge(orderId: string, bank: BankAnswer): Promise<Answer>;
-  refund(orderId: string, bank: BankAnswer): Promise<Answer>;
-  /** What its memory has otherwise than the model; null where it agrees, or cannot be seen. */
-  memoryDiffers(model: Model): string | null;
-  /** Brings what is owed of these orders to its end, and compares all that is on record with the model. */
-  conclude(model: Model): Promise<string | null>;
-};
-
-const REASONS = ['out_of_stock', 'duplicate'] as const;
+import type { Command } from './commands.ts';
+import { Model } from './model.ts';
+import type { ModelDriver } from './nouns.ts';
+import { obey } from './obey.ts';
+import { makePlace, onRing, type Place } from './place.ts';
+import type { System } from './system.ts';
 
 /** Carries out the commands on new stores and drivers. A sentence about the first thing that the model has otherwise. */
 export async function runSequence(
@@ -80,111 +54,6 @@ async function finish(system: System, sql: Sql, place: Place, model: Model): Pro
     if (isChanged !== isRight) return `at the end: the operator could ${isChanged ? '' : 'not '}end order ${id}`;
   }
   return (await settle(system, sql, model)) ?? system.conclude(model);
-}
-
-/** Carries out one command; a sentence where the answer is not the model's. */
-async function obey(system: System, place: Place, model: Model, command: Command): Promise<string | null> {
-  const orderOf = (back: number): string => [...model.orders.keys()].at(-1 - back) ?? newId();
-  switch (command.kind) {
-    case 'create':
-      return create(system, place, model, command);
-    case 'cancel': {
-      const { store, order, reason, key } = command;
-      const said = REASONS[reason] as string;
-      const orderId = orderOf(order);
-      const named = key === NONE ? null : `cancel ${key}`;
-      const answer = await system.cancel(place.stores[store] as PlaceStore, orderId, said, named);
-      return differs(model.cancel(model.stores[store] as never, orderId, said, named), answer);
-    }
-    case 'operator-cancel':
-    case 'operator-return': {
-      const orderId = orderOf(command.order);
-      const isCancel = command.kind === 'operator-cancel';
-      const is = isCancel ? await system.cancelByOperator(orderId) : await system.returnByOperator(orderId);
-      const should = isCancel ? model.cancelByOperator(orderId) : model.returnByOperator(orderId);
-      return is === should ? null : `it was ${is ? '' : 'not '}done`;
-    }
-    case 'nudge':
-      await system.nudge(orderOf(command.order));
-      return null;
-    case 'duty': {
-      const driver = model.drivers[command.driver] as ModelDriver;
-      const answer = await system.setDuty(place.drivers[command.driver] as PlaceDriver, command.onDuty);
-      if (driver.isActive) driver.onDuty = command.onDuty;
-      return differs({ kind: driver.isActive ? 'done' : 'unauthorized' }, answer);
-    }
-    case 'move': {
-      const driver = model.drivers[command.driver] as ModelDriver;
-      const to = onRing(place.point, command.ring, command.driver);
-      await system.move(place.drivers[command.driver] as PlaceDriver, to);
-      driver.point = to;
-      return null;
-    }
-    case 'step': {
-      const orderId = orderOf(command.order);
-      const carrier = model.drivers.findIndex(({ id }) => id === model.orders.get(orderId)?.driverId);
-      const driver = command.driver === CARRIER ? Math.max(0, carrier) : command.driver;
-      const actionId = command.actionId === NONE ? null : `action-${command.actionId}`;
-      const answer = await system.step(command.step, place.drivers[driver] as PlaceDriver, orderId, actionId);
-      return differs(model.step(command.step, model.drivers[driver] as ModelDriver, orderId, actionId), answer);
-    }
-    case 'expire': {
-      const orderId = orderOf(command.order);
-      await system.expire(orderId, command.isDue);
-      if (command.isDue) model.expire(orderId);
-      return null;
-    }
-    case 'suspend':
-      await system.suspend(place.stores[command.store] as PlaceStore, command.active);
-      (model.stores[command.store] as { isActive: boolean }).isActive = command.active;
-      return null;
-    case 'deactivate': {
-      await system.deactivate(place.drivers[command.driver] as PlaceDriver);
-      const driver = model.drivers[command.driver] as ModelDriver;
-      driver.isActive = false;
-      driver.onDuty = false;
-      return null;
-    }
-    case 'sweep':
-      await system.sweep();
-      return null;
-    case 'charge':
-    case 'refund': {
-      const orderId = orderOf(command.order);
-      const answer = await system[command.kind](orderId, command.bank);
-      return differs(model[command.kind](orderId, command.bank), answer);
-    }
-  }
-}
-
-async function create(
-  system: System,
-  place: Place,
-  model: Model,
-  { store, tierId, key, body }: Command & { readonly kind: 'create' },
-): Promise<string | null> {
-  const named = key === NONE ? null : `key ${key}`;
-  const says = `${tierId} ${body}`;
-  const wanted = model.createAnswer(model.stores[store] as never, named, says);
-  const sinceMs = Date.now();
-  const answer = await system.create(place.stores[store] as PlaceStore, { tierId, key: named, body });
-  if (wanted) return differs(wanted, answer);
-  const { kind, orderId, status } = answer;
-  if (kind !== 'created' || orderId === undefined || status === undefined)
-    return `it was told ${JSON.stringify(answer)}`;
-  const storeId = (model.stores[store] as { id: string }).id;
-  model.created(orderId, { storeId, tierId, says, createdAs: status, sinceMs }, named);
-  const hasDriver = model.hasDriver(model.orders.get(orderId) as never);
-  const isGiven = status === 'driver_assigned';
-  if (isGiven && !hasDriver) return 'it was given to a driver, and none could have it';
-  return system.isExact && hasDriver && !isGiven ? 'it waits, and a driver could have it' : null;
-}
-
-function differs(wanted: Answer, answer: Answer): string | null {
-  const fields = Object.keys(wanted) as (keyof Answer)[];
-  // Over HTTP a sequence holds what jobs did meanwhile; an answer that does not tell one is not held to it.
-  const isSame = fields.every((field) => answer[field] === wanted[field] || answer[field] === undefined);
-  return isSame && answer.kind === wanted.kind ? null : `told ${JSON.stringify(answer)}, not ${JSON.stringify(wanted)}`;
 }
 
 /** Waits until nothing is left to match and tables and memory say what the model says. A sentence where they do not. */

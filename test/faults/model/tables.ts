@@ -1,5 +1,6 @@
 import type { Sql } from '../../../src/store/connect.ts';
-import type { Model, ModelOrder } from './model.ts';
+import type { Model } from './model.ts';
+import type { ModelOrder } from './nouns.ts';
 
 /** What jobs write, whenever they come to it. */
 const OF_JOBS = /^(payment_|refund|not_charged|sms_)/;
@@ -43,8 +44,9 @@ export async function compareTables(sql: Sql, model: Model, withJobs: boolean): 
   return compareActions(sql, model);
 }
 
-function toldBy({ id: _, events, attempts, payment, refunds, ...row }: Row, withJobs: boolean) {
-  const { sequence, ...life } = row;
+function toldBy({ status, driverId, excluded, charges, ...row }: Row, withJobs: boolean) {
+  const life = { status, driverId, excluded, charges };
+  const { events, sequence, payment, attempts, refunds } = row;
   if (withJobs) return { ...life, events, sequence, payment, attempts, refunds };
   const isWhole = sequence === events.length;
   return { ...life, events: events.filter((type) => !OF_JOBS.test(type)), isWhole, payment: endOf(payment) };

@@ -64,11 +64,16 @@ export const modelInProcess: Row = {
       const process = await openProcess(world.databaseUrl, tiers);
       const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
       const half = Math.ceil(count / 2);
-      const events = await runAll(half, random, anyCommand, run);
-      const sweeps = await runAll(half, random, anyWithSweeps, run).finally(() => process.close());
+      const parts = [];
+      for (const any of [anyCommand, anyWithSweeps]) parts.push(await runAll(half, random, any, run));
+      await process.close();
       const [row] = await sql`select count(*)::int as orders from orders`;
-      const findings = [...events.findings, ...sweeps.findings];
-      return { count: events.count + sweeps.count, orders: row?.orders, findings, recoveries: [] };
+      return {
+        count: parts.reduce((sum, part) => sum + part.count, 0),
+        orders: row?.orders,
+        findings: parts.flatMap(({ findings }) => findings),
+        recoveries: [],
+      };
     } finally {
       await world.close();
     }

@@ -1,5 +1,6 @@
 import type { Random } from '../../../bench/support/world.ts';
 import { TIER_IDS } from '../../../src/domain/tier.ts';
+import { expireOrder } from '../../../src/store/orders.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
@@ -85,7 +86,16 @@ export const fewDrivers: Row = {
       await world.apis[2]?.kill();
       await runRounds({ ...world, apis: world.apis.slice(0, 2) }, random, count - onThree);
       await deliveries.stop();
-      return { count, orders: count * AT_ONCE, findings: await findings(world), recoveries: [] };
+      const [row] = await world.sql`
+        select count(*)::int as given, count(distinct data ->> 'driver_id')::int as drivers from order_events
+        where type = 'driver_assigned'`;
+      return {
+        count,
+        orders: count * AT_ONCE,
+        findings: await findings(world),
+        recoveries: [],
+        notes: [`${row?.given} orders were given to ${row?.drivers} drivers`],
+      };
     } finally {
       await deliveries.stop();
       await world.close();
@@ -100,9 +110,14 @@ async function runRounds(world: World, random: Random, count: number): Promise<v
     const orders = Array.from({ length: AT_ONCE }, () => anyOrder(world, random, false, 0));
     for (const order of orders) note(world, order);
     await Promise.all(orders.map((order) => send(world, order, random)));
-    // Those that wait would fill the queue; here it is the race that counts.
-    await world.sql`update orders set expires_at = now() where status = 'pending_dispatch'`;
+    await expireWaiting(world);
   }
+}
+
+/** Those that wait would fill the queue; here it is the race that counts. */
+async function expireWaiting({ sql }: World): Promise<void> {
+  const rows = await sql`update orders set expires_at = now() where status = 'pending_dispatch' returning id`;
+  await Promise.all(rows.map(({ id }) => expireOrder(sql, id, 'faults')));
 }
 
 /** All drivers stand at the store and may take everything. */

@@ -44,7 +44,8 @@ export const cancelRaces: Row = {
       await endOthers(world);
       const broken = await findings(world);
       const ends = [...(await lostFees(world, pickedUp)), ...(await stillBusy(world))];
-      return { count: races, orders: races, findings: [...problems, ...broken, ...ends], recoveries: [] };
+      const notes = [`${pickedUp.length} of ${races} orders were picked up`];
+      return { count: races, orders: races, findings: [...problems, ...broken, ...ends], recoveries: [], notes };
     } finally {
       await world.close();
     }

@@ -1,0 +1,56 @@
+import type { OrderStatus } from '../../../src/domain/order.ts';
+import type { TierId } from '../../../src/domain/tier.ts';
+import type { Point } from '../../../src/geo/point.ts';
+import type { Step } from './commands.ts';
+import type { Money } from './money.ts';
+
+/** What somebody is told; of two answers the fields that the model has must agree. */
+export type Answer = {
+  readonly kind: string;
+  readonly orderId?: string;
+  readonly status?: string;
+  readonly sequence?: number;
+  readonly payment?: string;
+};
+
+export type ModelDriver = {
+  readonly id: string;
+  readonly tierIds: readonly TierId[];
+  isActive: boolean;
+  onDuty: boolean;
+  point: Point;
+  /** What the first use of each action id did. */
+  readonly actions: Map<string, { readonly orderId: string; readonly status: OrderStatus; readonly sequence: number }>;
+};
+
+export type ModelOrder = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly tierId: TierId;
+  readonly says: string;
+  readonly createdAs: string;
+  /** Since when it waits, by whoever watches. */
+  readonly sinceMs: number;
+  status: OrderStatus;
+  driverId: string | null;
+  readonly excluded: string[];
+  readonly events: string[];
+  readonly money: Money;
+};
+
+export type ModelStore = {
+  readonly id: string;
+  isActive: boolean;
+  /** By idempotency key: the order it made, and the one it cancelled with the reason. */
+  readonly made: Map<string, string>;
+  readonly cancelled: Map<string, { readonly orderId: string; readonly reason: string }>;
+};
+
+/** From where to where a driver's step leads, and the event it writes. */
+export const LEADS: Record<Step, { readonly from: OrderStatus; readonly to: OrderStatus; readonly event: string }> = {
+  'pick-up': { from: 'driver_assigned', to: 'picked_up', event: 'picked_up' },
+  deliver: { from: 'picked_up', to: 'delivered', event: 'delivered' },
+  release: { from: 'driver_assigned', to: 'pending_dispatch', event: 'released' },
+  undeliverable: { from: 'picked_up', to: 'undeliverable', event: 'undeliverable' },
+  return: { from: 'undeliverable', to: 'returned', event: 'returned' },
+};

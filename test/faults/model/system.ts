@@ -1,0 +1,31 @@
+import type { TierId } from '../../../src/domain/tier.ts';
+import type { Point } from '../../../src/geo/point.ts';
+import type { BankAnswer, Step } from './commands.ts';
+import type { Model } from './model.ts';
+import type { Answer } from './nouns.ts';
+import type { PlaceDriver, PlaceStore } from './place.ts';
+
+/** Who is asked: the operations in this process, or the service over HTTP. */
+export type System = {
+  /** Whether whoever takes an order knows all that happened before, so that the best driver gets it at once. */
+  readonly isExact: boolean;
+  readonly settleMs: number;
+  create(store: PlaceStore, order: { tierId: TierId; key: string | null; body: number }): Promise<Answer>;
+  cancel(store: PlaceStore, orderId: string, reason: string, key: string | null): Promise<Answer>;
+  cancelByOperator(orderId: string): Promise<boolean>;
+  returnByOperator(orderId: string): Promise<boolean>;
+  nudge(orderId: string): Promise<unknown>;
+  setDuty(driver: PlaceDriver, onDuty: boolean): Promise<Answer>;
+  move(driver: PlaceDriver, to: Point): Promise<unknown>;
+  step(step: Step, driver: PlaceDriver, orderId: string, actionId: string | null): Promise<Answer>;
+  expire(orderId: string, isDue: boolean): Promise<unknown>;
+  suspend(store: PlaceStore, active: boolean): Promise<unknown>;
+  deactivate(driver: PlaceDriver): Promise<unknown>;
+  sweep(): Promise<unknown>;
+  charge(orderId: string, bank: BankAnswer): Promise<Answer>;
+  refund(orderId: string, bank: BankAnswer): Promise<Answer>;
+  /** What its memory has otherwise than the model; null where it agrees, or cannot be seen. */
+  memoryDiffers(model: Model): string | null;
+  /** Brings what is owed of these orders to its end, and compares all that is on record with the model. */
+  conclude(model: Model): Promise<string | null>;
+};

@@ -1,7 +1,7 @@
 import type { Row } from '../row.ts';
 import { fewDrivers, sameKey } from './orders.ts';
-import { backends } from './postgres.ts';
-import { killApi, killWorker, pauseApi } from './processes.ts';
+import { backends, postgresCut, postgresRestart, postgresStopped } from './postgres.ts';
+import { clockOff, killApi, killWorker, pauseApi, restart } from './processes.ts';
 import { emptyRedis } from './redis.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 
@@ -10,8 +10,13 @@ export const ROWS: readonly Row[] = [
   killApi,
   killWorker,
   backends,
+  postgresRestart,
+  postgresCut,
+  postgresStopped,
   emptyRedis,
   pauseApi,
+  restart,
+  clockOff,
   stripeFaults,
   twilioFaults,
   sameKey,

@@ -13,6 +13,8 @@ export type Breaker = {
 /** Every connection slot is taken: the database answers those who have one. */
 const NO_SLOT_LEFT = '53300';
 
+const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS };
+
 /**
  * Asks the database every `DB_PROBE_EVERY_MS` whether it is there, on a connection of its own. Open from the first probe
  * that is refused, or not answered within `DB_PROBE_MS`, to the first that is answered. What becomes of other statements
@@ -21,19 +23,21 @@ const NO_SLOT_LEFT = '53300';
 export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
   const listeners: (() => void)[] = [];
   let sql: Sql | null = null;
+  let firstHost = 0;
   let openedMs: number | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   async function probe(): Promise<void> {
-    sql ??= connect({ url, applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS });
+    sql ??= connect({ ...options, url, firstHost });
     try {
       await within(DB_PROBE_MS, sql`select 1`);
       answered();
     } catch (error) {
-      // A connection that swallowed one probe would swallow the next.
+      // A connection that swallowed one probe would swallow the next, and so would its host.
       void sql.end({ timeout: 0 });
       sql = null;
+      firstHost++;
       if ((error as { code?: unknown }).code !== NO_SLOT_LEFT) failed(error);
     }
     if (!isClosed) timer = setTimeout(() => void probe(), DB_PROBE_EVERY_MS);

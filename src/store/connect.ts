@@ -40,13 +40,15 @@ export function connect(options: {
   readonly deadlineMs?: number;
   /** An idle connection is closed after so long; never by default. */
   readonly idleMs?: number;
+  /** Of several hosts in the URL, which is tried first; then each in turn. */
+  readonly firstHost?: number;
   /** Refuses statements at once while the database is away. */
   readonly breaker?: Breaker;
   readonly onnotice?: (notice: { readonly [field: string]: string }) => void;
 }): Sql {
   const { url, tls } = readTls(options.url);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const sockets = createSockets();
+  const sockets = createSockets(options.firstHost ?? 0);
   const sql = postgres(url, {
     max: options.max ?? DB_CONNECTIONS,
     fetch_types: false,
@@ -92,9 +94,9 @@ type Sockets = {
   destroySilent(silenceMs: number): void;
 };
 
-function createSockets(): Sockets {
+function createSockets(firstHost: number): Sockets {
   const all = new Set<Socket>();
-  let attempts = 0;
+  let attempts = firstHost;
   let checking = false;
   return {
     open({ host, port, path, ssl }) {

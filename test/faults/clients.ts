@@ -97,14 +97,14 @@ export type Load = {
   sent(): number;
 };
 
-/** Clients who come at a steady rate; four of five have a key. */
-export function startLoad(world: World, perSecond: number, random: Random): Load {
+/** Clients who come at a steady rate; four of five have a key, unless told. */
+export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): Load {
   const wanting = new Set<Promise<void>>();
   const problems: string[] = [];
   let sent = 0;
   const timer = setInterval(() => {
     sent++;
-    const one = want(world, anyOrder(world, random, random() < 0.8), random).then((problem) => {
+    const one = want(world, anyOrder(world, random, random() < keyedShare), random).then((problem) => {
       if (problem !== null) problems.push(problem);
       wanting.delete(one);
     });

@@ -34,11 +34,16 @@ type Line = { readonly wants: Wanted } | { readonly hears: Heard };
 /** The operations of the clients as JSON lines: before each is sent, and after each answer, as Jepsen's histories are. */
 export function openHistory(file: string): History {
   const descriptor = openSync(file, 'w', 0o600);
-  const append = (line: Line): void => void writeSync(descriptor, `${JSON.stringify(line)}\n`);
+  let isClosed = false;
+  // Clients of a row that failed still hear answers; the row's own error is the one to be told.
+  const append = (line: Line): void => void (isClosed || writeSync(descriptor, `${JSON.stringify(line)}\n`));
   return {
     wants: (wants) => append({ wants }),
     hears: (hears) => append({ hears }),
-    close: () => closeSync(descriptor),
+    close() {
+      isClosed = true;
+      closeSync(descriptor);
+    },
   };
 }
 

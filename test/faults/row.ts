@@ -30,34 +30,69 @@ export type Row = {
 export const SIZES: WorldSizes = { drivers: 4_000, stores: 20, apis: 2, workers: 1 };
 const ORDERS_PER_SECOND = 100;
 
-type FaultUnderLoad = Omit<Row, 'run'> & {
+type FaultUnderLoad<Injected> = Omit<Row, 'run'> & {
   readonly sizes?: Partial<WorldSizes>;
   readonly perSecond?: number;
-  inject(world: World, random: Random): Promise<void>;
+  /** How many of the clients have a key, and try again until they have an order. */
+  readonly keyedShare?: number;
+  /** The shortest pause before each fault, and as much again by chance. */
+  readonly pauseMs?: number;
+  /** How many faults are at work side by side. */
+  readonly abreast?: number;
+  /** A recovery that takes longer is a finding. */
+  readonly withinMs?: number;
+  inject(world: World, random: Random): Promise<Injected>;
   /** Waits until the service works again; until every API process takes orders, unless told. */
-  recover?(world: World): Promise<unknown>;
+  recover?(world: World, injected: Injected): Promise<unknown>;
+  /** What is found broken beside the promises of every row. */
+  check?(world: World): Promise<string[]>;
 };
 
+const PAUSE_MS = 300;
+
 /** A fault injected again and again while clients order, drivers deliver and operators cancel. */
-export function underLoad({ sizes, perSecond, inject, recover, ...row }: FaultUnderLoad): Row {
+export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
+  const {
+    sizes,
+    perSecond,
+    pauseMs = PAUSE_MS,
+    abreast = 1,
+    withinMs,
+    inject,
+    recover,
+    check,
+    keyedShare,
+    ...row
+  } = fault;
   return {
     ...row,
     async run(count, random) {
       const world = await openWorld({ ...SIZES, ...sizes });
       try {
-        const load = startLoad(world, perSecond ?? ORDERS_PER_SECOND, random);
+        const load = startLoad(world, perSecond ?? ORDERS_PER_SECOND, random, keyedShare);
         const deliveries = startDeliveries(world, random);
         const recoveries: number[] = [];
-        for (let i = 0; i < count; i++) {
-          await later(300 + random() * 500);
-          await inject(world, random);
-          const endedMs = performance.now();
-          await (recover ?? untilReady)(world);
-          recoveries.push(performance.now() - endedMs);
-        }
+        let left = count;
+        const injectMore = async (): Promise<void> => {
+          while (left-- > 0) {
+            await later(pauseMs * (1 + random()));
+            const injected = await inject(world, random);
+            const endedMs = performance.now();
+            await (recover ?? untilReady)(world, injected);
+            recoveries.push(performance.now() - endedMs);
+          }
+        };
+        await Promise.all(Array.from({ length: abreast }, injectMore));
         const problems = await load.stop();
         await deliveries.stop();
-        return { count, orders: load.sent(), findings: [...problems, ...(await findings(world))], recoveries };
+        const slow = recoveries.filter((ms) => ms > (withinMs ?? Number.POSITIVE_INFINITY));
+        const found = [
+          ...problems,
+          ...slow.map((ms) => `recovery: it took ${ms.toFixed(0)} ms, and ${withinMs} were promised`),
+          ...((await check?.(world)) ?? []),
+          ...(await findings(world)),
+        ];
+        return { count, orders: load.sent(), findings: found, recoveries };
       } finally {
         await world.close();
       }

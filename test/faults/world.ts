@@ -1,9 +1,8 @@
-import { chmodSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { chmodSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BenchStore, makeOrderWorld } from '../../bench/support/order-world.ts';
 import { fillWorld } from '../../bench/support/stack-world.ts';
-import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
@@ -11,9 +10,11 @@ import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { connect, type Sql } from '../../src/store/connect.ts';
 import { migrateDatabase } from '../../src/store/migrate.ts';
 import { type FreshRedis, freshRedis } from '../support/redis.ts';
-import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { type Environment, newDataDir, type Running, startBuiltService } from '../support/service.ts';
 import type { EventRow, OrderRow, Records } from './checker.ts';
 import { type History, openHistory, readHistory } from './history.ts';
+import { later } from './later.ts';
+import { openPostgres, type Postgres } from './postgres.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const DRAIN_MS = 180_000;
@@ -27,7 +28,10 @@ export type Process = {
   url(): string;
   pid(): number;
   kill(): Promise<void>;
-  start(): Promise<void>;
+  /** Ends it as an operator would; its exit code, or a signal's name. */
+  stop(): Promise<number | string>;
+  /** With these settings beside its own. */
+  start(env?: Environment): Promise<void>;
   /** Whether it ended though nobody killed it. */
   hasEnded(): boolean;
 };
@@ -35,6 +39,7 @@ export type Process = {
 export type World = {
   readonly databaseUrl: string;
   readonly sql: Sql;
+  readonly postgres: Postgres;
   readonly stores: readonly BenchStore[];
   readonly stripe: StandIn;
   readonly twilio: StandIn;
@@ -42,8 +47,8 @@ export type World = {
   readonly apis: readonly Process[];
   readonly workers: readonly Process[];
   readonly history: History;
-  /** Waits until every API process takes requests. */
-  untilReady(): Promise<void>;
+  /** Waits until every API process takes requests, or each of these. */
+  untilReady(some?: readonly Process[]): Promise<void>;
   /** Waits until no job is owed; whether that came in time. */
   untilDone(): Promise<boolean>;
   records(): Promise<Records>;
@@ -60,6 +65,8 @@ export type WorldSizes = {
   readonly workers: number;
   /** More settings of the processes. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The URL by which the service reaches its database, where that is not the database's own. */
+  readonly way?: (databaseUrl: string) => Promise<string>;
 };
 
 /**
@@ -71,10 +78,9 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   // Root's Postgres runs as another user, which must get in.
   chmodSync(folder.dataDir, 0o755);
   const { dataDir } = folder;
-  const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
-  const { folder: cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
-  await migrateDatabase({ url: server.url, dir: MIGRATIONS });
-  const sql = connect({ url: server.url, applicationName: 'faults', max: 4 });
+  const postgres = await openPostgres(dataDir);
+  await migrateDatabase({ url: postgres.url, dir: MIGRATIONS });
+  const sql = connect({ url: postgres.url, applicationName: 'faults', max: 4 });
   const world = makeOrderWorld(sizes.drivers, sizes.stores);
   await fillWorld(sql, { ...world, phones: 0 });
   delete process.env.REDIS_URL;
@@ -84,7 +90,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const file = join(dataDir, 'history.jsonl');
   const history = openHistory(file);
   const env = {
-    DATABASE_URL: server.url,
+    DATABASE_URL: (await sizes.way?.(postgres.url)) ?? postgres.url,
     ...(redis ? { REDIS_URL: redis.url } : {}),
     DATA_DIR: dataDir,
     LOG_LEVEL: 'silent',
@@ -96,7 +102,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const open = (count: number, name: string, roles: string) =>
     Promise.all(
       Array.from({ length: count }, (_, i) =>
-        openProcess(`${name} ${i + 1}`, () => startBuiltService({ ...env, ROLES: roles })),
+        openProcess(`${name} ${i + 1}`, (more) => startBuiltService({ ...env, ROLES: roles, ...more })),
       ),
     );
   const apis = redis ? await open(sizes.apis, 'api', 'api') : await open(1, 'service', 'api,worker');
@@ -104,6 +110,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   return {
     databaseUrl: server.url,
     sql,
+    postgres,
     stores: world.stores,
     stripe,
     twilio,
@@ -111,7 +118,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
     apis,
     workers,
     history,
-    untilReady: () => untilReady(apis),
+    untilReady: (some = apis) => untilReady(some),
     untilDone: () => untilDone(sql),
     records: () => readRecords(sql, stripe, twilio, file),
     ended: () => [...apis, ...workers].filter((each) => each.hasEnded()).map(({ name }) => name),
@@ -119,8 +126,8 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
       await Promise.all([...apis, ...workers].map((each) => each.kill()));
       history.close();
       await sql.end({ timeout: 5 });
-      await Promise.all([server.stop(), redis?.stop(), stripe.close(), twilio.close()]);
-      rmSync(resolve(dataDir, cluster), { recursive: true, force: true });
+      await Promise.all([postgres.stop(), redis?.stop(), stripe.close(), twilio.close()]);
+      rmSync(postgres.folder, { recursive: true, force: true });
       folder.remove();
     },
   };
@@ -137,7 +144,7 @@ function vendorSettings(stripe: StandIn, twilio: StandIn): Record<string, string
   };
 }
 
-async function openProcess(name: string, begin: () => Promise<Running>): Promise<Process> {
+async function openProcess(name: string, begin: (env?: Environment) => Promise<Running>): Promise<Process> {
   let running = await begin();
   let isUp = true;
   return {
@@ -148,8 +155,12 @@ async function openProcess(name: string, begin: () => Promise<Running>): Promise
       if (isUp) await running.stop('SIGKILL');
       isUp = false;
     },
-    async start() {
-      running = await begin();
+    async stop() {
+      isUp = false;
+      return running.stop();
+    },
+    async start(more) {
+      running = await begin(more);
       isUp = true;
     },
     hasEnded: () => isUp && !isRunning(running.pid),
@@ -214,4 +225,4 @@ async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: str
   };
 }
 
-export const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export { later } from './later.ts';

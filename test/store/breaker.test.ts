@@ -67,6 +67,15 @@ it('gives up what waits when the database falls silent: what was sent is unknown
   expect(await database.sql`select from marks`).toHaveLength(0);
 });
 
+it('is shut again where another host of the URL answers instead of one that swallows everything', async () => {
+  const both = link.url.replace(/@[^/]+/, (first) => `${first},${new URL(database.url).host}`);
+  const other = startBreaker(both, createLogger('silent'));
+  link.swallows(true);
+  await expect.poll(other.isOpen, { timeout: 5_000, interval: 10 }).toBe(true);
+  await expect.poll(other.isOpen, { timeout: 5_000, interval: 10 }).toBe(false);
+  await other.close();
+});
+
 it('stays shut over a slow statement, refused rows and lost connections', async () => {
   const slow = sql`select pg_sleep(${DB_PROBE_MS / 1_000 + 1})`.execute();
   const other = connect({ url: link.url, applicationName: 'breaker test', max: 1, breaker });

@@ -13,8 +13,8 @@ import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
 import { imageBombs } from './photos.ts';
 import { idlePool } from './pools.ts';
-import { backends } from './postgres.ts';
-import { killApi, killWorker, pauseApi } from './processes.ts';
+import { backends, postgresCut, postgresRestart, postgresStopped } from './postgres.ts';
+import { clockOff, killApi, killWorker, pauseApi, restart } from './processes.ts';
 import { cancelRaces } from './races.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { scriptPayloads } from './scripts.ts';
@@ -29,10 +29,15 @@ export const ROWS: readonly Row[] = [
   ...workerDeaths,
   backends,
   restartRedis,
+  postgresRestart,
+  postgresCut,
+  postgresStopped,
   emptyRedis,
   silenceRedis,
   allAway,
   pauseApi,
+  restart,
+  clockOff,
   stripeFaults,
   twilioFaults,
   sameKey,

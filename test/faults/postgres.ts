@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
+import { later } from './later.ts';
+
+/** `fast` ends every session and writes everything down; `immediate` is as a crash: the next start replays the log. */
+export type Shutdown = 'fast' | 'immediate';
+
+const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+const POLL_MS = 5;
+const STOP_MS = 30_000;
+
+/** The world's own Postgres, which can be treated as servers are in bad times. */
+export type Postgres = {
+  readonly url: string;
+  /** Where its files are. */
+  readonly folder: string;
+  /** Resolves once it accepts connections again, at the same address. */
+  restart(how: Shutdown): Promise<void>;
+  /** All of its processes stand still for so long. */
+  pause(ms: number): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export async function openPostgres(dataDir: string): Promise<Postgres> {
+  const begin = () => startEmbeddedPostgres({ dataDir, log: () => undefined });
+  let server = await begin();
+  const { folder } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
+  const whole = resolve(dataDir, folder);
+  const pid = (): number => Number(readFileSync(join(whole, 'cluster/postmaster.pid'), 'utf8').split('\n')[0]);
+  return {
+    url: server.url,
+    folder: whole,
+    async restart(how) {
+      const postmaster = pid();
+      process.kill(postmaster, SIGNALS[how]);
+      const untilMs = performance.now() + STOP_MS;
+      while (isAlive(postmaster)) {
+        if (performance.now() > untilMs) throw new Error('Postgres did not stop');
+        await later(POLL_MS);
+      }
+      const { url } = server;
+      server = await begin();
+      if (server.url !== url) throw new Error('Postgres came back at another address');
+    },
+    async pause(ms) {
+      // The first of them first, so that none is added while the others are stopped.
+      const first = pid();
+      process.kill(first, 'SIGSTOP');
+      const all = [first, ...childrenOf(first)];
+      for (const each of all) signal(each, 'SIGSTOP');
+      await later(ms);
+      for (const each of all) signal(each, 'SIGCONT');
+    },
+    stop: () => server.stop(),
+  };
+}
+
+/** Each of them is in a process group of its own. */
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const status = /^\d+$/.test(name) ? statusOf(Number(name)) : null;
+    return status?.parent === parent ? [Number(name)] : [];
+  });
+}
+
+const isAlive = (pid: number): boolean => !['Z', 'X', undefined].includes(statusOf(pid)?.state);
+
+function statusOf(pid: number): { readonly state: string | undefined; readonly parent: number } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state, parent: Number(parent) };
+  } catch {
+    return null;
+  }
+}
+
+/** One that has ended meanwhile needs none. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

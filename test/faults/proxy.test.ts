@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connect } from '../../src/store/connect.ts';
+import { classifyFailure } from '../../src/store/failures.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { CUTS, openProxy } from './proxy.ts';
+
+let database: FreshDatabase;
+
+beforeAll(async () => {
+  database = await freshDatabase({ migrated: false });
+  await database.sql`create table marks (n int)`;
+});
+afterAll(() => database.drop());
+
+test.each(CUTS.map((cut, n) => ({ cut, n })))(
+  'a statement whose connection is cut ($cut) is done all the same',
+  async ({ cut, n }) => {
+    const proxy = await openProxy(database.url, 'marked');
+    const marked = connect({ url: proxy.url, applicationName: 'marked', max: 1 });
+    const other = connect({ url: proxy.url, applicationName: 'other', max: 1 });
+    await Promise.all([marked`select ${1}::int`, other`select ${1}::int`]);
+    const isCut = proxy.cutNext(cut, 100);
+    await other`select ${2}::int`;
+    const fate = marked`insert into marks values (${n})`.then(() => 'done', classifyFailure);
+    await isCut;
+    expect(await fate).toBe('unknown');
+    await expect.poll(() => database.sql`select from marks where n = ${n}`).toHaveLength(1);
+    await Promise.all([marked.end({ timeout: 1 }), other.end({ timeout: 1 })]);
+    proxy.close();
+  },
+);

@@ -37,7 +37,6 @@ export type Process = {
 };
 
 export type World = {
-  readonly databaseUrl: string;
   readonly sql: Sql;
   readonly postgres: Postgres;
   readonly stores: readonly BenchStore[];
@@ -108,7 +107,6 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const apis = redis ? await open(sizes.apis, 'api', 'api') : await open(1, 'service', 'api,worker');
   const workers = redis ? await open(sizes.workers, 'worker', 'worker') : [];
   return {
-    databaseUrl: server.url,
     sql,
     postgres,
     stores: world.stores,

@@ -61,7 +61,7 @@ export const modelInProcess: Row = {
       await sql`alter system set synchronous_commit = off`;
       await sql`select pg_reload_conf()`;
       const tiers = await loadTiers(sql);
-      const process = await openProcess(world.databaseUrl, tiers);
+      const process = await openProcess(world.postgres.url, tiers);
       const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
       const half = Math.ceil(count / 2);
       const parts = [];

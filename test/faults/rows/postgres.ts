@@ -42,7 +42,7 @@ export const postgresCut: Row = {
   name: 'postgres-cut',
   what: 'the connection to Postgres is cut after the creating statement was sent, before its reply',
   count: 300,
-  async run(count, random) {
+  async run(count, random, scale) {
     let proxy: (DatabaseProxy & { readonly url: string }) | undefined;
     const way = async (url: string): Promise<string> => {
       proxy = await openProxy(url, COMMITS);
@@ -55,7 +55,7 @@ export const postgresCut: Row = {
       inject: async () => proxy?.cutNext(any(CUTS, random), random() * LATEST_MS),
     });
     try {
-      return await row.run(count, random);
+      return await row.run(count, random, scale);
     } finally {
       proxy?.close();
     }

@@ -120,8 +120,14 @@ function arrivals({ stripe }: World, fault: () => Fault): () => number {
 }
 
 /** Holds up everything the service does with charges in the database. */
-async function lockPayments({ sql, databaseUrl }: World) {
-  const holder = connect({ url: databaseUrl, applicationName: 'faults', max: 1, statementTimeoutMs: 0, deadlineMs: 0 });
+async function lockPayments({ sql, postgres }: World) {
+  const holder = connect({
+    url: postgres.url,
+    applicationName: 'faults',
+    max: 1,
+    statementTimeoutMs: 0,
+    deadlineMs: 0,
+  });
   await holder.unsafe('begin; lock table payments in exclusive mode').simple();
   const waiting = sql`
     pid in (select pid from pg_locks where relation = 'payments'::regclass and not granted)`;

@@ -9,11 +9,11 @@ import type { PlaceOrderOutcome } from './place-order.ts';
  * `replayed`: the order that this key made before. `key_reused`: the key made an order that says something else.
  */
 export type PlaceOnceOutcome =
-  | PlaceOrderOutcome
+  | Exclude<PlaceOrderOutcome, { kind: 'repeated' }>
   | { readonly kind: 'replayed'; readonly order: CreatedOrder }
   | { readonly kind: 'key_reused'; readonly orderId: string };
 
-type Place = (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOrderOutcome>;
+type Place = (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency) => Promise<PlaceOrderOutcome>;
 type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder | null };
 
 /**
@@ -27,12 +27,11 @@ export function createPlaceOnce(
   placeOrder: Place,
   findPlaced: (retailerId: string, idempotencyKey: string) => Promise<PlacedOrder | null>,
   logger: Logger,
-): (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency | null) => Promise<PlaceOnceOutcome> {
+): (request: PlaceOrder, key: RetailerKey, idempotency: Idempotency) => Promise<PlaceOnceOutcome> {
   /** By store and key; one request each, so it is bounded by the requests at work. */
   const underWay = new Map<string, Promise<PlacedOrder | null>>();
 
   return async function placeOnce(request, key, idempotency) {
-    if (!idempotency) return placeOrder(request, key, null);
     const slot = `${key.retailerId} ${idempotency.key}`;
     for (let before = underWay.get(slot); before; before = underWay.get(slot)) {
       const placed = await before;
@@ -58,7 +57,8 @@ export function createPlaceOnce(
     // Whatever refused this one: where the key made an order before, that order is the answer.
     const placed = await find(key.retailerId, idempotency.key);
     if (placed) return { outcome: judge(placed, idempotency), placed };
-    return { outcome: outcome.kind === 'key_used' ? { kind: 'unavailable' } : outcome, placed: null };
+    const isTaken = outcome.kind === 'key_used' || outcome.kind === 'repeated';
+    return { outcome: isTaken ? { kind: 'unavailable' } : outcome, placed: null };
   }
 
   async function find(retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {

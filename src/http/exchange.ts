@@ -69,6 +69,7 @@ export class Exchange {
       this.#fail(error);
     } finally {
       clearTimeout(this.#timer);
+      this.#notice.answered();
       this.#body?.release();
       load.left();
     }
@@ -138,9 +139,10 @@ export class Exchange {
 
   /** Answers before the route did; it is told that nobody waits for it any more. */
   #giveUp(error: ServiceError): void {
+    // First, so that what is remembered of it is on its way when the caller tries again.
+    this.#notice.abort();
     this.#fail(error);
     this.#body?.abandon();
-    this.#notice.abort();
   }
 
   #clientLeft(): void {

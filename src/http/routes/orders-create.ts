@@ -1,6 +1,6 @@
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { fingerprintOf, type Idempotency } from '../../domain/idempotency.ts';
+import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
 import type { CreatedOrder, PlaceOrder } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
@@ -10,7 +10,7 @@ import { type JsonObject, parseJsonObject } from '../json.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import { json } from '../reply.ts';
-import type { RequestHead, Route } from '../route.ts';
+import type { RequestHead, RequestSignal, Route } from '../route.ts';
 
 /** `POST /orders/create`, the contract's part 4.1. */
 export function ordersCreate(deps: {
@@ -18,7 +18,8 @@ export function ordersCreate(deps: {
   readonly placeOrder: (
     request: PlaceOrder,
     key: RetailerKey,
-    idempotency: Idempotency | null,
+    identity: Identity,
+    client: RequestSignal,
   ) => Promise<PlaceOnceOutcome>;
   /** Whether the key still opens its active store, read from the database itself. */
   readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
@@ -29,7 +30,7 @@ export function ordersCreate(deps: {
     authenticate: deps.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
-    async handle({ head, principal: key, body }) {
+    async handle({ head, principal: key, body, signal }) {
       const parsed = parseJsonObject(body);
       if ('error' in parsed) throw parsed.error;
       const retailerId = readRetailerId(parsed.ok);
@@ -42,9 +43,8 @@ export function ordersCreate(deps: {
         if (isKeyTest(parsed.ok) && !(await asAvailable(deps.isKeyGood(key)))) throw unauthorized();
         throw new ServiceError('invalid_request', messageFor(parsed.ok), { fields: request.fields });
       }
-      const idempotency =
-        idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
-      return reply(await deps.placeOrder(request.ok, key, idempotency));
+      const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
+      return reply(await deps.placeOrder(request.ok, key, identity, signal));
     },
   };
 }

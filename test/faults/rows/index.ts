@@ -3,6 +3,7 @@ import { fewDrivers, sameKey } from './orders.ts';
 import { backends } from './postgres.ts';
 import { killApi, killWorker, pauseApi } from './processes.ts';
 import { emptyRedis } from './redis.ts';
+import { noKeyRetries } from './repeats.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 
 /** In the order in which they run. */
@@ -15,5 +16,6 @@ export const ROWS: readonly Row[] = [
   stripeFaults,
   twilioFaults,
   sameKey,
+  noKeyRetries,
   fewDrivers,
 ];

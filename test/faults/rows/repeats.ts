@@ -15,6 +15,7 @@ export const noKeyRetries: Row = {
   async run(count, random) {
     const world = await openWorld(SIZES);
     try {
+      await installGate(world.sql);
       const problems: (string | null)[] = [];
       for (let done = 0, round = 0; done < count; done += AT_ONCE, round++) {
         const orders = Array.from({ length: Math.min(AT_ONCE, count - done) }, () => ({
@@ -33,20 +34,30 @@ export const noKeyRetries: Row = {
   },
 };
 
-/** Every third round commits wait for a lock for up to 3 s; in every tenth they are stopped in the middle as well. */
+/** Commits that insert a customer, after the order's own row, wait while somebody holds the lock. */
+const installGate = (sql: World['sql']) =>
+  sql.unsafe(`
+    create function wait_at_gate() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock_shared(7); return new; end $$;
+    create trigger wait_at_gate before insert on customers for each row execute function wait_at_gate()`);
+
+/**
+ * Every third round commits wait for up to 3 s, by turns before they write anything and in their middle; in every tenth they
+ * are stopped there as well, so that nobody can find out what becomes of them.
+ */
 async function stall({ sql }: World, round: number, random: Random): Promise<void> {
   if (round % 3 !== 1) return;
-  const seconds = 0.2 + random() * 2.8;
-  // After the order's own row was written, so that whoever settles it must wait, too.
-  const locked = sql.unsafe(
-    `do $$ begin lock table customers in exclusive mode; perform pg_sleep(${seconds.toFixed(2)}); end $$`,
-  );
-  if (round % 10 === 1) await stopCommits(sql);
-  await locked;
+  const isStopped = round % 10 === 1;
+  const inTheMiddle = isStopped || round % 2 === 0;
+  const lock = inTheMiddle ? 'perform pg_advisory_xact_lock(7)' : 'lock table customers in exclusive mode';
+  const seconds = (isStopped ? 1 : 0.2) + random() * 2;
+  const locked = sql.unsafe(`do $$ begin ${lock}; perform pg_sleep(${seconds.toFixed(2)}); end $$`);
+  // A statement is sent when it is awaited.
+  await Promise.all([locked, isStopped ? stopCommits(sql) : undefined]);
 }
 
 async function stopCommits(sql: World['sql']): Promise<void> {
-  await later(100);
+  await later(300);
   const rows = await sql`
     select pid from pg_stat_activity where application_name = 'sameday commits' and wait_event_type = 'Lock'`;
   for (const { pid } of rows) process.kill(pid, 'SIGSTOP');

@@ -108,6 +108,14 @@ export const MAX_COMMIT_WAIT_MS = 3_000;
 /** How long an unknown outcome is settled for before the caller is told 504, and the pause between two tries. */
 export const SETTLE_MS = 6_000;
 export const SETTLE_PAUSE_MS = 250;
+/** An order whose reply never reached its client is given to the next equal request without a key for so long. */
+export const UNHEARD_KEPT_MS = 10 * 60_000;
+/** Answered requests are let go of together, this often; an equal one at another process waits for it. */
+export const UNHEARD_RELEASE_MS = 50;
+/** How often a request asks what became of an equal one at another process. */
+export const UNHEARD_POLL_MS = 25;
+/** A request that nothing was heard of for longer than it may take, and a statement: its process died. */
+export const UNHEARD_SILENT_MS = REQUEST_DEADLINE_MS + 5_000;
 /** How often an order whose driver was lost to another process claims the next one before it waits. */
 export const MAX_CLAIM_ATTEMPTS = 5;
 

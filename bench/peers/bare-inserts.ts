@@ -3,7 +3,7 @@
  * handed over, every order made up before the clock starts. Batches are as large as those of the service under load, which
  * are given, each order with a driver of its own and as many passed over as the service records.
  */
-import { newId, newTrackingToken } from '../../src/domain/ids.ts';
+import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { MAX_PASSED_OVER } from '../../src/limits.ts';
 import { connect } from '../../src/store/connect.ts';
@@ -45,7 +45,7 @@ function orderOf(i: number): NewOrder {
     pickupPointSource: 'registered',
     dropoff: { point: store.point, accuracyMeters: 10_000, source: 'zip_centroid' },
     driver: { driverId: driver.id, distanceMeters: 1_000, passedOver },
-    idempotency: null,
+    idempotency: { key: null, fingerprint: hashSecret(newId()) },
   };
 }
 

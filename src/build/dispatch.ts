@@ -6,7 +6,6 @@ import { createGroupCommit } from '../dispatch/group-commit.ts';
 import { dropoffByZip } from '../dispatch/locate-dropoff.ts';
 import { locatePickup } from '../dispatch/locate-pickup.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
-import { createPlaceOnce } from '../dispatch/place-once.ts';
 import { createPlaceOrder } from '../dispatch/place-order.ts';
 import { createReportPosition } from '../dispatch/positions.ts';
 import { createProofDistance } from '../dispatch/proof-distance.ts';
@@ -47,13 +46,14 @@ import {
   returnOrder,
 } from '../store/lifecycle.ts';
 import { assignWaiting, expireOrder, findOrderState, findStoreOrder } from '../store/orders.ts';
-import { explainRefused, findPlaced, insertOrders, settleUnknown } from '../store/orders-create.ts';
+import { explainRefused, insertOrders, settleUnknown } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import { findMatchable, findOverdue, loadOrderNews, loadWaiting } from '../store/waiting.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import type { Closers } from './closers.ts';
+import { buildPlaceOnce } from './place-once.ts';
 
 /** Whom the operations tell of what they did in this process. */
 export type Announce = {
@@ -168,12 +168,7 @@ export function buildDispatch(
     settledWithin: parts.paymentWait.settledWithin,
   });
 
-  const placeOnce = createPlaceOnce(
-    placeOrder,
-    (retailerId, idempotencyKey) => findPlaced(sql, retailerId, idempotencyKey),
-    logger,
-  );
-
+  const placeOnce = buildPlaceOnce(placeOrder, sql, origin, logger, closers);
   const writer = createPositionWriter((positions) => writePositions(sql, positions), logger);
   closers.add('positions', () => writer.close());
   const positions = createReportPosition({

@@ -17,6 +17,7 @@ import type { ChangedOrder } from '../store/changes.ts';
 import { endLeases, finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
 import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../store/refunds.ts';
 import { createLane } from '../store/together.ts';
+import { pruneUnheard } from '../store/unheard.ts';
 import { pruneDriverActions } from '../store/upkeep.ts';
 import { pruneDeliveries } from '../store/webhook-endpoints.ts';
 import type { Logger } from '../telemetry.ts';
@@ -89,6 +90,7 @@ export async function startWorkers(
         'done jobs': (limit) => pruneOutbox(sql, OUTBOX_KEPT_DAYS, limit),
         'webhook deliveries': (limit) => pruneDeliveries(sql, WEBHOOK_KEPT_DAYS, limit),
         'driver actions': (limit) => pruneDriverActions(sql, DRIVER_ACTIONS_KEPT_DAYS, limit),
+        'unheard requests': (limit) => pruneUnheard(sql, limit),
       },
     },
     parts.relay,

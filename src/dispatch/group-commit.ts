@@ -5,11 +5,22 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /**
  * What became of one order of a batch. `refused`: the database takes no such row. `failed` and `unavailable`: nothing
- * was written and nothing will be. `unknown`: it could not be found out in time.
+ * was written and nothing will be. `repeated`: nothing was written, an equal request without a key stands in the way.
+ * `unknown`: it could not be found out in time.
  */
 export type CommitOutcome =
   | { readonly kind: 'created'; readonly order: CommittedOrder }
-  | { readonly kind: 'key_dead' | 'key_used' | 'driver_lost' | 'refused' | 'failed' | 'unavailable' | 'unknown' };
+  | {
+      readonly kind:
+        | 'key_dead'
+        | 'key_used'
+        | 'repeated'
+        | 'driver_lost'
+        | 'refused'
+        | 'failed'
+        | 'unavailable'
+        | 'unknown';
+    };
 
 /** Who asked for an order: since when (by `performance.now`), and whether nobody waits for the answer any more. */
 export type Asker = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
@@ -28,6 +39,7 @@ export type GroupCommit = {
 
 type Waiter = { readonly order: NewOrder; readonly asker: Asker; readonly resolve: (outcome: CommitOutcome) => void };
 type Outcomes = Map<string, CommitOutcome>;
+type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 
 /** Nobody hears later than by this part of a wait that he waited too long. */
 const WATCHES_A_WAIT = 10;
@@ -43,7 +55,7 @@ const WATCHES_A_WAIT = 10;
  */
 export function createGroupCommit(
   store: {
-    insert(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
+    insert(orders: readonly NewOrder[]): Promise<Inserted>;
     explain(orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>>;
     settle(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
     isAway?(): boolean;
@@ -117,13 +129,13 @@ export function createGroupCommit(
 
   /** Insert, and turn every failure into outcomes. */
   async function commitBatch(orders: readonly NewOrder[], triesLeft = 3): Promise<Outcomes> {
-    let created: Map<string, CommittedOrder>;
+    let inserted: Inserted;
     try {
-      created = await store.insert(orders);
+      inserted = await store.insert(orders);
     } catch (error) {
       return afterFailure(error, orders, triesLeft);
     }
-    return explainMissing(orders, created);
+    return explainMissing(orders, inserted);
   }
 
   async function afterFailure(error: unknown, orders: readonly NewOrder[], triesLeft: number): Promise<Outcomes> {
@@ -141,19 +153,18 @@ export function createGroupCommit(
     return all(orders, { kind });
   }
 
-  async function explainMissing(
-    orders: readonly NewOrder[],
-    created: ReadonlyMap<string, CommittedOrder>,
-  ): Promise<Outcomes> {
+  async function explainMissing(orders: readonly NewOrder[], inserted: Inserted): Promise<Outcomes> {
     const outcomes: Outcomes = new Map();
-    for (const [id, order] of created) outcomes.set(id, { kind: 'created', order });
-    const missing = orders.filter((order) => !created.has(order.id));
+    for (const [id, order] of inserted) if (order) outcomes.set(id, { kind: 'created', order });
+    const missing = orders.filter((order) => !inserted.get(order.id));
     if (missing.length === 0) return outcomes;
     try {
       const reasons = await store.explain(missing);
       for (const { id } of missing) {
+        // A dead key comes before all else; it is told nothing of earlier orders.
         const reason = reasons.get(id) ?? 'driver_lost';
-        outcomes.set(id, { kind: reason === 'voided' ? 'failed' : reason });
+        const kind = reason === 'driver_lost' && inserted.has(id) ? 'repeated' : reason;
+        outcomes.set(id, { kind: kind === 'voided' ? 'failed' : kind });
       }
     } catch (error) {
       logger.error({ err: errorFields(error), orders: missing.length }, 'refused orders could not be explained');

@@ -10,14 +10,14 @@ import type { PlaceOrderOutcome } from './place-order.ts';
  * `replayed`: the order that this key made before. `key_reused`: the key made an order that says something else.
  */
 export type PlaceOnceOutcome =
-  | PlaceOrderOutcome
+  | Exclude<PlaceOrderOutcome, { kind: 'repeated' }>
   | { readonly kind: 'replayed'; readonly order: CreatedOrder }
   | { readonly kind: 'key_reused'; readonly orderId: string };
 
 type Place<Outcome> = (
   request: PlaceOrder,
   key: RetailerKey,
-  idempotency: Idempotency | null,
+  idempotency: Idempotency,
   asker: Asker,
 ) => Promise<Outcome>;
 type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder | null };
@@ -38,7 +38,6 @@ export function createPlaceOnce(
   const underWay = new Map<string, Promise<PlacedOrder | null>>();
 
   return async function placeOnce(request, key, idempotency, asker) {
-    if (!idempotency) return placeOrder(request, key, null, asker);
     const slot = `${key.retailerId} ${idempotency.key}`;
     for (let before = underWay.get(slot); before; before = underWay.get(slot)) {
       const placed = await before;
@@ -64,7 +63,8 @@ export function createPlaceOnce(
     // Whatever refused this one: where the key made an order before, that order is the answer.
     const placed = await find(key.retailerId, idempotency.key);
     if (placed) return { outcome: judge(placed, idempotency), placed };
-    return { outcome: outcome.kind === 'key_used' ? { kind: 'unavailable' } : outcome, placed: null };
+    const isTaken = outcome.kind === 'key_used' || outcome.kind === 'repeated';
+    return { outcome: isTaken ? { kind: 'unavailable' } : outcome, placed: null };
   }
 
   async function find(retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {

@@ -1,5 +1,5 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
-import type { Idempotency } from '../domain/idempotency.ts';
+import type { Identity } from '../domain/idempotency.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
 import type { CreatedOrder, DropoffAddress, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/passed-over.ts';
@@ -16,6 +16,8 @@ import type { WaitingRoom } from './waiting-room.ts';
 /** What became of a request to place an order. All but `created` and `outcome_unknown` left nothing behind. */
 export type PlaceOrderOutcome =
   | { readonly kind: 'created'; readonly order: CreatedOrder }
+  /** An equal request without a key stands in the way. */
+  | { readonly kind: 'repeated' }
   | {
       readonly kind:
         | 'unauthorized'
@@ -55,17 +57,18 @@ export function createPlaceOrder(deps: {
 }): (
   request: PlaceOrder,
   key: RetailerKey,
-  idempotency: Idempotency | null,
+  idempotency: Identity | null,
   asker: Asker,
+  orderId?: string,
 ) => Promise<PlaceOrderOutcome> {
   const { matcher } = deps;
 
-  return async function placeOrder(request, key, idempotency, asker) {
+  return async function placeOrder(request, key, idempotency, asker, orderId = newId()) {
     const tier = deps.tiers().get(request.tierId);
     if (!tier) throw new Error(`the tier table has no row ${request.tierId}`);
     const pickup = await deps.locate(request.pickupAddress, key);
     const dropoff = deps.dropoffOf(request.dropoffAddress);
-    const draft = draftOrder({ request, key, tier, pickup, dropoff, idempotency });
+    const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });
     return (await giveToDriver(draft, asker)) ?? letWait(draft, asker);
   };
 
@@ -147,6 +150,7 @@ export function createPlaceOrder(deps: {
 const REFUSALS = {
   key_dead: 'unauthorized',
   key_used: 'key_used',
+  repeated: 'repeated',
   // Only an order with a driver can lose one.
   driver_lost: 'internal',
   refused: 'refused',
@@ -170,6 +174,7 @@ function created(
 }
 
 function draftOrder({
+  id,
   request,
   key,
   tier,
@@ -177,15 +182,16 @@ function draftOrder({
   dropoff,
   idempotency,
 }: {
+  readonly id: string;
   readonly request: PlaceOrder;
   readonly key: RetailerKey;
   readonly tier: Tier;
   readonly pickup: LocatedPickup;
   readonly dropoff: DropoffPoint | null;
-  readonly idempotency: Idempotency | null;
+  readonly idempotency: Identity | null;
 }): NewOrder {
   return {
-    id: newId(),
+    id,
     customerId: newId(),
     dropoffAddressId: newId(),
     trackingToken: newTrackingToken(),

@@ -4,6 +4,8 @@ import type { PlaceOrder } from './order.ts';
 
 /** A caller's word that all requests with this key are one, and what the request says, to tell another one apart. */
 export type Idempotency = { readonly key: string; readonly fingerprint: string };
+/** What tells one request for an order from another: the caller's key, or else what it says. */
+export type Identity = { readonly key: string | null; readonly fingerprint: string };
 
 /** Whether `text` can be an `Idempotency-Key`: printable ASCII, so that it survives every proxy and log. */
 export function isIdempotencyKey(text: string): boolean {

@@ -70,6 +70,7 @@ export class Exchange {
       this.#send(this.#refusalOf(error));
     } finally {
       clearTimeout(this.#timer);
+      this.#notice.answered();
       this.#body?.release();
       load.left();
     }
@@ -147,9 +148,10 @@ export class Exchange {
 
   /** Answers before the route did; it is told that nobody waits for it any more. */
   #giveUp(error: ServiceError): void {
+    // First, so that what is remembered of it is on its way when the caller tries again.
+    this.#notice.abort();
     this.#send(this.#refusalOf(error), error.code === 'request_timeout' || !this.#canKeepConnection());
     this.#body?.abandon();
-    this.#notice.abort();
   }
 
   #clientLeft(): void {

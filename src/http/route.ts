@@ -38,6 +38,8 @@ export type RequestSignal = {
   readonly aborted: boolean;
   /** Calls back once when nobody waits any more; at once if that has happened. */
   onAbort(listener: () => void): void;
+  /** Calls back once when the route's answer was given to the transport: heard, as far as that can be known. */
+  onAnswered(listener: () => void): void;
 };
 
 export type RouteRequest<Principal> = {

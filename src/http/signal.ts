@@ -1,24 +1,40 @@
 import type { RequestSignal } from './route.ts';
 
-/** Tells whoever works on a request that nobody waits for its reply any more. */
+/** Tells whoever works on a request how it ended for its caller: answered, or with nobody waiting any more. */
 export class AbortNotice implements RequestSignal {
-  #aborted = false;
-  #listeners: (() => void)[] = [];
+  #end: 'aborted' | 'answered' | null = null;
+  #listeners: { readonly end: 'aborted' | 'answered'; readonly listener: () => void }[] = [];
 
   get aborted(): boolean {
-    return this.#aborted;
+    return this.#end === 'aborted';
   }
 
   onAbort(listener: () => void): void {
-    if (this.#aborted) listener();
-    else this.#listeners.push(listener);
+    this.#on('aborted', listener);
+  }
+
+  onAnswered(listener: () => void): void {
+    this.#on('answered', listener);
   }
 
   abort(): void {
-    if (this.#aborted) return;
-    this.#aborted = true;
+    this.#ends('aborted');
+  }
+
+  answered(): void {
+    this.#ends('answered');
+  }
+
+  #on(end: 'aborted' | 'answered', listener: () => void): void {
+    if (this.#end === end) listener();
+    else if (this.#end === null) this.#listeners.push({ end, listener });
+  }
+
+  #ends(how: 'aborted' | 'answered'): void {
+    if (this.#end !== null) return;
+    this.#end = how;
     const listeners = this.#listeners;
     this.#listeners = [];
-    for (const listener of listeners) listener();
+    for (const { end, listener } of listeners) if (end === how) listener();
   }
 }

@@ -1,6 +1,6 @@
-import type { Row, Sql } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import type { DropoffPoint } from '../domain/dropoff.ts';
-import type { Idempotency } from '../domain/idempotency.ts';
+import type { Identity } from '../domain/idempotency.ts';
 import type { CreatedOrder, PickupPointSource, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/passed-over.ts';
 import type { Tier } from '../domain/tier.ts';
@@ -8,6 +8,7 @@ import type { Point } from '../geo/point.ts';
 import { consideredText } from './considered.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
 import { ARRAY_OF } from './types.ts';
+import { takeFingerprints } from './unheard.ts';
 import { insertDeliveries } from './webhooks.ts';
 
 /** An order on its way into the database: everything decided but whether its driver is still free. */
@@ -24,7 +25,8 @@ export type NewOrder = {
   /** As far as it is known without asking anybody. */
   readonly dropoff: DropoffPoint | null;
   readonly driver: ChosenDriver | null;
-  readonly idempotency: Idempotency | null;
+  /** Null where equal requests have nothing to do with each other. */
+  readonly idempotency: Identity | null;
 };
 
 export type CommittedOrder = {
@@ -47,13 +49,14 @@ export type RefusedOrder = 'key_dead' | 'key_used' | 'driver_lost' | 'voided';
  *
  * @param origin the process that commits; it ignores its own notice
  * @param locate whether a job is owed that asks a geocoder for the dropoffs
+ * @returns what was made, and null for a request without a key that an equal one stands in the way of (`unheard.ts`)
  */
 export async function insertOrders(
   sql: Sql,
   orders: readonly NewOrder[],
   origin: string,
   locate = false,
-): Promise<Map<string, CommittedOrder>> {
+): Promise<Map<string, CommittedOrder | null>> {
   const of = <T>(pick: (order: NewOrder) => T): T[] => orders.map(pick);
   const rows = await sql`
     with input as materialized (
@@ -81,14 +84,18 @@ export async function insertOrders(
       ) as t(id, retailer_id, key_id, driver_id, distance, customer_id, name, email, phone, sms_opt_in,
              address_id, line1, line2, city, state, zip, tier, fee, payout, max_wait, token, pickup, lat, lng, source,
              to_lat, to_lng, to_accuracy, to_source, considered, idempotency_key, fingerprint)
+    ), taken as (${takeFingerprints(sql, origin)}
+    ), fresh as materialized (
+      select i.*, i.idempotency_key is null and i.fingerprint is not null and t.fingerprint is null as repeats
+      from input i left join taken t on t.fingerprint = i.fingerprint
     ), good as materialized (
       select i.*, date_trunc('milliseconds', now()) as at,
              case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status
-      from input i
+      from fresh i
       join retailers r on r.id = i.retailer_id and r.status = 'active'
       join api_keys k on k.id = i.key_id and k.retailer_id = r.id and k.revoked_at is null
       left join drivers d on d.id = i.driver_id and d.active and d.on_duty
-      where i.driver_id is null or d.id is not null
+      where (i.driver_id is null or d.id is not null) and not i.repeats
     ), created as (
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
         delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
@@ -98,7 +105,8 @@ export async function insertOrders(
         case when driver_id is null then 'not_charged' else 'processing' end,
         case when sms_opt_in then 'queued' else 'none' end, token, pickup, lat, lng, source,
         case when driver_id is null then 1 else 2 end, at, case when driver_id is null then null else at end,
-        at + make_interval(secs => max_wait), idempotency_key, fingerprint
+        at + make_interval(secs => max_wait), idempotency_key,
+        case when idempotency_key is not null then fingerprint end
       from good order by driver_id, id
       on conflict do nothing
       returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
@@ -133,22 +141,21 @@ export async function insertOrders(
       select pg_notify('sameday', ${origin} || ':order:' || string_agg(id::text, ','))
       from (select id, row_number() over () / 200 as part from created) c group by part
     )
-    select c.id, c.created_at, c.expires_at, coalesce(j.outbox, '[]') as outbox
-    from created c
+    select i.id, c.created_at, c.expires_at, coalesce(j.outbox, '[]') as outbox
+    from fresh i left join created c on c.id = i.id
     -- Once over all jobs, not once an order: a batch of hundreds would look at each job hundreds of times.
     left join (
       select order_id, json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
         'retailer_id', retailer_id, 'run_at', run_at)) as outbox
       from jobs group by order_id
     ) j on j.order_id = c.id
-    where (select count(*) from notice) >= 0`;
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) },
-    ]),
-  );
+    where (c.id is not null or i.repeats) and (select count(*) from notice) >= 0`;
+  return new Map(rows.map((row) => [row.id, row.created_at === null ? null : committedOf(row)]));
 }
+
+const committedOf = (row: Row): CommittedOrder => {
+  return { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) };
+};
 
 /** The orders that have a driver from the start; the assignment is their second event. */
 const assignedRows = (sql: Sql) => sql`
@@ -177,18 +184,27 @@ function reasonOf({ voided, key_dead, key_used }: Row): RefusedOrder {
   return key_used ? 'key_used' : 'driver_lost';
 }
 
-/** An order that an idempotency key made: as it was shown then, but its payment as it stands now. */
+/** An order that was made before: as it was shown then, but its payment as it stands now. */
 export type PlacedOrder = { readonly order: CreatedOrder; readonly fingerprint: string };
 
 /** The order that a store's idempotency key made; null where it made none. Kept for as long as the order. */
-export async function findPlaced(sql: Sql, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
+export function findPlaced(sql: Sql, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
+  return readPlaced(sql, sql`o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey}`);
+}
+
+/** The order with this id as it was made; null where there is none. */
+export async function findMade(sql: Sql, orderId: string): Promise<CreatedOrder | null> {
+  return (await readPlaced(sql, sql`o.id = ${orderId}`))?.order ?? null;
+}
+
+async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder | null> {
   const [row] = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
       o.request_fingerprint,
       -- Who had a driver from the start was given him in the moment of creation.
       exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
         and e.at = o.created_at) as was_assigned
-    from orders o where o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey} and o.status <> 'void'`;
+    from orders o where ${which} and o.status <> 'void'`;
   if (!row) return null;
   const order: CreatedOrder = {
     id: row.id,
@@ -208,7 +224,10 @@ export async function findPlaced(sql: Sql, retailerId: string, idempotencyKey: s
  *
  * @returns the ids that are real orders after all
  */
-export async function settleUnknown(sql: Sql, orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>> {
+export async function settleUnknown(
+  sql: Sql,
+  orders: readonly { readonly id: string }[],
+): Promise<Map<string, CommittedOrder>> {
   await sql`
     insert into orders (id, retailer_id, customer_id, dropoff_address_id, status, delivery_tier, delivery_fee_cents,
       driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat, pickup_lng,
@@ -222,10 +241,5 @@ export async function settleUnknown(sql: Sql, orders: readonly NewOrder[]): Prom
               'retailer_id', j.retailer_id, 'run_at', j.run_at)), '[]')
        from outbox j where j.order_id = o.id) as outbox
     from orders o where o.id = any(${orders.map((o) => o.id)}::uuid[]) and o.status <> 'void'`;
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) },
-    ]),
-  );
+  return new Map(rows.map((row) => [row.id, committedOf(row)]));
 }

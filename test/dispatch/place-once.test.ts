@@ -24,7 +24,7 @@ function world(
   const gates: (() => void)[] = [];
   const placeOnce = createPlaceOnce(
     async (_request, { retailerId }, idempotency) => {
-      const n = calls.push(`${retailerId} ${idempotency?.key ?? '-'}`);
+      const n = calls.push(`${retailerId} ${idempotency.key}`);
       await new Promise<void>((resolve) => gates.push(resolve));
       const kind = outcomes[n - 1] ?? 'created';
       return kind === 'created' ? { kind, order: orderOf(`order ${n}`) } : { kind };
@@ -41,14 +41,6 @@ function world(
   }
   return { calls, placeOnce, letAll };
 }
-
-test('without a key each request makes an order', async () => {
-  const { placeOnce, calls, letAll } = world();
-  const both = [placeOnce(REQUEST, STORE, null, ASKER), placeOnce(REQUEST, STORE, null, ASKER)];
-  await letAll();
-  expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(['created', 'created']);
-  expect(calls).toEqual(['store -', 'store -']);
-});
 
 test('of fifty with one key at once one makes the order, and all the others name it', async () => {
   const { placeOnce, calls, letAll } = world();

@@ -106,6 +106,16 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
     'failed',
     () => ({ wanted: [wantedOf(1, { key: null }), wantedOf(2), wantedOf(3)], heard: [failed(1), ok(2), ok(3)] }),
   ],
+  [
+    'a repeat without a key that made a second order',
+    'repeat',
+    ({ orders, events, payments }) => ({
+      wanted: [wantedOf(1, { key: null, repeats: true }), wantedOf(2), wantedOf(3)],
+      orders: [...orders, orderOf(9, { key: null, customer: 'customer 1', smsStatus: 'none' })],
+      events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
+      payments: [...payments, paymentOf(9)],
+    }),
+  ],
   ['a missing event', 'steps', ({ events }) => ({ events: events.filter(({ type }) => type !== 'payment_paid') })],
   [
     'a step that is not allowed',

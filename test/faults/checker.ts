@@ -61,6 +61,7 @@ export function findBroken(records: Records): string[] {
     ...foreignAnswers(records),
     ...keysThatMadeTwo(records),
     ...failedThatHappened(records),
+    ...repeatsThatMadeTwo(records),
     ...illegalSteps(records),
     ...sharedDrivers(records),
     ...wrongDriverHistories(records),
@@ -122,6 +123,21 @@ function failedThatHappened({ wanted, heard, orders }: Records): string[] {
     const allFailed = answers.length > 0 && answers.every(({ outcome }) => outcome === 'failed');
     return key === null && allFailed && there.has(customer)
       ? [`failed: operation ${op} was told that nothing happened, and its order is there`]
+      : [];
+  });
+}
+
+/** Who sends again without a key, because no reply came, gets the first order: none is there that it never heard of. */
+function repeatsThatMadeTwo({ wanted, heard, orders }: Records): string[] {
+  const told = new Set(heard.map(({ op, orderId }) => `${op} ${orderId}`));
+  const made = groupBy(
+    orders.filter(({ status }) => status !== 'void'),
+    ({ customer }) => customer ?? '',
+  );
+  return wanted.flatMap(({ op, customer, repeats }) => {
+    const unheard = (made.get(customer) ?? []).filter(({ id }) => !told.has(`${op} ${id}`));
+    return repeats && unheard.length > 0
+      ? [`repeat: operation ${op} was sent again and made ${unheard.length} orders that nobody heard of`]
       : [];
   });
 }

@@ -73,8 +73,11 @@ export async function send(
 }
 
 /** Writes down what is wanted, before it is sent. */
-export function note({ history }: World, { op, retailerId, key, customer, smsOptIn }: Order): void {
-  history.wants({ op, retailerId, key, customer, smsOptIn });
+export function note(
+  { history }: World,
+  { op, retailerId, key, customer, smsOptIn, repeats = false }: Order & Pick<Wanted, 'repeats'>,
+): void {
+  history.wants({ op, retailerId, key, customer, smsOptIn, ...(repeats ? { repeats } : {}) });
 }
 
 /** A client with a key sends until there is an order; one without sends once. A sentence where it gave up. */

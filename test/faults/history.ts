@@ -9,6 +9,8 @@ export type Wanted = {
   /** Unlike any other's, so that the tables tell what came of the request though no reply did. */
   readonly customer: string;
   readonly smsOptIn: boolean;
+  /** Without a key, and sends the same again after leaving, until it hears of an order. */
+  readonly repeats?: boolean;
 };
 
 /**

@@ -261,6 +261,22 @@ describe('a request', () => {
     expect((await fetch(`${url}/nowhere`)).status).toBe(404);
   });
 
+  it('tells its route once that the answer went out, and never of one that took too long', async () => {
+    const answered = vi.fn();
+    const work = gate();
+    const route = getRoute(async ({ signal, head }) => {
+      signal.onAnswered(() => answered(head.path));
+      if (head.path === '/thing/late') await work.opened;
+      if (head.path === '/thing/refused') throw new ServiceError('not_found', 'No.');
+      return json(200, {});
+    });
+    const { server, url } = await startServer({ routes: [route], limits: { requestDeadlineMs: 50 } });
+    for (const path of ['/thing/good', '/thing/refused', '/thing/late']) await fetch(url + path);
+    work.open();
+    await expect.poll(() => server.inFlight).toBe(0);
+    expect(answered.mock.calls).toEqual([['/thing/good'], ['/thing/refused']]);
+  });
+
   it('whose client leaves in the middle of its body never reaches the route', async () => {
     const handle = vi.fn();
     const { server, port } = await startServer({ routes: [echoRoute({ handle })] });

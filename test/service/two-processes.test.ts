@@ -1,4 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect as dial, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/store/connect.ts';
+import { untilBlocked } from '../store/transaction.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../support/redis.ts';
 import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
@@ -78,6 +82,58 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     expect({ ...row }).toEqual({ orders: 20, drivers: 3 });
   });
 
+  test('a client without a key that leaves while its order is committed gets that order at the other process, once', async () => {
+    const store = await addStore(database.sql);
+    const body = JSON.stringify(orderBody(store.retailerId, { pickup_address: store.address }));
+    const again = () => ask(b, '/orders/create', { method: 'POST', key: store.apiKey, body: JSON.parse(body) });
+    const blocker = connect({ url: database.url, applicationName: 'blocker', max: 1, statementTimeoutMs: 0 });
+    onTestFinished(() => blocker.end({ timeout: 1 }));
+    // In the middle of the commit: the order's own row is written then.
+    await database.sql.unsafe(`
+      create function wait_for_test() returns trigger language plpgsql as $$
+        begin perform pg_advisory_xact_lock_shared(7); return new; end $$;
+      create trigger wait_for_test before insert on customers for each row execute function wait_for_test()`);
+    onTestFinished(async () => void (await database.sql.unsafe('drop function wait_for_test cascade')));
+    await blocker.unsafe('select pg_advisory_lock(7)').simple();
+    const leaver = connectTo(a, store.apiKey, body);
+    await untilBlocked(database);
+    leaver.destroy();
+    const second = again();
+    await blocker.unsafe('select pg_advisory_unlock(7)').simple();
+    const answer = await second;
+    expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    const orders = () => database.sql`select id from orders where retailer_id = ${store.retailerId}`;
+    expect((await orders()).map(({ id }) => id)).toEqual([answer.body.order.id]);
+    // Both replies were received, so these are orders of their own.
+    expect((await again()).body.order.id).not.toBe(answer.body.order.id);
+    expect((await again()).headers.has('idempotent-replayed')).toBe(false);
+    expect(await orders()).toHaveLength(3);
+  });
+
+  test('a client without a key that leaves at once and sends again to the other process has one order', async () => {
+    const store = await addStore(database.sql);
+    for (let round = 0; round < 20; round++) {
+      const [one, other] = round % 2 === 0 ? [a, b] : [b, a];
+      const name = `Customer ${round}`;
+      const customer = { name, email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: false };
+      const body = orderBody(store.retailerId, { pickup_address: store.address, customer });
+      const leaver = connectTo(one, store.apiKey, JSON.stringify(body)).end();
+      // A reply that had been sent when the close arrived was received.
+      let late = '';
+      leaver.on('data', (chunk) => {
+        late += String(chunk);
+      });
+      const closed = once(leaver, 'close');
+      const answer = await ask(other, '/orders/create', { method: 'POST', key: store.apiKey, body });
+      expect(answer.status).toBe(201);
+      const made = () => database.sql`
+        select o.id from orders o join customers c on c.id = o.customer_id where c.name = ${name}`;
+      await closed;
+      const unheard = (await made()).filter(({ id }) => id !== answer.body.order.id && !late.includes(id));
+      expect(unheard).toEqual([]);
+    }
+  });
+
   test('a waiting order of one process goes to a driver who comes on duty at the other', async () => {
     const store = await addStore(database.sql);
     const waiting = await place(a, store);
@@ -129,3 +185,13 @@ test('without Redis a second API process on the same database refuses to start a
     second.remove();
   }
 });
+
+/** A connection on which an order was sent. */
+function connectTo({ url }: Running, apiKey: string, body: string): Socket {
+  const { hostname, port, host } = new URL(url);
+  const socket = dial(Number(port), hostname);
+  const head = `POST /orders/create HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${apiKey}\r\n`;
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.on('error', () => undefined);
+  return socket;
+}

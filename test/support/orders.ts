@@ -1,4 +1,4 @@
-import type { Idempotency } from '../../src/domain/idempotency.ts';
+import type { Identity } from '../../src/domain/idempotency.ts';
 import { hashSecret, newId, newSecret, newTrackingToken } from '../../src/domain/ids.ts';
 import type { Sql } from '../../src/store/connect.ts';
 import { createDriver, setDriverDuty } from '../../src/store/drivers.ts';
@@ -46,7 +46,7 @@ export async function addDriverRow(sql: Sql): Promise<string> {
 export async function draftOrder(
   sql: Sql,
   store: TestStore,
-  options: { driverId?: string | null; smsOptIn?: boolean; name?: string; idempotency?: Idempotency } = {},
+  options: { driverId?: string | null; smsOptIn?: boolean; name?: string; idempotency?: Identity } = {},
 ): Promise<NewOrder> {
   const { driverId = null, smsOptIn = true, name = 'Jordan Lee', idempotency = null } = options;
   const tier = (await loadTiers(sql)).get('standard');

@@ -1,7 +1,7 @@
 import type { Asker } from '../../dispatch/group-commit.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { fingerprintOf, type Idempotency } from '../../domain/idempotency.ts';
+import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
 import type { CreatedOrder, PlaceOrder } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
@@ -11,7 +11,7 @@ import { type JsonObject, parseJsonObject } from '../json.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import { json } from '../reply.ts';
-import type { RequestHead, Route } from '../route.ts';
+import type { RequestHead, RequestSignal, Route } from '../route.ts';
 import type { StoreRate } from '../store-rate.ts';
 
 /** `POST /orders/create`, the contract's part 4.1. */
@@ -20,8 +20,8 @@ export function ordersCreate(deps: {
   readonly placeOrder: (
     request: PlaceOrder,
     key: RetailerKey,
-    idempotency: Idempotency | null,
-    asker: Asker,
+    identity: Identity,
+    asker: Asker & { readonly signal: RequestSignal },
   ) => Promise<PlaceOnceOutcome>;
   /** Counts the order against its store's rate. */
   readonly rateOf: (key: RetailerKey) => Promise<StoreRate | null>;
@@ -55,9 +55,8 @@ export function ordersCreate(deps: {
       if (rate?.refusal) throw rate.refusal;
       if (deps.isOverloaded())
         throw new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
-      const idempotency =
-        idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
-      return reply(await deps.placeOrder(request.ok, key, idempotency, { sinceMs, signal }));
+      const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
+      return reply(await deps.placeOrder(request.ok, key, identity, { sinceMs, signal }));
     },
   };
 }

@@ -6,6 +6,7 @@ import type { Config } from '../../../src/config.ts';
 import { fingerprintOf } from '../../../src/domain/idempotency.ts';
 import type { CancelReason, PlaceOrder } from '../../../src/domain/order.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
+import { AbortNotice } from '../../../src/http/signal.ts';
 import { createRefundJob } from '../../../src/jobs/refund.ts';
 import { Matcher } from '../../../src/matcher/matcher.ts';
 import { connect } from '../../../src/store/connect.ts';
@@ -108,11 +109,10 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
         dropoffAddress: { line1: '1 First St', line2: null, city: 'New York', state: 'NY', zip: '10001' },
         tierId,
       };
-      const idempotency = key === null ? null : { key, fingerprint: fingerprintOf(request) };
-      const outcome = await dispatch.placeOnce(request, store, idempotency, {
-        sinceMs: performance.now(),
-        signal: { aborted: false },
-      });
+      const identity = { key, fingerprint: fingerprintOf(request) };
+      const signal = new AbortNotice();
+      const outcome = await dispatch.placeOnce(request, store, identity, { sinceMs: performance.now(), signal });
+      signal.answered();
       if ('order' in outcome) {
         const { id, status, paymentStatus } = outcome.order;
         return { kind: outcome.kind, orderId: id, status, payment: paymentStatus };

@@ -17,6 +17,7 @@ import { backends, postgresCut, postgresRestart, postgresStopped } from './postg
 import { clockOff, killApi, killWorker, pauseApi, restart } from './processes.ts';
 import { cancelRaces } from './races.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
+import { noKeyRetries } from './repeats.ts';
 import { scriptPayloads } from './scripts.ts';
 import { stripeFaults, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
@@ -41,6 +42,7 @@ export const ROWS: readonly Row[] = [
   stripeFaults,
   twilioFaults,
   sameKey,
+  noKeyRetries,
   fewDrivers,
   cancelRaces,
   foreignIds,

@@ -1,0 +1,119 @@
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+/** The requests without a key that are at work in this process, by what they say. Each one enters and ends once. */
+export type Fingerprints = {
+  /** Resolves when what became of equal requests before is known to the tables. */
+  enter(fingerprint: string): Promise<void>;
+  /** Ended with an answer, or without an order: equal requests elsewhere need not wait any more. */
+  answered(fingerprint: string): void;
+  /** Ended without its client having heard of this order. Resolves when that is remembered, or can't be. */
+  abandoned(fingerprint: string, orderId: string): Promise<void>;
+  /** Writes what is still to be written. */
+  close(): Promise<void>;
+};
+
+/**
+ * Answered ones are written together and a little later, so that a request costs no statement of its own; one that was
+ * left is written at once, and until it is no equal request of this process begins.
+ */
+export function createFingerprints(
+  store: {
+    release(fingerprints: readonly string[]): Promise<void>;
+    remember(fingerprint: string, orderId: string): Promise<void>;
+  },
+  bounds: {
+    readonly releaseMs: number;
+    readonly retryMs: number;
+    readonly keptMs: number;
+    readonly maxWriting: number;
+  },
+  logger: Logger,
+): Fingerprints {
+  const atWork = new Map<string, number>();
+  const writing = new Map<string, Promise<void>>();
+  let toRelease = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let releasing = Promise.resolve();
+  let isClosed = false;
+
+  function leave(fingerprint: string): boolean {
+    const left = (atWork.get(fingerprint) ?? 1) - 1;
+    if (left > 0) atWork.set(fingerprint, left);
+    else atWork.delete(fingerprint);
+    return left <= 0;
+  }
+
+  function hold(fingerprint: string, work: Promise<unknown>): void {
+    const held = Promise.all([writing.get(fingerprint), work]).then(() => {
+      if (writing.get(fingerprint) === held) writing.delete(fingerprint);
+    });
+    writing.set(fingerprint, held);
+  }
+
+  function schedule(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      releasing = releasing.then(release);
+    }, bounds.releaseMs);
+  }
+
+  async function release(): Promise<void> {
+    const fingerprints = [...toRelease].filter((fingerprint) => !atWork.has(fingerprint));
+    toRelease = new Set();
+    if (fingerprints.length === 0) return;
+    const done = store.release(fingerprints).catch((error) => {
+      logger.warn(
+        { err: errorFields(error), requests: fingerprints.length },
+        'answered requests could not be released',
+      );
+      for (const fingerprint of fingerprints) toRelease.add(fingerprint);
+      if (!isClosed) schedule();
+    });
+    for (const fingerprint of fingerprints) hold(fingerprint, done);
+    await done;
+  }
+
+  async function remember(fingerprint: string, orderId: string): Promise<void> {
+    const untilMs = performance.now() + bounds.keptMs;
+    for (;;) {
+      try {
+        return await store.remember(fingerprint, orderId);
+      } catch (error) {
+        logger.warn({ err: errorFields(error), order: orderId }, 'a request that was left could not be remembered yet');
+        if (isClosed || performance.now() > untilMs) return;
+        await delay(bounds.retryMs);
+      }
+    }
+  }
+
+  return {
+    async enter(fingerprint) {
+      // The close of the first one's connection may be told in the same turn of the event loop as this request.
+      if (atWork.has(fingerprint)) await turn();
+      for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) await before;
+      atWork.set(fingerprint, (atWork.get(fingerprint) ?? 0) + 1);
+    },
+    answered(fingerprint) {
+      if (!leave(fingerprint)) return;
+      toRelease.add(fingerprint);
+      schedule();
+    },
+    abandoned(fingerprint, orderId) {
+      leave(fingerprint);
+      if (writing.size >= bounds.maxWriting) {
+        logger.warn({ order: orderId }, 'too many requests were left at once; this one is not remembered');
+        return Promise.resolve();
+      }
+      const remembered = remember(fingerprint, orderId);
+      hold(fingerprint, remembered);
+      return remembered;
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await releasing.then(release);
+      await Promise.all(writing.values());
+    },
+  };
+}

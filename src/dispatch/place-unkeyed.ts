@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Identity } from '../domain/idempotency.ts';
+import { newId } from '../domain/ids.ts';
+import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
+import type { RetailerKey } from '../store/retailers.ts';
+import type { UnheardRequest } from '../store/unheard.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { Fingerprints } from './fingerprints.ts';
+import type { Asker } from './group-commit.ts';
+import type { PlaceOnceOutcome } from './place-once.ts';
+import type { PlaceOrderOutcome } from './place-order.ts';
+
+/** Whoever waits for the reply: in the end either one or the other is called back. */
+export type Client = {
+  readonly aborted: boolean;
+  /** The connection closed, or the deadline was told, before there was an answer. */
+  onAbort(listener: () => void): void;
+  onAnswered(listener: () => void): void;
+};
+
+export type ClientAsks = Asker & { readonly signal: Client };
+type Place = (
+  request: PlaceOrder,
+  key: RetailerKey,
+  identity: Identity,
+  asker: Asker,
+  orderId: string,
+) => Promise<PlaceOrderOutcome>;
+
+/**
+ * Places orders of requests without a key. One that says the same as another whose client never heard of its order, in this
+ * process or elsewhere, gets that order; one that says the same as another that is at work elsewhere waits for how that ends.
+ * Two that were both answered are two orders.
+ *
+ * @param fates what becomes of the requests of this process
+ * @param store `settle` makes certain that an order either is there or never will be
+ */
+export function createPlaceUnkeyed(
+  placeOrder: Place,
+  fates: Fingerprints,
+  store: {
+    find(fingerprint: string): Promise<UnheardRequest | null>;
+    findMade(orderId: string): Promise<CreatedOrder | null>;
+    settle(orderId: string): Promise<unknown>;
+    adopt(fingerprint: string, orderId: string, from: string): Promise<boolean>;
+    forget(fingerprint: string, orderId: string): Promise<void>;
+  },
+  bounds: { readonly pollMs: number; readonly silentMs: number; readonly keptMs: number },
+  origin: string,
+  logger: Logger,
+): (request: PlaceOrder, key: RetailerKey, identity: Identity, asker: ClientAsks) => Promise<PlaceOnceOutcome> {
+  return async function placeUnkeyed(request, key, identity, asker) {
+    const client = asker.signal;
+    const { fingerprint } = identity;
+    await fates.enter(fingerprint);
+    /** What a repeat of this request is to get, where its client does not hear of it. */
+    let orderId: string | null = null;
+    let ended: Promise<void> | null = null;
+    function end(isHeard: boolean): Promise<void> {
+      if (!ended && (isHeard || orderId === null)) {
+        fates.answered(fingerprint);
+        ended = Promise.resolve();
+      }
+      ended ??= fates.abandoned(fingerprint, orderId as string);
+      return ended;
+    }
+    client.onAbort(() => void end(false));
+    client.onAnswered(() => void end(true));
+
+    while (!client.aborted) {
+      orderId = newId();
+      const outcome = await placeOrder(request, key, identity, asker, orderId);
+      if (outcome.kind === 'created') return outcome;
+      if (outcome.kind === 'outcome_unknown') {
+        // Before it is told, since the repeat may come at once; where that takes too long, the deadline tells it.
+        await Promise.race([end(false), new Promise<void>((resolve) => client.onAbort(resolve))]);
+        return outcome;
+      }
+      orderId = null;
+      if (outcome.kind !== 'repeated') return outcome;
+      try {
+        const earlier = await earlierOrder(fingerprint, client, (id) => {
+          orderId = id;
+        });
+        if (earlier) return { kind: 'replayed', order: earlier };
+      } catch (error) {
+        logger.warn({ err: errorFields(error) }, 'what became of an equal request could not be found out');
+        await end(false);
+        break;
+      }
+    }
+    return { kind: 'unavailable' };
+  };
+
+  /**
+   * The order of an equal request that was left, now this one's to tell; null where there is none and nothing stands in the
+   * way any more. An equal request at work in another process is waited for.
+   *
+   * @param adopting told of the order that this request answers for from then on, or null
+   */
+  async function earlierOrder(
+    fingerprint: string,
+    client: Client,
+    adopting: (orderId: string | null) => void,
+  ): Promise<CreatedOrder | null> {
+    while (!client.aborted) {
+      const found = await store.find(fingerprint);
+      if (!found || found.ageMs > bounds.keptMs) return null;
+      const orderId = orderOf(found);
+      if (orderId === null) {
+        if (found.origin === origin) return null;
+        await delay(bounds.pollMs);
+        continue;
+      }
+      const made = await settled(orderId);
+      if (!made) {
+        await store.forget(fingerprint, orderId);
+        return null;
+      }
+      adopting(orderId);
+      if (await store.adopt(fingerprint, orderId, found.origin)) return made;
+      adopting(null);
+    }
+    return null;
+  }
+
+  /** The order that nobody heard of. A process that is silent for longer than a request may take has died. */
+  function orderOf(found: UnheardRequest): string | null {
+    const isLeftByTheDead = found.origin !== origin && found.ageMs > bounds.silentMs;
+    return found.abandoned[0] ?? (isLeftByTheDead ? found.orderId : null);
+  }
+
+  async function settled(orderId: string): Promise<CreatedOrder | null> {
+    const made = await store.findMade(orderId);
+    if (made) return made;
+    await store.settle(orderId);
+    return store.findMade(orderId);
+  }
+}

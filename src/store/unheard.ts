@@ -1,0 +1,103 @@
+import type { Sql } from 'postgres';
+import { UNHEARD_KEPT_MS } from '../limits.ts';
+
+/** What is known of requests without a key that say the same and whose client may not have heard of their order. */
+export type UnheardRequest = {
+  /** The process that answers them, or did. */
+  readonly origin: string;
+  /** The order that one of them makes or made. */
+  readonly orderId: string;
+  /** Orders of those whose client is known not to have heard, oldest first. */
+  readonly abandoned: readonly string[];
+  readonly ageMs: number;
+};
+
+/**
+ * A part of the statement that creates orders, on its `input`: takes the fingerprints of requests without a key for this
+ * process, and returns those it got. Refused is one that another process answers or whose client left. The index decides,
+ * so a request that is being committed elsewhere is waited for; in order, so that two batches cannot deadlock.
+ */
+export const takeFingerprints = (sql: Sql, origin: string) => sql`
+  insert into unheard_requests as u (fingerprint, origin, order_id)
+  select distinct on (fingerprint collate "C") fingerprint, ${origin}, id from input
+  where idempotency_key is null and fingerprint is not null order by fingerprint collate "C"
+  on conflict (fingerprint) do update
+  set origin = excluded.origin, order_id = excluded.order_id, abandoned = '{}', at = now()
+  where (u.origin = excluded.origin and u.abandoned = '{}')
+    or u.at < now() - make_interval(secs => ${UNHEARD_KEPT_MS / 1000})
+  returning fingerprint`;
+
+/** What stands in the way of an equal request; null when nothing does any more. */
+export async function findUnheard(sql: Sql, fingerprint: string): Promise<UnheardRequest | null> {
+  const [row] = await sql`
+    select origin, order_id, abandoned, extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms
+    from unheard_requests where fingerprint = ${fingerprint}`;
+  return row ? { origin: row.origin, orderId: row.order_id, abandoned: row.abandoned, ageMs: row.age_ms } : null;
+}
+
+/**
+ * Remembers that the client of this order was not told of it. An order that is not committed yet can't be any more from
+ * then on, unless its statement came first.
+ */
+export async function rememberAbandoned(sql: Sql, fingerprint: string, orderId: string, origin: string): Promise<void> {
+  await sql`
+    insert into unheard_requests as u (fingerprint, origin, order_id, abandoned)
+    values (${fingerprint}, ${origin}, ${orderId}, array[${orderId}]::uuid[])
+    on conflict (fingerprint) do update set at = now(),
+      abandoned = case when excluded.order_id = any(u.abandoned) then u.abandoned
+                       else u.abandoned || excluded.order_id end`;
+}
+
+/** Lets equal requests through again: those of this process were answered, and none was left. */
+export async function releaseFingerprints(sql: Sql, fingerprints: readonly string[], origin: string): Promise<void> {
+  // Locked in the order in which commits take them, so that neither deadlocks.
+  await sql`
+    with answered as materialized (
+      select fingerprint from unheard_requests
+      where fingerprint = any(${[...fingerprints]}::text[]) and origin = ${origin} and abandoned = '{}'
+      order by fingerprint for update
+    )
+    delete from unheard_requests where fingerprint in (select fingerprint from answered)`;
+}
+
+/**
+ * This process answers a repeat with an order that was made before: others wait for that as for any request.
+ *
+ * @returns whether nobody did so first
+ */
+export async function adoptAbandoned(
+  sql: Sql,
+  fingerprint: string,
+  orderId: string,
+  from: string,
+  origin: string,
+): Promise<boolean> {
+  const result = await sql`
+    update unheard_requests
+    set origin = ${origin}, order_id = ${orderId}, abandoned = array_remove(abandoned, ${orderId}::uuid), at = now()
+    where fingerprint = ${fingerprint}
+      and (${orderId}::uuid = any(abandoned) or (origin = ${from} and order_id = ${orderId} and abandoned = '{}'))`;
+  return result.count === 1;
+}
+
+/** Of an order that turned out never to have been made nothing is remembered. */
+export async function forgetAbandoned(sql: Sql, fingerprint: string, orderId: string): Promise<void> {
+  await sql`
+    with gone as (
+      delete from unheard_requests
+      where fingerprint = ${fingerprint} and abandoned <@ array[${orderId}]::uuid[]
+        and (order_id = ${orderId} or abandoned <> '{}')
+    )
+    update unheard_requests set abandoned = array_remove(abandoned, ${orderId}::uuid)
+    where fingerprint = ${fingerprint} and ${orderId}::uuid = any(abandoned)
+      and not abandoned <@ array[${orderId}]::uuid[]`;
+}
+
+/** Deletes what is too old to matter, at most `limit` rows; returns how many. The table is small, so it is read whole. */
+export async function pruneUnheard(sql: Sql, limit: number): Promise<number> {
+  const result = await sql`
+    delete from unheard_requests where fingerprint = any(array(
+      select fingerprint from unheard_requests
+      where at < now() - make_interval(secs => ${UNHEARD_KEPT_MS / 1000}) limit ${limit} for update skip locked))`;
+  return result.count;
+}

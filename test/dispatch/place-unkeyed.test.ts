@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createFingerprints } from '../../src/dispatch/fingerprints.ts';
+import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
+import { createPlaceUnkeyed } from '../../src/dispatch/place-unkeyed.ts';
+import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
+import { AbortNotice } from '../../src/http/signal.ts';
+import { findMade, insertOrders, settleUnknown } from '../../src/store/orders-create.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import {
+  adoptAbandoned,
+  findUnheard,
+  forgetAbandoned,
+  releaseFingerprints,
+  rememberAbandoned,
+} from '../../src/store/unheard.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+let processes = 0;
+let said = 0;
+const logger = createLogger('silent');
+const REQUEST = {} as PlaceOrder;
+const KEY = {} as RetailerKey;
+
+beforeAll(async () => {
+  database = await freshDatabase({ max: 10 });
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+/** A process on the real tables, of which a commit can be held back, and an outcome be told instead of the real one. */
+function world(silentMs = 60_000) {
+  const { sql } = database;
+  const origin = `process ${++processes}`;
+  const tables = { away: false };
+  const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome } = {};
+  const fates = createFingerprints(
+    {
+      release: (some) => releaseFingerprints(sql, some, origin),
+      remember: (fingerprint, orderId) =>
+        tables.away ? Promise.reject(new Error('away')) : rememberAbandoned(sql, fingerprint, orderId, origin),
+    },
+    { releaseMs: 1, retryMs: 5, keptMs: 10_000, maxWriting: 100 },
+    logger,
+  );
+  const place = createPlaceUnkeyed(
+    async (_request, _key, idempotency, _asker, id): Promise<PlaceOrderOutcome> => {
+      const draft = { ...(await draftOrder(sql, store)), id, idempotency };
+      const { before, instead } = told;
+      await before;
+      const made = (await insertOrders(sql, [draft], origin)).get(id);
+      if (instead) return instead;
+      return made ? { kind: 'created', order: (await findMade(sql, id)) as CreatedOrder } : { kind: 'repeated' };
+    },
+    fates,
+    {
+      find: (fingerprint) => findUnheard(sql, fingerprint),
+      findMade: (orderId) => findMade(sql, orderId),
+      settle: (id) => settleUnknown(sql, [{ id }]),
+      adopt: (fingerprint, orderId, from) => adoptAbandoned(sql, fingerprint, orderId, from, origin),
+      forget: (fingerprint, orderId) => forgetAbandoned(sql, fingerprint, orderId),
+    },
+    { pollMs: 5, silentMs, keptMs: 600_000 },
+    origin,
+    logger,
+  );
+  return {
+    told,
+    tables,
+    close: () => fates.close(),
+    send(fingerprint: string) {
+      const client = new AbortNotice();
+      const outcome = place(REQUEST, KEY, { key: null, fingerprint }, { sinceMs: 0, signal: client });
+      return { client, outcome, id: async () => orderOf(await outcome) };
+    },
+  };
+}
+const orderOf = (outcome: { kind: string; order?: CreatedOrder }): string => {
+  expect(['created', 'replayed']).toContain(outcome.kind);
+  return outcome.order?.id ?? '';
+};
+const sayNew = (): string => `said ${++said}`;
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+test('two equal requests that were both answered are two orders, in one process and in two', async () => {
+  const [a, b] = [world(), world()];
+  const fingerprint = sayNew();
+  const ids: string[] = [];
+  for (const process of [a, a, b, a]) {
+    const { client, id } = process.send(fingerprint);
+    ids.push(await id());
+    client.answered();
+  }
+  expect(new Set(ids).size).toBe(4);
+});
+
+test('equal requests of one process at the same moment do not wait for each other', async () => {
+  const a = world();
+  const fingerprint = sayNew();
+  const all = [a.send(fingerprint), a.send(fingerprint), a.send(fingerprint)];
+  expect(new Set(await Promise.all(all.map(({ id }) => id()))).size).toBe(3);
+});
+
+test.each(['the same process', 'another process'])(
+  'a repeat at %s gets the order of the one that was left, until it was heard once',
+  async (where) => {
+    const a = world();
+    const b = where === 'another process' ? world() : a;
+    const fingerprint = sayNew();
+    const first = a.send(fingerprint);
+    const orderId = await first.id();
+    const second = b.send(fingerprint);
+    first.client.abort();
+    // At its own process it may begin before the first one left; then it is an order of its own.
+    const again = where === 'another process' ? second : a.send(fingerprint);
+    expect(await again.outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
+    again.client.abort();
+    const third = a.send(fingerprint);
+    expect(await third.id()).toBe(orderId);
+    third.client.answered();
+    const fourth = b.send(fingerprint);
+    expect(await fourth.outcome).toMatchObject({ kind: 'created' });
+    expect(await fourth.id()).not.toBe(orderId);
+  },
+);
+
+test('a request that was left before its commit makes no order any more, and its repeat makes one', async () => {
+  const a = world();
+  const fingerprint = sayNew();
+  const { open, opened } = gate();
+  a.told.before = opened;
+  const first = a.send(fingerprint);
+  await new Promise(setImmediate);
+  first.client.abort();
+  a.told.before = undefined as never;
+  const second = a.send(fingerprint);
+  const made = await second.id();
+  open();
+  // What was left before its commit is not made any more.
+  expect(await first.outcome).toEqual({ kind: 'unavailable' });
+  const [row] = await database.sql`
+    select count(*)::int as n from orders o join unheard_requests u on o.id = u.order_id where u.fingerprint = ${fingerprint}`;
+  expect(row?.n).toBe(1);
+  expect((await orderRow(database.sql, made)).status).toBe('pending_dispatch');
+});
+
+test('after an unknown outcome a repeat gets the order where it was made', async () => {
+  const [a, b] = [world(), world()];
+  const fingerprint = sayNew();
+  a.told.instead = { kind: 'outcome_unknown' };
+  const first = a.send(fingerprint);
+  expect(await first.outcome).toEqual({ kind: 'outcome_unknown' });
+  first.client.answered();
+  expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'replayed' });
+});
+
+test('after an unknown outcome a repeat makes the order where there is none, and a late commit makes no other', async () => {
+  const { sql } = database;
+  const [a, b] = [world(), world()];
+  const fingerprint = sayNew();
+  const late = await draftOrder(sql, store, { idempotency: { key: null, fingerprint } });
+  await rememberAbandoned(sql, fingerprint, late.id, 'gone');
+  const second = b.send(fingerprint);
+  expect(await second.outcome).toMatchObject({ kind: 'created' });
+  second.client.answered();
+  await a.close();
+  await b.close();
+  expect((await insertOrders(sql, [late], 'gone')).get(late.id)).toBeFalsy();
+});
+
+test('the order of a process that died without a word is given to the repeat', async () => {
+  const [a, b] = [world(), world(0)];
+  const fingerprint = sayNew();
+  const orderId = await a.send(fingerprint).id();
+  expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
+});
+
+test('where it cannot be written that a client left, it is tried again, and no equal request begins meanwhile', async () => {
+  const a = world();
+  const fingerprint = sayNew();
+  const first = a.send(fingerprint);
+  const orderId = await first.id();
+  a.tables.away = true;
+  first.client.abort();
+  let isOver = false;
+  const second = a.send(fingerprint);
+  void second.outcome.then(() => {
+    isOver = true;
+  });
+  await findUnheard(database.sql, fingerprint);
+  expect(isOver).toBe(false);
+  a.tables.away = false;
+  expect(await second.id()).toBe(orderId);
+});
+
+test('nothing is left of requests that were answered', async () => {
+  const a = world();
+  const all = Array.from({ length: 20 }, () => a.send(sayNew()));
+  for (const { outcome, client } of all) void outcome.then(() => client.answered());
+  await Promise.all(all.map(({ outcome }) => outcome));
+  await a.close();
+  expect(await database.sql`select from unheard_requests where origin = ${`process ${processes}`}`).toHaveLength(0);
+});

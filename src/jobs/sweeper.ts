@@ -11,7 +11,7 @@ import type { QueueMemory } from './queue-memory.ts';
 import type { Relay } from './relay.ts';
 
 /**
- * Relays again what nobody finished: a process died before it handed its rows over, a queue forgot them or had no room, or
+ * Relays again what nobody finished: a process died before it handed its rows over, a queue lost them or had no room, or
  * a job used up its attempts. Also deletes what is old enough. Nothing of that waits for what fails.
  *
  * @param store `prunes`, by the name of what it deletes: deletes at most `limit` rows that were kept for long enough
@@ -41,7 +41,7 @@ export function startSweeper(
     let taken = 0;
     await attempt('lost jobs', () => memory.check(endAllLeases));
     await attempt('owed jobs', async () => {
-      // A row that is taken is leased for long, so none is taken that its queue would not get.
+      // A row that is taken is leased anew, so none is taken that its queue would not get.
       const queues = await openQueues();
       const rows = queues.length > 0 ? await store.takeExpired(OUTBOX_SWEEP_ROWS, queues) : [];
       taken = rows.length;

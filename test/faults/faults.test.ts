@@ -34,6 +34,7 @@ test.skipIf(!hasRedis())(
   () => faultless('model-in-process', '0.01'),
   180_000,
 );
+test.skipIf(!hasRedis())('a Redis that loses everything', () => faultless('redis-emptied', '0.1'), 180_000);
 
 async function faultless(row: string, scale: string): Promise<void> {
   const said = await run('--row', row, '--scale', scale, '--seed', '7');

@@ -1,8 +1,10 @@
+import { request } from 'node:http';
 import sharp from 'sharp';
 import { hashSecret, newSecret } from '../../src/domain/ids.ts';
 import { later, type World } from './world.ts';
 
 const REQUEST_MS = 20_000;
+const ANNOUNCED_BYTES = 64 * 1024;
 const BUSY_TRIES = 200;
 const BUSY_PAUSE_MS = 50;
 
@@ -41,7 +43,29 @@ export async function ask(url: string, { method = 'GET', key, body, type }: Sent
   }
 }
 
-/** The same, again for as long as it is told that nothing happened, as phones do. */
+/**
+ * The answer to an upload as it is announced, by a client that sends the first of it and listens: a connection that is closed
+ * while its client still writes can lose the answer.
+ */
+export function announce(url: string, key: string, type: string, body: Buffer): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': type, 'content-length': body.length };
+    const sent = request(url, { method: 'POST', headers, timeout: REQUEST_MS }, (reply) => {
+      const parts: Buffer[] = [];
+      reply.on('data', (part: Buffer) => parts.push(part));
+      reply.once('end', () => {
+        const text = Buffer.concat(parts).toString();
+        resolve({ status: reply.statusCode ?? 0, text, body: JSON.parse(text) });
+        sent.destroy();
+      });
+    });
+    sent.once('error', reject);
+    sent.once('timeout', () => sent.destroy(new Error('no answer')));
+    sent.write(body.subarray(0, ANNOUNCED_BYTES));
+  });
+}
+
+/** As `ask`, again for as long as it is told that nothing happened, as phones do. */
 export async function askUntilTaken(url: string, sent: Sent): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     const answer = await ask(url, sent);

@@ -85,12 +85,13 @@ export function makeProgressiveJpeg(width: number, height: number, passes: numbe
   const blocks = (width / 8) * (height / 8);
   const side = (pixels: number): number[] => [pixels >> 8, pixels & 0xff];
   const counts = (...used: number[]): number[] => [...used, ...Array<number>(16 - used.length).fill(0)];
+  const nothing = unchanged(blocks);
   const passesOver = Array.from({ length: passes }, (_, pass) => {
     const frequency = 1 + (pass % FREQUENCIES);
     const color = 1 + (Math.floor(pass / FREQUENCIES) % 3);
     const bit = BITS - 1 - Math.floor(pass / (FREQUENCIES * 3));
     const precision = bit === BITS - 1 ? bit : ((bit + 1) << 4) | bit;
-    return Buffer.concat([segment(0xda, [1, color, 0, frequency, frequency, precision]), unchanged(blocks)]);
+    return Buffer.concat([segment(0xda, [1, color, 0, frequency, frequency, precision]), nothing]);
   });
   return Buffer.concat([
     Buffer.from([0xff, 0xd8]),

@@ -4,7 +4,7 @@ import type { Random } from '../../../bench/support/world.ts';
 import { MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_QUEUE, READINESS_DEADLINE_MS } from '../../../src/limits.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { HIDDEN, type Image, imagesOf } from '../images.ts';
-import { ask, askUntilTaken, giveTokens, smallPhoto } from '../phones.ts';
+import { announce, ask, askUntilTaken, giveTokens, smallPhoto } from '../phones.ts';
 import { findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 
@@ -35,7 +35,7 @@ export const imageBombs: Row = {
       const problems: string[] = [];
       const lane = async (): Promise<void> => {
         for (let next = left.shift(); next; next = left.shift())
-          problems.push(...(await handOver(handovers, next.image)));
+          problems.push(...(await handOver(handovers, next.image).catch(unanswered(next.image))));
       };
       const done = Math.min(count, images.length);
       await Promise.all(Array.from({ length: DRIVERS_AT_ONCE }, lane));
@@ -53,13 +53,19 @@ export const imageBombs: Row = {
   },
 };
 
+const unanswered = ({ name }: Image) => {
+  return (error: Error): string[] => [`photo: ${name} was not answered: ${error.message}`];
+};
+
 /** One order whose driver sends this image, and where it is refused a good one after it. */
 async function handOver({ world, random, tokens, photo }: Handovers, image: Image): Promise<string[]> {
   const { orderId, trackingToken, key } = await pickedUp(world, random, tokens);
   const api = world.apis[0]?.url() as string;
   const url = `${api}/driver/orders/${orderId}/deliver`;
   const deliver = (body: Buffer, type = 'image/jpeg') => askUntilTaken(url, { method: 'POST', key, body, type });
-  const answer = await deliver(await image.make(), image.type);
+  const bytes = await image.make();
+  const { type = 'image/jpeg' } = image;
+  const answer = await (bytes.length > MAX_PHOTO_BYTES ? announce(url, key, type, bytes) : deliver(bytes, type));
   const problems: string[] = [];
   if (answer.status !== image.status) problems.push(`was answered with ${answer.status}: ${answer.text}`);
   if (answer.status === 200) {

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { type Link, openLink } from '../support/link.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
+import { addStore } from './clients.ts';
+
+/** What a client may wait for a refusal; a statement's own deadline is 5 s. */
+const AT_ONCE_MS = 3_000;
+
+let database: FreshDatabase;
+let link: Link;
+let service: Running;
+let store: Awaited<ReturnType<typeof addStore>>;
+const folder = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  link = await openLink(database.url);
+  service = await startBuiltService({ DATABASE_URL: link.url, DATA_DIR: folder.dataDir });
+  store = await addStore(database.sql);
+});
+afterAll(async () => {
+  expect(await service.stop()).toBe(0);
+  await link.close();
+  await database.drop();
+  folder.remove();
+});
+
+const create = () =>
+  fetch(`${service.url}/orders/create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${store.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(orderBody(store.retailerId)),
+  });
+const isUp = async () => /sameday_database_up (\d)/.exec(await (await fetch(`${service.url}/metrics`)).text())?.[1];
+
+const WAYS = [
+  { how: 'refuses connections', leave: () => link.close(), comeBack: () => link.reopen() },
+  {
+    how: 'does not answer',
+    leave: async () => link.swallows(true),
+    async comeBack() {
+      link.cut();
+      link.swallows(false);
+    },
+  },
+];
+
+test.each(WAYS)(
+  'while Postgres $how, orders are refused at once, and taken soon after',
+  async ({ leave, comeBack }) => {
+    expect((await create()).status).toBe(201);
+    await leave();
+    await expect.poll(isUp, { timeout: 10_000 }).toBe('0');
+    const before = await database.sql`select from orders`;
+    const startedMs = performance.now();
+    const answers = await Promise.all(Array.from({ length: 50 }, create));
+    expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(answers[0]?.headers.get('retry-after')).toBe('1');
+    await comeBack();
+    await expect.poll(async () => (await create()).status, { timeout: 5_000 }).toBe(201);
+    expect(await database.sql`select from orders where status <> 'void'`).toHaveLength(before.length + 1);
+  },
+);

@@ -101,6 +101,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   return {
     isExact: true,
     settleMs: 3_000,
+    settled: () => undefined,
     async create(store, { tierId, key, body }) {
       const request: PlaceOrder = {
         retailerId: store.retailerId,

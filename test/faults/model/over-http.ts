@@ -1,10 +1,11 @@
 import { STORE_ADDRESS } from '../../../bench/support/order-world.ts';
 import type { Random } from '../../../bench/support/world.ts';
+import { POSITION_BROADCAST_MS } from '../../../src/limits.ts';
 import { cancelOrder, giveUpForDriver, returnForDriver } from '../../../src/store/lifecycle.ts';
 import { nudgeOrder } from '../../../src/store/operator.ts';
 import { orderBody } from '../../support/service.ts';
 import { any } from '../row.ts';
-import type { World } from '../world.ts';
+import { later, type World } from '../world.ts';
 import type { Model } from './model.ts';
 import type { Answer } from './nouns.ts';
 import type { System } from './system.ts';
@@ -35,9 +36,14 @@ const notOverHttp = async (): Promise<never> => {
  * The built service over HTTP, each request at any of its API processes; the operator's part by the statements of the
  * command line. The models of the sequences that ended well are kept for comparing when nothing is at work any more.
  */
-export function overHttp(world: World, random: Random, photo: Uint8Array): System & { readonly ended: Model[] } {
+export function overHttp(
+  world: World,
+  random: Random,
+  photo: Uint8Array,
+): System & { readonly ended: Model[]; readonly settledMs: number[] } {
   const { sql } = world;
   const ended: Model[] = [];
+  const settledMs: number[] = [];
 
   async function ask(path: string, { method = 'POST', secret, body, headers }: Asked): Promise<Heard> {
     const isPhoto = body instanceof Uint8Array;
@@ -59,8 +65,10 @@ export function overHttp(world: World, random: Random, photo: Uint8Array): Syste
 
   return {
     ended,
+    settledMs,
     isExact: false,
     settleMs: SETTLE_MS,
+    settled: (ms) => void settledMs.push(ms),
     async create({ retailerId, apiKey }, { tierId, key, body: says }) {
       const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };
       const body = orderBody(retailerId, { customer, pickup_address: STORE_ADDRESS, delivery_tier: tierId });
@@ -85,7 +93,11 @@ export function overHttp(world: World, random: Random, photo: Uint8Array): Syste
       const heard = await ask('/driver/duty', { method: 'PUT', secret: token, body: { on_duty: onDuty } });
       return heard.status === 200 ? { kind: 'done' } : refusalOf(heard);
     },
-    move: ({ token }, { lat, lng }) => ask('/driver/location', { secret: token, body: { lat, lng } }),
+    async move({ token }, { lat, lng }) {
+      await ask('/driver/location', { secret: token, body: { lat, lng } });
+      // Until then another process may give him an order by where he was.
+      await later(3 * POSITION_BROADCAST_MS);
+    },
     async step(step, { token }, orderId, actionId) {
       const stamp: Record<string, string> = actionId === null ? {} : { action_id: actionId };
       const reason = step === 'release' ? 'vehicle' : 'refused';

@@ -58,13 +58,17 @@ async function finish(system: System, sql: Sql, place: Place, model: Model): Pro
 
 /** Waits until nothing is left to match and tables and memory say what the model says. A sentence where they do not. */
 async function settle(system: System, sql: Sql, model: Model): Promise<string | null> {
-  const untilMs = performance.now() + system.settleMs;
+  const startedMs = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 20)) {
     const wrong = await watchTables(system, sql, model);
     if (wrong) return wrong;
     const open = model.leftOver()[0] ?? system.memoryDiffers(model);
-    if (open === null) return null;
-    if (performance.now() > untilMs) return open;
+    const tookMs = performance.now() - startedMs;
+    if (open === null) {
+      system.settled(tookMs);
+      return null;
+    }
+    if (tookMs > system.settleMs) return open;
     await later(pauseMs);
   }
 }

@@ -10,6 +10,8 @@ export type System = {
   /** Whether whoever takes an order knows all that happened before, so that the best driver gets it at once. */
   readonly isExact: boolean;
   readonly settleMs: number;
+  /** Told how long each command took to settle. */
+  settled(ms: number): void;
   create(store: PlaceStore, order: { tierId: TierId; key: string | null; body: number }): Promise<Answer>;
   cancel(store: PlaceStore, orderId: string, reason: string, key: string | null): Promise<Answer>;
   cancelByOperator(orderId: string): Promise<boolean>;

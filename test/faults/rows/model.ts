@@ -14,6 +14,8 @@ import { openWorld } from '../world.ts';
 const PLACES = 8;
 const LONGEST = 150;
 const LONGEST_OVER_HTTP = 60;
+/** What settles later was matched by a sweep, not by an event. */
+const SLOW_MS = 2_000;
 /** Of a sequence that failed: how long a shorter one is looked for. */
 const SHRINKING_MS = 60_000;
 
@@ -102,7 +104,12 @@ export const modelOverHttp: Row = {
         if (problem !== null) findings.push(`model: ${problem}`);
       }
       const [row] = await sql`select count(*)::int as orders from orders`;
-      return { count: ran.count, orders: row?.orders, findings, recoveries: [] };
+      const slow = service.settledMs.filter((ms) => ms > SLOW_MS);
+      const most = Math.max(...service.settledMs).toFixed(0);
+      const notes = [
+        `of ${service.settledMs.length} commands ${slow.length} settled later than after ${SLOW_MS} ms; at most ${most} ms`,
+      ];
+      return { count: ran.count, orders: row?.orders, findings, recoveries: [], notes };
     } finally {
       await world.close();
     }

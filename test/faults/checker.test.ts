@@ -111,7 +111,10 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
     'repeat',
     ({ orders, events, payments }) => ({
       wanted: [wantedOf(1, { key: null, repeats: true }), wantedOf(2), wantedOf(3)],
-      orders: [...orders, orderOf(9, { key: null, customer: 'customer 1', smsStatus: 'none' })],
+      orders: [
+        ...orders.map((order) => (order.id === 'order 1' ? { ...order, key: null } : order)),
+        orderOf(9, { key: null, customer: 'customer 1', smsStatus: 'none' }),
+      ],
       events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
       payments: [...payments, paymentOf(9)],
     }),

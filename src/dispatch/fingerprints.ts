@@ -1,5 +1,6 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { errorFields, type Logger } from '../telemetry.ts';
+import { LOSS_REPORT_MS } from '../limits.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
 /** The requests without a key that are at work in this process, by what they say. Each one enters and ends once. */
 export type Fingerprints = {
@@ -36,6 +37,9 @@ export function createFingerprints(
   let timer: NodeJS.Timeout | undefined;
   let releasing = Promise.resolve();
   let isClosed = false;
+  const report = atMostEvery(LOSS_REPORT_MS, (error: Error) =>
+    logger.warn({ err: errorFields(error) }, 'what became of requests without a key could not be written yet'),
+  );
 
   function leave(fingerprint: string): boolean {
     const left = (atWork.get(fingerprint) ?? 1) - 1;
@@ -51,11 +55,11 @@ export function createFingerprints(
     writing.set(fingerprint, held);
   }
 
-  function schedule(): void {
+  function schedule(afterMs = bounds.releaseMs): void {
     timer ??= setTimeout(() => {
       timer = undefined;
       releasing = releasing.then(release);
-    }, bounds.releaseMs);
+    }, afterMs);
   }
 
   async function release(): Promise<void> {
@@ -63,12 +67,9 @@ export function createFingerprints(
     toRelease = new Set();
     if (fingerprints.length === 0) return;
     const done = store.release(fingerprints).catch((error) => {
-      logger.warn(
-        { err: errorFields(error), requests: fingerprints.length },
-        'answered requests could not be released',
-      );
+      report(error);
       for (const fingerprint of fingerprints) toRelease.add(fingerprint);
-      if (!isClosed) schedule();
+      if (!isClosed) schedule(bounds.retryMs);
     });
     for (const fingerprint of fingerprints) hold(fingerprint, done);
     await done;
@@ -80,7 +81,7 @@ export function createFingerprints(
       try {
         return await store.remember(fingerprint, orderId);
       } catch (error) {
-        logger.warn({ err: errorFields(error), order: orderId }, 'a request that was left could not be remembered yet');
+        report(error as Error);
         if (isClosed || performance.now() > untilMs) return;
         await delay(bounds.retryMs);
       }

@@ -4,9 +4,11 @@ import { expireOrder } from '../../../src/store/orders.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
-import { openWorld, type World } from '../world.ts';
+import { later, openWorld, type World } from '../world.ts';
 
 const KEYS_AT_ONCE = 50;
+const MOST_TRIES = 10;
+const PAUSE_MS = 200;
 type Order = ReturnType<typeof anyOrder>;
 
 export const sameKey: Row = {
@@ -54,7 +56,16 @@ function otherwise(order: Order, { op }: Order): Order {
 
 type Answer = { readonly status: number; readonly isReplayed: boolean; readonly names: string | undefined };
 
-async function sendKeyed(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Answer> {
+/** Again after a 503, as it asks for: a busy machine may refuse some of them. */
+async function sendKeyed(world: World, order: Order, random: Random): Promise<Answer> {
+  for (let tries = MOST_TRIES; ; tries--) {
+    const answer = await sendOnce(world, order, random);
+    if (answer.status !== 503 || tries === 0) return answer;
+    await later(PAUSE_MS);
+  }
+}
+
+async function sendOnce(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Answer> {
   const answer = await fetch(`${any(world.apis, random).url()}/orders/create`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': key ?? '' },

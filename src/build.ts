@@ -54,7 +54,7 @@ async function start(
   const config = await withGeocoder(settings, closers);
   const origin = randomBytes(6).toString('hex');
   const isApi = config.roles.has('api');
-  const database = await openDatabase(config, say, logger, closers);
+  const database = await openDatabase(config, origin, say, logger, closers);
   if (isApi && !config.redisUrl) {
     await holdApiLock(database.url, logger, closers, () => ended('another API process took over'));
   }

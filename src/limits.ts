@@ -114,8 +114,8 @@ export const UNHEARD_KEPT_MS = 10 * 60_000;
 export const UNHEARD_RELEASE_MS = 50;
 /** How often a request asks what became of an equal one at another process. */
 export const UNHEARD_POLL_MS = 25;
-/** A request that nothing was heard of for longer than it may take, and a statement: its process died. */
-export const UNHEARD_SILENT_MS = REQUEST_DEADLINE_MS + 5_000;
+/** A process without a connection for its commits has died; one that only lost them has another by then. */
+export const UNHEARD_SILENT_MS = 3_000;
 /** How often an order whose driver was lost to another process claims the next one before it waits. */
 export const MAX_CLAIM_ATTEMPTS = 5;
 

@@ -14,6 +14,7 @@ export type OrderWorld = { readonly stores: readonly BenchStore[]; readonly driv
 export type OrderRequest = { readonly headers: Record<string, string>; readonly body: string };
 
 export const STORE_ADDRESS = 'One Bench Square';
+const CUSTOMER = { email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true };
 
 /** Drivers and stores of the same towns; a store's orders are picked up where it stands. */
 export function makeOrderWorld(drivers: number, stores: number): OrderWorld {
@@ -25,13 +26,19 @@ export function makeOrderWorld(drivers: number, stores: number): OrderWorld {
   };
 }
 
-/** Orders for every tier and of any store, as they go over the wire; the same for the same seed. */
+let customers = 0;
+
+/**
+ * Orders for every tier and of any store, as they go over the wire; the same for the same seed, but for their customers: no two
+ * orders of a run say the same, or those of clients that were stopped in their middle would come again.
+ */
 export function ordersOf({ stores }: OrderWorld, count: number, seed: number): OrderRequest[] {
   const random = seeded(seed);
   const any = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   return Array.from({ length: count }, () => {
     const store = any(stores);
-    const changes = { pickup_address: STORE_ADDRESS, delivery_tier: any(TIER_IDS) };
+    const customer = { ...CUSTOMER, name: `Customer ${++customers}` };
+    const changes = { customer, pickup_address: STORE_ADDRESS, delivery_tier: any(TIER_IDS) };
     return {
       headers: { authorization: `Bearer ${store.apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(orderBody(store.id, changes)),

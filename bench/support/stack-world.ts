@@ -59,7 +59,7 @@ export async function fillDrivers(sql: Sql, { drivers, phones }: Pick<StackWorld
 
 /** No order and every driver free, and nothing left behind that would slow down the next round. */
 export async function resetOrders(sql: Sql): Promise<void> {
-  await sql`truncate orders, order_events, customers, dropoff_addresses, payments, messages, outbox`;
+  await sql`truncate orders, order_events, customers, dropoff_addresses, payments, messages, outbox, unheard_requests`;
   await sql`drop schema if exists bullmq cascade`;
   await sql`vacuum analyze`;
   await sql`checkpoint`;

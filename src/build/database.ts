@@ -6,6 +6,7 @@ import { claimService, readLiveService } from '../sandbox/service-file.ts';
 import { startBreaker } from '../store/breaker.ts';
 import { connect, type Sql } from '../store/connect.ts';
 import { migrateDatabase } from '../store/migrate.ts';
+import { commitsOf } from '../store/unheard.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 
@@ -31,6 +32,7 @@ export type Database = {
 /** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
 export async function openDatabase(
   config: Config,
+  origin: string,
   say: (line: string) => void,
   logger: Logger,
   closers: Closers,
@@ -43,7 +45,7 @@ export async function openDatabase(
   const sql = connect({ url, applicationName: 'sameday', breaker });
   // A connection that was lost with a statement on it and not used since never ends by itself (postgres 3.4.9).
   closers.add('database', () => sql.end({ timeout: 1 }));
-  const commits = connect({ url, applicationName: 'sameday commits', max: MAX_COMMITS_IN_FLIGHT, breaker });
+  const commits = connect({ url, applicationName: commitsOf(origin), max: MAX_COMMITS_IN_FLIGHT, breaker });
   closers.add('commits', () => commits.end({ timeout: 1 }));
   return { url, sql, commits, isAway: breaker.isOpen };
 }

@@ -124,9 +124,9 @@ export function createPlaceUnkeyed(
     return null;
   }
 
-  /** The order that nobody heard of. A process that is silent for longer than a request may take has died. */
+  /** The order that nobody heard of. Whether it was told by a process that has died since is not known; it is taken as not. */
   function orderOf(found: UnheardRequest): string | null {
-    const isLeftByTheDead = found.origin !== origin && found.ageMs > bounds.silentMs;
+    const isLeftByTheDead = found.origin !== origin && !found.isAlive && found.ageMs > bounds.silentMs;
     return found.abandoned[0] ?? (isLeftByTheDead ? found.orderId : null);
   }
 

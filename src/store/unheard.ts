@@ -10,7 +10,12 @@ export type UnheardRequest = {
   /** Orders of those whose client is known not to have heard, oldest first. */
   readonly abandoned: readonly string[];
   readonly ageMs: number;
+  /** Whether that process has a connection for its commits. */
+  readonly isAlive: boolean;
 };
+
+/** The name of the connections on which a process commits orders; while there is one, the process is not dead. */
+export const commitsOf = (origin: string): string => `sameday commits ${origin}`;
 
 /**
  * A part of the statement that creates orders, on its `input`: takes the fingerprints of requests without a key for this
@@ -30,9 +35,12 @@ export const takeFingerprints = (sql: Sql, origin: string) => sql`
 /** What stands in the way of an equal request; null when nothing does any more. */
 export async function findUnheard(sql: Sql, fingerprint: string): Promise<UnheardRequest | null> {
   const [row] = await sql`
-    select origin, order_id, abandoned, extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms
+    select origin, order_id, abandoned, extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms,
+      exists (select from pg_stat_activity where application_name = ${commitsOf('')} || origin) as is_alive
     from unheard_requests where fingerprint = ${fingerprint}`;
-  return row ? { origin: row.origin, orderId: row.order_id, abandoned: row.abandoned, ageMs: row.age_ms } : null;
+  if (!row) return null;
+  const { origin, abandoned } = row;
+  return { origin, orderId: row.order_id, abandoned, ageMs: row.age_ms, isAlive: row.is_alive };
 }
 
 /**

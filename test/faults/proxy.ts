@@ -46,7 +46,7 @@ export async function openProxy(
     }
     const carriesStatement = (bytes: Buffer): boolean => {
       // The first message of a connection says whose it is.
-      creates ??= bytes.includes(`application_name\0${application}\0`);
+      creates ??= bytes.includes(`application_name\0${application}`);
       if (!creates) return false;
       tail = Buffer.concat([tail, bytes]).subarray(-END_OF_STATEMENT.length);
       return tail.equals(END_OF_STATEMENT);

@@ -4,6 +4,7 @@ import { connect } from '../../src/store/connect.ts';
 import { explainRefused, findMade, insertOrders, type NewOrder, settleUnknown } from '../../src/store/orders-create.ts';
 import {
   adoptAbandoned,
+  commitsOf,
   findUnheard,
   forgetAbandoned,
   pruneUnheard,
@@ -92,6 +93,15 @@ test('an order that was left stands in the way of every equal request, also afte
   expect(await findUnheard(sql, said)).toMatchObject({ abandoned: [first.id] });
   expect(await insert([await draft(said)], 'a')).toEqual(['repeated']);
   expect(await insert([await draft(said)], 'b')).toEqual(['repeated']);
+});
+
+test('a process is alive for as long as it has a connection for its commits', async () => {
+  const said = sayNew();
+  const commits = connect({ url: database.url, applicationName: commitsOf('living'), max: 1 });
+  await insertOrders(commits, [await draft(said)], 'living');
+  expect(await findUnheard(database.sql, said)).toMatchObject({ origin: 'living', isAlive: true });
+  await commits.end({ timeout: 5 });
+  await expect.poll(() => findUnheard(database.sql, said)).toMatchObject({ origin: 'living', isAlive: false });
 });
 
 test('an order that was left before its commit is not made any more', async () => {

@@ -25,13 +25,13 @@ test.skipIf(!hasRedis())(
 test.skipIf(!hasRedis())('an API process that is killed under load', () => faultless('kill-api', '0.01'), 180_000);
 test(
   'bodies that are mutated, against a second reading of the contract',
-  () => faultless('mutated-bodies', '0.005'),
+  () => faultless('mutated-bodies', '0.002'),
   180_000,
 );
-test('raw requests that are malformed or misleading', () => faultless('raw-sockets', '0.01'), 180_000);
+test('raw requests that are malformed or misleading', () => faultless('raw-sockets', '0.005'), 180_000);
 test.skipIf(!hasRedis())(
   'random sequences of commands, against a model of an order in one process',
-  () => faultless('model-in-process', '0.01'),
+  () => faultless('model-in-process', '0.005'),
   180_000,
 );
 test.skipIf(!hasRedis())('a Redis that loses everything', () => faultless('redis-emptied', '0.1'), 180_000);

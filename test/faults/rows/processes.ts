@@ -39,7 +39,7 @@ export const killApi = underLoad({
 export const killWorker = underLoad({
   name: 'kill-worker',
   what: 'kill -9 of the worker',
-  count: 200,
+  count: 20,
   needsRedis: true,
   async inject({ workers }, random) {
     const worker = any(workers, random);

@@ -10,10 +10,12 @@ const POSTS = 2;
 const START_SPREAD_MS = 2_000;
 const IDLE_MS = 7_000;
 const IDLE_SPREAD_MS = 6_000;
+/** Node's agent does as the reply's `Keep-Alive` says only where that is less than a time-out of its own. */
+const AGENT_MS = 60_000;
 
 /** A client that posts, idles and posts again through one pool, and sends nothing again by itself. */
 async function pooled(world: World, random: Random): Promise<string[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, timeout: AGENT_MS });
   const url = any(world.apis, random).url();
   const found: string[] = [];
   for (let i = 0; i < POSTS; i++) {

@@ -59,7 +59,7 @@ async function stall({ sql }: World, round: number, random: Random): Promise<voi
 async function stopCommits(sql: World['sql']): Promise<void> {
   await later(300);
   const rows = await sql`
-    select pid from pg_stat_activity where application_name = 'sameday commits' and wait_event_type = 'Lock'`;
+    select pid from pg_stat_activity where application_name like 'sameday commits%' and wait_event_type = 'Lock'`;
   for (const { pid } of rows) process.kill(pid, 'SIGSTOP');
   await later(UNKNOWN_MS);
   for (const { pid } of rows) process.kill(pid, 'SIGCONT');

@@ -8,8 +8,12 @@ export type Fingerprints = {
   enter(fingerprint: string): Promise<void>;
   /** Ended with an answer, or without an order: equal requests elsewhere need not wait any more. */
   answered(fingerprint: string): void;
-  /** Ended without its client having heard of this order. Resolves when that is remembered, or can't be. */
-  abandoned(fingerprint: string, orderId: string): Promise<void>;
+  /**
+   * Ended without its client having heard of this order. Resolves when that is remembered, or can't be.
+   *
+   * @param isOurs whether it is this request's to tell; false where another one took it on
+   */
+  abandoned(fingerprint: string, orderId: string, isOurs?: Promise<boolean>): Promise<void>;
   /** Writes what is still to be written. */
   close(): Promise<void>;
 };
@@ -90,8 +94,10 @@ export function createFingerprints(
 
   return {
     async enter(fingerprint) {
-      // The close of the first one's connection may be told in the same turn of the event loop as this request.
-      if (atWork.has(fingerprint)) await turn();
+      // The transport tells of a request one turn of the event loop before it sees that its connection was closed behind it,
+      // and perhaps before it sees the close of an earlier one's. By then nothing of this one may have begun.
+      await turn();
+      await turn();
       for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) await before;
       atWork.set(fingerprint, (atWork.get(fingerprint) ?? 0) + 1);
     },
@@ -100,13 +106,13 @@ export function createFingerprints(
       toRelease.add(fingerprint);
       schedule();
     },
-    abandoned(fingerprint, orderId) {
+    abandoned(fingerprint, orderId, isOurs = Promise.resolve(true)) {
       leave(fingerprint);
       if (writing.size >= bounds.maxWriting) {
         logger.warn({ order: orderId }, 'too many requests were left at once; this one is not remembered');
         return Promise.resolve();
       }
-      const remembered = remember(fingerprint, orderId);
+      const remembered = isOurs.then((ours) => (ours ? remember(fingerprint, orderId) : undefined));
       hold(fingerprint, remembered);
       return remembered;
     },

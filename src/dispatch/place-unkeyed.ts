@@ -55,13 +55,14 @@ export function createPlaceUnkeyed(
     await fates.enter(fingerprint);
     /** What a repeat of this request is to get, where its client does not hear of it. */
     let orderId: string | null = null;
+    let isOurs = Promise.resolve(true);
     let ended: Promise<void> | null = null;
     function end(isHeard: boolean): Promise<void> {
       if (!ended && (isHeard || orderId === null)) {
         fates.answered(fingerprint);
         ended = Promise.resolve();
       }
-      ended ??= fates.abandoned(fingerprint, orderId as string);
+      ended ??= fates.abandoned(fingerprint, orderId as string, isOurs);
       return ended;
     }
     client.onAbort(() => void end(false));
@@ -79,8 +80,9 @@ export function createPlaceUnkeyed(
       orderId = null;
       if (outcome.kind !== 'repeated') return outcome;
       try {
-        const earlier = await earlierOrder(fingerprint, client, (id) => {
+        const earlier = await earlierOrder(fingerprint, client, (id, adopted) => {
           orderId = id;
+          isOurs = adopted;
         });
         if (earlier) return { kind: 'replayed', order: earlier };
       } catch (error) {
@@ -96,12 +98,12 @@ export function createPlaceUnkeyed(
    * The order of an equal request that was left, now this one's to tell; null where there is none and nothing stands in the
    * way any more. An equal request at work in another process is waited for.
    *
-   * @param adopting told of the order that this request answers for from then on, or null
+   * @param adopting told of the order that this request answers for, if it turns out to be the one that took it on
    */
   async function earlierOrder(
     fingerprint: string,
     client: Client,
-    adopting: (orderId: string | null) => void,
+    adopting: (orderId: string | null, adopted: Promise<boolean>) => void,
   ): Promise<CreatedOrder | null> {
     while (!client.aborted) {
       const found = await store.find(fingerprint);
@@ -117,9 +119,16 @@ export function createPlaceUnkeyed(
         await store.forget(fingerprint, orderId);
         return null;
       }
-      adopting(orderId);
-      if (await store.adopt(fingerprint, orderId, found.origin)) return made;
-      adopting(null);
+      // Whose client left meanwhile answers for nothing any more.
+      if (client.aborted) return null;
+      const adopted = store.adopt(fingerprint, orderId, found.origin);
+      // Where that is not known, the order is remembered rather than lost.
+      adopting(
+        orderId,
+        adopted.catch(() => true),
+      );
+      if (await adopted) return made;
+      adopting(null, Promise.resolve(true));
     }
     return null;
   }

@@ -36,7 +36,7 @@ function world(silentMs = 60_000) {
   const { sql } = database;
   const origin = `process ${++processes}`;
   const tables = { away: false };
-  const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome } = {};
+  const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } = {};
   const fates = createFingerprints(
     {
       release: (some) => releaseFingerprints(sql, some, origin),
@@ -60,7 +60,10 @@ function world(silentMs = 60_000) {
       find: (fingerprint) => findUnheard(sql, fingerprint),
       findMade: (orderId) => findMade(sql, orderId),
       settle: (id) => settleUnknown(sql, [{ id }]),
-      adopt: (fingerprint, orderId, from) => adoptAbandoned(sql, fingerprint, orderId, from, origin),
+      async adopt(fingerprint, orderId, from) {
+        await told.beforeAdopting?.();
+        return adoptAbandoned(sql, fingerprint, orderId, from, origin);
+      },
       forget: (fingerprint, orderId) => forgetAbandoned(sql, fingerprint, orderId),
     },
     { pollMs: 5, silentMs, keptMs: 600_000 },
@@ -133,6 +136,26 @@ test.each(['the same process', 'another process'])(
     expect(await fourth.id()).not.toBe(orderId);
   },
 );
+
+test('a repeat that is left in the moment in which it takes on the first order leaves that order to the next', async () => {
+  const a = world();
+  const fingerprint = sayNew();
+  const first = a.send(fingerprint);
+  const orderId = await first.id();
+  first.client.abort();
+  const { open, opened } = gate();
+  const adopting = gate();
+  a.told.beforeAdopting = () => {
+    adopting.open();
+    return opened;
+  };
+  const second = a.send(fingerprint);
+  await adopting.opened;
+  second.client.abort();
+  const third = a.send(fingerprint);
+  open();
+  expect(await third.id()).toBe(orderId);
+});
 
 test('a request that was left before its commit makes no order any more, and its repeat makes one', async () => {
   const a = world();

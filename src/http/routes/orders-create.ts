@@ -38,6 +38,9 @@ export function ordersCreate(deps: {
     onDeadline: 'outcome_unknown',
     async handle({ head, principal: key, body, signal, alwaysReplyWith }) {
       const sinceMs = performance.now();
+      // Before the body is looked at: refusing must cost a small part of what an order costs.
+      if (deps.isOverloaded())
+        throw new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
       const parsed = parseJsonObject(body);
       if ('error' in parsed) throw parsed.error;
       const retailerId = readRetailerId(parsed.ok);
@@ -53,8 +56,6 @@ export function ordersCreate(deps: {
       const rate = await deps.rateOf(key);
       if (rate) alwaysReplyWith(rate.headers);
       if (rate?.refusal) throw rate.refusal;
-      if (deps.isOverloaded())
-        throw new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
       const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
       return reply(await deps.placeOrder(request.ok, key, identity, { sinceMs, signal }));
     },

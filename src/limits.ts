@@ -22,8 +22,10 @@ export const BODY_DEADLINE_MS = 7_000;
 export const PHOTO_DEADLINE_MS = 60_000;
 /** Authenticated requests at work at once, those that wait for a charge included; one more is refused with 503. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
-/** Orders taken up in one turn of the event loop for so long, some hundreds; the rest of the turn is refused with 503, or all come late. */
-export const MAX_TURN_MS = 200;
+/** Orders begin for so long in one turn of the event loop, some hundreds; the others wait for the next. */
+export const INTAKE_SLICE_MS = 25;
+/** Orders being created at once; one more is refused with 503. Two commits under way and four waiting: what is stored in a second. */
+export const MAX_CREATES_AT_WORK = 1_536;
 /** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
 export const MAX_CONNECTIONS = 20_000;
 /** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
@@ -98,8 +100,8 @@ export const MAX_COMMIT_BATCH = 256;
 /** Commits in flight at once; a second one goes only beside one that has taken longer than this. */
 export const MAX_COMMITS_IN_FLIGHT = 2;
 export const SLOW_COMMIT_MS = 100;
-/** Most orders waiting for a commit; one more is refused with 503. Four batches: what is stored within a second or two. */
-export const MAX_COMMIT_QUEUE = 1_024;
+/** Most orders waiting for a commit; one more is refused with 503. Above MAX_CREATES_AT_WORK, or work would be done for nothing. */
+export const MAX_COMMIT_QUEUE = 2_048;
 /**
  * An order whose commit has not begun by then is dropped with 503, so that nothing is stored for a caller who gave up. What
  * follows takes at most two statements, or one and settling: the reply is there before REQUEST_DEADLINE_MS.

@@ -48,7 +48,8 @@ const route = ordersCreate({
   ),
   placeOrder: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
   rateOf: createStoreRates(0),
-  isOverloaded: () => false,
+  isRemembered: () => false,
+  intake: { isFull: () => false, enter: () => Promise.resolve(), leave: () => undefined },
   isKeyGood: async () => true,
 });
 const server = createServer({

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
-import { authenticateBy } from '../http/credentials.ts';
-import { Turn } from '../http/load.ts';
+import { authenticateBy, isRemembered } from '../http/credentials.ts';
+import { Intake } from '../http/load.ts';
 import type { Route } from '../http/route.ts';
 import { driverRoutes } from '../http/routes/driver.ts';
 import { driverActionRoutes } from '../http/routes/driver-actions.ts';
@@ -15,7 +15,7 @@ import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
 import { createStoreRates } from '../http/store-rate.ts';
-import { MAX_TURN_MS } from '../limits.ts';
+import { INTAKE_SLICE_MS, MAX_CREATES_AT_WORK } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { findDriverState } from '../store/drivers.ts';
@@ -58,7 +58,6 @@ export function apiRoutes(parts: {
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, sql, dispatch, matcher, now, photos } = parts;
-  const turn = new Turn();
   const authenticateStore = authenticateBy('api_key', parts.keyrings.stores);
   const authenticateDriver = authenticateBy('driver_token', parts.keyrings.drivers);
   const assets = loadAssets(WEB);
@@ -77,7 +76,8 @@ export function apiRoutes(parts: {
       authenticate: authenticateStore,
       placeOrder: dispatch.placeOnce,
       rateOf: createStoreRates(config.storeRate),
-      isOverloaded: () => turn.tookMs() > MAX_TURN_MS || dispatch.groupCommit.isFull(),
+      isRemembered: isRemembered('api_key', parts.keyrings.stores),
+      intake: new Intake(INTAKE_SLICE_MS, MAX_CREATES_AT_WORK),
       isKeyGood: (key) => isKeyGood(sql, key),
     }),
     ordersGet({

@@ -31,8 +31,6 @@ export type GroupCommit = {
    * asker is gone, or has waited too long, before its turn came is `unavailable`: it was never sent to the database.
    */
   commit(order: NewOrder, asker: Asker): Promise<CommitOutcome>;
-  /** Whether no more orders may wait; whoever asks first is spared the work before. */
-  isFull(): boolean;
   /** How many orders wait or are being committed. */
   depth(): number;
 };
@@ -48,7 +46,7 @@ const WATCHES_A_WAIT = 10;
  * Group commit: orders that arrive while a commit is in flight share the next one, so one fsync makes many orders
  * durable. Without load an order waits for nothing but its own round trip. One commit at a time makes the largest batches
  * and so costs an order least; the next goes beside one that takes longer than `slowMs` (it waits for a lock, or its
- * outcome is being found out), so that none holds up the others.
+ * outcome is being found out), so that none holds up the others, and where a whole batch waits: it can't grow any more.
  *
  * @param store the three statements of `store/orders-create.ts`; `isAway` while the database answers nobody, and then no
  *   order waits for those whose outcome is being found out
@@ -83,9 +81,10 @@ export function createGroupCommit(
     if (store.isAway?.()) {
       for (const { resolve } of queue.splice(0)) resolve({ kind: 'unavailable' });
     }
-    if (queue.length === 0 || inFlight !== slow || inFlight >= bounds.maxInFlight) return;
+    if (queue.length === 0 || inFlight >= bounds.maxInFlight) return;
+    const isFree = inFlight === slow;
     dropUnwanted();
-    if (queue.length > 0) start(queue.splice(0, bounds.maxBatch));
+    if (queue.length >= (isFree ? 1 : bounds.maxBatch)) start(queue.splice(0, bounds.maxBatch));
   }
 
   function dropUnwanted(): void {
@@ -204,7 +203,6 @@ export function createGroupCommit(
         if (!scheduled) setImmediate(pump);
         scheduled = true;
       }),
-    isFull: () => queue.length >= bounds.maxQueue,
     depth: () => queue.length + committing,
   };
 }

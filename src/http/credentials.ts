@@ -13,7 +13,12 @@ export type Credentials<Holder> = {
    * @throws {ServiceError} `rate_limited` for a secret that is not known here, from an address that sent too many unknown ones
    */
   find(secretHash: string, address: string): Promise<Holder | null>;
+  /** Whether somebody held it some moments ago, told at once; too old to let anybody in. False says nothing. */
+  remembers(secretHash: string): boolean;
 };
+
+/** Under the load in which it is asked who was known some moments ago, an answer of the database can take that long. */
+const MOMENTS = 10;
 
 /**
  * Remembers for a moment who holds a secret, so that a busy client costs two look-ups a moment and not one a request. A
@@ -55,6 +60,16 @@ export function createCredentials<Holder>(
     return answer;
   }
 
+  /** Who held it when it was last read, and for how long that holds; asked anew before the moment is over. */
+  function recall(secretHash: string): { readonly holder: Holder; readonly leftMs: number } | null {
+    const known = kept.get(secretHash);
+    if (!known) return null;
+    const leftMs = known.untilMs - options.now();
+    // So that a busy client waits for no look-up; where it fails, the next asks.
+    if (leftMs <= options.keepMs / 2) void askOnce(secretHash).catch(() => undefined);
+    return { holder: known.holder, leftMs };
+  }
+
   async function refuseGuesser(address: string): Promise<void> {
     const retryAfterSeconds = await unknown.secondsToWait(address);
     if (retryAfterSeconds === 0) return;
@@ -64,18 +79,14 @@ export function createCredentials<Holder>(
 
   return {
     async find(secretHash, address) {
-      const known = kept.get(secretHash);
-      const leftMs = (known?.untilMs ?? 0) - options.now();
-      if (known && leftMs > 0) {
-        // Asked anew before its moment is over, so that a busy client waits for no look-up; where it fails, the next asks.
-        if (leftMs <= options.keepMs / 2) void askOnce(secretHash).catch(() => undefined);
-        return known.holder;
-      }
+      const known = recall(secretHash);
+      if (known && known.leftMs > 0) return known.holder;
       if (!known) await refuseGuesser(address);
       const holder = await askOnce(secretHash);
       if (holder === null && !known) await unknown.count(address);
       return holder;
     },
+    remembers: (secretHash) => (recall(secretHash)?.leftMs ?? Number.NEGATIVE_INFINITY) > -MOMENTS * options.keepMs,
   };
 }
 
@@ -95,10 +106,18 @@ export function authenticateBy<Holder>(
     if (secret === null)
       throw new ServiceError('unauthorized', `Send your ${name}: "Authorization: Bearer <${name}>".`);
     const holder = hasSecretForm(kind, secret)
-      ? await asAvailable(credentials.find(hashSecret(secret), head.remoteAddress))
+      ? await asAvailable(credentials.find(hashSecret(secret), head.remoteAddress()))
       : null;
     if (holder === null) throw unauthorized(name);
     return holder;
+  };
+}
+
+/** Whether a request's secret was good a moment ago, told at once; false says nothing. */
+export function isRemembered(kind: SecretKind, credentials: Pick<Credentials<unknown>, 'remembers'>) {
+  return (head: RequestHead): boolean => {
+    const secret = bearerToken(head);
+    return secret !== null && hasSecretForm(kind, secret) && credentials.remembers(hashSecret(secret));
   };
 }
 

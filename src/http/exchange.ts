@@ -196,11 +196,8 @@ export class Exchange {
     return { ...reply, headers: { ...reply.headers, ...this.#headers } };
   }
 
-  /** Not if more of a body would follow than is worth reading, or if where the request ends is in doubt. */
   #canKeepConnection(): boolean {
-    const { announcedBytes, fault, isLast } = this.#request;
-    if (fault !== null || isLast || announcedBytes === undefined) return false;
-    return announcedBytes - (this.#body?.received ?? 0) <= this.#settings.limits.maxDiscardedBodyBytes;
+    return canKeepConnection(this.#request, this.#body?.received ?? 0, this.#settings.limits);
   }
 
   #observe(status: number): void {
@@ -213,6 +210,16 @@ export class Exchange {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(expired, ms);
   }
+}
+
+/** Whether another request can follow: not if more of a body would than is worth reading, or if where it ends is in doubt. */
+export function canKeepConnection(
+  { announcedBytes, fault, isLast }: ReadHead,
+  receivedBytes: number,
+  { maxDiscardedBodyBytes }: HttpLimits,
+): boolean {
+  if (fault !== null || isLast || announcedBytes === undefined) return false;
+  return announcedBytes - receivedBytes <= maxDiscardedBodyBytes;
 }
 
 function tooLarge(maxBytes: number): ServiceError {

@@ -51,22 +51,67 @@ export class Load {
 }
 
 /**
- * How long requests have been taken up in this turn of the event loop, without one of them waiting for anything. Those that
- * come last in a long turn have waited all that time unseen, in the kernel, and what they ask for makes the next turn longer.
+ * Lets requests begin their work in slices of time, first come, first served. All sockets that have something to read are
+ * read in one turn of the event loop, and were every request that comes with them worked on at once, no answer of the
+ * database would be heard meanwhile: what is behind starves just when there is most to do. Between two slices is either
+ * the rest of a turn or, where a turn goes on and on, as much time as a slice has.
  */
-export class Turn {
-  #beganMs: number | null = null;
+export class Intake {
+  readonly #sliceMs: number;
+  readonly #maxPresent: number;
+  readonly #waiting: (() => void)[] = [];
+  #present = 0;
+  #endMs = Number.NEGATIVE_INFINITY;
+  #isTurnKnown = false;
 
-  /** Counted from the first call of the turn. */
-  tookMs(): number {
+  /**
+   * @param sliceMs for how long requests begin
+   * @param maxPresent how many may wait or be at work
+   */
+  constructor(sliceMs: number, maxPresent: number) {
+    this.#sliceMs = sliceMs;
+    this.#maxPresent = maxPresent;
+  }
+
+  /** Whether one more would be refused. To be asked for every request: where a turn goes on, those who wait begin. */
+  isFull(): boolean {
+    if (this.#waiting.length > 0 && performance.now() >= this.#endMs + this.#sliceMs) void this.#serve();
+    return this.#present >= this.#maxPresent;
+  }
+
+  /** Resolves when the request may begin, at once where nobody waits and there is time; null where it is full. */
+  enter(): Promise<void> | null {
+    if (this.isFull()) return null;
+    this.#present++;
+    if (this.#waiting.length === 0 && this.#hasTime()) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** One that entered is done. */
+  leave(): void {
+    this.#present--;
+  }
+
+  async #serve(): Promise<void> {
+    while (this.#waiting.length > 0 && this.#hasTime()) {
+      this.#waiting.shift()?.();
+      // It begins before this goes on.
+      await Promise.resolve();
+    }
+  }
+
+  #hasTime(): boolean {
     const nowMs = performance.now();
-    if (this.#beganMs === null) {
-      this.#beganMs = nowMs;
+    if (nowMs >= this.#endMs + this.#sliceMs) this.#endMs = nowMs + this.#sliceMs;
+    if (!this.#isTurnKnown) {
+      this.#isTurnKnown = true;
       // Runs once every socket that had something to read has been served.
       setImmediate(() => {
-        this.#beganMs = null;
+        this.#isTurnKnown = false;
+        this.#endMs = Number.NEGATIVE_INFINITY;
+        void this.#serve();
       });
     }
-    return nowMs - this.#beganMs;
+    return nowMs < this.#endMs;
   }
 }

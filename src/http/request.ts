@@ -59,7 +59,7 @@ export function readHead(
       params: Array.from({ length: paramCount }, (_, index) => decode(request.getParameter(index) ?? '')),
       query: new URLSearchParams(query),
       header: (name) => headers.get(name),
-      remoteAddress: (trustProxy && lastHop(headers.get('x-forwarded-for'))) || addressOf(response),
+      remoteAddress: () => (trustProxy && lastHop(headers.get('x-forwarded-for'))) || addressOf(response),
       requestId: newId(),
     },
     announcedBytes: encoding !== undefined ? undefined : Number(length ?? 0),

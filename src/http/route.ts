@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../domain/errors.ts';
+import type { ErrorCode, ServiceError } from '../domain/errors.ts';
 
 /** The headers that are copied, by their lower-case names; no others are looked at. */
 export const HEADER_NAMES = [
@@ -27,8 +27,8 @@ export type RequestHead = {
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   header(name: HeaderName): string | undefined;
-  /** The client's address; behind a trusted proxy the one that proxy saw. */
-  readonly remoteAddress: string;
+  /** The client's address; behind a trusted proxy the one that proxy saw. To be asked before anything asynchronous. */
+  remoteAddress(): string;
   /** Made by us for every request; callers quote it. */
   readonly requestId: string;
 };
@@ -67,6 +67,11 @@ export type Route<Principal = unknown> = {
   readonly method: 'get' | 'post' | 'put';
   /** Segments, with `:name` for a parameter and a last `*` for the rest. */
   readonly pattern: string;
+  /**
+   * Refuses a request by its head, at once and before anything is set up for it, so that a flood costs little; null where
+   * it is to be served. Only for callers whose secret is known to be good: all others hear 401 first.
+   */
+  shed?(head: RequestHead): ServiceError | null;
   /** Who asks; runs while the body still arrives, and before anything else of the request is judged. */
   authenticate(head: RequestHead): Promise<Principal> | Principal;
   readonly body?: {

@@ -9,6 +9,7 @@ import { Load } from './load.ts';
 import { refusals } from './refusals.ts';
 import { countParams, readHead } from './request.ts';
 import type { Route } from './route.ts';
+import { shed } from './shed.ts';
 import { SocketMount } from './sockets.ts';
 
 export type ServerOptions = {
@@ -157,6 +158,8 @@ function mountRoute(app: TemplatedApp, settings: ServeSettings, route: Route): v
 
 function serve(settings: ServeSettings, route: Route): (response: HttpResponse, request: HttpRequest) => void {
   const paramCount = countParams(route.pattern);
-  return (response, request) =>
-    Exchange.start(settings, route, response, readHead(response, request, paramCount, settings.trustProxy));
+  return (response, request) => {
+    const read = readHead(response, request, paramCount, settings.trustProxy);
+    if (!shed(settings, route, response, read)) Exchange.start(settings, route, response, read);
+  };
 }

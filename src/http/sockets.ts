@@ -111,7 +111,7 @@ export class SocketMount {
     this.#pending++;
     try {
       if (fault !== null) throw new ServiceError('invalid_request', fault);
-      const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress });
+      const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress() });
       // No subprotocol and no extension is agreed on, whatever the client offers.
       responder.upgrade((upgradable) => upgradable.upgrade<Attached>(accepted, key, '', '', context));
     } catch (error) {

@@ -104,6 +104,19 @@ test('the next commit goes beside one that is slow, and no third beside two', as
   expect(groupCommit.depth()).toBe(0);
 });
 
+test('the next commit goes beside one that is not slow where a whole batch waits', async () => {
+  const { groupCommit, seen, hold } = world({ maxBatch: 5 });
+  const release = hold();
+  const orders = await drafts(9);
+  const first = commitAll(groupCommit, orders.slice(0, 1));
+  await expect.poll(() => seen.inFlight).toBe(1);
+  const rest = commitAll(groupCommit, orders.slice(1));
+  await expect.poll(() => seen.inFlight).toBe(2);
+  release();
+  expect(kinds([...(await first), ...(await rest)])).toEqual(Array(9).fill('created'));
+  expect(seen.inserts).toEqual([1, 5, 3]);
+});
+
 test('a row the database refuses fails alone, whatever its place in the batch', async () => {
   const { groupCommit } = world();
   const orders = await drafts(9);
@@ -146,20 +159,6 @@ test('more than may wait are refused at once', async () => {
   await expect.poll(() => groupCommit.depth()).toBe(3);
   release();
   expect(kinds([await first, ...(await rest)])).toEqual(['created', 'created', 'created', 'unavailable']);
-});
-
-test('says that it is full as long as one more would be refused', async () => {
-  const { groupCommit, seen, hold } = world({ maxQueue: 1 });
-  const release = hold();
-  const orders = await drafts(2);
-  const first = groupCommit.commit(orders[0] as NewOrder, asker());
-  await expect.poll(() => seen.inFlight).toBe(1);
-  expect(groupCommit.isFull()).toBe(false);
-  const second = groupCommit.commit(orders[1] as NewOrder, asker());
-  expect(groupCommit.isFull()).toBe(true);
-  release();
-  expect(kinds([await first, await second])).toEqual(['created', 'created']);
-  expect(groupCommit.isFull()).toBe(false);
 });
 
 test('an order whose asker has gone before its turn came is never sent, and its neighbours are', async () => {

@@ -39,7 +39,7 @@ export function anyOrder(
   return { op, retailerId: store.id, key, customer, smsOptIn, body: JSON.stringify(body), apiKey: store.apiKey };
 }
 
-type Order = ReturnType<typeof anyOrder>;
+export type Order = ReturnType<typeof anyOrder>;
 
 /** Sends it once to one of the API processes, and writes down what was heard. */
 export async function send(
@@ -73,11 +73,12 @@ export async function send(
 }
 
 /** Writes down what is wanted, before it is sent. */
-export function note(
-  { history }: World,
-  { op, retailerId, key, customer, smsOptIn, repeats = false }: Order & Pick<Wanted, 'repeats'>,
-): void {
-  history.wants({ op, retailerId, key, customer, smsOptIn, ...(repeats ? { repeats } : {}) });
+export function note({ history }: World, ...orders: readonly (Order & Pick<Wanted, 'repeats'>)[]): void {
+  history.wants(
+    ...orders.map(({ op, retailerId, key, customer, smsOptIn, repeats = false }) => {
+      return { op, retailerId, key, customer, smsOptIn, ...(repeats ? { repeats } : {}) };
+    }),
+  );
 }
 
 /** A client with a key sends until there is an order; one without sends once. A sentence where it gave up. */

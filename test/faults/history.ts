@@ -26,7 +26,7 @@ export type Heard = {
 
 export type History = {
   /** Writes it before it is sent, so that a harness that dies leaves no request behind that it forgot. */
-  wants(wanted: Wanted): void;
+  wants(...wanted: readonly Wanted[]): void;
   hears(heard: Heard): void;
   close(): void;
 };
@@ -38,9 +38,11 @@ export function openHistory(file: string): History {
   const descriptor = openSync(file, 'w', 0o600);
   let isClosed = false;
   // Clients of a row that failed still hear answers; the row's own error is the one to be told.
-  const append = (line: Line): void => void (isClosed || writeSync(descriptor, `${JSON.stringify(line)}\n`));
+  const append = (...lines: readonly Line[]): void => {
+    if (!isClosed && lines.length > 0) writeSync(descriptor, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  };
   return {
-    wants: (wants) => append({ wants }),
+    wants: (...all) => append(...all.map((wants) => ({ wants }))),
     hears: (hears) => append({ hears }),
     close() {
       isClosed = true;

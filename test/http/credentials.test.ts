@@ -30,7 +30,10 @@ function world(options: { maxKept?: number; mostUnknown?: number } = {}) {
   };
   return {
     asked,
-    credentials: { find: (hash: string) => credentials.find(hash, ADDRESS) },
+    credentials: {
+      find: (hash: string) => credentials.find(hash, ADDRESS),
+      remembers: (hash: string) => credentials.remembers(hash),
+    },
     find,
     count: () => asked.length,
     at(ms: number) {
@@ -84,6 +87,23 @@ test('a revoked secret stops working when its moment is over, and stays so', asy
   at(1_000);
   expect(await find('a', null)).toBeNull();
   expect(await find('a', null)).toBeNull();
+});
+
+test('tells at once who was known some moments ago, and has him looked up anew', async () => {
+  const { find, credentials, asked, at } = world();
+  expect(credentials.remembers('a')).toBe(false);
+  await find('a');
+  expect(credentials.remembers('a')).toBe(true);
+  expect(asked).toHaveLength(1);
+  at(9_000);
+  expect(credentials.remembers('a')).toBe(true);
+  expect(asked).toHaveLength(2);
+  at(12_000);
+  expect(credentials.remembers('a')).toBe(false);
+  asked[1]?.answer(null);
+  await untilAsked();
+  at(12_001);
+  expect(credentials.remembers('a')).toBe(false);
 });
 
 test('nobody is never remembered, so a new secret works at once', async () => {
@@ -219,7 +239,7 @@ describe('authentication by a bearer secret', () => {
   });
   const head = (authorization?: string) =>
     ({
-      remoteAddress: ADDRESS,
+      remoteAddress: () => ADDRESS,
       header: (name: string) => (name === 'authorization' ? authorization : undefined),
     }) as RequestHead;
   const codeOf = (work: Promise<unknown>) =>

@@ -175,3 +175,40 @@ function uploadRoute(lookup: Promise<unknown>) {
     body: { contentTypes: ['image/jpeg'], maxBytes: 30_000_000 },
   });
 }
+
+describe('a request that its route refuses by the head alone', () => {
+  const shed = () => new ServiceError('unavailable', 'Too many.');
+
+  it('is told so with Retry-After before its body came, which is dropped, and the next is served', async () => {
+    const observe = vi.fn();
+    let isShut = true;
+    const route = echoRoute({ shed: () => (isShut ? shed() : null) });
+    const { port, server } = await startServer({ routes: [route], observe });
+    const client = rawConnection(port);
+    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 30\r\n\r\n`);
+    await expect.poll(() => client.statuses).toEqual([503]);
+    expect(client.text).toMatch(/retry-after: 1\r\n/i);
+    expect(observe).toHaveBeenCalledWith('/echo/:id', 'POST', 503, expect.any(Number));
+    isShut = false;
+    client.send('POST /echo/9 HTTP/1.1\r\n\r\n'.padEnd(30));
+    client.send(`POST /echo/8 HTTP/1.1\r\n${GOOD}Content-Length: 2\r\n\r\n{}`);
+    await expect.poll(() => client.statuses).toEqual([503, 200]);
+    expect([client.ended, server.inFlight]).toEqual([false, 0]);
+  });
+
+  it('is served with all care where its end is not certain or its body too long to be dropped', async () => {
+    const shedding = vi.fn(shed);
+    const { port } = await startServer({
+      routes: [echoRoute({ shed: shedding })],
+      limits: { maxDiscardedBodyBytes: 10 },
+    });
+    const chunked = rawConnection(port);
+    chunked.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`);
+    const ambiguous = rawConnection(port);
+    ambiguous.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`);
+    const long = rawConnection(port);
+    long.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 11\r\n\r\n{"a":"abcd"}`);
+    await expect.poll(() => [chunked, ambiguous, long].map(({ statuses }) => statuses)).toEqual([[200], [400], [200]]);
+    expect(shedding).not.toHaveBeenCalled();
+  });
+});

@@ -179,7 +179,7 @@ describe('a request', () => {
   });
 
   it('comes from the connection’s address, and from the proxy’s word only where that is trusted', async () => {
-    const routes = [getRoute(({ head }) => json(200, head.remoteAddress))];
+    const routes = [getRoute(({ head }) => json(200, head.remoteAddress()))];
     const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' };
     const direct = await startServer({ routes });
     const behind = await startServer({ routes, trustProxy: true });

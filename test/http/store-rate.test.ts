@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { Intake } from '../../src/http/load.ts';
 import type { Route } from '../../src/http/route.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
@@ -74,7 +75,8 @@ describe('creating an order', () => {
         counts.placed++;
         return { kind: 'unavailable' };
       },
-      isOverloaded: () => isOverloaded,
+      isRemembered: () => false,
+      intake: new Intake(60_000, isOverloaded ? 0 : 1),
       isKeyGood: async () => true,
     });
     const { url } = await startServer({ routes: [route as Route] });

@@ -8,11 +8,15 @@ import type { RetailerKey } from '../../store/retailers.ts';
 import { unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { type JsonObject, parseJsonObject } from '../json.ts';
+import type { Intake } from '../load.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import { json } from '../reply.ts';
-import type { RequestHead, RequestSignal, Route } from '../route.ts';
+import type { Reply, RequestHead, RequestSignal, Route, RouteRequest } from '../route.ts';
 import type { StoreRate } from '../store-rate.ts';
+
+/** One for all: under a flood the making of an error costs a tenth of a refusal. */
+const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
 
 /** `POST /orders/create`, the contract's part 4.1. */
 export function ordersCreate(deps: {
@@ -25,41 +29,53 @@ export function ordersCreate(deps: {
   ) => Promise<PlaceOnceOutcome>;
   /** Counts the order against its store's rate. */
   readonly rateOf: (key: RetailerKey) => Promise<StoreRate | null>;
-  /** Whether more orders wait to be stored than can be in a reasonable time. */
-  readonly isOverloaded: () => boolean;
+  /** Whether the key was good a moment ago, told at once. */
+  readonly isRemembered: (head: RequestHead) => boolean;
+  readonly intake: Pick<Intake, 'isFull' | 'enter' | 'leave'>;
   /** Whether the key still opens its active store, read from the database itself. */
   readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
 }): Route<RetailerKey> {
   return {
     method: 'post',
     pattern: '/orders/create',
+    shed: (head) => (deps.intake.isFull() && deps.isRemembered(head) ? TOO_MANY : null),
     authenticate: deps.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
-    async handle({ head, principal: key, body, signal, alwaysReplyWith }) {
+    async handle(request) {
       const sinceMs = performance.now();
       // Before the body is looked at: refusing must cost a small part of what an order costs.
-      if (deps.isOverloaded())
-        throw new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
-      const parsed = parseJsonObject(body);
-      if ('error' in parsed) throw parsed.error;
-      const retailerId = readRetailerId(parsed.ok);
-      if (retailerId !== undefined && retailerId !== key.retailerId) {
-        throw new ServiceError('unauthorized', 'The API key does not belong to the retailer_id sent.');
+      const turn = deps.intake.enter();
+      if (!turn) throw TOO_MANY;
+      try {
+        await turn;
+        return await create(request, sinceMs);
+      } finally {
+        deps.intake.leave();
       }
-      const idempotencyKey = idempotencyKeyOf(head);
-      const request = validatePlaceOrder(parsed.ok);
-      if ('fields' in request) {
-        if (isKeyTest(parsed.ok) && !(await asAvailable(deps.isKeyGood(key)))) throw unauthorized();
-        throw new ServiceError('invalid_request', messageFor(parsed.ok), { fields: request.fields });
-      }
-      const rate = await deps.rateOf(key);
-      if (rate) alwaysReplyWith(rate.headers);
-      if (rate?.refusal) throw rate.refusal;
-      const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
-      return reply(await deps.placeOrder(request.ok, key, identity, { sinceMs, signal }));
     },
   };
+
+  async function create(asked: RouteRequest<RetailerKey>, sinceMs: number): Promise<Reply> {
+    const { head, principal: key, body, signal, alwaysReplyWith } = asked;
+    const parsed = parseJsonObject(body);
+    if ('error' in parsed) throw parsed.error;
+    const retailerId = readRetailerId(parsed.ok);
+    if (retailerId !== undefined && retailerId !== key.retailerId) {
+      throw new ServiceError('unauthorized', 'The API key does not belong to the retailer_id sent.');
+    }
+    const idempotencyKey = idempotencyKeyOf(head);
+    const request = validatePlaceOrder(parsed.ok);
+    if ('fields' in request) {
+      if (isKeyTest(parsed.ok) && !(await asAvailable(deps.isKeyGood(key)))) throw unauthorized();
+      throw new ServiceError('invalid_request', messageFor(parsed.ok), { fields: request.fields });
+    }
+    const rate = await deps.rateOf(key);
+    if (rate) alwaysReplyWith(rate.headers);
+    if (rate?.refusal) throw rate.refusal;
+    const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
+    return reply(await deps.placeOrder(request.ok, key, identity, { sinceMs, signal }));
+  }
 }
 
 /** A body with nothing but `retailer_id` tests a key (contract, part 5.4); it is answered from the truth. */

@@ -1,13 +1,14 @@
 import { MAX_COMMIT_WAIT_MS } from '../../../src/limits.ts';
+import { openApart } from '../cores.ts';
 import { type Answers, openFastClient } from '../fast-client.ts';
 import { findings, type Row, SIZES } from '../row.ts';
 import { openWorld } from '../world.ts';
 
-const CLIENTS = 256;
+const CLIENTS = 1_024;
 const WARM_UP_SECONDS = 1;
 const MEASURED_SECONDS = 3;
 /** The stand-ins remember 20,000 payments; a round makes fewer. */
-const OFFERED_SECONDS = 4;
+const OFFERED_SECONDS = 5;
 const TIMES = 3;
 /** Of what the service takes when it is not overloaded. */
 const GOODPUT = 0.8;
@@ -24,7 +25,11 @@ export const overload: Row = {
     const notes: string[] = [];
     let orders = 0;
     for (let round = 0; round < count; round++) {
-      const world = await openWorld({ ...SIZES, drivers: DRIVERS, apis: 1 });
+      const {
+        opened: world,
+        areApart,
+        undo,
+      } = await openApart(() => openWorld({ ...SIZES, drivers: DRIVERS, apis: 1 }));
       // Their backlog would be worked off, and take the machine, just while the load is at its most.
       await Promise.all(world.workers.map((worker) => worker.kill()));
       const client = openFastClient(world, random);
@@ -33,10 +38,14 @@ export const overload: Row = {
         const capacity = await client.saturate(CLIENTS, MEASURED_SECONDS);
         const answers = await client.offer(TIMES * capacity, OFFERED_SECONDS);
         orders += client.sent();
-        notes.push(told(capacity, answers));
+        notes.push(
+          `${told(capacity, answers)} ${areApart ? 'Clients had a core of their own.' : 'All cores were shared.'}`,
+        );
+        undo();
         await Promise.all(world.workers.map((worker) => worker.start()));
         found.push(...judged(capacity, answers), ...(await findings(world)));
       } finally {
+        undo();
         client.close();
         await world.close();
       }

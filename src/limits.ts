@@ -22,7 +22,7 @@ export const BODY_DEADLINE_MS = 7_000;
 export const PHOTO_DEADLINE_MS = 60_000;
 /** Authenticated requests at work at once, those that wait for a charge included; one more is refused with 503. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
-/** Orders begin for so long in one turn of the event loop, some hundreds; the others wait for the next. */
+/** Orders begin for so long in one turn of the event loop, about a hundred; the others wait for the next. */
 export const INTAKE_SLICE_MS = 25;
 /** Orders being created at once; one more is refused with 503. Two commits under way and four waiting: what is stored in a second. */
 export const MAX_CREATES_AT_WORK = 1_536;

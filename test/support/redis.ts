@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findProgram } from './programs.ts';
 
@@ -24,6 +26,9 @@ export type RedisServer = {
 };
 
 const READY_MS = 10_000;
+const PORT_RETRY_MS = 100;
+/** Below the ports that systems give to outgoing connections: one of those could hold it while the server is away. */
+const [LOWEST_PORT, HIGHEST_PORT] = [15_000, 32_000];
 let servers = 0;
 
 /** The server program a test may start; undefined when neither is on the PATH. */
@@ -67,8 +72,15 @@ async function startServer(program: string, prefix: string): Promise<FreshRedis>
       kill,
       async start(how) {
         if (how === 'empty') for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
-        running = launch(program, port, dir);
-        if (!(await start())) throw new Error(`${program} does not start again`);
+        const untilMs = performance.now() + READY_MS;
+        do {
+          running = launch(program, port, dir);
+          if (await start()) return;
+          await kill();
+          // Something else may have been given its port while it was away.
+          await delay(PORT_RETRY_MS);
+        } while (performance.now() < untilMs);
+        throw new Error(`${program} does not start again`);
       },
     };
     if (await start()) return { url, prefix, server, stop };
@@ -127,13 +139,17 @@ async function removeKeys(url: string, prefix: string): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(LOWEST_PORT, HIGHEST_PORT);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

@@ -5,7 +5,7 @@ import { later, type World } from './world.ts';
 
 const MOST_CONNECTIONS = 4_000;
 /** A lot that is due at once goes out in parts, so that answers are heard between them. */
-const PART = 64;
+const PART = 1_024;
 /** Of an overload, the time in which its queues fill; what gets through is counted from then on. */
 const FILLING_MS = 2_000;
 

@@ -12,6 +12,8 @@ const OFFERED_SECONDS = 5;
 const TIMES = 3;
 /** Of what the service takes when it is not overloaded. */
 const GOODPUT = 0.8;
+/** Of the load that is to be offered; clients that send less show nothing. */
+const MOSTLY = 0.9;
 /** Enough that a driver is free for each order while a round lasts. */
 const DRIVERS = 40_000;
 const REFUSALS = [429, 503];
@@ -58,13 +60,16 @@ export const overload: Row = {
  * 99 of 100 refusals must come before an order may be dropped for having waited too long. How fast they are is told: on cores
  * that clients, worker, Postgres and Redis are at as well, that is a figure of the machine.
  */
-function judged(capacity: number, { millisBy, perSecond }: Answers): string[] {
+function judged(capacity: number, { millisBy, perSecond, offered }: Answers): string[] {
   const refusals = REFUSALS.flatMap((status) => millisBy.get(status) ?? []);
   const odd = [...millisBy.keys()].filter((status) => status !== 201 && !REFUSALS.includes(status));
   return [
     ...odd.map(
       (status) => `overload: ${millisBy.get(status)?.length} orders were answered with ${status || 'nothing'}`,
     ),
+    ...(offered < MOSTLY * TIMES * capacity
+      ? [`overload: the clients sent no more than ${offered.toFixed(0)} orders/s, so nothing is known`]
+      : []),
     ...(perSecond < GOODPUT * capacity
       ? [`overload: ${perSecond.toFixed(0)} orders/s got through of the ${capacity.toFixed(0)} without overload`]
       : []),

@@ -90,6 +90,7 @@ export async function want(world: World, order: Order, random: Random): Promise<
     const { outcome, status } = await send(world, order, random);
     if (outcome === 'ok' || key === null) return null;
     if (status !== null && status < 500 && status !== 429) return `client: operation ${op} was answered with ${status}`;
+    if (world.isClosed()) return null;
     if (performance.now() > untilMs) return `client: operation ${op} got no order in a minute`;
     await later(pauseMs * (0.5 + random()));
   }
@@ -107,6 +108,7 @@ export function startLoad(world: World, perSecond: number, random: Random, keyed
   const problems: string[] = [];
   let sent = 0;
   const timer = setInterval(() => {
+    if (world.isClosed()) return clearInterval(timer);
     sent++;
     const one = want(world, anyOrder(world, random, random() < keyedShare), random).then((problem) => {
       if (problem !== null) problems.push(problem);

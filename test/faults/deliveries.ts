@@ -12,7 +12,7 @@ const ORIGIN = 'faults';
  * What drivers and operators do to orders meanwhile, by the service's own statements, as another process would: most are
  * picked up and delivered, some are given back or cancelled before. A statement that fails is left for the next round.
  */
-export function startDeliveries({ sql }: World, random: Random): { stop(): Promise<void> } {
+export function startDeliveries({ sql, isClosed }: World, random: Random): { stop(): Promise<void> } {
   let isStopped = false;
 
   async function round(): Promise<void> {
@@ -29,7 +29,7 @@ export function startDeliveries({ sql }: World, random: Random): { stop(): Promi
   }
 
   async function run(): Promise<void> {
-    while (!isStopped) {
+    while (!isStopped && !isClosed()) {
       await round().catch(() => undefined);
       await later(PAUSE_MS);
     }

@@ -53,6 +53,8 @@ export type World = {
   records(): Promise<Records>;
   /** Names of the processes that ended though nobody killed them. */
   ended(): string[];
+  /** Whether the row is over: clients of one that broke end with it, and don't take the next one's time. */
+  isClosed(): boolean;
   close(): Promise<void>;
 };
 
@@ -88,6 +90,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const twilio = await startTwilioStandIn({ ledgerFile: join(dataDir, 'twilio.jsonl') });
   const file = join(dataDir, 'history.jsonl');
   const history = openHistory(file);
+  let isClosed = false;
   const env = {
     DATABASE_URL: (await sizes.way?.(postgres.url)) ?? postgres.url,
     ...(redis ? { REDIS_URL: redis.url } : {}),
@@ -120,7 +123,9 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
     untilDone: () => untilDone(sql),
     records: () => readRecords(sql, stripe, twilio, file),
     ended: () => [...apis, ...workers].filter((each) => each.hasEnded()).map(({ name }) => name),
+    isClosed: () => isClosed,
     async close() {
+      isClosed = true;
       await Promise.all([...apis, ...workers].map((each) => each.kill()));
       history.close();
       await sql.end({ timeout: 5 });

@@ -9,7 +9,7 @@ export function startProbe(world: World, random: Random, away: string): { stop()
   const problems: string[] = [];
   let isStopped = false;
   async function run(): Promise<void> {
-    while (!isStopped) {
+    while (!isStopped && !world.isClosed()) {
       const order = anyOrder(world, random, true);
       note(world, order);
       const { status } = await send(world, order, random);

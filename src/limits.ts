@@ -300,6 +300,8 @@ export const RELAY_HELD_ROWS = 5_000;
 export const RELAY_HELD_MS = 25_000;
 /** Redis is silent while a worker waits for jobs, at most 10 s; a connection silent for longer is opened anew. */
 export const REDIS_SILENCE_MS = 12_000;
+/** A Redis that loads its data is asked again after this at the latest; its own estimate at the start can be 10 s and more. */
+export const REDIS_LOADING_RETRY_MS = 500;
 /** Leases that one statement ends after Redis has lost its jobs; a tenth of a second. */
 export const END_LEASES_ROWS = 5_000;
 /** After one to two of these a handed over row that is not done is marked; twice this is less than its first lease, 30 s. */

@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../jobs/queues.ts';
 import { createRelay, type Relay } from '../jobs/relay.ts';
-import { LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS, REDIS_SILENCE_MS } from '../limits.ts';
+import { LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS, REDIS_LOADING_RETRY_MS, REDIS_SILENCE_MS } from '../limits.ts';
 import { extendLease, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
@@ -14,7 +14,11 @@ import type { Database } from './database.ts';
  * opened anew, so that a server or a network that went silent is not waited for.
  */
 export function openRedis(url: string, logger: Logger, closers: Closers): Redis {
-  const redis = new Redis(url, { maxRetriesPerRequest: null, socketTimeout: REDIS_SILENCE_MS });
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: null,
+    socketTimeout: REDIS_SILENCE_MS,
+    maxLoadingRetryTime: REDIS_LOADING_RETRY_MS,
+  });
   closers.add('Redis', () => redis.disconnect());
   redis.on(
     'error',

@@ -112,7 +112,7 @@ function launch(
 }
 
 async function answers(url: string): Promise<boolean> {
-  const redis = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+  const redis = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null, maxLoadingRetryTime: 20 });
   redis.on('error', () => undefined);
   let timer: NodeJS.Timeout | undefined;
   try {

@@ -98,7 +98,7 @@ export function createCredentials<Holder>(
  */
 export function authenticateBy<Holder>(
   kind: SecretKind,
-  credentials: Credentials<Holder>,
+  credentials: Pick<Credentials<Holder>, 'find'>,
 ): (head: RequestHead) => Promise<Holder> {
   const name = kind === 'api_key' ? 'API key' : 'driver token';
   return async (head) => {

@@ -24,8 +24,8 @@ export const PHOTO_DEADLINE_MS = 60_000;
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
 /** Orders begin for so long in one turn of the event loop, about a hundred; the others wait for the next. */
 export const INTAKE_SLICE_MS = 25;
-/** Orders being created at once; one more is refused with 503. Two commits under way and four waiting: what is stored in a second. */
-export const MAX_CREATES_AT_WORK = 1_536;
+/** Orders that wait to begin or to be stored; one more is refused with 503. Two commits under way and four waiting: a second's work. */
+export const MAX_UNSTORED_ORDERS = 1_536;
 /** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
 export const MAX_CONNECTIONS = 20_000;
 /** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
@@ -97,10 +97,10 @@ export const MAX_PENDING_QUERIES = 5_000;
 // --- Group commit -------------------------------------------------------------------------------------------------
 /** Most orders in one commit; above a few hundred a larger batch only adds latency. */
 export const MAX_COMMIT_BATCH = 256;
-/** Commits in flight at once; a second one goes only beside one that has taken longer than this. */
+/** Commits in flight at once; a second one goes only beside one that has taken longer than this, or where a whole batch waits. */
 export const MAX_COMMITS_IN_FLIGHT = 2;
 export const SLOW_COMMIT_MS = 100;
-/** Most orders waiting for a commit; one more is refused with 503. Above MAX_CREATES_AT_WORK, or work would be done for nothing. */
+/** Most orders waiting for a commit; one more is refused with 503. Above MAX_UNSTORED_ORDERS, or work would be done for nothing. */
 export const MAX_COMMIT_QUEUE = 2_048;
 /**
  * An order whose commit has not begun by then is dropped with 503, so that nothing is stored for a caller who gave up. What

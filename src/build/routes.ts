@@ -15,7 +15,7 @@ import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
 import { createStoreRates } from '../http/store-rate.ts';
-import { INTAKE_SLICE_MS, MAX_CREATES_AT_WORK } from '../limits.ts';
+import { INTAKE_SLICE_MS, MAX_UNSTORED_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { findDriverState } from '../store/drivers.ts';
@@ -77,7 +77,7 @@ export function apiRoutes(parts: {
       placeOrder: dispatch.placeOnce,
       rateOf: createStoreRates(config.storeRate),
       isRemembered: isRemembered('api_key', parts.keyrings.stores),
-      intake: new Intake(INTAKE_SLICE_MS, MAX_CREATES_AT_WORK),
+      intake: new Intake(INTAKE_SLICE_MS, MAX_UNSTORED_ORDERS, dispatch.groupCommit.depth),
       isKeyGood: (key) => isKeyGood(sql, key),
     }),
     ordersGet({

@@ -58,38 +58,34 @@ export class Load {
  */
 export class Intake {
   readonly #sliceMs: number;
-  readonly #maxPresent: number;
+  readonly #max: number;
+  readonly #behind: () => number;
   readonly #waiting: (() => void)[] = [];
-  #present = 0;
   #endMs = Number.NEGATIVE_INFINITY;
   #isTurnKnown = false;
 
   /**
    * @param sliceMs for how long requests begin
-   * @param maxPresent how many may wait or be at work
+   * @param max how many may wait here and behind
+   * @param behind how many wait behind, where work is slower than it begins; who waits for others, as for a charge, is none
    */
-  constructor(sliceMs: number, maxPresent: number) {
+  constructor(sliceMs: number, max: number, behind: () => number) {
     this.#sliceMs = sliceMs;
-    this.#maxPresent = maxPresent;
+    this.#max = max;
+    this.#behind = behind;
   }
 
   /** Whether one more would be refused. To be asked for every request: where a turn goes on, those who wait begin. */
   isFull(): boolean {
     if (this.#waiting.length > 0 && performance.now() >= this.#endMs + this.#sliceMs) void this.#serve();
-    return this.#present >= this.#maxPresent;
+    return this.#waiting.length + this.#behind() >= this.#max;
   }
 
   /** Resolves when the request may begin, at once where nobody waits and there is time; null where it is full. */
   enter(): Promise<void> | null {
     if (this.isFull()) return null;
-    this.#present++;
     if (this.#waiting.length === 0 && this.#hasTime()) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  /** One that entered is done. */
-  leave(): void {
-    this.#present--;
   }
 
   async #serve(): Promise<void> {

@@ -9,8 +9,8 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 afterEach(nextTurn);
 
 /** An intake, and who has begun, in their order. */
-function world(maxPresent = 10) {
-  const intake = new Intake(SLICE_MS, maxPresent);
+function world(behind = () => 0) {
+  const intake = new Intake(SLICE_MS, 3, behind);
   const began: number[] = [];
   const come = (n: number): void => void intake.enter()?.then(() => began.push(n));
   return { intake, began, come };
@@ -66,11 +66,13 @@ it('stops where the slice ends, whoever waits', async () => {
   expect(began).toEqual([1, 2]);
 });
 
-it('takes no more than may be present, until one leaves', () => {
-  const { intake } = world(2);
-  const entered = [intake.enter(), intake.enter(), intake.enter()];
-  expect(entered.map((entry) => entry !== null)).toEqual([true, true, false]);
+it('takes no more than may wait, here and behind', () => {
+  let behind = 2;
+  const { intake } = world(() => behind);
+  void intake.enter();
+  nowMs += SLICE_MS;
+  expect([intake.enter(), intake.enter()].map((entry) => entry !== null)).toEqual([true, false]);
   expect(intake.isFull()).toBe(true);
-  intake.leave();
+  behind = 1;
   expect(intake.isFull()).toBe(false);
 });

@@ -76,7 +76,7 @@ describe('creating an order', () => {
         return { kind: 'unavailable' };
       },
       isRemembered: () => false,
-      intake: new Intake(60_000, isOverloaded ? 0 : 1),
+      intake: new Intake(60_000, 1, () => (isOverloaded ? 1 : 0)),
       isKeyGood: async () => true,
     });
     const { url } = await startServer({ routes: [route as Route] });

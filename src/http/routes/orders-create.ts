@@ -31,7 +31,7 @@ export function ordersCreate(deps: {
   readonly rateOf: (key: RetailerKey) => Promise<StoreRate | null>;
   /** Whether the key was good a moment ago, told at once. */
   readonly isRemembered: (head: RequestHead) => boolean;
-  readonly intake: Pick<Intake, 'isFull' | 'enter' | 'leave'>;
+  readonly intake: Pick<Intake, 'isFull' | 'enter'>;
   /** Whether the key still opens its active store, read from the database itself. */
   readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
 }): Route<RetailerKey> {
@@ -47,12 +47,8 @@ export function ordersCreate(deps: {
       // Before the body is looked at: refusing must cost a small part of what an order costs.
       const turn = deps.intake.enter();
       if (!turn) throw TOO_MANY;
-      try {
-        await turn;
-        return await create(request, sinceMs);
-      } finally {
-        deps.intake.leave();
-      }
+      await turn;
+      return create(request, sinceMs);
     },
   };
 

@@ -22,10 +22,10 @@ export const BODY_DEADLINE_MS = 7_000;
 export const PHOTO_DEADLINE_MS = 60_000;
 /** Authenticated requests at work at once, those that wait for a charge included; one more is refused with 503. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
-/** Orders begin for so long in one turn of the event loop, about a hundred; the others wait for the next. */
-export const INTAKE_SLICE_MS = 25;
-/** Orders that wait to begin or to be stored; one more is refused with 503. Two commits under way and four waiting: a second's work. */
-export const MAX_UNSTORED_ORDERS = 1_536;
+/** Orders begin for so long in one turn of the event loop, about forty; the others wait for the next. A refusal is as quick as a turn. */
+export const INTAKE_SLICE_MS = 5;
+/** Orders that wait to begin or to be stored; one more is refused with 503. A commit under way and one more: a third of a second to three, as the machine is. */
+export const MAX_UNSTORED_ORDERS = 512;
 /** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
 export const MAX_CONNECTIONS = 20_000;
 /** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
@@ -100,8 +100,10 @@ export const MAX_COMMIT_BATCH = 256;
 /** Commits in flight at once; a second one goes only beside one that has taken longer than this, or where a whole batch waits. */
 export const MAX_COMMITS_IN_FLIGHT = 2;
 export const SLOW_COMMIT_MS = 100;
+/** While more orders come than can begin, a commit waits so long for a whole batch. */
+export const COMMIT_GATHER_MS = 100;
 /** Most orders waiting for a commit; one more is refused with 503. Above MAX_UNSTORED_ORDERS, or work would be done for nothing. */
-export const MAX_COMMIT_QUEUE = 2_048;
+export const MAX_COMMIT_QUEUE = 768;
 /**
  * An order whose commit has not begun by then is dropped with 503, so that nothing is stored for a caller who gave up. What
  * follows takes at most two statements, or one and settling: the reply is there before REQUEST_DEADLINE_MS.
@@ -477,6 +479,8 @@ export const QUEUE_DB_CONNECTIONS = 16;
 // --- Credentials --------------------------------------------------------------------------------------------------
 /** How long a found key or token is remembered: a revoked one is refused everywhere within this. Orders check again. */
 export const CREDENTIAL_KEEP_MS = 1_000;
+/** So long after it was good a key is known well enough to hear that there are too many orders; under that load a look-up takes long. */
+export const CREDENTIAL_REMEMBERED_MS = 10_000;
 /** Most keys, and most tokens, remembered at once. */
 export const MAX_CREDENTIALS_KEPT = 50_000;
 /** Keys that one statement reads, as many as a commit has orders; and such statements in flight at once. */

@@ -10,7 +10,7 @@ import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createServer } from '../../src/http/server.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
 import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
-import { CREDENTIAL_KEEP_MS, MAX_CREDENTIALS_KEPT } from '../../src/limits.ts';
+import { CREDENTIAL_KEEP_MS, CREDENTIAL_REMEMBERED_MS, MAX_CREDENTIALS_KEPT } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { makeOrderWorld, STORE_ADDRESS } from '../support/order-world.ts';
@@ -39,7 +39,12 @@ const order: Omit<CreatedOrder, 'createdAt'> = {
   trackingToken: newTrackingToken(),
 };
 
-const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
+const kept = {
+  keepMs: CREDENTIAL_KEEP_MS,
+  rememberMs: CREDENTIAL_REMEMBERED_MS,
+  maxKept: MAX_CREDENTIALS_KEPT,
+  now: () => performance.now(),
+};
 const unknown = createUnknownSecrets({ most: 100, windowSeconds: 60, slots: 1_000 });
 const route = ordersCreate({
   authenticate: authenticateBy(

@@ -3,6 +3,7 @@ import { createCancelOrder } from '../dispatch/cancel-order.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
+import { Intake } from '../dispatch/intake.ts';
 import { dropoffByZip } from '../dispatch/locate-dropoff.ts';
 import { locatePickup } from '../dispatch/locate-pickup.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
@@ -15,13 +16,16 @@ import { createPositionWriter } from '../dispatch/write-behind.ts';
 import type { Tiers } from '../domain/tier.ts';
 import type { Relay } from '../jobs/relay.ts';
 import {
+  COMMIT_GATHER_MS,
   DRIVER_SILENT_MS,
+  INTAKE_SLICE_MS,
   MAX_COMMIT_BATCH,
   MAX_COMMIT_QUEUE,
   MAX_COMMIT_WAIT_MS,
   MAX_COMMITS_IN_FLIGHT,
   MAX_EXPIRIES_PER_SWEEP,
   MAX_UNSETTLED,
+  MAX_UNSTORED_ORDERS,
   MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
   POSITION_FRESH_MS,
@@ -138,9 +142,12 @@ export function buildDispatch(
       maxWaitMs: MAX_COMMIT_WAIT_MS,
       settleMs: SETTLE_MS,
       settlePauseMs: SETTLE_PAUSE_MS,
+      gatherMs: COMMIT_GATHER_MS,
     },
     logger,
+    () => intake.isLate(),
   );
+  const intake = new Intake(INTAKE_SLICE_MS, MAX_UNSTORED_ORDERS, groupCommit.depth);
   /** Orders answered with 504: the notice of our own commit is news after all, should it come. */
   const unsettled = new Set<string>();
   const placeOrder = createPlaceOrder({
@@ -221,7 +228,18 @@ export function buildDispatch(
     driverAvailable,
   });
 
-  return { fleet, unsettled, redispatch, placeOnce, positions, actions, cancelOrder, groupCommit, driverAvailable };
+  return {
+    fleet,
+    unsettled,
+    redispatch,
+    placeOnce,
+    positions,
+    actions,
+    cancelOrder,
+    intake,
+    groupCommit,
+    driverAvailable,
+  };
 }
 
 /** The chain that finds a pickup's point (README, "Where the pickup is"). */

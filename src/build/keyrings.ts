@@ -3,6 +3,7 @@ import { createUnknownSecrets } from '../http/unknown-secrets.ts';
 import {
   ADDRESS_SLOTS,
   CREDENTIAL_KEEP_MS,
+  CREDENTIAL_REMEMBERED_MS,
   MAX_CREDENTIALS_KEPT,
   MAX_KEY_READS,
   MAX_KEYS_READ_TOGETHER,
@@ -22,7 +23,12 @@ export type Keyrings = {
 /** Who holds which key and token, asked of the tables; one count of the unknown ones for both. */
 export function openKeyrings(sql: Sql): Keyrings {
   // A moment is measured by this process alone, so its own clock serves.
-  const kept = { keepMs: CREDENTIAL_KEEP_MS, maxKept: MAX_CREDENTIALS_KEPT, now: () => performance.now() };
+  const kept = {
+    keepMs: CREDENTIAL_KEEP_MS,
+    rememberMs: CREDENTIAL_REMEMBERED_MS,
+    maxKept: MAX_CREDENTIALS_KEPT,
+    now: () => performance.now(),
+  };
   const unknown = createUnknownSecrets({
     most: MAX_UNKNOWN_SECRETS,
     windowSeconds: UNKNOWN_SECRETS_SECONDS,

@@ -35,6 +35,8 @@ export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): 
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
+  /** Finding a series by its labels costs more than counting; there are as many as routes, methods and statuses. */
+  const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
   watchBacklog(sql, registry);
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -51,9 +53,15 @@ export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): 
 
   return {
     registry,
-    observeRequest(pattern, method, status, durationMs) {
-      requests.inc({ route: pattern, method, status });
-      durations.observe({ route: pattern, method }, durationMs / 1000);
+    observeRequest(route, method, status, durationMs) {
+      const key = `${route} ${method} ${status}`;
+      let series = known.get(key);
+      if (!series) {
+        series = { count: requests.labels({ route, method, status }), time: durations.labels({ route, method }) };
+        known.set(key, series);
+      }
+      series.count.inc();
+      series.time.observe(durationMs / 1000);
     },
     watch(matcher, groupCommit, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());

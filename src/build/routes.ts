@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 import { authenticateBy, isRemembered } from '../http/credentials.ts';
-import { Intake } from '../http/load.ts';
 import type { Route } from '../http/route.ts';
 import { driverRoutes } from '../http/routes/driver.ts';
 import { driverActionRoutes } from '../http/routes/driver-actions.ts';
@@ -15,7 +14,6 @@ import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { trackingRoutes } from '../http/routes/tracking.ts';
 import { createStoreRates } from '../http/store-rate.ts';
-import { INTAKE_SLICE_MS, MAX_UNSTORED_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
 import { findDriverState } from '../store/drivers.ts';
@@ -77,7 +75,7 @@ export function apiRoutes(parts: {
       placeOrder: dispatch.placeOnce,
       rateOf: createStoreRates(config.storeRate),
       isRemembered: isRemembered('api_key', parts.keyrings.stores),
-      intake: new Intake(INTAKE_SLICE_MS, MAX_UNSTORED_ORDERS, dispatch.groupCommit.depth),
+      intake: dispatch.intake,
       isKeyGood: (key) => isKeyGood(sql, key),
     }),
     ordersGet({

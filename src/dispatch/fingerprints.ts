@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LOSS_REPORT_MS } from '../limits.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
@@ -94,10 +94,6 @@ export function createFingerprints(
 
   return {
     async enter(fingerprint) {
-      // The transport tells of a request one turn of the event loop before it sees that its connection was closed behind it,
-      // and perhaps before it sees the close of an earlier one's. By then nothing of this one may have begun.
-      await turn();
-      await turn();
       for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) await before;
       atWork.set(fingerprint, (atWork.get(fingerprint) ?? 0) + 1);
     },

@@ -17,9 +17,6 @@ export type Credentials<Holder> = {
   remembers(secretHash: string): boolean;
 };
 
-/** Under the load in which it is asked who was known some moments ago, an answer of the database can take that long. */
-const MOMENTS = 10;
-
 /**
  * Remembers for a moment who holds a secret, so that a busy client costs two look-ups a moment and not one a request. A
  * revoked secret stops working when its moment is over, whatever became of notices; "nobody" is never remembered, so a
@@ -29,7 +26,12 @@ const MOMENTS = 10;
 export function createCredentials<Holder>(
   lookUp: (secretHash: string) => Promise<Holder | null>,
   unknown: UnknownSecrets,
-  options: { readonly keepMs: number; readonly maxKept: number; readonly now: () => number },
+  options: {
+    readonly keepMs: number;
+    readonly rememberMs: number;
+    readonly maxKept: number;
+    readonly now: () => number;
+  },
 ): Credentials<Holder> {
   const kept = new Map<string, { readonly holder: Holder; readonly untilMs: number }>();
   const asked = new Map<string, Promise<Holder | null>>();
@@ -86,7 +88,8 @@ export function createCredentials<Holder>(
       if (holder === null && !known) await unknown.count(address);
       return holder;
     },
-    remembers: (secretHash) => (recall(secretHash)?.leftMs ?? Number.NEGATIVE_INFINITY) > -MOMENTS * options.keepMs,
+    remembers: (secretHash) =>
+      (recall(secretHash)?.leftMs ?? Number.NEGATIVE_INFINITY) > options.keepMs - options.rememberMs,
   };
 }
 

@@ -24,6 +24,7 @@ const bounds = {
   maxWaitMs: 60_000,
   settleMs: 3_000,
   settlePauseMs: 20,
+  gatherMs: 60_000,
 };
 
 beforeAll(async () => {
@@ -33,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** A group commit on the real statements, which counts them and can hold them back. */
-function world(changes: Partial<typeof bounds> = {}) {
+function world(changes: Partial<typeof bounds> = {}, isMoreComing?: () => boolean) {
   const { sql } = database;
   const seen = { inserts: [] as number[], inFlight: 0, mostInFlight: 0 };
   let gate: Promise<unknown> = Promise.resolve();
@@ -52,6 +53,7 @@ function world(changes: Partial<typeof bounds> = {}) {
     },
     { ...bounds, ...changes },
     logger,
+    isMoreComing,
   );
   return {
     groupCommit,
@@ -147,6 +149,25 @@ test('two orders of one batch for one driver: one gets him', async () => {
     await draftOrder(database.sql, store, { driverId }),
   ];
   expect(kinds(await commitAll(groupCommit, orders)).sort()).toEqual(['created', 'driver_lost']);
+});
+
+test('while more orders come than can begin, a commit waits for a whole batch', async () => {
+  const { groupCommit, seen } = world({ maxBatch: 3 }, () => true);
+  const orders = await drafts(3);
+  const first = commitAll(groupCommit, orders.slice(0, 2));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(seen.inserts).toEqual([]);
+  const last = groupCommit.commit(orders[2] as NewOrder, asker());
+  expect(kinds([...(await first), await last])).toEqual(['created', 'created', 'created']);
+  expect(seen.inserts).toEqual([3]);
+});
+
+test('and no longer than it may, though the others never come', async () => {
+  const { groupCommit, seen } = world({ gatherMs: 5 }, () => true);
+  const [one, two] = await drafts(2);
+  expect(kinds([await groupCommit.commit(one as NewOrder, asker())])).toEqual(['created']);
+  expect(kinds([await groupCommit.commit(two as NewOrder, asker())])).toEqual(['created']);
+  expect(seen.inserts).toEqual([1, 1]);
 });
 
 test('more than may wait are refused at once', async () => {

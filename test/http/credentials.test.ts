@@ -17,7 +17,7 @@ function world(options: { maxKept?: number; mostUnknown?: number } = {}) {
   const credentials = createCredentials<string>(
     (hash) => new Promise((answer, fail) => void asked.push({ hash, answer, fail })),
     createUnknownSecrets({ most: options.mostUnknown ?? 100, windowSeconds: 60, slots: 1_000_000 }),
-    { keepMs: 1_000, maxKept: options.maxKept ?? 100, now: () => nowMs },
+    { keepMs: 1_000, rememberMs: 10_000, maxKept: options.maxKept ?? 100, now: () => nowMs },
   );
   const find = async (hash: string, holder: string | null = `holder of ${hash}`, address = ADDRESS) => {
     const before = asked.length;

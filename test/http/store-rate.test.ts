@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Intake } from '../../src/dispatch/intake.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { Intake } from '../../src/http/load.ts';
 import type { Route } from '../../src/http/route.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';

@@ -1,4 +1,5 @@
 import type { Asker } from '../../dispatch/group-commit.ts';
+import type { Intake } from '../../dispatch/intake.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
@@ -8,7 +9,6 @@ import type { RetailerKey } from '../../store/retailers.ts';
 import { unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { type JsonObject, parseJsonObject } from '../json.ts';
-import type { Intake } from '../load.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import { json } from '../reply.ts';

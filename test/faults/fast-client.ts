@@ -19,6 +19,8 @@ export type Answers = {
   readonly offered: number;
 };
 
+export type FastClient = ReturnType<typeof openFastClient>;
+
 /** Orders of clients who cost little themselves, each sent once, without a key, on kept connections to one API process. */
 export function openFastClient(world: World, random: Random) {
   const target = new URL(world.apis[0]?.url() ?? '');
@@ -57,8 +59,11 @@ export function openFastClient(world: World, random: Random) {
       await Promise.all(Array.from({ length: clients }, one));
       return (millisBy.get(201)?.length ?? 0) / seconds;
     },
-    /** So many orders a second whatever becomes of them, as customers come. */
-    async offer(perSecond: number, seconds: number): Promise<Answers> {
+    /**
+     * So many orders a second whatever becomes of them, as customers come. With a core of their own clients never sleep: waking
+     * them would cost the service's core more than an answer does, which on a network it does not.
+     */
+    async offer(perSecond: number, seconds: number, areApart: boolean): Promise<Answers> {
       const millisBy = new Map<number, number[]>();
       const asked: Promise<void>[] = [];
       const created = (): number => millisBy.get(201)?.length ?? 0;
@@ -69,7 +74,7 @@ export function openFastClient(world: World, random: Random) {
         const due = Math.floor(((nowMs - startedMs) * perSecond) / 1_000) - asked.length;
         for (const order of wanted(Math.min(due, PART))) asked.push(post(order, millisBy));
         // Answers are heard between two parts, however many are due.
-        await (due > PART ? new Promise(setImmediate) : later(1));
+        await (due > PART || areApart ? new Promise(setImmediate) : later(1));
       }
       const tookMs = performance.now() - startedMs;
       const perSecondTaken = ((created() - (early ?? 0)) * 1_000) / (tookMs - FILLING_MS);

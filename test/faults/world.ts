@@ -121,7 +121,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
     history,
     untilReady: (some = apis) => untilReady(some),
     untilDone: () => untilDone(sql),
-    records: () => readRecords(sql, stripe, twilio, file),
+    records: () => readAtRest(sql, () => readRecords(sql, stripe, twilio, file)),
     ended: () => [...apis, ...workers].filter((each) => each.hasEnded()).map(({ name }) => name),
     isClosed: () => isClosed,
     async close() {
@@ -205,6 +205,21 @@ async function untilDone(sql: Sql): Promise<boolean> {
     await later(POLL_MS * 5);
   }
   return false;
+}
+
+/**
+ * Reads until nothing has changed meanwhile: an order that still waits may get its driver between the reading of the orders
+ * and of what else is known of it.
+ */
+async function readAtRest<Read>(sql: Sql, read: () => Promise<Read>): Promise<Read> {
+  const countEvents = async (): Promise<unknown> => (await sql`select count(*) as events from order_events`)[0]?.events;
+  const untilMs = performance.now() + DRAIN_MS;
+  for (;;) {
+    const before = await countEvents();
+    const records = await read();
+    if (performance.now() > untilMs || before === (await countEvents())) return records;
+    await untilDone(sql);
+  }
 }
 
 async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: string): Promise<Records> {

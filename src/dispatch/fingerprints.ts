@@ -4,7 +4,10 @@ import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
 /** The requests without a key that are at work in this process, by what they say. Each one enters and ends once. */
 export type Fingerprints = {
-  /** Resolves when what became of equal requests before is known to the tables. */
+  /**
+   * Resolves when what became of equal requests before is known to the tables. To be asked no sooner than the transport can
+   * have told that their connections were closed, for which `Intake` waits.
+   */
   enter(fingerprint: string): Promise<void>;
   /** Ended with an answer, or without an order: equal requests elsewhere need not wait any more. */
   answered(fingerprint: string): void;

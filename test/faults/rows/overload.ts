@@ -6,6 +6,7 @@ import { openWorld, type World } from '../world.ts';
 
 /** Fewer than are refused. */
 const CLIENTS = 384;
+const WARM_UP_SECONDS = 1;
 const SUSTAINED_SECONDS = 3;
 /** With what came before, fewer payments than the stand-ins remember. */
 const OFFERED_SECONDS = 5;
@@ -61,15 +62,17 @@ export const overload: Row = {
 };
 
 async function measure(world: World, client: FastClient): Promise<Capacity> {
+  await client.saturate(CLIENTS, WARM_UP_SECONDS);
+  if (!(await world.untilDone())) throw new Error('the jobs of the warm-up were not done in time');
   const startedMs = performance.now();
   const takes = await client.saturate(CLIENTS, SUSTAINED_SECONDS);
-  await world.untilDone();
+  if (!(await world.untilDone())) throw new Error('the jobs of what the service took were not done in time');
   return { takes, sustains: (takes * SUSTAINED_SECONDS * 1_000) / (performance.now() - startedMs) };
 }
 
 /**
- * The load is three times what the service takes before its jobs are done, and so more than three times what it sustains, of
- * which most must get through: what it takes then. 99 of 100 refusals must come before an order may be dropped for having
+ * The load is three times what the service takes while its jobs pile up, and so more than three times what it sustains. Most
+ * of what it sustains must get through. 99 of 100 refusals must come before an order may be dropped for having
  * waited too long. How fast they are is told: on cores that worker, Postgres and Redis are at as well, that is a figure of the
  * machine.
  */

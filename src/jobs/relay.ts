@@ -65,6 +65,14 @@ export function createRelay(
   const shareOf = fairShares();
   const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue.countWaiting, now)]));
 
+  /** What is handed over while a run ends must not wait for the next hand-over. */
+  function start(): void {
+    running ??= run().finally(() => {
+      running = null;
+      if (pending.length > 0) start();
+    });
+  }
+
   async function run(): Promise<void> {
     while (pending.length > 0) {
       const rows = pending.splice(0, RELAY_BATCH);
@@ -78,6 +86,8 @@ export function createRelay(
         if (pending.length > 0) await pause();
       }
     }
+    // Where nothing is held nothing will find out that the queues are back: what comes next is tried, however old it is.
+    isFailing = false;
   }
 
   /** Nothing is lost of what is not held: the rows stay owed, and piling up would only use memory. */
@@ -142,9 +152,7 @@ export function createRelay(
     relay(rows) {
       pending.push(...rows);
       if (isFailing) pending = held(pending);
-      running ??= run().finally(() => {
-        running = null;
-      });
+      start();
     },
     async openQueues() {
       const asked = [...rooms].map(async ([name, room]) => ((await room.isOpen()) ? [name] : []));
@@ -154,7 +162,7 @@ export function createRelay(
       clearInterval(timer);
       isClosed = true;
       wake();
-      await running;
+      while (running) await running;
       await marking;
       await mark([...older, ...unmarked]);
     },

@@ -78,6 +78,24 @@ test('the rows of a burst are marked in parts', async () => {
   expect(state.marked.flat()).toEqual(state.added);
 });
 
+test('rows that come in the moment in which a hand-over ends are handed over', async () => {
+  const { relay, state } = world();
+  relay.relay([]);
+  relay.relay(rowsOf(1, 3));
+  await settled();
+  expect(state.added).toEqual([1, 2]);
+});
+
+test('what the sweeper brings after a hand-over has failed is tried, though it is too old to be held', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(rowsOf(1, 3, 1));
+  await settled();
+  state.isAway = false;
+  relay.relay(rowsOf(1, 3, 2));
+  await settled();
+  expect(state.added).toEqual([1, 2]);
+});
+
 test('a relay that closes marks the rest', async () => {
   const { relay, state } = world();
   relay.relay(rowsOf(1, 3));

@@ -5,10 +5,14 @@ import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 /** The requests without a key that are at work in this process, by what they say. Each one enters and ends once. */
 export type Fingerprints = {
   /**
-   * Resolves when what became of equal requests before is known to the tables. To be asked no sooner than the transport can
-   * have told that their connections were closed, for which `Intake` waits.
+   * Resolves when what became of equal requests before is known to the tables; false where the client was gone first, and
+   * then the request has not entered. To be asked no sooner than the transport can have told that their connections were
+   * closed, for which `Intake` waits.
    */
-  enter(fingerprint: string): Promise<void>;
+  enter(
+    fingerprint: string,
+    client: { readonly aborted: boolean; onAbort(listener: () => void): void },
+  ): Promise<boolean>;
   /** Ended with an answer, or without an order: equal requests elsewhere need not wait any more. */
   answered(fingerprint: string): void;
   /**
@@ -96,9 +100,13 @@ export function createFingerprints(
   }
 
   return {
-    async enter(fingerprint) {
-      for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) await before;
+    async enter(fingerprint, client) {
+      for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) {
+        await Promise.race([before, new Promise<void>((resolve) => client.onAbort(resolve))]);
+        if (client.aborted) return false;
+      }
       atWork.set(fingerprint, (atWork.get(fingerprint) ?? 0) + 1);
+      return true;
     },
     answered(fingerprint) {
       if (!leave(fingerprint)) return;

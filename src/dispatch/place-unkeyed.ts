@@ -52,7 +52,8 @@ export function createPlaceUnkeyed(
   return async function placeUnkeyed(request, key, identity, asker) {
     const client = asker.signal;
     const { fingerprint } = identity;
-    await fates.enter(fingerprint);
+    if (!(await fates.enter(fingerprint, client))) return { kind: 'unavailable' };
+    let asked: Asker = asker;
     /** What a repeat of this request is to get, where its client does not hear of it. */
     let orderId: string | null = null;
     let isOurs = Promise.resolve(true);
@@ -70,7 +71,7 @@ export function createPlaceUnkeyed(
 
     while (!client.aborted) {
       orderId = newId();
-      const outcome = await placeOrder(request, key, identity, asker, orderId);
+      const outcome = await placeOrder(request, key, identity, asked, orderId);
       if (outcome.kind === 'created') return outcome;
       if (outcome.kind === 'outcome_unknown') {
         // Before it is told, since the repeat may come at once; where that takes too long, the deadline tells it.
@@ -85,6 +86,8 @@ export function createPlaceUnkeyed(
           isOurs = adopted;
         });
         if (earlier) return { kind: 'replayed', order: earlier };
+        // The wait for an equal request was none for a commit.
+        asked = { ...asker, sinceMs: performance.now() };
       } catch (error) {
         logger.warn({ err: errorFields(error) }, 'what became of an equal request could not be found out');
         await end(false);

@@ -36,6 +36,7 @@ function world(silentMs = 60_000) {
   const { sql } = database;
   const origin = `process ${++processes}`;
   const tables = { away: false };
+  const sinceMs: number[] = [];
   const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } = {};
   const fates = createFingerprints(
     {
@@ -47,7 +48,8 @@ function world(silentMs = 60_000) {
     logger,
   );
   const place = createPlaceUnkeyed(
-    async (_request, _key, idempotency, _asker, id): Promise<PlaceOrderOutcome> => {
+    async (_request, _key, idempotency, asker, id): Promise<PlaceOrderOutcome> => {
+      sinceMs.push(asker.sinceMs);
       const { before, instead } = told;
       const draft = { ...(await draftOrder(sql, store)), id, idempotency };
       await before;
@@ -73,6 +75,7 @@ function world(silentMs = 60_000) {
   return {
     told,
     tables,
+    sinceMs,
     close: () => fates.close(),
     send(fingerprint: string) {
       const client = new AbortNotice();
@@ -175,6 +178,35 @@ test('a request that was left before its commit makes no order any more, and its
     select count(*)::int as n from orders o join unheard_requests u on o.id = u.order_id where u.fingerprint = ${fingerprint}`;
   expect(row?.n).toBe(1);
   expect((await orderRow(database.sql, made)).status).toBe('pending_dispatch');
+});
+
+test('a repeat whose client leaves while what became of the first can not be written waits no longer', async () => {
+  const a = world();
+  const fingerprint = sayNew();
+  const first = a.send(fingerprint);
+  const orderId = await first.id();
+  a.tables.away = true;
+  first.client.abort();
+  const second = a.send(fingerprint);
+  await new Promise(setImmediate);
+  second.client.abort();
+  expect(await second.outcome).toEqual({ kind: 'unavailable' });
+  a.tables.away = false;
+  expect(await a.send(fingerprint).id()).toBe(orderId);
+});
+
+test('the wait for an equal request at another process does not count as one for a commit', async () => {
+  const [a, b] = [world(), world()];
+  const fingerprint = sayNew();
+  const first = a.send(fingerprint);
+  await first.id();
+  const second = b.send(fingerprint);
+  await expect.poll(() => b.sinceMs.length, { timeout: 10_000, interval: 5 }).toBe(1);
+  first.client.answered();
+  expect(await second.outcome).toMatchObject({ kind: 'created' });
+  const [whenItCame, ...later] = b.sinceMs;
+  expect(whenItCame).toBe(0);
+  expect(later.at(-1)).toBeGreaterThan(0);
 });
 
 test('after an unknown outcome a repeat gets the order where it was made', async () => {

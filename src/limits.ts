@@ -106,7 +106,7 @@ export const COMMIT_GATHER_MS = 100;
 export const MAX_COMMIT_QUEUE = 768;
 /**
  * An order whose commit has not begun by then is dropped with 503, so that nothing is stored for a caller who gave up. What
- * follows takes at most two statements, or one and settling: the reply is there before REQUEST_DEADLINE_MS.
+ * follows mostly takes two statements, or one and settling, and ends before REQUEST_DEADLINE_MS; else that tells 504.
  */
 export const MAX_COMMIT_WAIT_MS = 3_000;
 /** How long an unknown outcome is settled for before the caller is told 504, and the pause between two tries. */
@@ -203,7 +203,12 @@ export const SUBSCRIBE_WAIT_MS = 2_000;
 export const MAX_POSITION_OUTBOX = 5_000;
 /** Most orders or drivers read at once after notices of other processes. */
 export const MAX_NEWS_BATCH = 500;
-/** Most orders whose commit was given up on that are still listened for. */
+/** Most orders or drivers that wait to be read after notices; where more do, everything is read anew. */
+export const MAX_NEWS_WAITING = 20_000;
+/** What could not be read is tried again after so long. */
+export const NEWS_RETRY_MS = 500;
+/** After a write of unknown outcome to an order its notice is listened for so long, and for at most so many orders at once. */
+export const UNSETTLED_MS = 60_000;
 export const MAX_UNSETTLED = 10_000;
 /** How often the difference to the database's clock is measured; clocks drift by less than a millisecond in that time. */
 export const CLOCK_SYNC_MS = 30_000;

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import { createCancelOrder } from '../dispatch/cancel-order.ts';
-import { createDriverActions } from '../dispatch/driver-actions.ts';
+import { type ActionStore, createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
 import { Intake } from '../dispatch/intake.ts';
@@ -11,6 +11,7 @@ import { createPlaceOrder } from '../dispatch/place-order.ts';
 import { createReportPosition } from '../dispatch/positions.ts';
 import { createProofDistance } from '../dispatch/proof-distance.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
+import { Unsettled } from '../dispatch/unsettled.ts';
 import { createWaitingRoom } from '../dispatch/waiting-room.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
 import type { Tiers } from '../domain/tier.ts';
@@ -32,6 +33,7 @@ import {
   SETTLE_MS,
   SETTLE_PAUSE_MS,
   SLOW_COMMIT_MS,
+  UNSETTLED_MS,
 } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../store/connect.ts';
@@ -92,6 +94,7 @@ export function buildDispatch(
   const quietly = (work: Promise<unknown>, message: string) =>
     void work.catch((error) => logger.warn({ err: errorFields(error) }, message));
 
+  const unsettled = new Unsettled(UNSETTLED_MS, MAX_UNSETTLED, now);
   const fleet = new Fleet(
     matcher,
     {
@@ -109,11 +112,12 @@ export function buildDispatch(
   const redispatch = createRedispatch({
     matcher,
     now,
-    assignWaiting: (orderId, driver) => assignWaiting(sql, orderId, driver, origin),
-    expireOrder: (orderId) => expireOrder(sql, orderId, origin),
+    assignWaiting: (orderId, driver) => unsettled.watch(orderId, assignWaiting(sql, orderId, driver, origin)),
+    expireOrder: (orderId) => unsettled.watch(orderId, expireOrder(sql, orderId, origin)),
     findOverdue: (limit) => findOverdue(sql, limit),
     findSilent: () => findSilent(sql, DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP),
-    releaseFromSilent: (orderId, driverId) => releaseFromSilent(sql, orderId, driverId, DRIVER_SILENT_MS, origin),
+    releaseFromSilent: (orderId, driverId) =>
+      unsettled.watch(orderId, releaseFromSilent(sql, orderId, driverId, DRIVER_SILENT_MS, origin)),
     catchUp: () => fleet.catchUp(now),
     refreshDrivers: (ids) => fleet.refreshDrivers(ids),
     refreshOrders: (ids) => fleet.refreshOrders(ids),
@@ -148,8 +152,6 @@ export function buildDispatch(
     () => intake.isLate(),
   );
   const intake = new Intake(INTAKE_SLICE_MS, MAX_UNSTORED_ORDERS, groupCommit.depth);
-  /** Orders answered with 504: the notice of our own commit is news after all, should it come. */
-  const unsettled = new Set<string>();
   const placeOrder = createPlaceOrder({
     tiers,
     matcher,
@@ -167,11 +169,7 @@ export function buildDispatch(
     driverAvailable,
     assigned,
     waits: (orderId) => quietly(redispatch.orderWaits(orderId), 'a new order could not be matched again'),
-    unsettled(orderId) {
-      if (unsettled.size < MAX_UNSETTLED) unsettled.add(orderId);
-      // Its notice may have come already, when it was not news yet.
-      quietly(redispatch.waitsAgain(orderId), 'an order of unknown outcome could not be looked for');
-    },
+    unsettled: (orderId) => unsettled.add(orderId),
     settledWithin: parts.paymentWait.settledWithin,
   });
 
@@ -196,15 +194,7 @@ export function buildDispatch(
     now,
     store: {
       setDuty: (driverId, onDuty) => setDriverDuty(sql, driverId, onDuty, origin),
-      pickUp: ({ orderId, driverId, stamp }) => pickUpOrder(sql, orderId, driverId, stamp, origin),
-      deliver: async ({ orderId, driverId, stamp }, photo) => {
-        const proof = await proofDistance(orderId, driverId, stamp.capturedAt);
-        return deliverOrder(sql, orderId, driverId, photo, stamp, origin, proof);
-      },
-      release: ({ orderId, driverId, stamp }, reason) => releaseOrder(sql, orderId, driverId, reason, stamp, origin),
-      undeliverable: ({ orderId, driverId, stamp }, reason) =>
-        markUndeliverable(sql, orderId, driverId, reason, stamp, origin),
-      returned: ({ orderId, driverId, stamp }) => returnOrder(sql, orderId, driverId, stamp, origin),
+      ...actionWrites(sql, origin, unsettled, proofDistance),
       findAction: (driverId, actionId) => findAction(sql, driverId, actionId),
       findState: (orderId) => findOrderState(sql, orderId),
     },
@@ -219,7 +209,7 @@ export function buildDispatch(
     matcher,
     now,
     cancel: (orderId, retailerId, reason, idempotencyKey) =>
-      changeCancelled(sql, orderId, { retailerId, idempotencyKey }, reason, origin),
+      unsettled.watch(orderId, changeCancelled(sql, orderId, { retailerId, idempotencyKey }, reason, origin)),
     findState: async (orderId, retailerId) => (await findStoreOrder(sql, orderId, retailerId))?.status ?? null,
     findCancelledBy: (retailerId, idempotencyKey) => findCancelledBy(sql, retailerId, idempotencyKey),
     touched: (driverId) => fleet.touched(driverId),
@@ -239,6 +229,29 @@ export function buildDispatch(
     intake,
     groupCommit,
     driverAvailable,
+  };
+}
+
+/** What a driver's actions write. */
+function actionWrites(
+  sql: Sql,
+  origin: string,
+  unsettled: Unsettled,
+  proofDistance: ReturnType<typeof createProofDistance>,
+): Pick<ActionStore, 'pickUp' | 'deliver' | 'release' | 'undeliverable' | 'returned'> {
+  return {
+    pickUp: ({ orderId, driverId, stamp }) =>
+      unsettled.watch(orderId, pickUpOrder(sql, orderId, driverId, stamp, origin)),
+    deliver: async ({ orderId, driverId, stamp }, photo) => {
+      const proof = await proofDistance(orderId, driverId, stamp.capturedAt);
+      return unsettled.watch(orderId, deliverOrder(sql, orderId, driverId, photo, stamp, origin, proof));
+    },
+    release: ({ orderId, driverId, stamp }, reason) =>
+      unsettled.watch(orderId, releaseOrder(sql, orderId, driverId, reason, stamp, origin)),
+    undeliverable: ({ orderId, driverId, stamp }, reason) =>
+      unsettled.watch(orderId, markUndeliverable(sql, orderId, driverId, reason, stamp, origin)),
+    returned: ({ orderId, driverId, stamp }) =>
+      unsettled.watch(orderId, returnOrder(sql, orderId, driverId, stamp, origin)),
   };
 }
 

@@ -27,23 +27,26 @@ export type DriverActions = {
 
 type Write = Promise<ChangedOrder | null>;
 
+/** The tables, as the actions read and write them. */
+export type ActionStore = {
+  setDuty(driverId: string, onDuty: boolean): Promise<{ onDuty: boolean } | null>;
+  pickUp(action: DriverAction): Write;
+  deliver(action: DriverAction, photoName: string): Write;
+  release(action: DriverAction, reason: ReleaseReason): Write;
+  undeliverable(action: DriverAction, reason: UndeliverableReason): Write;
+  returned(action: DriverAction): Write;
+  findState(orderId: string): Promise<{ status: OrderStatus; driverId: string | null } | null>;
+  findAction(
+    driverId: string,
+    actionId: string,
+  ): Promise<{ orderId: string; status: OrderStatus; sequence: number } | null>;
+};
+
 /** What a driver does with the order he was given. Each action is one conditional write; the memory follows it. */
 export function createDriverActions(deps: {
   readonly matcher: Matcher;
   readonly now: () => number;
-  readonly store: {
-    setDuty(driverId: string, onDuty: boolean): Promise<{ onDuty: boolean } | null>;
-    pickUp(action: DriverAction): Write;
-    deliver(action: DriverAction, photoName: string): Write;
-    release(action: DriverAction, reason: ReleaseReason): Write;
-    undeliverable(action: DriverAction, reason: UndeliverableReason): Write;
-    returned(action: DriverAction): Write;
-    findState(orderId: string): Promise<{ status: OrderStatus; driverId: string | null } | null>;
-    findAction(
-      driverId: string,
-      actionId: string,
-    ): Promise<{ orderId: string; status: OrderStatus; sequence: number } | null>;
-  };
+  readonly store: ActionStore;
   readonly touched: (driverId: string) => void;
   readonly changed: (orderId: string, driverId: string) => void;
   readonly dutyChanged: (driverId: string) => void;

@@ -4,8 +4,10 @@ import type { Dispatch } from '../../src/build/dispatch.ts';
 import { followNews } from '../../src/build/news.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
+import { Unsettled } from '../../src/dispatch/unsettled.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/store/connect.ts';
+import { StatementGivenUp } from '../../src/store/deadline.ts';
 import { loadFleet } from '../../src/store/drivers.ts';
 import { pickUpOrder } from '../../src/store/lifecycle.ts';
 import { loadPaymentStatuses } from '../../src/store/payments.ts';
@@ -33,23 +35,22 @@ async function api() {
     await sql.end({ timeout: 1 });
   });
   const seen: string[] = [];
+  const tables = { areAway: false };
+  const read = <T>(what: string, rows: () => Promise<T>): Promise<T> => {
+    seen.push(what);
+    return tables.areAway ? Promise.reject(new StatementGivenUp('DATABASE_AWAY')) : rows();
+  };
   const fleet = new Fleet(
     new Matcher(TIERS),
     {
-      loadFleet(ids) {
-        seen.push(`drivers read ${ids ?? 'all'}`);
-        return loadFleet(sql, ids);
-      },
+      loadFleet: (ids) => read(`drivers read ${ids ?? 'all'}`, () => loadFleet(sql, ids)),
       loadWaiting: (limit) => loadWaiting(sql, limit),
-      loadOrderNews(ids) {
-        seen.push(`orders read ${ids}`);
-        return loadOrderNews(sql, ids);
-      },
+      loadOrderNews: (ids) => read(`orders read ${ids}`, () => loadOrderNews(sql, ids)),
       findMatchable: (limit) => findMatchable(sql, limit, 1_000),
     },
     () => undefined,
   );
-  const unsettled = new Set<string>();
+  const unsettled = new Unsettled(60_000, 10, Date.now);
   const nothing = async () => undefined;
   const redispatch = { listening: () => undefined, sweep: nothing, orderWaits: nothing };
   const driverAvailable = (driverId: string) => void seen.push(`woken ${driverId}`);
@@ -75,7 +76,7 @@ async function api() {
       },
       reloadTiers: nothing,
       paymentsMayBeSettled: paymentWait.mayBeSettled,
-      everythingChanged: () => undefined,
+      everythingChanged: () => void seen.push('everything told'),
     },
     logger,
     closers,
@@ -87,7 +88,7 @@ async function api() {
     return seen.filter((what) => !what.includes(driverId));
   };
   seen.length = 0;
-  return { seen, heard, paymentWait, unsettled };
+  return { seen, heard, paymentWait, unsettled, tables };
 }
 
 async function assignedOrder() {
@@ -139,14 +140,49 @@ test('a step of an order is read with its driver, who is woken and told', async 
   ]);
 });
 
-test('of its own notices a process takes for news only the order whose commit it knew nothing of, once', async () => {
-  const { orderId, charge, text, pickUp } = await assignedOrder();
-  const { heard, unsettled } = await api();
+test('of its own notices a process takes none for news', async () => {
+  const { charge, pickUp } = await assignedOrder();
+  const { heard } = await api();
+  await charge('api');
+  await pickUp('api');
+  expect(await heard()).toEqual([]);
+});
+
+test('an order that a write of its own may have changed is read and told of at once, and when that write comes late', async () => {
+  const { orderId, driverId, charge, text, pickUp } = await assignedOrder();
+  const { seen, heard, unsettled } = await api();
   unsettled.add(orderId);
+  await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
+  expect(seen).toContain(`page ${orderId} of ${driverId}`);
+  seen.length = 0;
   await charge('api');
   expect(await heard()).toEqual([]);
   await pickUp('api');
   await text('api');
   expect((await heard()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
-  expect(unsettled.size).toBe(0);
+});
+
+test('a notice that can not be read while the database is away is read and told when it is back', async () => {
+  const { orderId, driverId, pickUp } = await assignedOrder();
+  const { seen, tables } = await api();
+  tables.areAway = true;
+  await pickUp('other');
+  await expect.poll(() => seen.filter((what) => what === `orders read ${orderId}`).length, soon).toBeGreaterThan(1);
+  expect(seen).not.toContain(`page ${orderId} of ${driverId}`);
+  tables.areAway = false;
+  await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
+  expect(seen).toContain(`page ${orderId} of ${driverId}`);
+  expect(seen).toContain(`phone ${driverId}`);
+});
+
+test('where listening begins again before anything can be read, everything is read as soon as it can be', async () => {
+  const { seen, tables } = await api();
+  tables.areAway = true;
+  await database.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'api' and datname = current_database()`;
+  await expect.poll(() => seen.filter((what) => what === 'drivers read all').length, soon).toBeGreaterThan(1);
+  expect(seen).not.toContain('everything told');
+  tables.areAway = false;
+  await expect.poll(() => seen, soon).toContain('everything told');
 });

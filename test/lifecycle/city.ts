@@ -9,6 +9,7 @@ import type { CommitOutcome } from '../../src/dispatch/group-commit.ts';
 import { createPlaceOrder } from '../../src/dispatch/place-order.ts';
 import { createReportPosition } from '../../src/dispatch/positions.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
+import { Unsettled } from '../../src/dispatch/unsettled.ts';
 import type { OrderStatus, PlaceOrder } from '../../src/domain/order.ts';
 import { radiusAfter, type Tier, type TierId } from '../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
@@ -241,7 +242,7 @@ export async function startProcess(tables: Tables, origin: string) {
     },
     (driverId) => driverAvailable(driverId),
   );
-  const unsettled = new Set<string>();
+  const unsettled = new Unsettled(60_000, 1_000, now);
   const errors: unknown[] = [];
   const quietly = (work: Promise<unknown>) => void work.catch((error) => errors.push(error));
   const touched = (driverId: string) => fleet.touched(driverId);
@@ -344,10 +345,7 @@ export async function startProcess(tables: Tables, origin: string) {
     driverAvailable,
     assigned: (_orderId, driverId) => touched(driverId),
     waits: (orderId) => quietly(redispatch.orderWaits(orderId)),
-    unsettled(orderId) {
-      unsettled.add(orderId);
-      quietly(redispatch.waitsAgain(orderId));
-    },
+    unsettled: (orderId) => unsettled.add(orderId),
     settledWithin: async () => 'processing',
   });
   const fates = new Map<PlaceOrder, Fate>();

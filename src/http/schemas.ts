@@ -15,7 +15,7 @@ import {
 
 /**
  * What a request may hold, as JSON Schema (draft 7). They describe a body after `*-input.ts` has trimmed it, and are
- * compiled at build time by `scripts/build-validators.mjs`; nothing reads them while serving but the API page.
+ * compiled at build time by `scripts/build-validators.mjs`; what serves reads their names and patterns for its errors.
  */
 
 /** No U+0000, which Postgres can't store, and no half of a surrogate pair, which is no character. */

@@ -117,7 +117,7 @@ export async function rejectApplication(sql: Sql, applicationId: string, note: s
   return rows.length === 1;
 }
 
-/** Suspends or activates a store; once this returns, no process creates an order for a suspended one. */
+/** Suspends or activates a store; no request that is sent after this returned creates an order for a suspended one. */
 export async function setRetailerStatus(
   sql: Sql,
   retailerId: string,
@@ -135,7 +135,7 @@ export async function setOrdersPerSecond(sql: Sql, retailerId: string, perSecond
   return rows.length === 1;
 }
 
-/** Revokes every key of a store and adds a new one; once this returns, no process takes an old one for an order. */
+/** Revokes every key of a store and adds a new one; no request that is sent after this returned creates an order with an old one. */
 export async function rotateKey(sql: Sql, retailerId: string, key: NewKey): Promise<boolean> {
   const rows = await sql`
     with revoked as (

@@ -10,7 +10,7 @@ import { startWorkers } from './build/worker.ts';
 import type { Config } from './config.ts';
 import type { Route } from './http/route.ts';
 import { createServer, type HttpServer } from './http/server.ts';
-import { DRAIN_MS } from './limits.ts';
+import { CLOSE_DEADLINE_MS, DRAIN_MS } from './limits.ts';
 import { removeServiceFile, writeServiceFile } from './sandbox/service-file.ts';
 import { createDatabaseClock } from './store/clock.ts';
 import { createLogger, type Logger } from './telemetry.ts';
@@ -56,7 +56,7 @@ async function start(
   const isApi = config.roles.has('api');
   const database = await openDatabase(config, origin, say, logger, closers);
   if (isApi && !config.redisUrl) {
-    await holdApiLock(database.url, logger, closers, () => ended('another API process took over'));
+    await holdApiLock(database.url, origin, logger, closers, () => ended('another API process took over'));
   }
   const clock = await createDatabaseClock(database.sql, logger);
   closers.add('clock', () => clock.close());
@@ -82,7 +82,7 @@ async function start(
   }
   const sandbox =
     config.sandbox && api && url ? await openSandbox(config, database, origin, url, logger, closers) : null;
-  if (server) closers.add('requests', () => drain(server));
+  if (server) closers.add('requests', () => drain(server), DRAIN_MS + CLOSE_DEADLINE_MS);
   return { url, sandbox, close: () => closers.closeAll() };
 }
 

@@ -207,8 +207,8 @@ export const MAX_NEWS_BATCH = 500;
 export const MAX_NEWS_WAITING = 20_000;
 /** What could not be read is tried again after so long. */
 export const NEWS_RETRY_MS = 500;
-/** After a write of unknown outcome to an order its notice is listened for so long, and for at most so many orders at once. */
-export const UNSETTLED_MS = 60_000;
+/** After a write of unknown outcome to an order its notice is listened for so long (a network that was cut delivers what it kept up to two minutes later), and for at most so many orders at once. */
+export const UNSETTLED_MS = 180_000;
 export const MAX_UNSETTLED = 10_000;
 /** How often the difference to the database's clock is measured; clocks drift by less than a millisecond in that time. */
 export const CLOCK_SYNC_MS = 30_000;
@@ -474,12 +474,14 @@ export const SIMULATED_RETRY_MS = 2_000;
 export const SIMULATED_REQUEST_MS = 10_000;
 
 // --- Start and stop -----------------------------------------------------------------------------------------------
-/** One part that has not closed by then is left behind; all together stay within the 10 s of a stop. */
+/** One part that has not closed by then is left behind (the requests: so long after DRAIN_MS); all together stay within the 10 s of a stop. */
 export const CLOSE_DEADLINE_MS = 3_000;
 /** How often an API process without Redis makes sure that it is still the only one. */
 export const API_LOCK_CHECK_MS = 5_000;
 /** Connections of BullMQ where it runs on Postgres; each worker keeps one to listen on. */
 export const QUEUE_DB_CONNECTIONS = 16;
+/** A query of BullMQ that is not answered by then is given up with its connection, which a cut network would keep for good. */
+export const QUEUE_QUERY_MS = 30_000;
 
 // --- Credentials --------------------------------------------------------------------------------------------------
 /** How long a found key or token is remembered: a revoked one is refused everywhere within this. Orders check again. */

@@ -3,28 +3,29 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /** Closes what was opened, last in first out; registered on the line after each constructor. Closing twice is harmless. */
 export class Closers {
-  readonly #closers: { readonly name: string; readonly close: () => unknown }[] = [];
+  readonly #closers: { readonly name: string; readonly close: () => unknown; readonly deadlineMs: number }[] = [];
   readonly #logger: Logger;
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  add(name: string, close: () => unknown): void {
-    this.#closers.push({ name, close });
+  /** @param deadlineMs after so long it is left behind; to be longer than what `close` itself waits for */
+  add(name: string, close: () => unknown, deadlineMs = CLOSE_DEADLINE_MS): void {
+    this.#closers.push({ name, close, deadlineMs });
   }
 
   /** Closes everything, each with a deadline; what fails to close does not keep the rest open. */
   async closeAll(): Promise<void> {
     for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
-      await this.#close(closer.name, closer.close);
+      await this.#close(closer.name, closer.close, closer.deadlineMs);
     }
   }
 
-  async #close(name: string, close: () => unknown): Promise<void> {
+  async #close(name: string, close: () => unknown, deadlineMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(Object.assign(new Error(name), { code: 'CLOSE_LATE' })), CLOSE_DEADLINE_MS);
+      timer = setTimeout(() => reject(Object.assign(new Error(name), { code: 'CLOSE_LATE' })), deadlineMs);
     });
     try {
       await Promise.race([close(), late]);

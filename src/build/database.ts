@@ -70,11 +70,20 @@ const API_LOCK = '6595811084077347712';
  * Without Redis positions do not travel between processes, so only one API process may run on a database: it holds an
  * advisory lock for as long as it lives, and takes it again when the connection was lost.
  *
- * @param lost called when another process got the lock meanwhile
+ * @param origin of this process
+ * @param lost called once, when another process got the lock meanwhile
  * @throws {StartError} when another process holds it
  */
-export async function holdApiLock(url: string, logger: Logger, closers: Closers, lost: () => void): Promise<void> {
-  const sql = connect({ url, max: 1, applicationName: 'sameday-api-lock' });
+export async function holdApiLock(
+  url: string,
+  origin: string,
+  logger: Logger,
+  closers: Closers,
+  lost: () => void,
+  checkEveryMs = API_LOCK_CHECK_MS,
+): Promise<void> {
+  const applicationName = `sameday-api-lock ${origin}`;
+  const sql = connect({ url, max: 1, applicationName });
   closers.add('API lock', () => sql.end({ timeout: 1 }));
   const take = async () => {
     const [row] = await sql`
@@ -87,13 +96,22 @@ export async function holdApiLock(url: string, logger: Logger, closers: Closers,
       'Another API process runs on this database. Two need REDIS_URL, which carries driver positions between them.',
     );
   }
+  /** A session of ours that a cut network has left behind holds the lock until the server misses it, which takes hours. */
+  const endOwn = async () => {
+    const ended = await sql`
+      select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.granted and a.application_name = ${applicationName} and l.pid <> pg_backend_pid()`;
+    return ended.length > 0;
+  };
+  let isLost = false;
+  const check = async () => {
+    if ((await take()) || (await endOwn()) || (await take()) || isLost) return;
+    isLost = true;
+    clearInterval(timer);
+    lost();
+  };
   const timer = setInterval(() => {
-    take().then(
-      (held) => {
-        if (!held) lost();
-      },
-      (error) => logger.warn({ err: errorFields(error) }, 'the API lock could not be checked'),
-    );
-  }, API_LOCK_CHECK_MS);
+    check().catch((error) => logger.warn({ err: errorFields(error) }, 'the API lock could not be checked'));
+  }, checkEveryMs);
   closers.add('API lock check', () => clearInterval(timer));
 }

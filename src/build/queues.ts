@@ -3,7 +3,13 @@ import { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../jobs/queues.ts';
 import { createRelay, type Relay } from '../jobs/relay.ts';
-import { LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS, REDIS_LOADING_RETRY_MS, REDIS_SILENCE_MS } from '../limits.ts';
+import {
+  LOSS_REPORT_MS,
+  QUEUE_DB_CONNECTIONS,
+  QUEUE_QUERY_MS,
+  REDIS_LOADING_RETRY_MS,
+  REDIS_SILENCE_MS,
+} from '../limits.ts';
 import { extendLease, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
@@ -18,6 +24,8 @@ export function openRedis(url: string, logger: Logger, closers: Closers): Redis 
     maxRetriesPerRequest: null,
     socketTimeout: REDIS_SILENCE_MS,
     maxLoadingRetryTime: REDIS_LOADING_RETRY_MS,
+    // It became a replica: its name, or a proxy in front of it, leads to another one by now.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
   closers.add('Redis', () => redis.disconnect());
   redis.on(
@@ -37,17 +45,19 @@ export async function openQueueBackend(
   if (config.redisUrl) {
     return { kind: 'redis', connection: openRedis(config.redisUrl, logger, closers), prefix: 'sameday' };
   }
-  const pool = new Pool({
+  const settings = {
     connectionString: database.url,
     options: '-c search_path=bullmq',
-    max: QUEUE_DB_CONNECTIONS,
     application_name: 'sameday-queues',
-  });
+  };
+  const setUp = new Pool({ ...settings, max: 1 });
+  // It may wait for another process that does the same.
+  await migrateQueues(setUp).finally(() => setUp.end());
+  const pool = new Pool({ ...settings, max: QUEUE_DB_CONNECTIONS, keepAlive: true, query_timeout: QUEUE_QUERY_MS });
   closers.add('queue pool', () => pool.end());
   // Every queue and every worker listens for its errors, which is no leak.
   pool.setMaxListeners(0);
   pool.on('error', (error) => logger.warn({ err: errorFields(error) }, 'a queue connection was lost'));
-  await migrateQueues(pool);
   return { kind: 'postgres', pool };
 }
 

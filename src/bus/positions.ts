@@ -40,11 +40,14 @@ export async function createPositionBus(
     if (text.startsWith(ours)) return;
     for (const position of readPositions(text)) received(position);
   });
-  // While Redis is away orders are taken all the same; the client subscribes by itself when it is back.
-  const subscribed = subscriber.subscribe(CHANNEL).catch((error) => {
-    logger.warn({ err: errorFields(error) }, 'positions of other processes are not heard');
-  });
-  await Promise.race([subscribed, delay(SUBSCRIBE_WAIT_MS, undefined, { ref: false })]);
+  const subscribe = () =>
+    subscriber.subscribe(CHANNEL).catch((error) => {
+      logger.warn({ err: errorFields(error) }, 'positions of other processes are not heard');
+    });
+  // The client subscribes by itself when Redis is back, but only if it ever had: not where Redis refused it at first.
+  subscriber.on('ready', subscribe);
+  // While Redis is away orders are taken all the same.
+  await Promise.race([subscribe(), delay(SUBSCRIBE_WAIT_MS, undefined, { ref: false })]);
   const flush = () => {
     if (pending.size === 0) return;
     const text = `${ours}"positions":${JSON.stringify([...pending.values()])}}`;

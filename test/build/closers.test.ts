@@ -67,6 +67,23 @@ test('a part that never closes is left behind after its deadline', async () => {
   expect(lines).toMatchObject([{ part: 'stuck', err: { code: 'CLOSE_LATE' } }]);
 });
 
+test('a part with a longer deadline of its own is waited for', async () => {
+  vi.useFakeTimers();
+  add('database');
+  closers.add(
+    'requests',
+    () => new Promise<void>((resolve) => setTimeout(resolve, CLOSE_DEADLINE_MS + 1)),
+    CLOSE_DEADLINE_MS * 2,
+  );
+  const all = closers.closeAll();
+  await vi.advanceTimersByTimeAsync(CLOSE_DEADLINE_MS);
+  expect(closed).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  await all;
+  expect(closed).toEqual(['database']);
+  expect(lines).toEqual([]);
+});
+
 test('nothing that closed keeps a timer, so the process can end', async () => {
   vi.useFakeTimers();
   for (const name of ['a', 'b']) add(name);

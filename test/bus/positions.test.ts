@@ -55,6 +55,23 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
     await expect.poll(() => members[0].received, soon).toEqual([at('d2', -100)]);
   });
 
+  test.skipIf(process.env.REDIS_URL)('a process that may not listen at its start does so once it may', async () => {
+    const [admin, publisher, subscriber] = [client(), client(), client()];
+    await admin.acl('SETUSER', 'default', 'resetchannels');
+    const received: SharedPosition[] = [];
+    const late = await createPositionBus(publisher, subscriber, 'b', (position) => received.push(position), logger);
+    onTestFinished(() => late.close());
+    await admin.acl('SETUSER', 'default', 'allchannels');
+    await admin.client('KILL', 'ID', await subscriber.client('ID'));
+    const { bus } = await member('a');
+    await expect
+      .poll(() => {
+        bus.share(at('d1', -122));
+        return received;
+      }, soon)
+      .toContainEqual(at('d1', -122));
+  });
+
   test('a process whose name begins like another’s is heard by that one, and hears it', async () => {
     const [a, ab] = [await member('a'), await member('ab')];
     a.bus.share(at('d1', -122));

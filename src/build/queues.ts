@@ -52,7 +52,11 @@ export async function openQueueBackend(
   };
   const setUp = new Pool({ ...settings, max: 1 });
   // It may wait for another process that does the same.
-  await migrateQueues(setUp).finally(() => setUp.end());
+  try {
+    await migrateQueues(setUp);
+  } finally {
+    await setUp.end();
+  }
   const pool = new Pool({ ...settings, max: QUEUE_DB_CONNECTIONS, keepAlive: true, query_timeout: QUEUE_QUERY_MS });
   closers.add('queue pool', () => pool.end());
   // Every queue and every worker listens for its errors, which is no leak.

@@ -45,7 +45,7 @@ export async function createPositionBus(
       logger.warn({ err: errorFields(error) }, 'positions of other processes are not heard');
     });
   // The client subscribes by itself when Redis is back, but only if it ever had: not where Redis refused it at first.
-  subscriber.on('ready', subscribe);
+  subscriber.on('ready', () => void subscribe());
   // While Redis is away orders are taken all the same.
   await Promise.race([subscribe(), delay(SUBSCRIBE_WAIT_MS, undefined, { ref: false })]);
   const flush = () => {

@@ -37,6 +37,7 @@ function world(silentMs = 60_000) {
   const origin = `process ${++processes}`;
   const tables = { away: false };
   const sinceMs: number[] = [];
+  const lookedFor: string[] = [];
   const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } = {};
   const fates = createFingerprints(
     {
@@ -59,7 +60,10 @@ function world(silentMs = 60_000) {
     },
     fates,
     {
-      find: (fingerprint) => findUnheard(sql, fingerprint),
+      find(fingerprint) {
+        lookedFor.push(fingerprint);
+        return findUnheard(sql, fingerprint);
+      },
       findMade: (orderId) => findMade(sql, orderId),
       settle: (id) => settleUnknown(sql, [{ id }]),
       async adopt(fingerprint, orderId, from) {
@@ -76,6 +80,7 @@ function world(silentMs = 60_000) {
     told,
     tables,
     sinceMs,
+    lookedFor,
     close: () => fates.close(),
     send(fingerprint: string) {
       const client = new AbortNotice();
@@ -201,7 +206,7 @@ test('the wait for an equal request at another process does not count as one for
   const first = a.send(fingerprint);
   await first.id();
   const second = b.send(fingerprint);
-  await expect.poll(() => b.sinceMs.length, { timeout: 10_000, interval: 5 }).toBe(1);
+  await expect.poll(() => b.lookedFor, { timeout: 10_000, interval: 5 }).toContain(fingerprint);
   first.client.answered();
   expect(await second.outcome).toMatchObject({ kind: 'created' });
   const [whenItCame, ...later] = b.sinceMs;

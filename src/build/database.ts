@@ -105,6 +105,7 @@ export async function holdApiLock(
   };
   let isLost = false;
   const check = async () => {
+    // Once more, since a session that was being ended already shows in neither of the two.
     if ((await take()) || (await endOwn()) || (await take()) || isLost) return;
     isLost = true;
     clearInterval(timer);

@@ -135,7 +135,7 @@ export async function setOrdersPerSecond(sql: Sql, retailerId: string, perSecond
   return rows.length === 1;
 }
 
-/** Revokes every key of a store and adds a new one; no request that is sent after this returned creates an order with an old one. */
+/** Revokes every key of a store and adds a new one; no request sent after this returned creates an order with an old one. */
 export async function rotateKey(sql: Sql, retailerId: string, key: NewKey): Promise<boolean> {
   const rows = await sql`
     with revoked as (

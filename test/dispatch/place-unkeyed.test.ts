@@ -102,6 +102,17 @@ function gate() {
   return { open, opened };
 }
 
+/** A process that made an order whose client left, which it can't write. */
+async function leftUnwritten() {
+  const a = world();
+  const fingerprint = sayNew();
+  const first = a.send(fingerprint);
+  const orderId = await first.id();
+  a.tables.away = true;
+  first.client.abort();
+  return { a, fingerprint, orderId };
+}
+
 test('two equal requests that were both answered are two orders, in one process and in two', async () => {
   const [a, b] = [world(), world()];
   const fingerprint = sayNew();
@@ -186,12 +197,7 @@ test('a request that was left before its commit makes no order any more, and its
 });
 
 test('a repeat whose client leaves while what became of the first can not be written waits no longer', async () => {
-  const a = world();
-  const fingerprint = sayNew();
-  const first = a.send(fingerprint);
-  const orderId = await first.id();
-  a.tables.away = true;
-  first.client.abort();
+  const { a, fingerprint, orderId } = await leftUnwritten();
   const second = a.send(fingerprint);
   await new Promise(setImmediate);
   second.client.abort();
@@ -246,12 +252,7 @@ test('the order of a process that died without a word is given to the repeat', a
 });
 
 test('where it cannot be written that a client left, it is tried again, and no equal request begins meanwhile', async () => {
-  const a = world();
-  const fingerprint = sayNew();
-  const first = a.send(fingerprint);
-  const orderId = await first.id();
-  a.tables.away = true;
-  first.client.abort();
+  const { a, fingerprint, orderId } = await leftUnwritten();
   let isOver = false;
   const second = a.send(fingerprint);
   void second.outcome.then(() => {

@@ -28,8 +28,9 @@ export const INTAKE_SLICE_MS = 5;
 export const MAX_UNSTORED_ORDERS = 512;
 /** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
 export const MAX_CONNECTIONS = 20_000;
-/** Bytes of request bodies held at once by the whole process; a body that does not fit is refused with 503. */
-export const MAX_BUFFERED_BODY_BYTES = 256 * 1024 * 1024;
+/** Bytes of JSON bodies, and of photos, held at once by the whole process; a body that does not fit is refused with 503. */
+export const MAX_BUFFERED_BODY_BYTES = 128 * 1024 * 1024;
+export const MAX_BUFFERED_PHOTO_BYTES = 128 * 1024 * 1024;
 /** Bytes kept of a body before its sender is authenticated; then the upload is paused until that is known. */
 export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
 /** Of a refused body, so many bytes are still read so that the connection can be kept; beyond, it is closed. */
@@ -212,6 +213,8 @@ export const UNSETTLED_MS = 180_000;
 export const MAX_UNSETTLED = 10_000;
 /** How often the difference to the database's clock is measured; clocks drift by less than a millisecond in that time. */
 export const CLOCK_SYNC_MS = 30_000;
+/** A measurement that took longer is left out; it is right to half of that. */
+export const CLOCK_ROUND_TRIP_MS = 1_000;
 
 // --- Live pages ---------------------------------------------------------------------------------------------------
 /** Most sockets of customers in one process; each costs a few kilobytes. */
@@ -279,6 +282,9 @@ export const POSTGRES_CONNECTIONS = 100;
 export const JOB_ATTEMPTS = 8;
 /** First pause of the exponential backoff; eight attempts take about two minutes. */
 export const JOB_BACKOFF_MS = 1_000;
+/** A job whose database is away is held for so long before it goes back to the queue, and tried when that is back, within: */
+export const JOB_HELD_MS = 30_000;
+export const JOB_HELD_RETRY_MS = 500;
 /** A job whose lock was not renewed for this long is run again elsewhere. */
 export const JOB_LOCK_MS = 60_000;
 /** A job found without its worker so often has ended it each time, and is left to the sweeper, which comes back later. */
@@ -300,6 +306,8 @@ export const MAX_JOB_STATEMENTS = 1;
 export const RELAY_BATCH = 500;
 /** A queue that has not answered by then is asked again later. */
 export const QUEUE_DEADLINE_MS = 5_000;
+/** A job that is due later than this is not handed over yet: the sweeper takes it 30 s after it became due. */
+export const RELAY_AHEAD_MS = 5 * 60_000;
 /** A hand-over that failed is tried again this often, with at most so many rows; the rest is left to the sweeper. */
 export const RELAY_RETRY_MS = 500;
 export const RELAY_HELD_ROWS = 5_000;
@@ -335,13 +343,17 @@ export const MAX_JOB_PRIORITY = 2_000_000;
 export const MAX_PAYMENT_ATTEMPTS = 3;
 /** Stripe may forget an idempotency key after 24 hours; from then on a charge is looked up, not sent again. */
 export const STRIPE_KEY_SECONDS = 23 * 3600;
+/** Before that, neither: Stripe's search finds a charge only about a minute after it was made, in an outage later. */
+export const STRIPE_QUIET_SECONDS = 10 * 60;
 /** How often a text is sent at most: once, and once more after the look-ups found nothing of the first. */
 export const MAX_TEXT_SENDS = 2;
 /** A text whose outcome is unknown is looked up so long after the send; Twilio may accept what it timed out on this late. */
 export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
+/** A text that was counted so long ago is not sent by this process: another may be looking for it already. */
+export const TEXT_HELD_UP_MS = 10_000;
 /** A text is looked for from so long before its first send; its link is like no other, and Twilio's clock is not ours. */
 export const TEXT_LOOKBACK_MS = 60 * 60_000;
-/** A confirmation that could not be sent for so long is not sent any more. */
+/** A confirmation that could not be sent for so long after the order was made is not sent any more. */
 export const TEXT_USEFUL_SECONDS = 4 * 3600;
 /** Dropoffs one worker process looks up at once; the geocoder answers new orders' pickups meanwhile. */
 export const LOCATE_CONCURRENCY = 4;

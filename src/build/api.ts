@@ -135,16 +135,24 @@ export async function buildApi(
   closers.add('sockets', () => server.close());
   parts.metrics.watch(matcher, dispatch.groupCommit, tracking, server);
 
+  // One after another: what was read earlier must not replace what was read later.
+  let reloading = Promise.resolve();
+  const reloadTiers = (): Promise<void> => {
+    reloading = reloading
+      .catch(() => undefined)
+      .then(async () => {
+        tiers = await loadTiers(sql);
+        matcher.setTiers(tiers);
+      });
+    return reloading;
+  };
   await followNews(
     {
       sql,
       origin,
       dispatch,
       announce,
-      reloadTiers: async () => {
-        tiers = await loadTiers(sql);
-        matcher.setTiers(tiers);
-      },
+      reloadTiers,
       paymentsMayBeSettled: paymentWait.mayBeSettled,
       everythingChanged() {
         tracking.everythingChanged();
@@ -158,7 +166,7 @@ export async function buildApi(
     expire: dispatch.redispatch.expire,
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
   });
-  const concurrency = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0 };
+  const concurrency = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, isAway };
   const worker = startWorker('redispatch', parts.backend, redispatchJob, concurrency, logger);
   closers.add('redispatch worker', () => worker.close());
 

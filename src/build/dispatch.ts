@@ -103,7 +103,11 @@ export function buildDispatch(
       loadOrderNews: (ids) => loadOrderNews(sql, ids),
       findMatchable: (limit, afterDriver) => findMatchable(sql, limit, POSITION_FRESH_MS, afterDriver),
     },
-    (driverId) => driverAvailable(driverId),
+    (driverId) => {
+      // The notice of what freed him would not find him any more.
+      announce.driverChanged(driverId);
+      driverAvailable(driverId);
+    },
   );
   const assigned = (orderId: string, driverId: string) => {
     fleet.touched(driverId);

@@ -18,6 +18,7 @@ export function startLocating(
     readonly sql: Sql;
     readonly backend: QueueBackend;
     readonly origin: string;
+    readonly isAway: () => boolean;
     readonly located: (orderId: string) => void;
   },
   logger: Logger,
@@ -36,7 +37,7 @@ export function startLocating(
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
     located: parts.located,
   });
-  const rate = { concurrency: LOCATE_CONCURRENCY, ratePerSecond: 0 };
+  const rate = { concurrency: LOCATE_CONCURRENCY, ratePerSecond: 0, isAway: parts.isAway };
   const worker = startWorker('locate', parts.backend, job, rate, logger);
   closers.add('locate worker', () => worker.close());
 }

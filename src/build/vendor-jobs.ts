@@ -30,6 +30,7 @@ export function buildChargeJob(
     readonly lane: Lane;
     readonly finish: (outboxId: number) => Promise<void>;
     readonly relayed: (settling: Promise<ChangedOrder | null>) => Promise<ChangedOrder | null>;
+    readonly now: () => number;
   },
   settled: Parameters<typeof createChargeJob>[0]['settled'],
 ): Handle {
@@ -59,6 +60,7 @@ export function buildChargeJob(
     finish: parts.finish,
     charge: stripe.charge,
     findCharge: stripe.findCharge,
+    now: parts.now,
     settled,
   });
 }
@@ -98,8 +100,8 @@ export function buildSmsJob(
   );
   return createSmsJob({
     open,
-    count: async (orderId, earlierSends) => (await count({ orderId, earlierSends })) !== null,
-    uncount: (orderId) => uncountSend(sql, orderId),
+    count: async (send) => (await count(send)) !== null,
+    uncount: (send) => uncountSend(sql, send),
     settle: async (orderId, result, outboxId) => (await settle({ orderId, result, outboxId })) !== null,
     finish: parts.finish,
     send: twilio.send,

@@ -18,6 +18,7 @@ export function startWebhooks(
     readonly backend: QueueBackend;
     readonly relay: Relay;
     readonly now: () => number;
+    readonly isAway: () => boolean;
   },
   logger: Logger,
   closers: Closers,
@@ -37,7 +38,7 @@ export function startWebhooks(
     random: Math.random,
     logger,
   });
-  const concurrency = { concurrency: WEBHOOK_CONCURRENCY, ratePerSecond: 0 };
+  const concurrency = { concurrency: WEBHOOK_CONCURRENCY, ratePerSecond: 0, isAway: parts.isAway };
   const worker = startWorker('webhook', parts.backend, webhookJob, concurrency, logger);
   closers.add('webhook worker', () => worker.close());
   // Closed before its worker, so that a stop does not wait for slow receivers.

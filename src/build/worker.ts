@@ -59,8 +59,8 @@ export async function startWorkers(
   };
 
   const common = { sql, origin, finish, lane: createLane(MAX_JOB_STATEMENTS) };
-  const chargeJob = buildChargeJob({ ...common, stripe, relayed }, parts.settled);
   const { trackingUrl, now } = parts;
+  const chargeJob = buildChargeJob({ ...common, stripe, relayed, now }, parts.settled);
   const smsJob = buildSmsJob({ ...common, twilio, trackingUrl, now }, (orderId) => parts.settled(orderId, null));
 
   const refundJob = createRefundJob({
@@ -74,14 +74,15 @@ export async function startWorkers(
     logger,
   });
 
-  const stripeRate = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: config.stripe?.rate ?? 0 };
+  const { isAway } = parts.database;
+  const stripeRate = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: config.stripe?.rate ?? 0, isAway };
   const charges = startWorker('charge', backend, chargeJob, stripeRate, logger);
-  const twilioRate = { concurrency: SMS_CONCURRENCY, ratePerSecond: config.twilio?.rate ?? 0 };
+  const twilioRate = { concurrency: SMS_CONCURRENCY, ratePerSecond: config.twilio?.rate ?? 0, isAway };
   const texts = startWorker('sms', backend, smsJob, twilioRate, logger);
   const refunds = startWorker('refund', backend, refundJob, stripeRate, logger);
   closers.add('workers', () => Promise.all([charges.close(), texts.close(), refunds.close()]));
-  startWebhooks({ ...parts, sandbox: config.sandbox, sql }, logger, closers);
-  startLocating({ ...parts, sql, located: (orderId) => parts.settled(orderId, null) }, logger, closers);
+  startWebhooks({ ...parts, sandbox: config.sandbox, sql, isAway }, logger, closers);
+  startLocating({ ...parts, sql, isAway, located: (orderId) => parts.settled(orderId, null) }, logger, closers);
   const sweeper = startSweeper(
     {
       takeExpired: (limit, queues) => takeExpired(sql, limit, queues),

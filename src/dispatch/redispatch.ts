@@ -131,6 +131,7 @@ export function createRedispatch(deps: {
     // After a stop or an outage all of them are silent by the tables, which is our doing.
     if (deps.now() - listeningSinceMs < DRIVER_SILENT_MS) return;
     for (const { orderId, driverId } of await deps.findSilent()) {
+      if (isHeard(driverId)) continue;
       const released = await deps.releaseFromSilent(orderId, driverId);
       if (!released) continue;
       deps.relay(released.outbox);
@@ -139,6 +140,12 @@ export function createRedispatch(deps: {
       deps.orderChanged(orderId, driverId);
       await waitsAgain(orderId);
     }
+  }
+
+  /** The tables hear of a position later than memory does, and not at all while they take no writes. */
+  function isHeard(driverId: string): boolean {
+    const position = matcher.driver(driverId)?.position;
+    return position != null && position.atMs > deps.now() - DRIVER_SILENT_MS;
   }
 
   /** An order came back: it is put among the waiting ones as the tables say, and matched at once. */

@@ -34,7 +34,7 @@ export function createCredentials<Holder>(
   },
 ): Credentials<Holder> {
   const kept = new Map<string, { readonly holder: Holder; readonly untilMs: number }>();
-  const asked = new Map<string, Promise<Holder | null>>();
+  const asked = new Map<string, { readonly answer: Promise<Holder | null>; readonly sinceMs: number }>();
 
   async function ask(secretHash: string): Promise<Holder | null> {
     // Counted from before the look-up, since what it finds is as old as that.
@@ -53,12 +53,15 @@ export function createCredentials<Holder>(
     return holder;
   }
 
+  /** Joins a look-up that is under way, unless what it finds may be older than what is kept. */
   function askOnce(secretHash: string): Promise<Holder | null> {
-    let answer = asked.get(secretHash);
-    if (!answer) {
-      answer = ask(secretHash).finally(() => asked.delete(secretHash));
-      asked.set(secretHash, answer);
-    }
+    const sinceMs = options.now();
+    const other = asked.get(secretHash);
+    if (other && sinceMs - other.sinceMs < options.keepMs) return other.answer;
+    const answer = ask(secretHash).finally(() => {
+      if (asked.get(secretHash)?.answer === answer) asked.delete(secretHash);
+    });
+    asked.set(secretHash, { answer, sinceMs });
     return answer;
   }
 

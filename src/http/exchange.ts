@@ -18,7 +18,8 @@ export type ExchangeSettings = ReplySettings & {
   readonly logger: Logger;
   readonly limits: HttpLimits;
   readonly load: Load;
-  readonly budget: BodyBudget;
+  /** For small bodies, and for large ones, whose slow senders would leave no room for the small. */
+  readonly budgets: { readonly small: BodyBudget; readonly large: BodyBudget };
   /** Told of every reply and of every client that left (status 0), for metrics. */
   readonly observe: (pattern: string, method: string, status: number, durationMs: number) => void;
 };
@@ -53,10 +54,7 @@ export class Exchange {
     this.#route = route;
     this.#request = read;
     this.#responder = new Responder(response, settings, read.head, () => this.#clientLeft());
-    const { limits, budget } = settings;
-    this.#body = route.body
-      ? new BodyReader(response, budget, route.body.maxBytes, limits.maxUnauthenticatedBodyBytes)
-      : null;
+    this.#body = route.body ? readerOf(settings, response, route.body.maxBytes) : null;
   }
 
   async #run(): Promise<void> {
@@ -220,6 +218,12 @@ export function canKeepConnection(
 ): boolean {
   if (fault !== null || isLast || announcedBytes === undefined) return false;
   return announcedBytes - receivedBytes <= maxDiscardedBodyBytes;
+}
+
+function readerOf({ limits, budgets }: ExchangeSettings, response: HttpResponse, maxBytes: number): BodyReader {
+  const unauthenticated = limits.maxUnauthenticatedBodyBytes;
+  const budget = maxBytes > unauthenticated ? budgets.large : budgets.small;
+  return new BodyReader(response, budget, maxBytes, unauthenticated);
 }
 
 function tooLarge(maxBytes: number): ServiceError {

@@ -5,6 +5,7 @@ export type HttpLimits = {
   readonly maxConnections: number;
   readonly maxRequestsInFlight: number;
   readonly maxBufferedBodyBytes: number;
+  readonly maxBufferedPhotoBytes: number;
   readonly maxUnauthenticatedBodyBytes: number;
   readonly maxDiscardedBodyBytes: number;
   readonly bodyDeadlineMs: number;
@@ -17,6 +18,7 @@ export const HTTP_LIMITS: HttpLimits = {
   maxConnections: bounds.MAX_CONNECTIONS,
   maxRequestsInFlight: bounds.MAX_REQUESTS_IN_FLIGHT,
   maxBufferedBodyBytes: bounds.MAX_BUFFERED_BODY_BYTES,
+  maxBufferedPhotoBytes: bounds.MAX_BUFFERED_PHOTO_BYTES,
   maxUnauthenticatedBodyBytes: bounds.MAX_UNAUTHENTICATED_BODY_BYTES,
   maxDiscardedBodyBytes: bounds.MAX_DISCARDED_BODY_BYTES,
   bodyDeadlineMs: bounds.BODY_DEADLINE_MS,

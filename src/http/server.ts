@@ -62,7 +62,10 @@ export function createServer(options: ServerOptions): HttpServer {
     logger: options.logger,
     limits,
     load,
-    budget: new BodyBudget(limits.maxBufferedBodyBytes),
+    budgets: {
+      small: new BodyBudget(limits.maxBufferedBodyBytes),
+      large: new BodyBudget(limits.maxBufferedPhotoBytes),
+    },
     observe: options.observe ?? (() => {}),
   };
   const app = createApp(options.tls);

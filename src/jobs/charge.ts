@@ -1,5 +1,5 @@
 import type { PaymentStatus } from '../domain/order.ts';
-import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
+import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments.ts';
 import type { ChargeLookup, ChargeOutcome, ChargeRequest } from '../vendors/stripe.ts';
 import type { JobData, JobResult } from './queues.ts';
@@ -15,14 +15,21 @@ export function createChargeJob(deps: {
   readonly charge: (request: ChargeRequest) => Promise<ChargeOutcome>;
   readonly findCharge: (orderId: string) => Promise<ChargeLookup>;
   readonly settled: (orderId: string, status: PaymentStatus) => void;
+  readonly now: () => number;
 }): (data: JobData) => Promise<JobResult> {
   return async function chargeJob({ orderId, outboxId }) {
+    const openingMs = deps.now();
     const attempt = await deps.open(orderId);
     if (!attempt) {
       await deps.finish(outboxId);
       return { kind: 'done' };
     }
-    const outcome = await send(attempt);
+    // A process that stood still meanwhile sees by the time that passed that its key has grown old.
+    const keySeconds = attempt.ageSeconds + Math.max(0, deps.now() - openingMs) / 1_000;
+    const untilLookUp = STRIPE_KEY_SECONDS - keySeconds;
+    if (untilLookUp > 0 && untilLookUp < STRIPE_QUIET_SECONDS)
+      return { kind: 'wait', forMs: Math.ceil(untilLookUp * 1_000) };
+    const outcome = await send(attempt, untilLookUp <= 0);
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;
     const written = await deps.settle(attempt, result, outboxId);
@@ -32,10 +39,10 @@ export function createChargeJob(deps: {
   };
 
   /** Stripe may forget a key after 24 hours; from 23 on the charge is looked up instead of sent again. */
-  async function send(attempt: PaymentAttempt): Promise<ChargeOutcome> {
+  async function send(attempt: PaymentAttempt, isKeyOld: boolean): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId, stripePaymentMethodId } = attempt;
     if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };
-    if (attempt.ageSeconds >= STRIPE_KEY_SECONDS) {
+    if (isKeyOld) {
       const found = await deps.findCharge(orderId);
       if (found.kind === 'not_found') return { kind: 'declined', code: 'never_arrived', mayPass: true };
       return found;

@@ -22,6 +22,7 @@ import {
 } from '../limits.ts';
 import { QUEUES, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import { patiently } from './patiently.ts';
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
 export type JobData = {
@@ -109,15 +110,17 @@ function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
 }
 
 /**
- * Starts a worker. Handlers are safe to run twice, which BullMQ does when a process blocks or dies.
+ * Starts a worker. Handlers are safe to run twice, which BullMQ does when a process blocks or dies. What they throw costs
+ * a job an attempt, unless the database is away.
  *
  * @param ratePerSecond most jobs started a second over all processes; 0 for no bound
+ * @param isAway whether the database that the handler needs answers nobody
  */
 export function startWorker(
   name: QueueName,
   backend: QueueBackend,
   handle: (data: JobData) => Promise<JobResult>,
-  options: { readonly concurrency: number; readonly ratePerSecond: number },
+  options: { readonly concurrency: number; readonly ratePerSecond: number; readonly isAway?: () => boolean },
   logger: Logger,
 ): { close(): Promise<void> } {
   const workerOptions = {
@@ -127,8 +130,10 @@ export function startWorker(
     runRetryDelay: WORKER_RETRY_MS,
     ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
   };
+  let isClosing = false;
+  const handlePatiently = patiently(handle, options.isAway ?? never, () => isClosing);
   const process = async (job: Job<JobData>, token?: string): Promise<void> => {
-    const result = await handle(job.data);
+    const result = await handlePatiently(job.data);
     if (result.kind === 'done') return;
     logger.info({ queue: name, orderId: job.data.orderId, outcome: result.kind }, 'a job is tried again later');
     if (result.kind === 'retry') throw new Error(result.reason);
@@ -141,8 +146,15 @@ export function startWorker(
   };
   const worker = openWorker(name, backend, process, workerOptions);
   worker.on('error', reportLoss(name, 'a worker has no backend', logger));
-  return { close: () => closeIfReached(backend, worker) };
+  return {
+    close() {
+      isClosing = true;
+      return closeIfReached(backend, worker);
+    },
+  };
 }
+
+const never = (): boolean => false;
 
 function reportLoss(queue: QueueName, message: string, logger: Logger): (error: Error) => void {
   return atMostEvery(LOSS_REPORT_MS, (error) => logger.warn({ err: errorFields(error), queue }, message));

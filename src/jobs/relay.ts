@@ -1,5 +1,6 @@
 import {
   LOSS_REPORT_MS,
+  RELAY_AHEAD_MS,
   RELAY_BATCH,
   RELAY_HELD_MS,
   RELAY_HELD_ROWS,
@@ -150,7 +151,8 @@ export function createRelay(
 
   return {
     relay(rows) {
-      pending.push(...rows);
+      // A queue keeps what is for later in memory, done meanwhile or not; the sweeper brings what is still owed by then.
+      pending.push(...rows.filter(({ runAt }) => runAt.getTime() <= now() + RELAY_AHEAD_MS));
       if (isFailing) pending = held(pending);
       start();
     },

@@ -1,11 +1,12 @@
 import {
   MAX_TEXT_SENDS,
+  TEXT_HELD_UP_MS,
   TEXT_LOOKBACK_MS,
   TEXT_LOOKUP_SECONDS,
   TEXT_USEFUL_SECONDS,
   VENDOR_PAUSE_MS,
 } from '../limits.ts';
-import type { OwedText, TextResult } from '../store/messages.ts';
+import type { OwedText, SendToCount, TextResult } from '../store/messages.ts';
 import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
 import type { JobData, JobResult } from './queues.ts';
 
@@ -16,12 +17,12 @@ import type { JobData, JobResult } from './queues.ts';
  */
 export function createSmsJob(deps: {
   readonly open: (orderId: string) => Promise<OwedText | null>;
-  readonly count: (orderId: string, earlierSends: number) => Promise<boolean>;
-  readonly uncount: (orderId: string) => Promise<void>;
+  readonly count: (send: SendToCount) => Promise<boolean>;
+  readonly uncount: (send: SendToCount) => Promise<void>;
   readonly settle: (orderId: string, result: TextResult, outboxId: number) => Promise<boolean>;
   readonly finish: (outboxId: number) => Promise<void>;
   readonly send: (message: { to: string; body: string }) => Promise<SendOutcome>;
-  readonly find: (message: { to: string; body: string; sinceMs: number }) => Promise<TextLookup>;
+  readonly find: (message: { to: string; ending: string; sinceMs: number }) => Promise<TextLookup>;
   readonly trackingUrl: string;
   readonly now: () => number;
   readonly settled: (orderId: string) => void;
@@ -32,36 +33,41 @@ export function createSmsJob(deps: {
       await deps.finish(outboxId);
       return { kind: 'done' };
     }
-    const body = textBody(text, deps.trackingUrl);
-    const result = text.earlierSends > 0 ? await lookUp(text, body) : await send(text, body);
+    const result = text.earlierSends > 0 ? await lookUp(text) : await send(text);
     if ('kind' in result) return result;
     if (await deps.settle(orderId, result, outboxId)) deps.settled(orderId);
     return { kind: 'done' };
   };
 
-  async function lookUp(text: OwedText, body: string): Promise<TextResult | JobResult> {
+  async function lookUp(text: OwedText): Promise<TextResult | JobResult> {
     const { secondsSinceSend } = text;
     if (secondsSinceSend < FIRST_LOOKUP) return waitFor(FIRST_LOOKUP - secondsSinceSend);
     const sinceMs = text.firstSentAt.getTime() - TEXT_LOOKBACK_MS;
-    const found = await deps.find({ to: text.to, body, sinceMs });
+    const found = await deps.find({ to: text.to, ending: linkEnding(text), sinceMs });
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
     if (found.kind === 'retry_later') return later(found, 'lookup_failed');
     if (secondsSinceSend < LAST_LOOKUP) return waitFor(LAST_LOOKUP - secondsSinceSend);
     if (text.earlierSends >= MAX_TEXT_SENDS) return { status: 'failed', failureCode: 'outcome_unknown' };
-    return send(text, body);
+    return send(text);
   }
 
-  async function send(text: OwedText, body: string): Promise<TextResult | JobResult> {
+  async function send(text: OwedText): Promise<TextResult | JobResult> {
     if (text.orderEnded) return { status: 'failed', failureCode: 'order_ended' };
-    if (deps.now() - text.firstSentAt.getTime() > TEXT_USEFUL_SECONDS * 1000) {
+    if (deps.now() - text.orderedAt.getTime() > TEXT_USEFUL_SECONDS * 1000) {
       return { status: 'failed', failureCode: 'too_late' };
     }
-    if (!(await deps.count(text.orderId, text.earlierSends))) return { kind: 'retry', reason: 'sent_by_another' };
-    const outcome = await deps.send({ to: text.to, body });
+    const countingMs = deps.now();
+    if (!(await deps.count(text))) return { kind: 'retry', reason: 'sent_by_another' };
+    if (deps.now() - countingMs > TEXT_HELD_UP_MS) {
+      // This process stood still: another one may be looking for this send already, and must not miss it.
+      await deps.uncount(text);
+      return { kind: 'retry', reason: 'held_up' };
+    }
+    const outcome = await deps.send({ to: text.to, body: textBody(text, deps.trackingUrl) });
     if (outcome.kind === 'sent') return { status: 'sent', sid: outcome.sid };
     if (outcome.kind === 'refused') return { status: 'failed', failureCode: outcome.code };
     if (outcome.ambiguous) return waitFor(FIRST_LOOKUP);
-    await deps.uncount(text.orderId);
+    await deps.uncount(text);
     return later(outcome, 'not_sent');
   }
 }
@@ -75,6 +81,10 @@ const later = ({ rateLimited }: { readonly rateLimited: boolean }, reason: strin
 
 /** What the customer reads. The store's name is cut so that the text fits two segments. */
 function textBody(text: OwedText, trackingUrl: string): string {
-  const store = text.storeName.length > 40 ? `${text.storeName.slice(0, 39)}…` : text.storeName;
-  return `${store}: your delivery is confirmed. Follow it here: ${trackingUrl}/track/${text.trackingToken}`;
+  const characters = [...text.storeName];
+  const store = characters.length > 40 ? `${characters.slice(0, 39).join('')}…` : text.storeName;
+  return `${store}: your delivery is confirmed. Follow it here: ${trackingUrl}${linkEnding(text)}`;
 }
+
+/** Ends this order's text and no other; the same whatever the store and this service's address are called by now. */
+const linkEnding = ({ trackingToken }: OwedText): string => `/track/${trackingToken}`;

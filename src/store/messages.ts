@@ -10,6 +10,7 @@ export type OwedText = {
   readonly trackingToken: string;
   /** How often it was sent before with an unknown outcome; 0 for the first time. */
   readonly earlierSends: number;
+  readonly orderedAt: Date;
   readonly firstSentAt: Date;
   /** Since the last send was counted; since it was opened, where none was. */
   readonly secondsSinceSend: number;
@@ -24,7 +25,7 @@ export type OwedText = {
 export async function openTexts(sql: Sql, orderIds: readonly string[]): Promise<Map<string, OwedText>> {
   const rows = await sql`
     with owed as (
-      select o.id, o.retailer_id, o.tracking_token, c.phone, r.name, o.status in ('cancelled', 'expired') as ended
+      select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name, o.status in ('cancelled', 'expired') as ended
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
     ), opened as (
@@ -46,6 +47,7 @@ export async function openTexts(sql: Sql, orderIds: readonly string[]): Promise<
         storeName: row.name,
         trackingToken: row.tracking_token,
         earlierSends: row.sends,
+        orderedAt: row.created_at,
         firstSentAt: row.sent_at,
         secondsSinceSend: row.seconds_since_send,
         orderEnded: row.ended,
@@ -66,11 +68,14 @@ export async function countSends(sql: Sql, sends: readonly SendToCount[]): Promi
   return new Map(rows.map((row) => [row.order_id, true]));
 }
 
-/** Takes a counted send back that definitely did not happen; what was sent before it was looked up already. */
-export async function uncountSend(sql: Sql, orderId: string): Promise<void> {
+/**
+ * Takes a counted send back that definitely did not happen; what was sent before it was looked up already. Not where
+ * another worker has counted one since.
+ */
+export async function uncountSend(sql: Sql, { orderId, earlierSends }: SendToCount): Promise<void> {
   await sql`
     update messages set sends = sends - 1, counted_at = null
-    where order_id = ${orderId} and status = 'sending' and sends > 0`;
+    where order_id = ${orderId} and status = 'sending' and sends = ${earlierSends + 1}`;
 }
 
 export type TextResult =

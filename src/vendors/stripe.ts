@@ -92,6 +92,7 @@ async function createCharge(stripe: Stripe, charge: ChargeRequest): Promise<Char
     },
     { idempotencyKey: charge.idempotencyKey },
   );
+  if (typeof intent.id !== 'string') return retryLater('bad_reply');
   // A replayed reply is as old as the first one; only a look shows what a payment in progress has become.
   return fromIntent(intent.status === 'processing' ? await stripe.paymentIntents.retrieve(intent.id) : intent);
 }
@@ -113,6 +114,7 @@ async function createRefund(
 ): Promise<RefundOutcome> {
   try {
     const refund = await stripe.refunds.create({ payment_intent: paymentIntentId }, { idempotencyKey });
+    if (typeof refund.id !== 'string') return retryLater('bad_reply');
     if (refund.status === 'failed' || refund.status === 'canceled') {
       return { kind: 'refused', code: refund.failure_reason ?? refund.status };
     }
@@ -160,7 +162,8 @@ function withoutAnswer(error: Stripe.errors.StripeError): RetryLater | undefined
   if (statusCode === 401 || statusCode === 403) return retryLater('misconfigured');
   if (statusCode === 409) return retryLater('in_progress');
   if (statusCode === undefined || statusCode < 400) return retryLater('bad_reply');
-  return statusCode >= 500 ? retryLater('server_error') : undefined;
+  if (statusCode >= 500) return retryLater('server_error');
+  return error.rawType === 'api_error' ? retryLater('bad_reply') : undefined;
 }
 
 function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
@@ -210,12 +213,17 @@ function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
   };
 }
 
-/** A proxy's page of HTML instead of Stripe's JSON keeps its status. @throws SyntaxError for a success without JSON. */
+/**
+ * What a proxy says instead of Stripe, a page or JSON of its own, keeps its status and decides nothing: the charge may have
+ * been made by an earlier try. @throws SyntaxError for a success without JSON.
+ */
 function parseReply(status: number, body: string): unknown {
+  const ofAnother = { error: { type: 'api_error', message: "not Stripe's" } };
   try {
-    return JSON.parse(body);
+    const reply = JSON.parse(body);
+    return status < 400 || typeof reply?.error?.type === 'string' ? reply : ofAnother;
   } catch (error) {
     if (status < 400) throw error;
-    return { error: { type: 'api_error', message: 'not JSON' } };
+    return ofAnother;
   }
 }

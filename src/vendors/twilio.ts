@@ -5,7 +5,7 @@ import { type RetryLater, retryLater } from './retry-later.ts';
 
 export type SendOutcome =
   | { readonly kind: 'sent'; readonly sid: string }
-  /** A definite no, with Twilio's error code (or the HTTP status where there is none). */
+  /** A definite no, with Twilio's error code. */
   | { readonly kind: 'refused'; readonly code: string }
   /** Ambiguous: the message may have been created, and sending it again may text the customer twice; ask `find`. */
   | RetryLater;
@@ -15,8 +15,11 @@ export type TextLookup = { readonly kind: 'found'; readonly sid: string } | { re
 export type TwilioSender = {
   /** Sends one text, once: creating a message is not idempotent, so nothing here tries again. `to` is E.164. */
   send(text: { readonly to: string; readonly body: string }): Promise<SendOutcome>;
-  /** Looks for a text that may have been created at `sinceMs` (milliseconds since 1970) or later. */
-  find(text: { readonly to: string; readonly body: string; readonly sinceMs: number }): Promise<TextLookup>;
+  /**
+   * Looks for a text that may have been created at `sinceMs` (milliseconds since 1970) or later, by how it ends: what comes
+   * before may be Twilio's, whose trial accounts add a sentence and which may replace characters that cost more to send.
+   */
+  find(text: { readonly to: string; readonly ending: string; readonly sinceMs: number }): Promise<TextLookup>;
   close(): void;
 };
 
@@ -45,13 +48,13 @@ export function createTwilioSender(options: TwilioOptions): TwilioSender {
         const message = await messages.create({ to, from: options.from, body });
         return message.sid ? { kind: 'sent', sid: message.sid } : retryLater('bad_reply');
       }),
-    find: async ({ to, body, sinceMs }) => {
+    find: async ({ to, ending, sinceMs }) => {
       const outcome = await outcomeOf(async (): Promise<TextLookup> => {
         // Not narrowed by the day sent: a message that is still queued has none.
         const latest = await messages.list({ to, limit: MAX_MESSAGES_SEARCHED, pageSize: MAX_MESSAGES_SEARCHED });
         const found = latest.find((message) => {
-          // Twilio's times are whole seconds, and its trial accounts put a sentence before the text.
-          return message.body.endsWith(body) && message.dateCreated.getTime() >= sinceMs - 1_000;
+          // Twilio's times are whole seconds.
+          return message.body?.endsWith(ending) && message.dateCreated.getTime() >= sinceMs - 1_000;
         });
         return found ? { kind: 'found', sid: found.sid } : { kind: 'not_found' };
       });
@@ -73,7 +76,8 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
     if (typeof status !== 'number') throw error;
     if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
     if (status === 401) return retryLater('misconfigured');
-    if (status >= 400 && status < 500 && status !== 408) return { kind: 'refused', code: String(code ?? status) };
+    // A refusal of Twilio's has a code; without one it is a proxy's, and the message may be there.
+    if (status >= 400 && status < 500) return code ? { kind: 'refused', code: String(code) } : retryLater('bad_reply');
     return retryLater('server_error');
   }
 }

@@ -180,9 +180,10 @@ async function ask(path: string): Promise<TrackingView | 'gone' | 'failed'> {
   const timer = setTimeout(() => abort.abort(), SILENCE_MS);
   try {
     const response = await fetch(path, { cache: 'no-store', signal: abort.signal });
-    if (response.status === 404 || response.status === 410) return 'gone';
-    if (!response.ok) return 'failed';
-    return ((await response.json()) as TrackingStatus).order;
+    const said = (await response.json()) as TrackingStatus | { readonly success: false };
+    if (response.ok && said.success) return said.order;
+    // Only the service's own words count: a proxy that finds no service behind it may say 404 too.
+    return said.success === false && (response.status === 404 || response.status === 410) ? 'gone' : 'failed';
   } catch {
     return 'failed';
   } finally {

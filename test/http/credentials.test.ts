@@ -134,6 +134,21 @@ test('look-ups of one secret at the same time are one; others have their own', a
   expect(await Promise.all(finds)).toEqual(['holder of a', 'holder of a', 'holder of b', 'holder of a']);
 });
 
+test('a look-up that takes longer than an answer is kept is joined by nobody who asks later', async () => {
+  const { credentials, asked, at } = world();
+  const early = credentials.find('a');
+  await untilAsked();
+  at(1_000);
+  const late = [credentials.find('a'), credentials.find('a')];
+  await untilAsked();
+  expect(asked.length).toBe(2);
+  asked[1]?.answer(null);
+  expect(await Promise.all(late)).toEqual([null, null]);
+  asked[0]?.answer('holder of a');
+  expect(await early).toBe('holder of a');
+  expect(await Promise.race([credentials.find('a'), untilAsked()])).toBeUndefined();
+});
+
 test('a look-up that failed fails those who shared it, is not remembered, and the next asks again', async () => {
   const { credentials, asked, find, count } = world();
   const finds = [credentials.find('a'), credentials.find('a')].map((each) =>

@@ -164,6 +164,21 @@ describe('the order of checks', () => {
     }
     expect((await post(url, JSON_TYPE, 'x'.repeat(6_000))).status).toBe(401);
   });
+
+  it('takes small bodies though slow senders of large ones leave no room for more of those', async () => {
+    const large = uploadRoute(Promise.resolve());
+    const { port, url } = await startServer({
+      routes: [echoRoute(), { ...large, pattern: '/photos/:id' }],
+      limits: { maxBufferedBodyBytes: 500_000, maxBufferedPhotoBytes: 500_000 },
+    });
+    const slow = rawConnection(port);
+    slow.send(`POST /photos/7 HTTP/1.1\r\n${PHOTO}Authorization: Bearer good\r\nContent-Length: 900000\r\n\r\n`);
+    slow.send(Buffer.alloc(450_000));
+    const headers = { ...KEY, 'content-type': 'image/jpeg' };
+    const photo = () => fetch(`${url}/photos/8`, { method: 'POST', headers, body: 'x'.repeat(100_000) });
+    await expect.poll(async () => (await photo()).status).toBe(503);
+    expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(60_000))).status).toBe(200);
+  });
 });
 
 const PHOTO = 'Host: x\r\nContent-Type: image/jpeg\r\n';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createChargeJob } from '../../src/jobs/charge.ts';
+import { STRIPE_KEY_SECONDS } from '../../src/limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
@@ -19,7 +20,9 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** A store's assigned order, the stand-in, and the charge job exactly as the worker wires it. */
-async function world(options: { paymentMethod?: string | null; faults?: FaultOrder; loseWrites?: number } = {}) {
+async function world(
+  options: { paymentMethod?: string | null; faults?: FaultOrder; loseWrites?: number; standsStillMs?: number } = {},
+) {
   const { sql } = database;
   const { paymentMethod = 'pm_card_visa', faults = {} } = options;
   const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
@@ -31,8 +34,13 @@ async function world(options: { paymentMethod?: string | null; faults?: FaultOrd
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const told: string[] = [];
   let lose = options.loseWrites ?? 0;
+  let stoodStillMs = 0;
   const job = createChargeJob({
-    open: (id) => openAttempt(sql, id),
+    async open(id) {
+      const opened = await openAttempt(sql, id);
+      stoodStillMs += options.standsStillMs ?? 0;
+      return opened;
+    },
     async settle(attempt, result, outboxId) {
       if (lose-- > 0) throw new Error('the worker died before the write');
       return settleAttempt(sql, attempt, result, outboxId);
@@ -41,6 +49,7 @@ async function world(options: { paymentMethod?: string | null; faults?: FaultOrd
     charge: stripe.charge,
     findCharge: stripe.findCharge,
     settled: (_orderId, status) => void told.push(status),
+    now: () => Date.now() + stoodStillMs,
   });
   const run = () => job({ orderId, outboxId: jobs.charge?.id ?? 0 });
   /** The charges that Stripe took for the order; a replayed key is not a new one. */
@@ -141,4 +150,21 @@ test('an attempt older than Stripe keeps its key is looked up, not sent again', 
   expect(await run()).toEqual({ kind: 'done' });
   expect(paidInLedger().length).toBe(sent);
   expect((await row()).payment_status).toBe('paid');
+});
+
+test('shortly before an attempt is looked up it is not sent any more: the look-up could miss it', async () => {
+  const { run, orderId, paidInLedger } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
+  await run();
+  const left = 60;
+  await database.sql`
+    update payments set first_sent_at = now() - make_interval(secs => ${STRIPE_KEY_SECONDS - left})
+    where order_id = ${orderId}`;
+  expect(await run()).toEqual({ kind: 'wait', forMs: expect.closeTo(left * 1_000, -3) });
+  expect(paidInLedger()).toEqual([]);
+});
+
+test('a worker that stood still before it sent looks up what has grown old meanwhile', async () => {
+  const { run, standIn, paidInLedger, row } = await world({ standsStillMs: STRIPE_KEY_SECONDS * 1_000 });
+  expect(await run()).toMatchObject({ kind: 'retry', reason: 'never_arrived' });
+  expect([standIn.entries(), paidInLedger(), (await row()).payment_status]).toEqual([[], [], 'processing']);
 });

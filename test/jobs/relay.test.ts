@@ -8,6 +8,7 @@ import {
   OUTBOX_SWEEP_SOON_MS,
   QUEUE_CHECK_MS,
   QUEUE_CHECK_ROWS,
+  RELAY_AHEAD_MS,
   RELAY_BATCH,
   RELAY_HELD_MS,
   RELAY_HELD_ROWS,
@@ -168,6 +169,15 @@ test('what could not be handed over for long is left to the sweeper', async () =
   state.isAway = false;
   await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS * 2);
   expect(state.added).toEqual([]);
+});
+
+test('what is due much later is not handed over yet', async () => {
+  const { relay, state } = world();
+  const inMs = (id: number, ms: number): OutboxRow[] =>
+    rowsOf(id, id + 1).map((row) => ({ ...row, runAt: new Date(Date.now() + ms) }));
+  relay.relay([...inMs(1, RELAY_AHEAD_MS), ...inMs(2, RELAY_AHEAD_MS + 1), ...young(3, 4)]);
+  await settled();
+  expect(state.added).toEqual([1, 3]);
 });
 
 test('of what could not be handed over a bounded number is held, the newest', async () => {

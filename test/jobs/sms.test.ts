@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createSmsJob } from '../../src/jobs/sms.ts';
-import { TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
+import { TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { cancelOrder } from '../../src/store/lifecycle.ts';
@@ -21,7 +21,13 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function world(
-  options: { faults?: FaultOrder; smsOptIn?: boolean; loseWrites?: number; hoursLater?: number } = {},
+  options: {
+    faults?: FaultOrder;
+    smsOptIn?: boolean;
+    loseWrites?: number;
+    hoursLater?: number;
+    standsStillMs?: number;
+  } = {},
 ) {
   const { sql } = database;
   const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
@@ -37,10 +43,15 @@ async function world(
   onTestFinished(() => twilio.close());
   const { orderId, jobs, order } = await addOrder(sql, await addStoreRow(sql), { smsOptIn: options.smsOptIn ?? true });
   let lose = options.loseWrites ?? 0;
+  let stoodStillMs = 0;
   const job = createSmsJob({
     open: (id) => openText(sql, id),
-    count: (id, earlier) => countSend(sql, id, earlier),
-    uncount: (id) => uncountSend(sql, id),
+    async count(send) {
+      const counted = await countSend(sql, send);
+      stoodStillMs += options.standsStillMs ?? 0;
+      return counted;
+    },
+    uncount: (send) => uncountSend(sql, send),
     async settle(id, result, outboxId) {
       if (lose-- > 0) throw new Error('the worker died before the write');
       return settleText(sql, id, result, outboxId);
@@ -49,7 +60,7 @@ async function world(
     send: twilio.send,
     find: twilio.find,
     trackingUrl: 'https://track.example',
-    now: () => Date.now() + (options.hoursLater ?? 0) * 3_600_000,
+    now: () => Date.now() + (options.hoursLater ?? 0) * 3_600_000 + stoodStillMs,
     settled: () => undefined,
   });
   const run = () => job({ orderId, outboxId: jobs.sms?.id ?? 0 });
@@ -165,6 +176,37 @@ test('a second send that definitely did not happen is made again without new loo
   await database.sql`update messages set sent_at = sent_at - interval '60 seconds' where order_id = ${orderId}`;
   await wait(LATE);
   expect(await run()).toMatchObject({ kind: 'rate_limited' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(texts()).toHaveLength(1);
+});
+
+test('a worker that stood still since it counted the send does not send: another one may have looked for it by now', async () => {
+  const { run, texts, orderId } = await world({ standsStillMs: TEXT_HELD_UP_MS + 1_000 });
+  expect(await run()).toEqual({ kind: 'retry', reason: 'held_up' });
+  expect(texts()).toEqual([]);
+  const [message] = await database.sql`select sends, counted_at from messages where order_id = ${orderId}`;
+  expect({ ...message }).toEqual({ sends: 0, counted_at: null });
+});
+
+test('of a long name as much is texted as fits, in whole characters, and what arrived is found', async () => {
+  const { run, wait, texts, row, orderId } = await world({ faults: { next: [unheard] } });
+  const name = `${'x'.repeat(38)}🍕🍕🍕`;
+  await database.sql`
+    update retailers set name = ${name} where id = (select retailer_id from orders where id = ${orderId})`;
+  await run();
+  await wait(SOON);
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(JSON.stringify(texts())).toContain(`${'x'.repeat(38)}🍕…: your delivery`);
+  expect(texts()).toHaveLength(1);
+  expect((await row()).sms_status).toBe('sent');
+});
+
+test('a text is found by its link, though the store was renamed since', async () => {
+  const { run, wait, texts, orderId } = await world({ faults: { next: [unheard] } });
+  await run();
+  await database.sql`
+    update retailers set name = 'Renamed' where id = (select retailer_id from orders where id = ${orderId})`;
+  await wait(LATE);
   expect(await run()).toEqual({ kind: 'done' });
   expect(texts()).toHaveLength(1);
 });

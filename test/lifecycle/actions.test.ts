@@ -485,6 +485,15 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
+  it('keeps it while he is heard of, though the tables take no positions', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await silence(driverId, SILENT_FOR);
+    await readEverything();
+    matcher.moveDriver(driverId, STORE_POINT, Date.now());
+    await dispatch.redispatch.sweep();
+    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
+  });
+
   it('keeps it up to the bound', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, DRIVER_SILENT_MS - 30_000);

@@ -45,6 +45,7 @@ function openWorker(bank: Bank, pause: Pause) {
     charge: bank.charge,
     findCharge: bank.findCharge,
     settled: () => undefined,
+    now: Date.now,
   });
   const refund = createRefundJob({
     read: (orderId) => step('read', () => readRefundState(sql, orderId)),

@@ -25,8 +25,8 @@ async function owed(smsOptIn = true) {
     orderId,
     outboxId,
     open: () => openText(sql, orderId),
-    count: (earlierSends: number) => countSend(sql, orderId, earlierSends),
-    uncount: () => uncountSend(sql, orderId),
+    count: (earlierSends: number) => countSend(sql, { orderId, earlierSends }),
+    uncount: (earlierSends: number) => uncountSend(sql, { orderId, earlierSends }),
     settle: (result: TextResult) => settleText(sql, orderId, result, outboxId, 'me'),
     row: () => orderRow(sql, orderId),
     job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
@@ -46,6 +46,7 @@ test('a text is owed to the phone of a customer who consented, with the store’
     storeName: 'Corner Market',
     trackingToken: order.trackingToken,
     earlierSends: 0,
+    orderedAt: expect.any(Date),
     firstSentAt: expect.any(Date),
     secondsSinceSend: 0,
     orderEnded: false,
@@ -83,10 +84,19 @@ test('a send that definitely did not happen is taken back, never below none', as
   const { open, count, uncount } = await owed();
   await open();
   await count(0);
-  await uncount();
+  await uncount(0);
   expect((await open())?.earlierSends).toBe(0);
-  await uncount();
+  await uncount(0);
   expect((await open())?.earlierSends).toBe(0);
+});
+
+test('a send is not taken back where another one was counted since', async () => {
+  const { open, count, uncount } = await owed();
+  await open();
+  await count(0);
+  await count(1);
+  await uncount(0);
+  expect((await open())?.earlierSends).toBe(2);
 });
 
 test('a sent text settles message, order, job, event and notice together', async () => {
@@ -121,7 +131,7 @@ test('what is settled stays so, and nothing is owed or counted any more', async 
   expect(await settle(FAILED)).toBe(false);
   expect(await open()).toBeNull();
   expect(await count(1)).toBe(false);
-  await uncount();
+  await uncount(0);
   expect([await row(), (await events()).length]).toEqual([before, 1]);
   const [message] = await database.sql`select status, sends from messages where order_id = ${before.id as string}`;
   expect({ ...message }).toEqual({ status: 'sent', sends: 1 });

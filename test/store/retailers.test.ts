@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
-import { CLOCK_SYNC_MS } from '../../src/limits.ts';
+import { CLOCK_ROUND_TRIP_MS, CLOCK_SYNC_MS } from '../../src/limits.ts';
 import { createDatabaseClock } from '../../src/store/clock.ts';
 import {
   applyRetailer,
@@ -198,4 +198,20 @@ test('the clock is measured again from time to time, survives a look that failed
   clock.close();
   await vi.advanceTimersByTimeAsync(3 * CLOCK_SYNC_MS);
   expect(looks).toBe(3);
+});
+
+test('a measurement during which the process stood still is left out', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  let standsStillMs = 0;
+  const sql = async () => {
+    const ms = performance.now();
+    vi.advanceTimersByTime(standsStillMs);
+    return [{ ms }];
+  };
+  const clock = await createDatabaseClock(sql as never, createLogger('silent'));
+  onTestFinished(() => clock.close());
+  standsStillMs = CLOCK_ROUND_TRIP_MS + 1;
+  await vi.advanceTimersByTimeAsync(CLOCK_SYNC_MS);
+  standsStillMs = 0;
+  expect(clock.now()).toBe(Math.round(performance.now()));
 });

@@ -1,5 +1,12 @@
 import type { Sql } from '../../src/store/connect.ts';
-import { countSends, type OwedText, openTexts, settleTexts, type TextResult } from '../../src/store/messages.ts';
+import {
+  countSends,
+  type OwedText,
+  openTexts,
+  type SendToCount,
+  settleTexts,
+  type TextResult,
+} from '../../src/store/messages.ts';
 import {
   openPaymentAttempts,
   type PaymentAttempt,
@@ -32,8 +39,8 @@ export async function openText(sql: Sql, orderId: string): Promise<OwedText | nu
   return (await openTexts(sql, [orderId])).get(orderId) ?? null;
 }
 
-export async function countSend(sql: Sql, orderId: string, earlierSends: number): Promise<boolean> {
-  return (await countSends(sql, [{ orderId, earlierSends }])).has(orderId);
+export async function countSend(sql: Sql, send: SendToCount): Promise<boolean> {
+  return (await countSends(sql, [send])).has(send.orderId);
 }
 
 /** Whether the result was written. */

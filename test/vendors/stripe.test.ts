@@ -235,6 +235,9 @@ test.each([
   ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>', 'server_error'],
   ['HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>', 'bad_reply'],
   ['HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"id":', 'connection_lost'],
+  ['HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\n\r\n<html>', 'bad_reply'],
+  ['HTTP/1.1 408 Request Timeout\r\nContent-Length: 21\r\n\r\n{"message":"expired"}', 'bad_reply'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', 'bad_reply'],
 ])('a reply that is not Stripe’s (%j) is ambiguous: %s', async (reply, reason) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -243,7 +246,10 @@ test.each([
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const charger = chargerOf(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
-  expect(await charger.charge(request())).toMatchObject({ kind: 'retry_later', reason, ambiguous: true });
+  const ambiguous = { kind: 'retry_later', reason, ambiguous: true };
+  expect(await charger.charge(request())).toMatchObject(ambiguous);
+  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: 'pi_1' };
+  expect(await charger.refund(refund)).toMatchObject(ambiguous);
 });
 
 test('a payment that a bank is still working on is not taken for paid', async () => {

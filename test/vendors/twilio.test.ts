@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
@@ -6,6 +8,7 @@ import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const TEXT = { to: '+15551234567', body: 'Confirmed & on its way: http://localhost/track/abc ü' };
+const SEARCH = { to: TEXT.to, ending: '/track/abc ü' };
 const AMBIGUOUS = { kind: 'retry_later', rateLimited: false, ambiguous: true };
 
 async function world(options: { faults?: FaultOrder; authToken?: string; timeoutMs?: number } = {}) {
@@ -70,7 +73,7 @@ test.each([
   const { sender, standIn } = await world({ faults: { next: [fault] }, timeoutMs: 200 });
   const sinceMs = Date.now();
   expect(await sender.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason });
-  expect(await sender.find({ ...TEXT, sinceMs })).toEqual({ kind: 'not_found' });
+  expect(await sender.find({ ...SEARCH, sinceMs })).toEqual({ kind: 'not_found' });
   expect(standIn.entries()).toEqual([]);
 });
 
@@ -83,7 +86,7 @@ test.each([
   const sinceMs = Date.now();
   expect(await sender.send(TEXT)).toMatchObject(AMBIGUOUS);
   const [message] = standIn.entries() as { sid: string }[];
-  expect(await sender.find({ ...TEXT, sinceMs })).toEqual({ kind: 'found', sid: message?.sid });
+  expect(await sender.find({ ...SEARCH, sinceMs })).toEqual({ kind: 'found', sid: message?.sid });
   expect(standIn.entries()).toHaveLength(1);
 });
 
@@ -91,12 +94,27 @@ test('finds neither another text, nor one to another phone, nor an older one', a
   const { sender } = await world();
   const sinceMs = Date.now();
   await sender.send(TEXT);
-  expect(await sender.find({ ...TEXT, body: 'another', sinceMs })).toEqual({ kind: 'not_found' });
-  expect(await sender.find({ ...TEXT, to: '+15557654321', sinceMs })).toEqual({ kind: 'not_found' });
-  expect(await sender.find({ ...TEXT, sinceMs: sinceMs + 10_000 })).toEqual({ kind: 'not_found' });
+  expect(await sender.find({ ...SEARCH, ending: '/track/another', sinceMs })).toEqual({ kind: 'not_found' });
+  expect(await sender.find({ ...SEARCH, to: '+15557654321', sinceMs })).toEqual({ kind: 'not_found' });
+  expect(await sender.find({ ...SEARCH, sinceMs: sinceMs + 10_000 })).toEqual({ kind: 'not_found' });
 });
 
 test('a search without an answer is tried later', async () => {
   const { sender } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
-  expect(await sender.find({ ...TEXT, sinceMs: 0 })).toMatchObject({ kind: 'retry_later' });
+  expect(await sender.find({ ...SEARCH, sinceMs: 0 })).toMatchObject({ kind: 'retry_later' });
+});
+
+test('a refusal that is a proxy’s and not Twilio’s is ambiguous', async () => {
+  const server = createServer((_request, response) => response.writeHead(404).end('{"message":"no route"}'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const sender = createTwilioSender({
+    accountSid: 'AC00000000000000000000000000000000',
+    authToken: 'token',
+    from: '+15550000000',
+    apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    timeoutMs: 5_000,
+  });
+  onTestFinished(() => sender.close());
+  expect(await sender.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason: 'bad_reply' });
 });

@@ -27,6 +27,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   let position: (Position & { atMs: number }) | null = null;
   let socketsBlocked = false;
   let socketsSwallowed = false;
+  let isUnroutable = false;
   const swallowed = new Set<Duplex>();
   const failures: unknown[] = [];
   const topics = new Map<WebSocket, Set<string>>();
@@ -61,7 +62,10 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     if (rest === undefined) return routes.page(name);
     if (rest === 'photo') return plain(200, photo, 'image/jpeg');
     const status = await routes.status(name);
-    if (status.kind !== 'found') return plain(status.kind === 'gone' ? 410 : 404);
+    if (isUnroutable) return plain(404, '<h1>default backend</h1>', 'text/html');
+    if (status.kind !== 'found') {
+      return plain(status.kind === 'gone' ? 410 : 404, '{"success":false}', 'application/json');
+    }
     return plain(200, JSON.stringify(status.body), 'application/json');
   }
 
@@ -137,6 +141,10 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     blockSockets(blocked: boolean) {
       socketsBlocked = blocked;
       if (blocked) for (const socket of topics.keys()) socket.terminate();
+    },
+    /** Answers for a service that it does not find, as some proxies do, until told otherwise. */
+    loseService(now: boolean) {
+      isUnroutable = now;
     },
     /** Leaves new sockets without any answer, as some proxies do, until told otherwise. */
     swallowSockets(now: boolean) {

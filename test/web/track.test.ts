@@ -30,6 +30,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     server.forgetPosition();
     server.blockSockets(false);
     server.swallowSockets(false);
+    server.loseService(false);
   });
   afterAll(async () => {
     await browser?.close();
@@ -259,6 +260,23 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await server.change(delivered({ sequence: 3, deliveredAt: '2025-01-01T00:00:00.000Z' }));
     server.blockSockets(true);
     await expect.poll(() => page.locator('#link').textContent(), PATIENCE).toBe('This link is no longer active');
+  });
+
+  it('does not take a proxy’s word for it that its link has expired', async () => {
+    server.blockSockets(true);
+    server.loseService(true);
+    await server.change(assigned());
+    const page = await context.newPage();
+    await page.clock.install();
+    const later = async <Value>(question: () => Promise<Value>) => {
+      await page.clock.fastForward(3_000);
+      return question();
+    };
+    await page.goto(`${server.url}/track/${TOKEN}`);
+    const link = () => page.locator('#link').getAttribute('data-state');
+    await expect.poll(() => later(link), PATIENCE).toBe('offline');
+    server.loseService(false);
+    await expect.poll(() => later(link), PATIENCE).toBe('polling');
   });
 
   it('says the essentials with JavaScript off', async () => {

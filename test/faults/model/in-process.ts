@@ -76,7 +76,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const bank = openBank();
   const finishJob = (outboxId: number) => finishOutbox(sql, outboxId, null);
   const chargeJob = buildChargeJob(
-    { sql, origin: ORIGIN, stripe: bank, lane: createLane(4), finish: finishJob, relayed: (settling) => settling },
+    { sql, origin: ORIGIN, stripe: bank, lane: createLane(4), finish: finishJob, relayed: (settling) => settling, now },
     () => undefined,
   );
   const refundJob = createRefundJob({

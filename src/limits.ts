@@ -282,7 +282,7 @@ export const POSTGRES_CONNECTIONS = 100;
 export const JOB_ATTEMPTS = 8;
 /** First pause of the exponential backoff; eight attempts take about two minutes. */
 export const JOB_BACKOFF_MS = 1_000;
-/** A job whose database is away is held for so long before it goes back to the queue, and tried when that is back, within: */
+/** While the database is away a job is held for so long before it goes back to the queue, and how soon it is tried again. */
 export const JOB_HELD_MS = 30_000;
 export const JOB_HELD_RETRY_MS = 500;
 /** A job whose lock was not renewed for this long is run again elsewhere. */

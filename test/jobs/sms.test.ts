@@ -225,6 +225,14 @@ test('a confirmation that is hours late is not sent any more', async () => {
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'too_late' });
 });
 
+test('how late a confirmation is counts from the order, though nobody has tried to send it before', async () => {
+  const { run, texts, row, orderId } = await world();
+  await database.sql`update orders set created_at = now() - interval '5 hours' where id = ${orderId}`;
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(texts()).toEqual([]);
+  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'too_late' });
+});
+
 test('nobody is told of a delivery whose order was cancelled or has expired, and the order says why', async () => {
   const { sql } = database;
   const [cancelled, expired] = [await world(), await world()];

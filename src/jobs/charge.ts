@@ -27,8 +27,9 @@ export function createChargeJob(deps: {
     // A process that stood still meanwhile sees by the time that passed that its key has grown old.
     const keySeconds = attempt.ageSeconds + Math.max(0, deps.now() - openingMs) / 1_000;
     const untilLookUp = STRIPE_KEY_SECONDS - keySeconds;
-    if (untilLookUp > 0 && untilLookUp < STRIPE_QUIET_SECONDS)
+    if (untilLookUp > 0 && untilLookUp < STRIPE_QUIET_SECONDS) {
       return { kind: 'wait', forMs: Math.ceil(untilLookUp * 1_000) };
+    }
     const outcome = await send(attempt, untilLookUp <= 0);
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;

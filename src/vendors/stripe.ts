@@ -92,7 +92,6 @@ async function createCharge(stripe: Stripe, charge: ChargeRequest): Promise<Char
     },
     { idempotencyKey: charge.idempotencyKey },
   );
-  if (typeof intent.id !== 'string') return retryLater('bad_reply');
   // A replayed reply is as old as the first one; only a look shows what a payment in progress has become.
   return fromIntent(intent.status === 'processing' ? await stripe.paymentIntents.retrieve(intent.id) : intent);
 }
@@ -137,6 +136,7 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
 
 function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
   const paymentIntentId = intent.id;
+  if (typeof paymentIntentId !== 'string') return retryLater('bad_reply');
   const refusal = intent.last_payment_error;
   switch (intent.status) {
     case 'succeeded':

@@ -50,6 +50,17 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await page.locator('#link[data-state=live]').waitFor();
     return page;
   }
+  /** A page whose waits are passed over by its own clock: 3 s before each question that is put to it `later`. */
+  async function openHurried() {
+    const page = await context.newPage();
+    await page.clock.install();
+    const later = async <Value>(question: () => Promise<Value>) => {
+      await page.clock.fastForward(3_000);
+      return question();
+    };
+    await page.goto(`${server.url}/track/${TOKEN}`);
+    return { page, later, link: () => page.locator('#link').getAttribute('data-state') };
+  }
   const headline = (page: Page) => page.locator('#headline').textContent();
   const stages = (page: Page) =>
     page.locator('#stages li').evaluateAll((items) => items.map((item) => item.getAttribute('data-state')));
@@ -211,15 +222,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
         how === 'refused' ? server.blockSockets(blocked) : server.swallowSockets(blocked);
       block(true);
       await server.change(assigned());
-      const page = await context.newPage();
-      // The page's waits are passed over by its own clock.
-      await page.clock.install();
-      const later = async <Value>(question: () => Promise<Value>) => {
-        await page.clock.fastForward(3_000);
-        return question();
-      };
-      await page.goto(`${server.url}/track/${TOKEN}`);
-      const link = () => page.locator('#link').getAttribute('data-state');
+      const { page, later, link } = await openHurried();
       await expect.poll(() => later(link), PATIENCE).toBe('polling');
       await server.change(pickedUp());
       await expect.poll(() => later(() => headline(page))).toBe('Ana is on the way with your order');
@@ -266,14 +269,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     server.blockSockets(true);
     server.loseService(true);
     await server.change(assigned());
-    const page = await context.newPage();
-    await page.clock.install();
-    const later = async <Value>(question: () => Promise<Value>) => {
-      await page.clock.fastForward(3_000);
-      return question();
-    };
-    await page.goto(`${server.url}/track/${TOKEN}`);
-    const link = () => page.locator('#link').getAttribute('data-state');
+    const { later, link } = await openHurried();
     await expect.poll(() => later(link), PATIENCE).toBe('offline');
     server.loseService(false);
     await expect.poll(() => later(link), PATIENCE).toBe('polling');

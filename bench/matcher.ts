@@ -2,7 +2,7 @@
  * The matcher in memory beside what people would use instead:
  * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers] [--no-results]`.
  *
- * Seeded worlds (bench/support/world.ts), the same drivers and pickups for all in a run. Each world and size has a process
+ * Seeded worlds (test/harness/world.ts), the same drivers and pickups for all in a run. Each world and size has a process
  * of its own, so that one's garbage is not another's. A driver serves each set of tiers alike often; asked is always for
  * the nearest driver of one tier, whom four of seven serve. The matcher searches among all, as it does at work; each peer
  * has an index of just those who serve the tier. rbush-knn measures on the plane and geokdbush on the sphere; geokdbush
@@ -27,11 +27,19 @@ import { Fleet, type FleetSource } from '../src/dispatch/fleet.ts';
 import type { FleetDriver } from '../src/domain/driver.ts';
 import { distanceMeters, type Point } from '../src/geo/point.ts';
 import { Matcher } from '../src/matcher/matcher.ts';
-import { openReport } from './support/report.ts';
+import { openReport } from '../test/harness/report.ts';
+import { type Timing, timeEach, timeEachAsync, timeInTurns } from '../test/harness/timing.ts';
+import {
+  driversOf,
+  offset,
+  placesOf,
+  seeded,
+  WORLDS,
+  type WorldDriver,
+  type WorldName,
+} from '../test/harness/world.ts';
 import { openPostgisPeer, openRedisPeer } from './support/server-peers.ts';
 import { loadTestTiers } from './support/tiers.ts';
-import { type Timing, timeEach, timeEachAsync, timeInTurns } from './support/timing.ts';
-import { driversOf, offset, placesOf, seeded, WORLDS, type WorldDriver, type WorldName } from './support/world.ts';
 
 const SEED = 20_261;
 const NOW = 1_700_000_000_000;

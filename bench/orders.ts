@@ -24,7 +24,8 @@
  * and is not in the tables, a driver with two orders, an order not charged or texted exactly once fails the run.
  */
 import { MAX_QUEUED_JOBS } from '../src/limits.ts';
-import { makeOrderWorld, ordersOf } from './support/order-world.ts';
+import { makeOrderWorld, ordersOf } from '../test/harness/order-world.ts';
+import { openReport } from '../test/harness/report.ts';
 import type { Bench, Options } from './support/orders-bench.ts';
 import { burstSection } from './support/orders-burst.ts';
 import { growthSection } from './support/orders-growth.ts';
@@ -33,7 +34,6 @@ import { longSection } from './support/orders-long.ts';
 import { nobodySection } from './support/orders-nobody.ts';
 import { profileSection } from './support/orders-profile.ts';
 import { sustainedSection } from './support/orders-sustained.ts';
-import { openReport } from './support/report.ts';
 import { openStack } from './support/stack.ts';
 
 const ORDERS = 4_000;

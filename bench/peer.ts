@@ -13,18 +13,19 @@
  * rewrite goes; the targets are for the former. An error, a time-out, an answer other than 201, an order that is not in the
  * tables or a driver with two fails the run.
  */
-import { findRedisServer } from '../test/support/redis.ts';
+
+import { makeOrderWorld, type OrderRequest, ordersOf } from '../test/harness/order-world.ts';
+import { pace } from '../test/harness/paced.ts';
+import { findPostgis } from '../test/harness/postgis.ts';
+import { findRedisServer } from '../test/harness/redis.ts';
+import { openReport, type Report } from '../test/harness/report.ts';
+import { summary } from '../test/harness/timing.ts';
 import { load } from './support/load.ts';
-import { makeOrderWorld, type OrderRequest, ordersOf } from './support/order-world.ts';
 import { startOurStack } from './support/ours-stack.ts';
-import { pace } from './support/paced.ts';
 import { inTurns, type Round, type Side } from './support/peer-rounds.ts';
 import type { OrderStack } from './support/peer-stack.ts';
 import { type Sustained, sustain } from './support/peer-sustained.ts';
 import { startPlainStack } from './support/plain-stack.ts';
-import { findPostgis } from './support/postgis.ts';
-import { openReport, type Report } from './support/report.ts';
-import { summary } from './support/timing.ts';
 
 const SEED = 7;
 const ORDERS = 4_000;

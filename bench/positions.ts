@@ -23,8 +23,8 @@
  * `--profile` shows where the service spends its time and makes it slower.
  */
 
-import { freshRedis } from '../test/support/redis.ts';
-import { openReport, type Report } from './support/report.ts';
+import { freshRedis } from '../test/harness/redis.ts';
+import { openReport, type Report } from '../test/harness/report.ts';
 import { serveBare } from './support/sockets-bare.ts';
 import { allWritten, askNearest, type Checker, createChecker } from './support/sockets-check.ts';
 import { Child } from './support/sockets-child.ts';

@@ -14,7 +14,7 @@
  * LOST_MS, or the target is missed.
  */
 import type { Page } from 'playwright-core';
-import { launchBrowser } from '../test/support/chromium.ts';
+import { launchBrowser } from '../test/harness/chromium.ts';
 import {
   type Delivery,
   newDelivery,

@@ -19,7 +19,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_SOCKETS_PER_ORDER } from '../src/limits.ts';
-import { openReport, type Report } from './support/report.ts';
+import { openReport, type Report } from '../test/harness/report.ts';
 import { serveBare } from './support/sockets-bare.ts';
 import { createClient } from './support/sockets-check.ts';
 import { Child } from './support/sockets-child.ts';

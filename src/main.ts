@@ -1,8 +1,8 @@
-import { StartError } from './build/database.ts';
-import { startService } from './build.ts';
+import { welcome } from './app/banner.ts';
+import { StartError } from './app/database.ts';
+import { onSignals } from './app/signals.ts';
+import { startService } from './app/start.ts';
 import { ConfigError, readConfig } from './config.ts';
-import { onSignals } from './signals.ts';
-import { welcome } from './welcome.ts';
 
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 

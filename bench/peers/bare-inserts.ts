@@ -6,10 +6,10 @@
 import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { MAX_PASSED_OVER } from '../../src/limits.ts';
-import { connect } from '../../src/store/connect.ts';
+import { connect } from '../../src/postgres/connect.ts';
 import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
-import { makeOrderWorld, STORE_ADDRESS } from '../support/order-world.ts';
+import { makeOrderWorld, STORE_ADDRESS } from '../../test/harness/order-world.ts';
 
 const env = (name: string): string => process.env[name] as string;
 const seconds = Number(env('SECONDS'));

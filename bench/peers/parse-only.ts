@@ -5,15 +5,15 @@
 import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { CreatedOrder } from '../../src/domain/order.ts';
 import { authenticateBy, createCredentials } from '../../src/http/credentials.ts';
-import type { Route } from '../../src/http/route.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
-import { createServer } from '../../src/http/server.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
 import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
 import { CREDENTIAL_KEEP_MS, CREDENTIAL_REMEMBERED_MS, MAX_CREDENTIALS_KEPT } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { makeOrderWorld, STORE_ADDRESS } from '../support/order-world.ts';
+import type { Route } from '../../src/transport/route.ts';
+import { createServer } from '../../src/transport/server.ts';
+import { makeOrderWorld, STORE_ADDRESS } from '../../test/harness/order-world.ts';
 
 const { stores } = makeOrderWorld(0, Number(process.env.STORES));
 const keys = new Map(

@@ -3,7 +3,7 @@
  * behind all the time, as on any working day. Ends with 1 where a socket fails or is closed.
  */
 import { WebSocket } from 'ws';
-import { PHONES_AT, phoneToken } from '../support/stack-world.ts';
+import { PHONES_AT, phoneToken } from '../../test/harness/stack-world.ts';
 
 const OPENING_AT_ONCE = 50;
 const TURN_MS = 20;

@@ -3,10 +3,10 @@
  * outbox row of each marked done by the same statement.
  */
 import { Redis } from 'ioredis';
-import { type JobData, type JobResult, startWorker } from '../../src/jobs/queues.ts';
 import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_TOGETHER, SMS_CONCURRENCY } from '../../src/limits.ts';
-import { connect } from '../../src/store/connect.ts';
-import { createLane, together } from '../../src/store/together.ts';
+import { createLane, together } from '../../src/postgres/batched-reads.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import { type JobData, type JobResult, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 const logger = createLogger('warn');

@@ -1,7 +1,7 @@
-import type { LoadResult } from './burst.ts';
-import type { OrderRequest } from './order-world.ts';
-import { summary } from './timing.ts';
-import { seeded } from './world.ts';
+import type { LoadResult } from '../../test/harness/burst.ts';
+import type { OrderRequest } from '../../test/harness/order-world.ts';
+import { summary } from '../../test/harness/timing.ts';
+import { seeded } from '../../test/harness/world.ts';
 
 export type Load = {
   readonly url: string;

@@ -1,9 +1,9 @@
+import type { OrderRequest } from '../../test/harness/order-world.ts';
+import type { Report } from '../../test/harness/report.ts';
+import type { StackWorld } from '../../test/harness/stack-world.ts';
+import { summary } from '../../test/harness/timing.ts';
 import { type Load, type Loaded, load } from './load.ts';
-import type { OrderRequest } from './order-world.ts';
-import type { Report } from './report.ts';
 import type { Setup, Stack, Started } from './stack.ts';
-import type { StackWorld } from './stack-world.ts';
-import { summary } from './timing.ts';
 
 export type Options = {
   readonly drivers: number;

@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/store/connect.ts';
+import type { Sql } from '../../src/postgres/connect.ts';
 
 /** Fits into the 8,000 bytes of a notice. */
 const IDS_A_NOTICE = 100;

@@ -1,6 +1,8 @@
 import type { Point } from '../../src/geo/point.ts';
+import { ordersOf } from '../../test/harness/order-world.ts';
+import type { StackWorld } from '../../test/harness/stack-world.ts';
+import { driversOf, placesOf, seeded } from '../../test/harness/world.ts';
 import type { Loaded } from './load.ts';
-import { ordersOf } from './order-world.ts';
 import {
   assignedShare,
   type Bench,
@@ -15,8 +17,6 @@ import {
 import { deliverAll } from './orders-free.ts';
 import { addOrders } from './orders-past.ts';
 import { openStack, type Stack } from './stack.ts';
-import type { StackWorld } from './stack-world.ts';
-import { driversOf, placesOf, seeded } from './world.ts';
 
 const SEED = 20_263;
 const CENTRE: Point = { lat: 40.75, lng: -73.98 };

@@ -1,7 +1,7 @@
-import type { LoadResult } from './burst.ts';
+import type { LoadResult } from '../../test/harness/burst.ts';
+import { pace } from '../../test/harness/paced.ts';
 import { assignedShare, type Bench, BURST, check, drained, knownRate, topRate } from './orders-bench.ts';
 import { capacityOf, unpaid } from './orders-sustained.ts';
-import { pace } from './paced.ts';
 import type { Setup } from './stack.ts';
 
 const STAND_IN_MS = [0, 50, 300];

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { pace } from '../../test/harness/paced.ts';
 import { type Bench, check, drained, knownRate } from './orders-bench.ts';
 import { deliverAll } from './orders-free.ts';
 import { capacityOf, unpaid } from './orders-sustained.ts';
-import { pace } from './paced.ts';
 import type { Setup, Started } from './stack.ts';
 
 const OF_SUSTAINED = 0.8;

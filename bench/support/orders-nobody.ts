@@ -1,8 +1,8 @@
 import { MAX_WAITING_ORDERS } from '../../src/limits.ts';
+import { fillDrivers } from '../../test/harness/stack-world.ts';
+import { summary } from '../../test/harness/timing.ts';
 import { type Bench, BURST, check, percent, sendBurst, topRate } from './orders-bench.ts';
 import { addOrders } from './orders-past.ts';
-import { fillDrivers } from './stack-world.ts';
-import { summary } from './timing.ts';
 
 /** So many places are left when the bound is driven into; a second or less of orders. */
 const ROOM = 500;

@@ -1,5 +1,5 @@
-import type { Sql } from '../../src/store/connect.ts';
-import { STORE_ADDRESS } from './order-world.ts';
+import type { Sql } from '../../src/postgres/connect.ts';
+import { STORE_ADDRESS } from '../../test/harness/order-world.ts';
 
 /**
  * Puts orders into the tables with all that belongs to them, spread over all stores and tiers: `delivered` ones with their

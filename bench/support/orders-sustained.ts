@@ -1,4 +1,5 @@
-import type { LoadResult } from './burst.ts';
+import type { LoadResult } from '../../test/harness/burst.ts';
+import { pace } from '../../test/harness/paced.ts';
 import {
   assignedShare,
   type Bench,
@@ -10,7 +11,6 @@ import {
   sendBurst,
 } from './orders-bench.ts';
 import { parseRound } from './orders-burst.ts';
-import { pace } from './paced.ts';
 import { startPart } from './part.ts';
 import type { Setup, Started } from './stack.ts';
 

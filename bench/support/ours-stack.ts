@@ -1,5 +1,5 @@
-import { findRedisServer } from '../../test/support/redis.ts';
-import type { OrderWorld } from './order-world.ts';
+import type { OrderWorld } from '../../test/harness/order-world.ts';
+import { findRedisServer } from '../../test/harness/redis.ts';
 import type { OrderStack } from './peer-stack.ts';
 import { openStack } from './stack.ts';
 

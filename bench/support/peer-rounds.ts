@@ -1,6 +1,6 @@
-import type { LoadResult } from './burst.ts';
+import type { LoadResult } from '../../test/harness/burst.ts';
+import type { Report } from '../../test/harness/report.ts';
 import { assignedShare, findFaults, type OrderStack } from './peer-stack.ts';
-import type { Report } from './report.ts';
 
 /** One of those compared: a stack, set up in one of its ways. */
 export type Side = { readonly name: string; readonly stack: OrderStack; setUp(): void };

@@ -1,9 +1,9 @@
+import type { OrderRequest } from '../../test/harness/order-world.ts';
+import { pace } from '../../test/harness/paced.ts';
+import type { Report } from '../../test/harness/report.ts';
 import { load } from './load.ts';
-import type { OrderRequest } from './order-world.ts';
-import { pace } from './paced.ts';
 import { check, type Round, type Side } from './peer-rounds.ts';
 import { assignedShare, type OrderStack } from './peer-stack.ts';
-import type { Report } from './report.ts';
 
 const DRAIN_MS = 2_000;
 /** An order that is answered later counts as not kept up with. */

@@ -3,12 +3,12 @@ import { Redis } from 'ioredis';
 import postgres, { type Sql } from 'postgres';
 import { hashSecret } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
-import { type FreshRedis, freshRedis } from '../../test/support/redis.ts';
+import { copyRows, type OrderWorld, STORE_ADDRESS } from '../../test/harness/order-world.ts';
+import { type Postgis, startPostgis } from '../../test/harness/postgis.ts';
+import { type FreshRedis, freshRedis } from '../../test/harness/redis.ts';
 import { PLAIN_DRIVER_INDEXES, PLAIN_SCHEMA } from '../peers/plain-schema.ts';
-import { copyRows, type OrderWorld, STORE_ADDRESS } from './order-world.ts';
 import { type Part, startPart } from './part.ts';
 import type { OrderStack } from './peer-stack.ts';
-import { type Postgis, startPostgis } from './postgis.ts';
 
 type Shape = { readonly oneStatement: boolean };
 

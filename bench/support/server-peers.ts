@@ -9,9 +9,9 @@ import { Redis } from 'ioredis';
 import postgres, { type Sql } from 'postgres';
 import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
-import { type FreshRedis, freshRedis } from '../../test/support/redis.ts';
-import { type Postgis, startPostgis } from './postgis.ts';
-import type { WorldDriver } from './world.ts';
+import { type Postgis, startPostgis } from '../../test/harness/postgis.ts';
+import { type FreshRedis, freshRedis } from '../../test/harness/redis.ts';
+import type { WorldDriver } from '../../test/harness/world.ts';
 
 const BATCH = 1_000;
 const SAMPLE = 100;

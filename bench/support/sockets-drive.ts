@@ -1,5 +1,5 @@
 import type { Point } from '../../src/geo/point.ts';
-import { offset, placesOf, seeded } from './world.ts';
+import { offset, placesOf, seeded } from '../../test/harness/world.ts';
 
 const SEED = 20_250_917;
 /** What a car in town does in the fifth of a second between two reports: 14 m/s. */

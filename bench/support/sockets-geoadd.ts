@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
-import { freshRedis } from '../../test/support/redis.ts';
+import { freshRedis } from '../../test/harness/redis.ts';
 import { type Drive, driveOf } from './sockets-drive.ts';
 import { clockMs } from './sockets-line.ts';
 import { cpuMsOf } from './sockets-watch.ts';

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
-import type { Running } from '../../test/support/service.ts';
-import type { Report } from './report.ts';
+import type { Report } from '../../test/harness/report.ts';
+import type { Running } from '../../test/harness/service.ts';
 
 const ANSWER_MS = 60_000;
 const SHOWN = 25;

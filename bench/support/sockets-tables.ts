@@ -1,9 +1,9 @@
-import type { Report } from './report.ts';
+import type { Report } from '../../test/harness/report.ts';
+import { summary } from '../../test/harness/timing.ts';
 import type { Followed } from './sockets-events.ts';
 import type { GeoAdd } from './sockets-geoadd.ts';
 import type { Sent } from './sockets-reports.ts';
 import type { Watched } from './sockets-watch.ts';
-import { summary } from './timing.ts';
 
 const TARGET_PER_SECOND = 50_000;
 const TARGET_P99_MS = 250;

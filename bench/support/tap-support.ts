@@ -4,12 +4,12 @@ import { WebSocket } from 'ws';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { readLiveService } from '../../src/sandbox/service-file.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { connect, type Sql } from '../../src/store/connect.ts';
 import { createDriver } from '../../src/store/drivers.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
-import { newDataDir, orderBody, type Running, startBuiltService } from '../../test/support/service.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../../test/harness/service.ts';
 
 const REQUEST_MS = 20_000;
 const METERS_PER_DEGREE = 111_195;

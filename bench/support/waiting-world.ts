@@ -4,13 +4,13 @@ import { WebSocket } from 'ws';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
+import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { connect, type Sql } from '../../src/store/connect.ts';
 import { createDriver } from '../../src/store/drivers.ts';
-import { migrateDatabase } from '../../src/store/migrate.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
-import { newDataDir, type Running, startBuiltService } from '../../test/support/service.ts';
+import { newDataDir, type Running, startBuiltService } from '../../test/harness/service.ts';
 
 const CENTRE: Point = { lat: 40.73, lng: -73.99 };
 /** No order's radius ever reaches so far. */

@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
 import { newId } from '../domain/ids.ts';
 import { DB_CONNECTIONS_CLI } from '../limits.ts';
+import { connect, type Sql } from '../postgres/connect.ts';
 import { readLiveService } from '../sandbox/service-file.ts';
-import { connect, type Sql } from '../store/connect.ts';
 
 /** What a command works with. */
 export type Context = {

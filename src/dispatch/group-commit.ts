@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { classifyFailure } from '../store/failures.ts';
+import { classifyFailure } from '../postgres/failures.ts';
 import type { CommittedOrder, NewOrder, RefusedOrder } from '../store/orders-create.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 

@@ -2,7 +2,7 @@ import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { Identity } from '../domain/idempotency.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
 import type { CreatedOrder, DropoffAddress, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
-import type { ChosenDriver } from '../domain/passed-over.ts';
+import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import type { Tier, Tiers } from '../domain/tier.ts';
 import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';

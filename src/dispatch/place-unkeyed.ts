@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Identity } from '../domain/idempotency.ts';
 import { newId } from '../domain/ids.ts';
 import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
+import type { UnheardRequest } from '../store/request-dedup.ts';
 import type { RetailerKey } from '../store/retailers.ts';
-import type { UnheardRequest } from '../store/unheard.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
-import type { Fingerprints } from './fingerprints.ts';
 import type { Asker } from './group-commit.ts';
 import type { PlaceOnceOutcome } from './place-once.ts';
 import type { PlaceOrderOutcome } from './place-order.ts';
+import type { Fingerprints } from './request-dedup.ts';
 
 /** Whoever waits for the reply: in the end either one or the other is called back. */
 export type Client = {

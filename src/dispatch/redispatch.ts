@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChosenDriver } from '../domain/passed-over.ts';
+import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { DRIVER_SILENT_MS, MAX_BATCH, MAX_EXPIRIES_PER_SWEEP, MAX_FOLLOW_UPS, SWEEP_SLICE } from '../limits.ts';
 import type { FoundDriver, Match, Matcher } from '../matcher/matcher.ts';
 import type { ChangedOrder } from '../store/changes.ts';

@@ -1,8 +1,8 @@
 import { ServiceError } from '../domain/errors.ts';
 import { hashSecret, hasSecretForm, type SecretKind } from '../domain/ids.ts';
+import { bearerToken } from '../transport/request.ts';
+import type { RequestHead } from '../transport/route.ts';
 import { asAvailable } from './outcomes.ts';
-import { bearerToken } from './request.ts';
-import type { RequestHead } from './route.ts';
 import type { UnknownSecrets } from './unknown-secrets.ts';
 
 export type Credentials<Holder> = {

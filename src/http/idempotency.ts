@@ -1,7 +1,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import { isIdempotencyKey } from '../domain/idempotency.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.ts';
-import type { RequestHead } from './route.ts';
+import type { RequestHead } from '../transport/route.ts';
 
 /** Says of a reply that it is the first one's, made again. */
 export const REPLAYED: Readonly<Record<string, string>> = { 'Idempotent-Replayed': 'true' };

@@ -1,8 +1,8 @@
 import { type FieldError, ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
 import { MAX_FIELD_ERRORS } from '../limits.ts';
+import type { RequestHead } from '../transport/route.ts';
 import { type JsonObject, parseJsonObject } from './json.ts';
-import type { RequestHead } from './route.ts';
 
 /** The body as a JSON object; an empty one counts as `{}` where the route says so. Throws what to reply with. */
 export function parsed(body: Buffer, emptyIsObject = false): JsonObject {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../domain/errors.ts';
-import { classifyFailure } from '../store/failures.ts';
+import { classifyFailure } from '../postgres/failures.ts';
 
 const NO_DATABASE = 'The service cannot reach its database right now; please try again.';
 

@@ -1,8 +1,8 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress } from '../domain/order.ts';
 import { LOCATE_USEFUL_SECONDS } from '../limits.ts';
+import type { JobData, JobResult } from '../queues/queues.ts';
 import type { UnlocatedDropoff } from '../store/dropoffs.ts';
-import type { JobData, JobResult } from './queues.ts';
 
 /**
  * Finds where an order goes, for the arrival estimate and the proof of delivery. Nothing waits for it and an order never

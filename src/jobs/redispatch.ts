@@ -1,4 +1,4 @@
-import type { JobData, JobResult } from './queues.ts';
+import type { JobData, JobResult } from '../queues/queues.ts';
 
 /** An order's own job at its limit: by then it was given to a driver, or it expires. */
 export function createRedispatchJob(deps: {

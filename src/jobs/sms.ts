@@ -6,9 +6,9 @@ import {
   TEXT_USEFUL_SECONDS,
   VENDOR_PAUSE_MS,
 } from '../limits.ts';
+import type { JobData, JobResult } from '../queues/queues.ts';
 import type { OwedText, SendToCount, TextResult } from '../store/messages.ts';
 import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
-import type { JobData, JobResult } from './queues.ts';
 
 /**
  * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an

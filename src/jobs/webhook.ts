@@ -6,11 +6,11 @@ import {
   WEBHOOK_RETRY_SECONDS,
   WEBHOOK_TRIED_SECONDS,
 } from '../limits.ts';
+import type { JobData, JobResult } from '../queues/queues.ts';
 import type { OutboxRow } from '../store/outbox.ts';
 import type { FailedTry, OwedDelivery } from '../store/webhooks.ts';
 import type { Logger } from '../telemetry.ts';
 import type { WebhookOutcome } from '../vendors/webhook-client.ts';
-import type { JobData, JobResult } from './queues.ts';
 
 /**
  * Tells a store of one event. A try that failed is relayed again later through its outbox row, so the schedule is in the

@@ -2,10 +2,10 @@ import type { FleetDriver } from '../domain/driver.ts';
 import type { TierId } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../limits.ts';
-import { EVERY } from './cell.ts';
-import { CellIndex } from './cell-index.ts';
-import { CellSearch, type FoundMember, NO_MEMBER } from './cell-search.ts';
-import { enlarged } from './enlarged.ts';
+import { EVERY } from '../spatial-index/cell.ts';
+import { CellIndex } from '../spatial-index/cell-index.ts';
+import { CellSearch, type FoundMember, NO_MEMBER } from '../spatial-index/cell-search.ts';
+import { enlarged } from '../spatial-index/enlarged.ts';
 import { TIER_COUNT, TIERS_OF_BITS, tierBits, tierNumber } from './tier-bits.ts';
 
 /** Asks for the nearest driver. Distances in meters, times in milliseconds since 1970. */

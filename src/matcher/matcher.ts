@@ -1,11 +1,11 @@
 import type { FleetDriver } from '../domain/driver.ts';
-import type { PassedOver } from '../domain/passed-over.ts';
+import type { PassedOver } from '../domain/rejected-candidate.ts';
 import type { Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_BATCH } from '../limits.ts';
 import { type DriverQuery, Drivers, type FoundDriver } from './drivers.ts';
 import { type Match, matchDrivers, matchOrders, queryFor } from './gather.ts';
-import { type Decision, passedOver } from './passed-over.ts';
+import { type Decision, passedOver } from './rejected-candidates.ts';
 import { type FoundOrder, type WaitingOrder, WaitingOrders } from './waiting.ts';
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder };

@@ -1,9 +1,9 @@
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
-import { BLOCK, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE } from './cell.ts';
-import { CellIndex } from './cell-index.ts';
-import { CellSearch, CHORD_ERROR } from './cell-search.ts';
-import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, memberOf } from './member-pool.ts';
+import { BLOCK, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE } from '../spatial-index/cell.ts';
+import { CellIndex } from '../spatial-index/cell-index.ts';
+import { CellSearch, CHORD_ERROR } from '../spatial-index/cell-search.ts';
+import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../spatial-index/member-pool.ts';
 import { tierNumber } from './tier-bits.ts';
 
 /** An order that waits for a driver at the point of its pickup, since a time in milliseconds since 1970. */

@@ -4,7 +4,7 @@ import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_SIMULATED_DRIVERS } from '../limits.ts';
-import type { Sql } from '../store/connect.ts';
+import type { Sql } from '../postgres/connect.ts';
 import { createDriver, findDriverByToken } from '../store/drivers.ts';
 import { showRetailer } from '../store/operator.ts';
 import { createRetailer, findKey } from '../store/retailers.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POSTGRES_CONNECTIONS, POSTGRES_READY_MS, POSTGRES_RETRY_MS } from '../limits.ts';
-import { connect } from '../store/connect.ts';
+import { connect } from '../postgres/connect.ts';
 import { type Binaries, prepareBinaries } from './postgres-binaries.ts';
 import { openPlace, type Place } from './postgres-place.ts';
 import { findPostmaster, initCluster, type Postmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';

@@ -4,7 +4,7 @@ import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import { FLEET_PART } from '../limits.ts';
-import { ARRAY_OF } from './types.ts';
+import { ARRAY_OF } from '../postgres/types.ts';
 
 export type NewDriver = {
   readonly id: string;

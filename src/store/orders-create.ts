@@ -2,13 +2,13 @@ import type { Fragment, Row, Sql } from 'postgres';
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { Identity } from '../domain/idempotency.ts';
 import type { CreatedOrder, PickupPointSource, PlaceOrder } from '../domain/order.ts';
-import type { ChosenDriver } from '../domain/passed-over.ts';
+import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { consideredText } from './considered.ts';
+import { ARRAY_OF } from '../postgres/types.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
-import { ARRAY_OF } from './types.ts';
-import { takeFingerprints } from './unheard.ts';
+import { consideredText } from './rejected-candidates.ts';
+import { takeFingerprints } from './request-dedup.ts';
 import { insertDeliveries } from './webhooks.ts';
 
 /** An order on its way into the database: everything decided but whether its driver is still free. */

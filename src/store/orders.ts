@@ -1,10 +1,10 @@
 import type { Sql } from 'postgres';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
-import type { ChosenDriver } from '../domain/passed-over.ts';
+import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
-import { type ConsideredOnWire, consideredText } from './considered.ts';
 import { refundOwed } from './lifecycle.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+import { type ConsideredOnWire, consideredText } from './rejected-candidates.ts';
 import { tellStore } from './webhooks.ts';
 
 /** An order nobody could take in time. Null when it is no longer waiting or its time is not up. */

@@ -8,9 +8,9 @@ import {
   TRACKING_MESSAGE_BYTES,
   TRACKING_PING_MIN_MS,
 } from '../limits.ts';
-import type { LiveSocket, SocketBehaviour } from '../sockets.ts';
+import { createLatestReader } from '../pages/latest-reader.ts';
 import type { DriverPosition } from '../store/drivers.ts';
-import { createLatestReader } from './latest-reader.ts';
+import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
 import { isGone, type KnownPosition, shownPosition } from './view.ts';
 

@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../pages/html.ts';
 import { arrivalText, tone } from './sentences.ts';
 import type { Stage } from './stages.ts';
 import type { TrackingView } from './view.ts';

@@ -1,9 +1,9 @@
 import { isTrackingToken } from '../domain/ids.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
-import type { Assets } from './assets.ts';
+import type { Assets } from '../pages/assets.ts';
+import { type PageReply, pageHeaders } from '../pages/page-headers.ts';
 import type { TrackingStatus } from './messages.ts';
 import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
-import { type PageReply, pageHeaders } from './reply.ts';
 import { isGone, type KnownPosition, trackingView } from './view.ts';
 
 export type TrackingLookup =

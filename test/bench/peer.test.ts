@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findPostgis } from '../../bench/support/postgis.ts';
-import { findRedisServer } from '../support/redis.ts';
+import { findPostgis } from '../harness/postgis.ts';
+import { findRedisServer } from '../harness/redis.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const RUN_MS = 170_000;

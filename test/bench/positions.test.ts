@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasRedis } from '../support/redis.ts';
+import { hasRedis } from '../harness/redis.ts';
 import { runBenchmark } from './sockets-run.ts';
 
 test('every report of a small run is taken, followed up and written', { timeout: 180_000 }, async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPostgis } from '../../bench/support/postgis.ts';
 import { openPostgisPeer, openRedisPeer, type PostgisPeer, type RedisPeer } from '../../bench/support/server-peers.ts';
-import { driversOf, offset, placesOf, seeded, WORLDS, type WorldDriver } from '../../bench/support/world.ts';
 import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
-import { hasRedis } from '../support/redis.ts';
+import { findPostgis } from '../harness/postgis.ts';
+import { hasRedis } from '../harness/redis.ts';
+import { driversOf, offset, placesOf, seeded, WORLDS, type WorldDriver } from '../harness/world.ts';
 
 const DRIVERS = 2_000;
 const PLACES = 100;

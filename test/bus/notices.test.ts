@@ -2,11 +2,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { listenForNotices, type NoticeHandlers } from '../../src/bus/notices.ts';
-import { connect } from '../../src/store/connect.ts';
+import { connect } from '../../src/postgres/connect.ts';
 import { insertOrders } from '../../src/store/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addStoreRow, draftOrder } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addStoreRow, draftOrder } from '../harness/orders.ts';
 import { openGateway } from './gateway.ts';
 
 const logger = createLogger('silent');

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { createPositionBus, type SharedPosition } from '../../src/bus/positions.ts';
 import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS } from '../../src/limits.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshRedis, freshRedis, hasRedis } from '../support/redis.ts';
+import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 
 const logger = createLogger('silent');
 const there = hasRedis();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
-import type { ChosenDriver } from '../../src/domain/passed-over.ts';
+import type { ChosenDriver } from '../../src/domain/rejected-candidate.ts';
 import { MAX_BATCH } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { AssignOutcome } from '../../src/store/orders.ts';

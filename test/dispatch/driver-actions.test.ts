@@ -4,8 +4,8 @@ import { Matcher } from '../../src/matcher/matcher.ts';
 import { deliverOrder, findAction, pickUpOrder } from '../../src/store/lifecycle.ts';
 import { findOrderState } from '../../src/store/orders.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from '../lifecycle/orders.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const NO_STAMP = { actionId: null, capturedAt: null };

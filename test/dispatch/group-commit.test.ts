@@ -6,12 +6,12 @@ import {
   type GroupCommit,
 } from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
-import { connect } from '../../src/store/connect.ts';
+import { connect } from '../../src/postgres/connect.ts';
 import { explainRefused, insertOrders, type NewOrder, settleUnknown } from '../../src/store/orders-create.ts';
 import { rotateKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 
 let database: FreshDatabase;
 let store: TestStore;

@@ -9,8 +9,8 @@ import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
 import { findMatchable, findOverdue, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
 
 let database: FreshDatabase;
 let store: TestStore;

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createFingerprints } from '../../src/dispatch/fingerprints.ts';
 import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
 import { createPlaceUnkeyed } from '../../src/dispatch/place-unkeyed.ts';
+import { createFingerprints } from '../../src/dispatch/request-dedup.ts';
 import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
-import { AbortNotice } from '../../src/http/signal.ts';
 import { findMade, insertOrders, settleUnknown } from '../../src/store/orders-create.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
 import {
   adoptAbandoned,
   findUnheard,
   forgetAbandoned,
   releaseFingerprints,
   rememberAbandoned,
-} from '../../src/store/unheard.ts';
+} from '../../src/store/request-dedup.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { AbortNotice } from '../../src/transport/signal.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 
 let database: FreshDatabase;
 let store: TestStore;

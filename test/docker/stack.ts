@@ -3,8 +3,8 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { isReachableByAll } from '../../src/sandbox/postgres-binaries.ts';
-import { freshDatabase } from '../support/database.ts';
-import { freshRedis } from '../support/redis.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { freshRedis } from '../harness/redis.ts';
 import type { ComposeService } from './compose-file.ts';
 import { type Image, nodePath, run } from './image.ts';
 

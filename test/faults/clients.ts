@@ -1,7 +1,7 @@
-import { STORE_ADDRESS } from '../../bench/support/order-world.ts';
-import type { Random } from '../../bench/support/world.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
-import { orderBody } from '../support/service.ts';
+import { STORE_ADDRESS } from '../harness/order-world.ts';
+import { orderBody } from '../harness/service.ts';
+import type { Random } from '../harness/world.ts';
 import type { Heard, Wanted } from './history.ts';
 import { later, type World } from './world.ts';
 

@@ -1,5 +1,5 @@
-import type { Random } from '../../bench/support/world.ts';
 import { cancelOrder, deliverOrder, pickUpOrder, releaseOrder } from '../../src/store/lifecycle.ts';
+import type { Random } from '../harness/world.ts';
 import { later, type World } from './world.ts';
 
 const PAUSE_MS = 250;

@@ -1,5 +1,5 @@
-import { Lines, toWire } from '../../bench/support/paced.ts';
-import type { Random } from '../../bench/support/world.ts';
+import { Lines, toWire } from '../harness/paced.ts';
+import type { Random } from '../harness/world.ts';
 import { anyOrder, note, type Order } from './clients.ts';
 import { later, type World } from './world.ts';
 

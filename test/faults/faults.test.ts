@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hasRedis } from '../support/redis.ts';
+import { hasRedis } from '../harness/redis.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

@@ -1,8 +1,8 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import sharp from 'sharp';
-import type { Random } from '../../bench/support/world.ts';
 import { MAX_PHOTO_BYTES } from '../../src/limits.ts';
-import { makePng, makeProgressiveJpeg, packedZeros, pngChunk } from '../support/bombs.ts';
+import { makePng, makeProgressiveJpeg, packedZeros, pngChunk } from '../harness/bombs.ts';
+import type { Random } from '../harness/world.ts';
 
 /** A file that a driver sends as the photo of a handover, and the only answer that is right. */
 export type Image = {

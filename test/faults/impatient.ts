@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Random } from '../../bench/support/world.ts';
+import type { Random } from '../harness/world.ts';
 import { type anyOrder, note } from './clients.ts';
 import type { Heard } from './history.ts';
 import { any } from './row.ts';

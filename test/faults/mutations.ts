@@ -1,5 +1,5 @@
-import { STORE_ADDRESS } from '../../bench/support/order-world.ts';
-import type { Random } from '../../bench/support/world.ts';
+import { STORE_ADDRESS } from '../harness/order-world.ts';
+import type { Random } from '../harness/world.ts';
 import {
   CHARACTERS,
   DOUBLES,

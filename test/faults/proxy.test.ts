@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect } from '../../src/store/connect.ts';
-import { classifyFailure } from '../../src/store/failures.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import { classifyFailure } from '../../src/postgres/failures.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { CUTS, openProxy } from './proxy.ts';
 
 let database: FreshDatabase;

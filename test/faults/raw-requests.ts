@@ -1,4 +1,4 @@
-import type { Random } from '../../bench/support/world.ts';
+import type { Random } from '../harness/world.ts';
 
 /** What a request of the grammar is made of. */
 type Parts = {

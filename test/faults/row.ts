@@ -1,4 +1,4 @@
-import type { Random } from '../../bench/support/world.ts';
+import type { Random } from '../harness/world.ts';
 import { findBroken } from './checker.ts';
 import { startLoad } from './clients.ts';
 import { startDeliveries } from './deliveries.ts';

@@ -5,9 +5,10 @@
  * same clients, orders and faults, in a whole run as in a row's own; what races what is up to the machine. A row that breaks
  * is a finding of its own and the others go on. Ends with 1 where anything was found; the report is in test/faults/results.
  */
-import { openReport } from '../../bench/support/report.ts';
-import { seeded } from '../../bench/support/world.ts';
-import { hasRedis } from '../support/redis.ts';
+
+import { hasRedis } from '../harness/redis.ts';
+import { openReport } from '../harness/report.ts';
+import { seeded } from '../harness/world.ts';
 import type { Row, RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 

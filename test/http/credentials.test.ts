@@ -3,8 +3,8 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import { hashSecret, newSecret } from '../../src/domain/ids.ts';
 import { authenticateBy, createCredentials } from '../../src/http/credentials.ts';
 import { asAvailable } from '../../src/http/outcomes.ts';
-import type { RequestHead } from '../../src/http/route.ts';
 import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
+import type { RequestHead } from '../../src/transport/route.ts';
 
 const ADDRESS = '203.0.113.7';
 /** Whether an address may ask is known a few turns later. */

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Intake } from '../../src/dispatch/intake.ts';
+import { Intake } from '../../src/dispatch/admission.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
-import type { Route } from '../../src/http/route.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
-import { orderBody } from '../support/service.ts';
+import type { Route } from '../../src/transport/route.ts';
+import { orderBody } from '../harness/service.ts';
 import { startServer } from './support.ts';
 
 describe('the rate of a store', () => {

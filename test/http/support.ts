@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { json } from '../../src/http/reply.ts';
-import { bearerToken } from '../../src/http/request.ts';
-import type { Route } from '../../src/http/route.ts';
-import { createServer, type HttpServer, type ServerOptions } from '../../src/http/server.ts';
 import type { Logger } from '../../src/telemetry.ts';
+import { json } from '../../src/transport/reply.ts';
+import { bearerToken } from '../../src/transport/request.ts';
+import type { Route } from '../../src/transport/route.ts';
+import { createServer, type HttpServer, type ServerOptions } from '../../src/transport/server.ts';
 
 export type LogLine = { readonly level: string; readonly fields: unknown; readonly message: string };
 

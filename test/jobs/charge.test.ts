@@ -6,10 +6,10 @@ import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
-import { openAttempt, settleAttempt } from '../support/vendor-rows.ts';
 
 type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
 import type { DropoffPoint } from '../../src/domain/dropoff.ts';
 import { newId } from '../../src/domain/ids.ts';
-import type { PassedOver } from '../../src/domain/passed-over.ts';
+import type { PassedOver } from '../../src/domain/rejected-candidate.ts';
 import { createLocateJob } from '../../src/jobs/locate.ts';
 import { LOCATE_USEFUL_SECONDS } from '../../src/limits.ts';
 import { findDropoffPoint, readUnlocated, settleDropoff } from '../../src/store/dropoffs.ts';
@@ -14,8 +14,8 @@ import { finishOutbox } from '../../src/store/outbox.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
 import { findTrackedByIds } from '../../src/store/tracked.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { noticesDuring } from '../store/transaction.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 
 const ORIGIN = 'test';
 const STAMP = { actionId: null, capturedAt: null };

@@ -5,8 +5,8 @@ import { readStats } from '../../src/store/operator.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
 import type { RefundOutcome } from '../../src/vendors/stripe.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 
 const REFUSED: RefundOutcome = { kind: 'refused', code: 'charge_disputed' };
 let database: FreshDatabase;

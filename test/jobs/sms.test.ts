@@ -9,10 +9,10 @@ import { uncountSend } from '../../src/store/messages.ts';
 import { expireOrder } from '../../src/store/orders.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { countSend, openText, settleText } from '../harness/vendor-rows.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addOrder, addStoreRow, orderRow } from '../support/orders.ts';
-import { countSend, openText, settleText } from '../support/vendor-rows.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {

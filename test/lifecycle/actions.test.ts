@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Closers } from '../../src/build/closers.ts';
-import { buildDispatch, type Dispatch } from '../../src/build/dispatch.ts';
+import { Closers } from '../../src/app/closers.ts';
+import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import type { ActionOutcome, DriverAction } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { canBecome, ORDER_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
-import type { RequestHead, Route } from '../../src/http/route.ts';
 import { driverActionRoutes } from '../../src/http/routes/driver-actions.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
@@ -23,7 +22,8 @@ import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import type { OutboxRow } from '../../src/store/outbox.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import type { RequestHead, Route } from '../../src/transport/route.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf, STORE_POINT } from './orders.ts';
 
 const PHOTO = `${'0'.repeat(32)}.jpg`;

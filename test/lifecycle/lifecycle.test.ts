@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import {
   addFreeDriver,
   addStore,
@@ -12,8 +14,6 @@ import {
   type Store,
   untilOrder,
 } from '../service/clients.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
 
 let database: FreshDatabase;
 let service: Running;

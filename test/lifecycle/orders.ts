@@ -1,7 +1,7 @@
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { OrderStatus, PaymentStatus } from '../../src/domain/order.ts';
 import type { Point } from '../../src/geo/point.ts';
-import type { Sql } from '../../src/store/connect.ts';
+import type { Sql } from '../../src/postgres/connect.ts';
 import { createDriver } from '../../src/store/drivers.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
 

@@ -1,16 +1,16 @@
 import fc, { type Scheduler } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createChargeJob } from '../../src/jobs/charge.ts';
-import type { JobData } from '../../src/jobs/queues.ts';
 import { createRefundJob } from '../../src/jobs/refund.ts';
 import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
+import type { JobData } from '../../src/queues/queues.ts';
 import { cancelOrder, releaseOrder } from '../../src/store/lifecycle.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { openAttempt, settleAttempt } from '../support/vendor-rows.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
 import { type Answer, Bank, type Pause } from './bank.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 

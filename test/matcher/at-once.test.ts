@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { chordSquared } from '../../src/geo/point.ts';
-import { BLOCK, CELL_RADIUS, CELL_STRIDE, COUNT, LINK_STRIDE, MAX_TIERS } from '../../src/matcher/cell.ts';
-import { CellIndex } from '../../src/matcher/cell-index.ts';
-import { MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../../src/matcher/member-pool.ts';
-import { sortByPath } from '../../src/matcher/sort-by-path.ts';
+import { BLOCK, CELL_RADIUS, CELL_STRIDE, COUNT, LINK_STRIDE, MAX_TIERS } from '../../src/spatial-index/cell.ts';
+import { CellIndex } from '../../src/spatial-index/cell-index.ts';
+import { MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../../src/spatial-index/member-pool.ts';
+import { sortByPath } from '../../src/spatial-index/sort-by-path.ts';
 import { displaced } from '../geo/places.ts';
 import { randomFrom } from './world.ts';
 

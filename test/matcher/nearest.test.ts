@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chordSquared, type Point, writeVector } from '../../src/geo/point.ts';
-import { EVERY } from '../../src/matcher/cell.ts';
-import { CellIndex } from '../../src/matcher/cell-index.ts';
-import { CellSearch, NO_MEMBER } from '../../src/matcher/cell-search.ts';
+import { EVERY } from '../../src/spatial-index/cell.ts';
+import { CellIndex } from '../../src/spatial-index/cell-index.ts';
+import { CellSearch, NO_MEMBER } from '../../src/spatial-index/cell-search.ts';
 import { anywhere, displaced } from '../geo/places.ts';
 import { randomFrom } from './world.ts';
 

@@ -12,10 +12,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { processStart } from '../../src/sandbox/processes.ts';
-import { connect, type Sql } from '../../src/store/connect.ts';
-import { bundleProgram, type Child, runNode } from '../support/child.ts';
+import { bundleProgram, type Child, runNode } from '../harness/child.ts';
 
 const HOLDER = `
   import { startEmbeddedPostgres } from 'src/sandbox/postgres.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { processStart } from '../../src/sandbox/processes.ts';
 import { claimService, readLiveService, removeServiceFile, writeServiceFile } from '../../src/sandbox/service-file.ts';
-import { bundleProgram, type Child, runNode } from '../support/child.ts';
+import { bundleProgram, type Child, runNode } from '../harness/child.ts';
 
 const FACTS = { mode: 'sandbox', urls: { api: 'http://127.0.0.1:1' }, databaseUrl: 'postgres://u:p@h/d' } as const;
 const CLAIMER = `

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Child, runNode } from '../support/child.ts';
+import { type Child, runNode } from '../harness/child.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../scripts');
 const OWN = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs'];

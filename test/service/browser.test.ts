@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
-import { findChromium, launchBrowser } from '../support/chromium.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { findChromium, launchBrowser } from '../harness/chromium.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import {
   addFreeDriver,
   addStore,

@@ -5,11 +5,11 @@ import { WebSocket } from 'ws';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
+import type { Sql } from '../../src/postgres/connect.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import type { Sql } from '../../src/store/connect.ts';
 import { createDriver } from '../../src/store/drivers.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
-import { orderBody } from '../support/service.ts';
+import { orderBody } from '../harness/service.ts';
 
 export type WireOrder = {
   readonly id: string;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
-import { connect } from '../../src/store/connect.ts';
+import { connect } from '../../src/postgres/connect.ts';
 import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
 import { type Answer, addStore, ask, type Body, place, type Store, show } from './clients.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { type Link, openLink } from '../support/link.ts';
-import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { type Link, openLink } from '../harness/link.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
 import { addStore } from './clients.ts';
 
 /** What a client may wait for a refusal; a statement's own deadline is 5 s. */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEMO_STORE } from '../../src/sandbox/demo.ts';
 import { startSimulatedDrivers } from '../../src/sandbox/simulated-drivers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { addDriver, ask, driverOf } from './clients.ts';
 
 type Demo = { retailerId: string; apiKey: string; yourDriverToken: string };

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Point } from '../../src/geo/point.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { addFreeDriver, addStore, ask, northOf, place, type Store, show, untilOrder } from './clients.ts';
 
 /** A geocoder that knows one street, some 3 km north of the store, and is away until it is told otherwise. */

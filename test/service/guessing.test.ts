@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newSecret } from '../../src/domain/ids.ts';
 import { MAX_UNKNOWN_SECRETS, UNKNOWN_SECRETS_SECONDS } from '../../src/limits.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { type Answer, addDriver, addStore, ask, openSocket, place, type Store } from './clients.ts';
 
 let database: FreshDatabase;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../support/service.ts';
+import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { ask } from './clients.ts';
 
 const folder = newDataDir();

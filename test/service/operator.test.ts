@@ -6,8 +6,8 @@ import { hashSecret, newId } from '../../src/domain/ids.ts';
 import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import {
   ask,
   driverOf,

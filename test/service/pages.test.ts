@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newTrackingToken } from '../../src/domain/ids.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { addFreeDriver, addStore, place } from './clients.ts';
 
 let database: FreshDatabase;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Point } from '../../src/geo/point.ts';
-import type { Running } from '../support/service.ts';
+import type { Running } from '../harness/service.ts';
 import { ask, type Driver } from './clients.ts';
 
 export type Step = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | 'return';

@@ -2,8 +2,8 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../support/service.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { type BucketServer, startBucketServer } from '../vendors/bucket-server.ts';
 import { addFreeDriver, addStore, ask, type Driver, northOf, place, show, storedPhotos } from './clients.ts';
 

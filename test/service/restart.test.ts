@@ -8,9 +8,9 @@ import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { setWebhook } from '../../src/store/webhook-endpoints.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, startBuiltService } from '../support/service.ts';
-import { startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../support/webhooks.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, startBuiltService } from '../harness/service.ts';
+import { startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { addFreeDriver, addStore, ask, newPhone, northOf, place, type Store, storedPhotos } from './clients.ts';
 import { type Carried, Phone, Restarting, type Step } from './phones.ts';
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect as dial, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/store/connect.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
 import { untilBlocked } from '../store/transaction.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { type FreshRedis, freshRedis, hasRedis } from '../support/redis.ts';
-import { newDataDir, orderBody, type Running, startBuiltService } from '../support/service.ts';
 import {
   addDriver,
   addFreeDriver,

@@ -2,9 +2,9 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
-import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../support/webhooks.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { addFreeDriver, addStore, ask, type Driver, place, type Store, show, untilOrder } from './clients.ts';
 
 type Listed = { delivery_id: string; status: string; type: string; attempts: number; result: string };

@@ -3,8 +3,8 @@ import { newId } from '../../src/domain/ids.ts';
 import { deactivateDriver, setDriverDuty } from '../../src/store/drivers.ts';
 import { assignWaiting } from '../../src/store/orders.ts';
 import { insertOrders } from '../../src/store/orders-create.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;

@@ -11,8 +11,8 @@ import {
   writePositions,
 } from '../../src/store/drivers.ts';
 import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
 
 /** An action of which the phone said nothing more. */

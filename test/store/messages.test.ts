@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTexts, settleTexts, type TextResult, uncountSend } from '../../src/store/messages.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addOrder, addStoreRow, orderRow } from '../support/orders.ts';
-import { countSend, openText, settleText } from '../support/vendor-rows.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { countSend, openText, settleText } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;

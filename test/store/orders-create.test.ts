@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
-import { connect } from '../../src/store/connect.ts';
+import { connect } from '../../src/postgres/connect.ts';
 import { deactivateDriver, setDriverDuty } from '../../src/store/drivers.ts';
 import { explainRefused, findPlaced, insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
 import { setTier } from '../../src/store/tiers.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;

@@ -4,8 +4,8 @@ import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
 import { expireOrder, findOrderState, findStoreOrder } from '../../src/store/orders.ts';
 import { findPhotoName, findTrackedByIds, findTrackedByToken } from '../../src/store/tracked.ts';
 import { findOverdue, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
 import { noticesDuring } from './transaction.ts';
 
 /** An action of which the phone said nothing more. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { endLeases, extendLease, finishOutbox, pruneOutbox, readBacklog, takeExpired } from '../../src/store/outbox.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { openTransaction } from './transaction.ts';
 
 let database: FreshDatabase;

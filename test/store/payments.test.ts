@@ -3,9 +3,9 @@ import { newId } from '../../src/domain/ids.ts';
 import { loadPaymentStatuses, openPaymentAttempts, type PaymentResult, settlePaid } from '../../src/store/payments.ts';
 import { setCard } from '../../src/store/retailers.ts';
 import { setTier } from '../../src/store/tiers.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
-import { openAttempt, settleAttempt } from '../support/vendor-rows.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;

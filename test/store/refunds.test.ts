@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cancelOrder } from '../../src/store/lifecycle.ts';
 import { settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow } from '../support/orders.ts';
-import { openAttempt, settleAttempt } from '../support/vendor-rows.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;

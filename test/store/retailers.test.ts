@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { CLOCK_ROUND_TRIP_MS, CLOCK_SYNC_MS } from '../../src/limits.ts';
-import { createDatabaseClock } from '../../src/store/clock.ts';
+import { createDatabaseClock } from '../../src/postgres/clock.ts';
 import {
   applyRetailer,
   approveApplication,
@@ -18,8 +18,8 @@ import {
 } from '../../src/store/retailers.ts';
 import { loadTiers, setTier } from '../../src/store/tiers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addStoreRow, PICKUP } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addStoreRow, PICKUP } from '../harness/orders.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;

@@ -3,8 +3,8 @@ import { findOrderState, findStoreOrder } from '../../src/store/orders.ts';
 import { explainRefused, insertOrders, settleUnknown } from '../../src/store/orders-create.ts';
 import { findTrackedByIds } from '../../src/store/tracked.ts';
 import { loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../support/orders.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 import { openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;

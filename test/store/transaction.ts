@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
-import { connect, type Sql } from '../../src/store/connect.ts';
-import type { FreshDatabase } from '../support/database.ts';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
+import type { FreshDatabase } from '../harness/database.ts';
 
 /** A connection with a transaction open on it: what another process has written and not yet committed. */
 export async function openTransaction(database: FreshDatabase): Promise<{

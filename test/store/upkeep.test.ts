@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import type { Sql } from '../../src/store/connect.ts';
+import type { Sql } from '../../src/postgres/connect.ts';
 import { pruneOutbox, readBacklog } from '../../src/store/outbox.ts';
 import { pruneDriverActions } from '../../src/store/upkeep.ts';
 import { pruneDeliveries } from '../../src/store/webhook-endpoints.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { openTransaction } from './transaction.ts';
 
 /** So many that reading a whole table is never the quicker way. */

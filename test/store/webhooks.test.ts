@@ -23,8 +23,8 @@ import {
   settleFailed,
   settleUndeliverable,
 } from '../../src/store/webhooks.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { openAttempt, settleAttempt, settleText } from '../support/vendor-rows.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { openAttempt, settleAttempt, settleText } from '../harness/vendor-rows.ts';
 
 const ORIGIN = 'test';
 const STAMP = { actionId: null, capturedAt: null };

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Assets, loadAssets } from '../../src/tracking/assets.ts';
-import { pageHeaders, tileSource } from '../../src/tracking/reply.ts';
+import { type Assets, loadAssets } from '../../src/pages/assets.ts';
+import { pageHeaders, tileSource } from '../../src/pages/page-headers.ts';
 import { createTrackingRoutes } from '../../src/tracking/routes.ts';
 import { assigned, delivered, NOW_MS, pickedUp, TOKEN } from './orders.ts';
 

@@ -1,4 +1,4 @@
-import type { LiveSocket, SocketBehaviour } from '../../src/sockets.ts';
+import type { LiveSocket, SocketBehaviour } from '../../src/transport/live-socket.ts';
 
 /** A socket that keeps what it was sent, and the topics it is subscribed to. */
 export class MemorySocket<Data> implements LiveSocket<Data> {

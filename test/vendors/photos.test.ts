@@ -8,7 +8,7 @@ import {
   STORED_PHOTO_SIDE,
 } from '../../src/limits.ts';
 import { createPhotoProcessor } from '../../src/vendors/photos.ts';
-import { makePng, makeProgressiveJpeg } from '../support/bombs.ts';
+import { makePng, makeProgressiveJpeg } from '../harness/bombs.ts';
 
 const processor = createPhotoProcessor();
 const reencode = (bytes: Buffer) => processor.reencode(bytes);

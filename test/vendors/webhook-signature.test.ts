@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newWebhookSecret, signWebhook } from '../../src/vendors/webhook-signature.ts';
-import { verifyWebhook } from '../support/webhooks.ts';
+import { verifyWebhook } from '../harness/webhooks.ts';
 
 test('signs the example that the Standard Webhooks libraries are tested with', () => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

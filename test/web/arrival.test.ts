@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium, launchBrowser } from '../support/chromium.ts';
+import { findChromium, launchBrowser } from '../harness/chromium.ts';
 import { delivered, pickedUp, TOKEN } from '../tracking/orders.ts';
 import { type PageServer, servePage } from './page-server.ts';
 

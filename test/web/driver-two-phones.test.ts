@@ -2,8 +2,8 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium } from '../harness/chromium.ts';
 import { ask, type Store, show, storedPhotos, untilOrder, type WireOrder } from '../service/clients.ts';
-import { findChromium } from '../support/chromium.ts';
 import {
   cameraPhoto,
   goOnDuty,

@@ -4,10 +4,10 @@ import type { BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import type { Point } from '../../src/geo/point.ts';
+import { launchBrowser } from '../harness/chromium.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { addStore, place, type Store, show, type WireOrder } from '../service/clients.ts';
-import { launchBrowser } from '../support/chromium.ts';
-import { type FreshDatabase, freshDatabase } from '../support/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../support/service.ts';
 
 export const PHONE = { width: 360, height: 740 };
 /** A host name that leads to the service and is not this machine's own, so that browsers do not trust it without https. */

@@ -1,8 +1,8 @@
 import type { Page, Request } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium } from '../harness/chromium.ts';
 import { ask, show, untilOrder } from '../service/clients.ts';
-import { findChromium } from '../support/chromium.ts';
 import {
   cameraPhoto,
   goOnDuty,

@@ -8,11 +8,11 @@ import sharp from 'sharp';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { buildWeb } from '../../scripts/build-web.mjs';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
-import type { LiveSocket } from '../../src/sockets.ts';
-import { loadAssets } from '../../src/tracking/assets.ts';
+import { loadAssets } from '../../src/pages/assets.ts';
+import type { PageReply } from '../../src/pages/page-headers.ts';
 import { createTracking, type Viewer } from '../../src/tracking/live.ts';
-import type { PageReply } from '../../src/tracking/reply.ts';
 import { createTrackingRoutes } from '../../src/tracking/routes.ts';
+import type { LiveSocket } from '../../src/transport/live-socket.ts';
 
 type Position = { readonly lat: number; readonly lng: number };
 

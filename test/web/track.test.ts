@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium, launchBrowser } from '../support/chromium.ts';
+import { findChromium, launchBrowser } from '../harness/chromium.ts';
 import { assigned, delivered, pickedUp, TOKEN, trackedOrder } from '../tracking/orders.ts';
 import { type PageServer, servePage } from './page-server.ts';
 

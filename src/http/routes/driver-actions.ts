@@ -2,12 +2,12 @@ import type { ActionOutcome, DriverAction, DriverActions } from '../../dispatch/
 import { ServiceError } from '../../domain/errors.ts';
 import type { ReleaseReason, UndeliverableReason } from '../../domain/order.ts';
 import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../../limits.ts';
+import { json } from '../../transport/reply.ts';
+import type { Reply, RequestHead, Route, RouteRequest } from '../../transport/route.ts';
 import type { UnusablePhoto } from '../../vendors/photos.ts';
 import { validateAction } from '../action-input.ts';
 import { orderIdOf, parsed, unknownNames, valid } from '../input.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
-import { json } from '../reply.ts';
-import type { Reply, RequestHead, Route, RouteRequest } from '../route.ts';
 import { driverActionSchema } from '../schemas.ts';
 import type { Validator } from '../validators.d.ts';
 import { driverAction, release, undeliverable } from '../validators.js';

@@ -1,4 +1,4 @@
-import { anyone, type Reply, type Route } from '../route.ts';
+import { anyone, type Reply, type Route } from '../../transport/route.ts';
 
 type PageReply = {
   readonly status: number;

@@ -3,12 +3,12 @@ import type { PositionReport, ReportOutcome } from '../../dispatch/positions.ts'
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { DriverOrder } from '../../store/drivers.ts';
+import { json } from '../../transport/reply.ts';
+import type { RequestHead, Route } from '../../transport/route.ts';
 import { unauthorized } from '../credentials.ts';
 import { validateDriverDuty, validateDriverLocation } from '../driver-input.ts';
 import { parsed, valid } from '../input.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
-import { json } from '../reply.ts';
-import type { RequestHead, Route } from '../route.ts';
 
 export type Driver = { readonly driverId: string };
 type State = { readonly onDuty: boolean; readonly order: DriverOrder | null };

@@ -1,5 +1,5 @@
-import { json } from '../reply.ts';
-import { anyone, type Route } from '../route.ts';
+import { json } from '../../transport/reply.ts';
+import { anyone, type Route } from '../../transport/route.ts';
 
 /** `GET /healthz`: the process is alive and its event loop turns. Asks nobody else, so that no outage restarts it. */
 export function healthzRoute(): Route {

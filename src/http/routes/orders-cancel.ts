@@ -3,13 +3,13 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { CancelReason } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
+import { json } from '../../transport/reply.ts';
+import type { Reply, RequestHead, Route } from '../../transport/route.ts';
 import { findFieldErrors } from '../field-errors.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { orderIdOf, parsed, valid } from '../input.ts';
 import type { JsonObject } from '../json.ts';
 import { asWritten } from '../outcomes.ts';
-import { json } from '../reply.ts';
-import type { Reply, RequestHead, Route } from '../route.ts';
 import { cancelOrder as fits } from '../validators.js';
 
 /** `POST /orders/{id}/cancel`, until the pickup. */

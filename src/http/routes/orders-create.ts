@@ -1,18 +1,18 @@
+import type { Intake } from '../../dispatch/admission.ts';
 import type { Asker } from '../../dispatch/group-commit.ts';
-import type { Intake } from '../../dispatch/intake.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
 import type { CreatedOrder, PlaceOrder } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
+import { json } from '../../transport/reply.ts';
+import type { Reply, RequestHead, RequestSignal, Route, RouteRequest } from '../../transport/route.ts';
 import { unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { type JsonObject, parseJsonObject } from '../json.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
-import { json } from '../reply.ts';
-import type { Reply, RequestHead, RequestSignal, Route, RouteRequest } from '../route.ts';
 import type { StoreRate } from '../store-rate.ts';
 
 /** One for all: under a flood the making of an error costs a tenth of a refusal. */

@@ -2,9 +2,9 @@ import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
 import type { StoreOrder } from '../../store/orders.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
+import { json } from '../../transport/reply.ts';
+import type { RequestHead, Route } from '../../transport/route.ts';
 import { asAvailable } from '../outcomes.ts';
-import { json } from '../reply.ts';
-import type { RequestHead, Route } from '../route.ts';
 
 /** `GET /orders/{id}`: a store's own order with its events; anyone else's is as unknown as none. */
 export function ordersGet(deps: {

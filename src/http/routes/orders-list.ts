@@ -3,11 +3,11 @@ import type { OrderStatus } from '../../domain/order.ts';
 import { DEFAULT_PAGE_SIZE } from '../../limits.ts';
 import type { OrderCursor, OrderFilter, OrderPage } from '../../store/orders-list.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
+import { json } from '../../transport/reply.ts';
+import type { RequestHead, Route } from '../../transport/route.ts';
 import { findFieldErrors } from '../field-errors.ts';
 import { isCalendarTime, NO_SUCH_TIME, unknownNames, valid } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
-import { json } from '../reply.ts';
-import type { RequestHead, Route } from '../route.ts';
 import { listOrdersSchema } from '../schemas.ts';
 import { listOrders as fits } from '../validators.js';
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { READINESS_DEADLINE_MS } from '../../limits.ts';
-import { json } from '../reply.ts';
-import { anyone, type Route } from '../route.ts';
+import { json } from '../../transport/reply.ts';
+import { anyone, type Route } from '../../transport/route.ts';
 
 /**
  * `GET /readyz`: whether requests can be served now; 503 where `isReady` says no, fails, or does not answer within

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { isTrackingToken } from '../../domain/ids.ts';
+import { bytes, json } from '../../transport/reply.ts';
+import { anyone, type Reply, type Route } from '../../transport/route.ts';
 import { asAvailable } from '../outcomes.ts';
-import { bytes, json } from '../reply.ts';
-import { anyone, type Reply, type Route } from '../route.ts';
 
 type PageReply = {
   readonly status: number;

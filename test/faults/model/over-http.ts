@@ -1,9 +1,9 @@
-import { STORE_ADDRESS } from '../../../bench/support/order-world.ts';
-import type { Random } from '../../../bench/support/world.ts';
 import { POSITION_BROADCAST_MS } from '../../../src/limits.ts';
 import { cancelOrder, giveUpForDriver, returnForDriver } from '../../../src/store/lifecycle.ts';
 import { nudgeOrder } from '../../../src/store/operator.ts';
-import { orderBody } from '../../support/service.ts';
+import { STORE_ADDRESS } from '../../harness/order-world.ts';
+import { orderBody } from '../../harness/service.ts';
+import type { Random } from '../../harness/world.ts';
 import { any } from '../row.ts';
 import { later, type World } from '../world.ts';
 import type { Model } from './model.ts';

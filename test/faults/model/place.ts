@@ -1,11 +1,11 @@
-import { STORE_ADDRESS } from '../../../bench/support/order-world.ts';
-import { offset } from '../../../bench/support/world.ts';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import type { TierId } from '../../../src/domain/tier.ts';
 import type { Point } from '../../../src/geo/point.ts';
-import type { Sql } from '../../../src/store/connect.ts';
+import type { Sql } from '../../../src/postgres/connect.ts';
 import { createDriver } from '../../../src/store/drivers.ts';
 import { createRetailer, type RetailerKey } from '../../../src/store/retailers.ts';
+import { STORE_ADDRESS } from '../../harness/order-world.ts';
+import { offset } from '../../harness/world.ts';
 import { DRIVERS, RING_METERS, STORES } from './commands.ts';
 
 export type PlaceStore = RetailerKey & { readonly apiKey: string };

@@ -1,6 +1,6 @@
 import type { OrderStatus } from '../../../src/domain/order.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
-import type { Sql } from '../../../src/store/connect.ts';
+import type { Sql } from '../../../src/postgres/connect.ts';
 import { later } from '../world.ts';
 import type { Command } from './commands.ts';
 import { Model } from './model.ts';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../src/store/connect.ts';
+import type { Sql } from '../../../src/postgres/connect.ts';
 import type { Model } from './model.ts';
 import type { ModelOrder } from './nouns.ts';
 

@@ -1,5 +1,5 @@
 import WebSocket from 'ws';
-import type { Random } from '../../../bench/support/world.ts';
+import type { Random } from '../../harness/world.ts';
 import { any, type Row } from '../row.ts';
 import { residentMegabytes } from '../wire.ts';
 import { openWorld, type World } from '../world.ts';

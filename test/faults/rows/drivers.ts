@@ -1,5 +1,5 @@
-import type { Random } from '../../../bench/support/world.ts';
 import { canBecome, type OrderStatus } from '../../../src/domain/order.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { type Answer, ask, askUntilTaken, giveTokens, smallPhoto } from '../phones.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import sharp from 'sharp';
-import type { Random } from '../../../bench/support/world.ts';
 import { newId, newSecret, newTrackingToken } from '../../../src/domain/ids.ts';
 import { cancelOrder, deliverOrder, markUndeliverable, pickUpOrder } from '../../../src/store/lifecycle.ts';
-import { orderBody } from '../../support/service.ts';
+import { orderBody } from '../../harness/service.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, want } from '../clients.ts';
 import { giveTokens, tokenOf } from '../driver-tokens.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../bench/support/world.ts';
+import type { Random } from '../../harness/world.ts';
 import { mutatedOrder } from '../mutations.ts';
 import { asText, type Expected, type Judgement, judge } from '../order-rules.ts';
 import { any, type Row } from '../row.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import type { BenchStore } from '../../../bench/support/order-world.ts';
-import type { Random } from '../../../bench/support/world.ts';
-import { orderBody } from '../../support/service.ts';
+import type { BenchStore } from '../../harness/order-world.ts';
+import { orderBody } from '../../harness/service.ts';
+import type { Random } from '../../harness/world.ts';
 import { SHAPES } from '../raw-requests.ts';
 import { any, type Row } from '../row.ts';
 import { addressOf, jsonPost, KeptConnection, readAnswers } from '../wire.ts';

@@ -1,6 +1,6 @@
-import type { Random } from '../../../bench/support/world.ts';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { rotateKey, setRetailerStatus } from '../../../src/store/retailers.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';

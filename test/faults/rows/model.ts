@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
-import type { Random } from '../../../bench/support/world.ts';
 import { loadTiers } from '../../../src/store/tiers.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyCommand, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
 import { openProcess } from '../model/in-process.ts';
 import { overHttp } from '../model/over-http.ts';

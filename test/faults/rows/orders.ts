@@ -1,6 +1,6 @@
-import type { Random } from '../../../bench/support/world.ts';
 import { TIER_IDS } from '../../../src/domain/tier.ts';
 import { expireOrder } from '../../../src/store/orders.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import sharp from 'sharp';
-import type { Random } from '../../../bench/support/world.ts';
 import { MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_QUEUE, READINESS_DEADLINE_MS } from '../../../src/limits.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { HIDDEN, type Image, imagesOf } from '../images.ts';
 import { announce, ask, askUntilTaken, giveTokens, smallPhoto } from '../phones.ts';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Random } from '../../../bench/support/world.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note } from '../clients.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';

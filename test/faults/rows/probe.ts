@@ -1,4 +1,4 @@
-import type { Random } from '../../../bench/support/world.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { later, type World } from '../world.ts';
 

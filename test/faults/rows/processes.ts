@@ -1,4 +1,4 @@
-import type { Random } from '../../../bench/support/world.ts';
+import type { Random } from '../../harness/world.ts';
 import { any, underLoad } from '../row.ts';
 import { later, type Process, type World } from '../world.ts';
 

@@ -1,6 +1,6 @@
-import type { Random } from '../../../bench/support/world.ts';
 import { CANCEL_REASONS } from '../../../src/domain/order.ts';
 import { cancelOrder, deliverOrder } from '../../../src/store/lifecycle.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { giveTokens, tokenOf } from '../driver-tokens.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';

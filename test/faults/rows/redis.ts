@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { RedisServer } from '../../support/redis.ts';
+import type { RedisServer } from '../../harness/redis.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { findings, type Row, SIZES } from '../row.ts';

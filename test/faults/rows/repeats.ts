@@ -1,4 +1,4 @@
-import type { Random } from '../../../bench/support/world.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder } from '../clients.ts';
 import { wantImpatiently } from '../impatient.ts';
 import { findings, type Row, SIZES } from '../row.ts';

@@ -1,13 +1,13 @@
 import type { Browser, Page } from 'playwright-core';
-import type { Random } from '../../../bench/support/world.ts';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { TIER_IDS } from '../../../src/domain/tier.ts';
 import { MAX_CITY_LENGTH } from '../../../src/limits.ts';
 import { TEST_CARDS } from '../../../src/sandbox/test-cards.ts';
 import { createDriver } from '../../../src/store/drivers.ts';
 import { createRetailer } from '../../../src/store/retailers.ts';
-import { findChromium, launchBrowser } from '../../support/chromium.ts';
-import { orderBody } from '../../support/service.ts';
+import { findChromium, launchBrowser } from '../../harness/chromium.ts';
+import { orderBody } from '../../harness/service.ts';
+import type { Random } from '../../harness/world.ts';
 import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
 import { askUntilTaken, smallPhoto } from '../phones.ts';
 import type { Row } from '../row.ts';

@@ -1,9 +1,9 @@
 import { createServer as createHttp } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Random } from '../../../bench/support/world.ts';
 import { setWebhook } from '../../../src/store/webhook-endpoints.ts';
 import { readWebhookUrl } from '../../../src/vendors/webhook-client.ts';
 import { newWebhookSecret } from '../../../src/vendors/webhook-signature.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { type Answers, askingOnly, startNameServer } from '../name-server.ts';
 import { ask } from '../phones.ts';

@@ -1,7 +1,7 @@
-import type { Random } from '../../../bench/support/world.ts';
+import { connect } from '../../../src/postgres/connect.ts';
 import type { Fault } from '../../../src/sandbox/faults.ts';
 import type { Payment } from '../../../src/sandbox/stripe-objects.ts';
-import { connect } from '../../../src/store/connect.ts';
+import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type Process, type World } from '../world.ts';

@@ -1,0 +1,52 @@
+import type { Config } from '../config.ts';
+import { DEMO_STORE } from '../sandbox/demo.ts';
+import type { Service } from './start.ts';
+
+/** What a person reads once the service is up. */
+export function welcome(config: Config, service: Service): string {
+  const roles = [...config.roles].join(' and ');
+  const where = service.url ? ` at ${service.url}` : '';
+  const lines = [`Sameday is ready${where} (${config.sandbox ? 'sandbox, ' : ''}${roles}).`];
+  if (service.sandbox && service.url) lines.push(...sandboxLines(service.url, service.sandbox));
+  return `${lines.join('\n')}\n`;
+}
+
+function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): string[] {
+  const { retailerId, apiKey, drivers, yourDriverToken } = sandbox;
+  const { lat, lng } = DEMO_STORE.point;
+  const order = {
+    retailer_id: retailerId,
+    customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true },
+    pickup_address: DEMO_STORE.address,
+    dropoff_address: { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' },
+  };
+  const body = JSON.stringify(order);
+  return [
+    '',
+    `This is the sandbox: money and messages stay on this machine, and ${drivers} simulated drivers do the driving.`,
+    '',
+    'Create an order:',
+    '',
+    `  curl -s ${url}/orders/create -H 'Authorization: Bearer ${apiKey}' \\`,
+    `    -H 'Content-Type: application/json' -d '${body}'`,
+    '',
+    `Then open ${url}/track/ followed by the tracking_token of the reply: the driver comes, picks up and delivers.`,
+    '',
+    `Or drive yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the browser`,
+    `believe that it is at the store (developer tools, Sensors, Location): ${lat}, ${lng}`,
+    '',
+    'Load it (200 orders; with so few drivers the last ones wait for minutes):',
+    '',
+    `  npx autocannon -c 10 -a 200 -m POST -H 'Authorization: Bearer ${apiKey}' \\`,
+    `    -H 'Content-Type: application/json' -b '${body}' ${url}/orders/create`,
+    '',
+    'Look around:',
+    '',
+    `  ${url}/metrics`,
+    '  npm run -s sameday -- stats',
+    '  npm run -s sameday -- order list',
+    '  npm run -s sameday -- webhook list     (what the store was told)',
+    '',
+    'Ctrl-C stops everything; the data stays.',
+  ];
+}

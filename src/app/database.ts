@@ -1,0 +1,118 @@
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import { API_LOCK_CHECK_MS, MAX_COMMITS_IN_FLIGHT } from '../limits.ts';
+import { startBreaker } from '../postgres/breaker.ts';
+import { connect, type Sql } from '../postgres/connect.ts';
+import { migrateDatabase } from '../postgres/migrate.ts';
+import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
+import { claimService, readLiveService } from '../sandbox/service-file.ts';
+import { commitsOf } from '../store/request-dedup.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+
+/** Something a person has to change before the service can start: one message, no stack. */
+export class StartError extends Error {}
+
+/** For steps whose errors are sentences for a person. */
+export function asStartError(error: unknown): never {
+  throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+export type Database = {
+  readonly url: string;
+  readonly sql: Sql;
+  /** Connections for commits of new orders alone: nothing else holds these up, and their plans stay at hand. */
+  readonly commits: Sql;
+  /** Whether the database does not answer; then every statement fails at once. */
+  readonly isAway: () => boolean;
+};
+
+/** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
+export async function openDatabase(
+  config: Config,
+  origin: string,
+  say: (line: string) => void,
+  logger: Logger,
+  closers: Closers,
+): Promise<Database> {
+  const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
+  const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asStartError);
+  if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
+  const breaker = startBreaker(url, logger);
+  closers.add('breaker', () => breaker.close());
+  const sql = connect({ url, applicationName: 'sameday', breaker });
+  // A connection that was lost with a statement on it and not used since never ends by itself (postgres 3.4.9).
+  closers.add('database', () => sql.end({ timeout: 1 }));
+  const commits = connect({ url, applicationName: commitsOf(origin), max: MAX_COMMITS_IN_FLIGHT, breaker });
+  closers.add('commits', () => commits.end({ timeout: 1 }));
+  return { url, sql, commits, isAway: breaker.isOpen };
+}
+
+async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {
+  const claim = claimService(config.dataDir);
+  if (claim.kind === 'held') {
+    const live = readLiveService(config.dataDir);
+    const where = live ? `at ${Object.values(live.urls)[0]}` : 'and is starting';
+    throw new StartError(`Sameday is running already on ${config.dataDir} ${where} (process ${claim.pid}).`);
+  }
+  closers.add('claim', () => claim.release());
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }).catch(asStartError);
+  closers.add('embedded Postgres', () => postgres.stop());
+  return postgres.url;
+}
+
+/** The number of the advisory lock: the first eight bytes of SHA-256 of "sameday api", as a signed integer. */
+const API_LOCK = '6595811084077347712';
+
+/**
+ * Without Redis positions do not travel between processes, so only one API process may run on a database: it holds an
+ * advisory lock for as long as it lives, and takes it again when the connection was lost.
+ *
+ * @param origin of this process
+ * @param lost called once, when another process got the lock meanwhile
+ * @throws {StartError} when another process holds it
+ */
+export async function holdApiLock(
+  url: string,
+  origin: string,
+  logger: Logger,
+  closers: Closers,
+  lost: () => void,
+  checkEveryMs = API_LOCK_CHECK_MS,
+): Promise<void> {
+  const applicationName = `sameday-api-lock ${origin}`;
+  const sql = connect({ url, max: 1, applicationName });
+  closers.add('API lock', () => sql.end({ timeout: 1 }));
+  const take = async () => {
+    const [row] = await sql`
+      select exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted)
+        or pg_try_advisory_lock(${API_LOCK}::int8) as held`;
+    return row?.held === true;
+  };
+  if (!(await take())) {
+    throw new StartError(
+      'Another API process runs on this database. Two need REDIS_URL, which carries driver positions between them.',
+    );
+  }
+  /** A session of ours that a cut network has left behind holds the lock until the server misses it, which takes hours. */
+  const endOwn = async () => {
+    const ended = await sql`
+      select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.granted and a.application_name = ${applicationName} and l.pid <> pg_backend_pid()`;
+    return ended.length > 0;
+  };
+  let isLost = false;
+  const check = async () => {
+    // Once more, since a session that was being ended already shows in neither of the two.
+    if ((await take()) || (await endOwn()) || (await take()) || isLost) return;
+    isLost = true;
+    clearInterval(timer);
+    lost();
+  };
+  const timer = setInterval(() => {
+    check().catch((error) => logger.warn({ err: errorFields(error) }, 'the API lock could not be checked'));
+  }, checkEveryMs);
+  closers.add('API lock check', () => clearInterval(timer));
+}

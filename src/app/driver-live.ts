@@ -1,0 +1,44 @@
+import { ServiceError } from '../domain/errors.ts';
+import { hashSecret } from '../domain/ids.ts';
+import { createDriverLive, type DriverLive } from '../driver-app/live.ts';
+import { validateDriverLocation } from '../http/driver-input.ts';
+import { MAX_LIVE_READ_TOGETHER, MAX_LIVE_STATEMENTS } from '../limits.ts';
+import { createLane, together } from '../postgres/batched-reads.ts';
+import type { Sql } from '../postgres/connect.ts';
+import { findDriverStates } from '../store/drivers.ts';
+import type { Closers } from './closers.ts';
+import type { Keyrings } from './credential-caches.ts';
+import type { Dispatch } from './dispatch.ts';
+
+/** The drivers' WebSocket on the operations of this process. */
+export function openDriverLive(
+  sql: Sql,
+  drivers: Keyrings['drivers'],
+  dispatch: Dispatch,
+  now: () => number,
+  failed: (error: unknown) => void,
+  closers: Closers,
+): DriverLive {
+  const live = createDriverLive({
+    authenticate: (token, address) => drivers.find(hashSecret(token), address).catch(laterIfGuessing),
+    validateReport: validateDriverLocation,
+    report: dispatch.positions.report,
+    setDuty: dispatch.actions.setDuty,
+    findState: together(
+      (driverIds: readonly string[]) => findDriverStates(sql, driverIds),
+      (driverId) => driverId,
+      MAX_LIVE_READ_TOGETHER,
+      createLane(MAX_LIVE_STATEMENTS),
+    ),
+    now,
+    failed,
+  });
+  closers.add('driver sockets', () => live.close());
+  return live;
+}
+
+/** An address that guesses is nothing that went wrong here. */
+function laterIfGuessing(error: unknown): 'later' {
+  if (error instanceof ServiceError && error.code === 'rate_limited') return 'later';
+  throw error;
+}

@@ -1,0 +1,114 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import type { GroupCommit } from '../dispatch/group-commit.ts';
+import type { Matcher } from '../matcher/matcher.ts';
+import type { Sql } from '../postgres/connect.ts';
+import { type Backlog, readBacklog } from '../store/outbox.ts';
+import { readOldestWaiting } from '../store/waiting.ts';
+import { createMetrics } from '../telemetry.ts';
+import type { Tracking } from '../tracking/live.ts';
+import type { HttpServer } from '../transport/server.ts';
+import type { Database } from './database.ts';
+
+export type Metrics = {
+  readonly registry: Registry;
+  readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
+  watch(matcher: Matcher, groupCommit: GroupCommit, tracking: Tracking, server: HttpServer): void;
+};
+
+/** What `/metrics` shows: requests, the fleet, what waits where, and what the queues owe with the age of the oldest. */
+export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): Metrics {
+  const registry = createMetrics();
+  collectDefaultMetrics({ register: registry });
+  // It lists /proc/self/fd synchronously at each scrape: with 10,000 sockets open everything else stands still for 12 ms.
+  registry.removeSingleMetric('process_open_fds');
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'sameday_http_requests_total',
+    help: 'Requests by route and status (0: the client left first)',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'sameday_http_request_seconds',
+    help: 'Time to reply by route',
+    labelNames: ['route', 'method'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  /** Finding a series by its labels costs more than counting; there are as many as routes, methods and statuses. */
+  const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
+  watchBacklog(sql, registry);
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge('sameday_database_up', 'Whether Postgres answers; 0 while requests that need it are refused', () =>
+    isAway() ? 0 : 1,
+  );
+
+  return {
+    registry,
+    observeRequest(route, method, status, durationMs) {
+      const key = `${route} ${method} ${status}`;
+      let series = known.get(key);
+      if (!series) {
+        series = { count: requests.labels({ route, method, status }), time: durations.labels({ route, method }) };
+        known.set(key, series);
+      }
+      series.count.inc();
+      series.time.observe(durationMs / 1000);
+    },
+    watch(matcher, groupCommit, tracking, server) {
+      gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
+      gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());
+      gauge('sameday_drivers_free', 'Drivers on duty without an order', () => matcher.freeCount());
+      gauge('sameday_orders_waiting', 'Orders waiting for a driver', () => matcher.waitingCount());
+      gauge('sameday_commits_pending', 'Orders waiting for their commit', () => groupCommit.depth());
+      gauge('sameday_tracking_sockets', 'Open tracking sockets', () => tracking.watched().sockets);
+      gauge('sameday_http_in_flight', 'Requests not answered yet', () => server.inFlight);
+    },
+  };
+}
+
+/** What is behind, asked of the database when somebody looks. A scrape while it is away still shows everything else. */
+function watchBacklog(sql: Sql, registry: Registry): void {
+  let reading: Promise<Backlog[]> | null = null;
+  // The gauges of one scrape share one statement.
+  const read = () => {
+    reading ??= readBacklog(sql)
+      .catch(() => [])
+      .finally(() => {
+        reading = null;
+      });
+    return reading;
+  };
+  const gauge = (name: string, help: string, figure: (backlog: Backlog) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['queue'],
+      registers: [registry],
+      async collect() {
+        const backlogs = await read();
+        this.reset();
+        for (const backlog of backlogs) this.set({ queue: backlog.queue }, figure(backlog));
+      },
+    });
+  gauge('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);
+  gauge('sameday_queue_oldest_seconds', 'Age of the oldest owed job by queue', ({ oldestSeconds }) => oldestSeconds);
+  new Gauge({
+    name: 'sameday_orders_waiting_oldest_seconds',
+    help: 'Age of the oldest order that waits for a driver',
+    registers: [registry],
+    async collect() {
+      this.reset();
+      const seconds = await readOldestWaiting(sql).catch(() => null);
+      if (seconds !== null) this.set(seconds);
+    },
+  });
+}

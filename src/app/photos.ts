@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { StoredPhoto } from '../http/routes/driver-actions.ts';
+import { LOSS_REPORT_MS, PHOTO_BUCKET_DEADLINE_MS, PHOTO_BUCKET_SILENCE_MS } from '../limits.ts';
+import type { Sql } from '../postgres/connect.ts';
+import { findPhotoName } from '../store/tracked.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import { createFolderPhotoStorage, newPhotoName, type PhotoStorage } from '../vendors/photo-storage.ts';
+import { createPhotoProcessor } from '../vendors/photos.ts';
+import type { Closers } from './closers.ts';
+
+export type Photos = {
+  /** Re-encodes and stores an upload under a name of ours, while its sender still waits. */
+  store(bytes: Buffer, wanted: () => boolean): Promise<StoredPhoto>;
+  /** Removes a photo that no order has. Where that fails it is logged: what the driver did is answered all the same. */
+  discard(name: string): Promise<void>;
+  /** The stored photo behind a tracking token. */
+  find(token: string): Promise<Buffer | null>;
+};
+
+/** Photos of handovers, kept in `storage`. */
+export function createPhotos(storage: PhotoStorage, sql: Sql, logger: Logger): Photos {
+  const processor = createPhotoProcessor();
+  const failed = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
+    logger.warn({ err: errorFields(error) }, 'the photo storage failed'),
+  );
+  /** A request that fails is logged for debugging only, and a store that is down needs somebody. */
+  async function told<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      failed(error);
+      throw error;
+    }
+  }
+  return {
+    async store(bytes, wanted) {
+      const photo = await processor.reencode(bytes, wanted);
+      if (photo.kind !== 'ok') return photo;
+      const name = newPhotoName();
+      await told(storage.put(name, photo.jpeg));
+      return { kind: 'stored', name };
+    },
+    discard: (name) =>
+      storage
+        .remove(name)
+        .catch((error) => logger.warn({ photo: name, err: errorFields(error) }, 'a photo of no order was left behind')),
+    async find(token) {
+      const name = await findPhotoName(sql, token);
+      return name === null ? null : told(storage.get(name));
+    },
+  };
+}
+
+/** The bucket of the settings, else a folder under the data folder. */
+export async function openPhotoStorage(config: Config, closers: Closers): Promise<PhotoStorage> {
+  if (!config.photoBucket) return createFolderPhotoStorage(join(config.dataDir, 'photos'));
+  // The SDK costs 200 ms and 30 MB, so a service without a bucket does not load it.
+  const { createBucketPhotoStorage } = await import('../vendors/photo-bucket.ts');
+  const storage = createBucketPhotoStorage({
+    ...config.photoBucket,
+    silenceMs: PHOTO_BUCKET_SILENCE_MS,
+    deadlineMs: PHOTO_BUCKET_DEADLINE_MS,
+  });
+  closers.add('photo bucket', () => storage.close());
+  return storage;
+}

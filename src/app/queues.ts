@@ -1,0 +1,85 @@
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import type { Config } from '../config.ts';
+import {
+  LOSS_REPORT_MS,
+  QUEUE_DB_CONNECTIONS,
+  QUEUE_QUERY_MS,
+  REDIS_LOADING_RETRY_MS,
+  REDIS_SILENCE_MS,
+} from '../limits.ts';
+import { createQueues, migrateQueues, type QueueBackend } from '../queues/queues.ts';
+import { createRelay, type Relay } from '../queues/relay.ts';
+import { extendLease, type QueueName } from '../store/outbox.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+import type { Database } from './database.ts';
+
+/**
+ * A connection to Redis that keeps trying; what waits on it has deadlines of its own. One that owes an answer for too long is
+ * opened anew, so that a server or a network that went silent is not waited for.
+ */
+export function openRedis(url: string, logger: Logger, closers: Closers): Redis {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: null,
+    socketTimeout: REDIS_SILENCE_MS,
+    maxLoadingRetryTime: REDIS_LOADING_RETRY_MS,
+    // It became a replica: its name, or a proxy in front of it, leads to another one by now.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  });
+  closers.add('Redis', () => redis.disconnect());
+  redis.on(
+    'error',
+    atMostEvery(LOSS_REPORT_MS, (error: Error) => logger.warn({ err: errorFields(error) }, 'Redis is not reachable')),
+  );
+  return redis;
+}
+
+/** BullMQ's backend: Redis where there is one, else the same Postgres through a pool of its own. */
+export async function openQueueBackend(
+  config: Config,
+  database: Database,
+  logger: Logger,
+  closers: Closers,
+): Promise<QueueBackend> {
+  if (config.redisUrl) {
+    return { kind: 'redis', connection: openRedis(config.redisUrl, logger, closers), prefix: 'sameday' };
+  }
+  const settings = {
+    connectionString: database.url,
+    options: '-c search_path=bullmq',
+    application_name: 'sameday-queues',
+  };
+  const setUp = new Pool({ ...settings, max: 1 });
+  // It may wait for another process that does the same.
+  try {
+    await migrateQueues(setUp);
+  } finally {
+    await setUp.end();
+  }
+  const pool = new Pool({ ...settings, max: QUEUE_DB_CONNECTIONS, keepAlive: true, query_timeout: QUEUE_QUERY_MS });
+  closers.add('queue pool', () => pool.end());
+  // Every queue and every worker listens for its errors, which is no leak.
+  pool.setMaxListeners(0);
+  pool.on('error', (error) => logger.warn({ err: errorFields(error) }, 'a queue connection was lost'));
+  return { kind: 'postgres', pool };
+}
+
+/** The relay of this process into the queues. */
+export function openRelay(
+  config: Config,
+  backend: QueueBackend,
+  database: Database,
+  now: () => number,
+  logger: Logger,
+  closers: Closers,
+): Relay {
+  const queues = createQueues(backend, logger);
+  closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
+  const limited = (config.stripe?.rate ?? 0) > 0 || (config.twilio?.rate ?? 0) > 0;
+  // Stores' own servers decide how fast webhooks go, so these take turns whatever the vendors' rates are.
+  const isFair = (queue: QueueName) => limited || queue === 'webhook';
+  const relay = createRelay(queues, (ids) => extendLease(database.sql, ids), isFair, now, logger);
+  closers.add('relay', () => relay.close());
+  return relay;
+}

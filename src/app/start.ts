@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../config.ts';
+import { CLOSE_DEADLINE_MS, DRAIN_MS } from '../limits.ts';
+import { createDatabaseClock } from '../postgres/clock.ts';
+import { removeServiceFile, writeServiceFile } from '../sandbox/service-file.ts';
+import { createLogger, type Logger } from '../telemetry.ts';
+import type { Route } from '../transport/route.ts';
+import { createServer, type HttpServer } from '../transport/server.ts';
+import { buildApi } from './api.ts';
+import { Closers } from './closers.ts';
+import { asStartError, holdApiLock, openDatabase } from './database.ts';
+import { openMetrics } from './metrics.ts';
+import { openQueueBackend, openRelay } from './queues.ts';
+import { healthRoutes } from './routes.ts';
+import { openSandbox, type Sandbox, withGeocoder } from './sandbox.ts';
+import { startWorkers } from './worker.ts';
+
+export type Service = {
+  /** Where it is reached from this machine; null for a worker that does not listen. */
+  readonly url: string | null;
+  readonly sandbox: Sandbox | null;
+  /** Stops accepting, finishes what was accepted, closes everything. Harmless twice. */
+  close(): Promise<void>;
+};
+
+/**
+ * Builds and starts the service: constructs, connects, listens. When it throws, what was opened is closed again.
+ *
+ * @param say tells a person what is going on
+ * @param ended called when the service can't go on by itself (another process took its place)
+ */
+export async function startService(
+  config: Config,
+  say: (line: string) => void,
+  ended: (reason: string) => void,
+): Promise<Service> {
+  const logger = createLogger(config.logLevel);
+  const closers = new Closers(logger);
+  try {
+    return await start(config, say, ended, logger, closers);
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+async function start(
+  settings: Config,
+  say: (line: string) => void,
+  ended: (reason: string) => void,
+  logger: Logger,
+  closers: Closers,
+): Promise<Service> {
+  const config = await withGeocoder(settings, closers);
+  const origin = randomBytes(6).toString('hex');
+  const isApi = config.roles.has('api');
+  const database = await openDatabase(config, origin, say, logger, closers);
+  if (isApi && !config.redisUrl) {
+    await holdApiLock(database.url, origin, logger, closers, () => ended('another API process took over'));
+  }
+  const clock = await createDatabaseClock(database.sql, logger);
+  closers.add('clock', () => clock.close());
+  const metrics = openMetrics(database);
+  const backend = await openQueueBackend(config, database, logger, closers);
+  const relay = openRelay(config, backend, database, clock.now, logger, closers);
+  const parts = { config, database, backend, relay, origin, now: clock.now, metrics };
+
+  const api = isApi ? await buildApi(parts, logger, closers) : null;
+  const server = api?.server ?? (config.portIsSet ? openHealthServer(config, parts, logger, closers) : null);
+  const url = server ? await listen(server, config) : null;
+  const trackingUrl = config.trackingUrl ?? config.baseUrl ?? url ?? `http://localhost:${config.port}`;
+  if (config.roles.has('worker')) {
+    await startWorkers({ ...parts, trackingUrl, settled: api?.settled ?? (() => undefined) }, logger, closers);
+  }
+  if (!config.databaseUrl && url) {
+    writeServiceFile(config.dataDir, {
+      mode: config.sandbox ? 'sandbox' : 'live',
+      urls: { api: url },
+      databaseUrl: database.url,
+    });
+    closers.add('service file', () => removeServiceFile(config.dataDir));
+  }
+  const sandbox =
+    config.sandbox && api && url ? await openSandbox(config, database, origin, url, logger, closers) : null;
+  if (server) closers.add('requests', () => drain(server), DRAIN_MS + CLOSE_DEADLINE_MS);
+  return { url, sandbox, close: () => closers.closeAll() };
+}
+
+/** A worker that was given a port answers health checks and metrics there. */
+function openHealthServer(
+  config: Config,
+  parts: {
+    readonly database: { readonly sql: Parameters<typeof healthRoutes>[0] };
+    readonly metrics: ReturnType<typeof openMetrics>;
+  },
+  logger: Logger,
+  closers: Closers,
+): HttpServer {
+  const server = createServer({
+    routes: healthRoutes(parts.database.sql, parts.metrics) as Route[],
+    sockets: [],
+    logger,
+    mode: config.sandbox ? 'sandbox' : 'live',
+    supportEmail: config.supportEmail,
+    trustProxy: config.trustProxy,
+  });
+  closers.add('health server', () => server.close());
+  return server;
+}
+
+async function listen(server: HttpServer, config: Config): Promise<string> {
+  const { port } = await server.listen(config.host, config.port).catch(asStartError);
+  const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host;
+  return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The first thing of a stop: no new requests, and those that were accepted get their answers. */
+async function drain(server: HttpServer): Promise<void> {
+  server.stopAccepting();
+  await server.drain(DRAIN_MS);
+}

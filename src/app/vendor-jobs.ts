@@ -1,0 +1,113 @@
+import { createChargeJob } from '../jobs/charge.ts';
+import { createSmsJob } from '../jobs/sms.ts';
+import { MAX_JOB_STATEMENTS, MAX_JOBS_TOGETHER, MAX_PAYMENT_ATTEMPTS } from '../limits.ts';
+import { createLane, type Lane, together } from '../postgres/batched-reads.ts';
+import type { Sql } from '../postgres/connect.ts';
+import type { JobData, JobResult } from '../queues/queues.ts';
+import type { ChangedOrder } from '../store/changes.ts';
+import {
+  countSends,
+  openTexts,
+  type SendToCount,
+  type SettledText,
+  settleTexts,
+  uncountSend,
+} from '../store/messages.ts';
+import { openPaymentAttempts, type PaidAttempt, settleDeclined, settlePaid } from '../store/payments.ts';
+import type { StripeCharger } from '../vendors/stripe.ts';
+import type { TwilioSender } from '../vendors/twilio.ts';
+
+type Handle = (data: JobData) => Promise<JobResult>;
+const orderOf = ({ orderId }: { readonly orderId: string }): string => orderId;
+
+/** The handler that charges an order. Jobs at work at the same time share their statements. */
+export function buildChargeJob(
+  parts: {
+    readonly sql: Sql;
+    readonly origin: string;
+    readonly stripe: StripeCharger;
+    /** For statements that lock orders. */
+    readonly lane: Lane;
+    readonly finish: (outboxId: number) => Promise<void>;
+    readonly relayed: (settling: Promise<ChangedOrder | null>) => Promise<ChangedOrder | null>;
+    readonly now: () => number;
+  },
+  settled: Parameters<typeof createChargeJob>[0]['settled'],
+): Handle {
+  const { sql, origin, stripe, lane } = parts;
+  const open = together(
+    (ids: readonly string[]) => openPaymentAttempts(sql, ids, MAX_PAYMENT_ATTEMPTS),
+    (id) => id,
+    MAX_JOBS_TOGETHER,
+    lane,
+  );
+  const paid = together(
+    (attempts: readonly PaidAttempt[]) => settlePaid(sql, attempts, origin),
+    orderOf,
+    MAX_JOBS_TOGETHER,
+    lane,
+  );
+  return createChargeJob({
+    open,
+    async settle({ orderId, attempt }, result, outboxId) {
+      if (result.status === 'paid') {
+        const { paymentIntentId } = result;
+        return (await paid({ orderId, attempt, paymentIntentId, outboxId })) !== null;
+      }
+      const settling = settleDeclined(sql, { orderId, attempt }, result, outboxId, origin);
+      return (await parts.relayed(settling)) !== null;
+    },
+    finish: parts.finish,
+    charge: stripe.charge,
+    findCharge: stripe.findCharge,
+    now: parts.now,
+    settled,
+  });
+}
+
+/** The handler that texts a customer. Jobs at work at the same time share their statements. */
+export function buildSmsJob(
+  parts: {
+    readonly sql: Sql;
+    readonly origin: string;
+    readonly twilio: TwilioSender;
+    /** For statements that lock orders. */
+    readonly lane: Lane;
+    readonly finish: (outboxId: number) => Promise<void>;
+    readonly trackingUrl: string;
+    readonly now: () => number;
+  },
+  settled: (orderId: string) => void,
+): Handle {
+  const { sql, origin, twilio, lane } = parts;
+  const open = together(
+    (ids: readonly string[]) => openTexts(sql, ids),
+    (id) => id,
+    MAX_JOBS_TOGETHER,
+    createLane(MAX_JOB_STATEMENTS),
+  );
+  const count = together(
+    (sends: readonly SendToCount[]) => countSends(sql, sends),
+    orderOf,
+    MAX_JOBS_TOGETHER,
+    createLane(MAX_JOB_STATEMENTS),
+  );
+  const settle = together(
+    (texts: readonly SettledText[]) => settleTexts(sql, texts, origin),
+    orderOf,
+    MAX_JOBS_TOGETHER,
+    lane,
+  );
+  return createSmsJob({
+    open,
+    count: async (send) => (await count(send)) !== null,
+    uncount: (send) => uncountSend(sql, send),
+    settle: async (orderId, result, outboxId) => (await settle({ orderId, result, outboxId })) !== null,
+    finish: parts.finish,
+    send: twilio.send,
+    find: twilio.find,
+    trackingUrl: parts.trackingUrl,
+    now: parts.now,
+    settled,
+  });
+}

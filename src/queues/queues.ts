@@ -1,0 +1,184 @@
+import {
+  createPostgresBackend,
+  DelayedError,
+  type Job,
+  Queue,
+  type QueueOptions,
+  runMigrations,
+  Worker,
+  type WorkerOptions,
+  withBackend,
+} from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Pool } from 'pg';
+import {
+  JOB_ATTEMPTS,
+  JOB_BACKOFF_MS,
+  JOB_LOCK_MS,
+  KEEP_FAILED_JOBS,
+  LOSS_REPORT_MS,
+  MAX_JOB_STALLS,
+  WORKER_RETRY_MS,
+} from '../limits.ts';
+import { QUEUES, type QueueName } from '../store/outbox.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import { patiently } from './hold-while-away.ts';
+
+/** Job data holds ids only; a handler reads the truth from the rows. */
+export type JobData = {
+  readonly outboxId: number;
+  readonly orderId: string;
+  /** Which relay of its row it is. */
+  readonly relays?: number;
+};
+
+/** What a handler says of its job: done, try again later, or wait (costs no attempt), the whole queue where the vendor asked. */
+export type JobResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retry'; readonly reason: string }
+  | { readonly kind: 'wait'; readonly forMs: number }
+  | { readonly kind: 'rate_limited'; readonly forMs: number };
+
+/** BullMQ runs on Redis, or on Postgres where there is none. The pool must have `bullmq` as its search path. */
+export type QueueBackend =
+  | { readonly kind: 'redis'; readonly connection: Redis; readonly prefix: string }
+  | { readonly kind: 'postgres'; readonly pool: Pool };
+
+/** Prepares what BullMQ keeps in Postgres; safe to run from several processes at once. */
+export async function migrateQueues(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await runMigrations(client, 'bullmq');
+  } finally {
+    client.release();
+  }
+}
+
+const OnPostgres = withBackend(createPostgresBackend);
+
+/** What is needed of a queue to add jobs. */
+export type AddingQueue = Pick<Queue, 'addBulk' | 'close'> & {
+  /** Jobs that wait for a worker; not those for later. */
+  countWaiting(): Promise<number>;
+};
+type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on' | 'getJobCountByTypes'>;
+
+/** Every queue, for adding jobs. */
+export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueName, AddingQueue> {
+  return new Map(
+    QUEUES.map((name) => {
+      const queue = openQueue(name, backend);
+      queue.on('error', reportLoss(name, 'a queue has no backend', logger));
+      return [
+        name,
+        {
+          addBulk: async (jobs) => {
+            refuseWhileAway(backend);
+            return queue.addBulk(jobs);
+          },
+          countWaiting: async () => {
+            refuseWhileAway(backend);
+            return queue.getJobCountByTypes('waiting', 'prioritized');
+          },
+          close: () => closeIfReached(backend, queue),
+        },
+      ];
+    }),
+  );
+}
+
+/** @throws where Redis is away: the client would keep each command in memory until Redis is back. */
+export function refuseWhileAway(backend: QueueBackend): void {
+  if (!isReached(backend)) throw Object.assign(new Error('the queue is not reached'), { code: 'QUEUE_AWAY' });
+}
+
+const isReached = (backend: QueueBackend): boolean =>
+  backend.kind === 'postgres' || backend.connection.status === 'ready';
+
+function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
+  const defaultJobOptions = {
+    attempts: JOB_ATTEMPTS,
+    backoff: { type: 'exponential', delay: JOB_BACKOFF_MS, jitter: 0.5 },
+    removeOnComplete: true,
+    removeOnFail: KEEP_FAILED_JOBS,
+  } satisfies QueueOptions['defaultJobOptions'];
+  if (backend.kind === 'redis') {
+    const { connection, prefix } = backend;
+    return new Queue(name, { connection, prefix, defaultJobOptions });
+  }
+  return new OnPostgres.Queue(name, { connection: backend.pool as never, defaultJobOptions }) as unknown as AnyQueue;
+}
+
+/**
+ * Starts a worker. Handlers are safe to run twice, which BullMQ does when a process blocks or dies. What they throw costs
+ * a job an attempt, unless the database is away.
+ *
+ * @param ratePerSecond most jobs started a second over all processes; 0 for no bound
+ * @param isAway whether the database that the handler needs answers nobody
+ */
+export function startWorker(
+  name: QueueName,
+  backend: QueueBackend,
+  handle: (data: JobData) => Promise<JobResult>,
+  options: { readonly concurrency: number; readonly ratePerSecond: number; readonly isAway?: () => boolean },
+  logger: Logger,
+): { close(): Promise<void> } {
+  const workerOptions = {
+    concurrency: options.concurrency,
+    lockDuration: JOB_LOCK_MS,
+    maxStalledCount: MAX_JOB_STALLS,
+    runRetryDelay: WORKER_RETRY_MS,
+    ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
+  };
+  let isClosing = false;
+  const handlePatiently = patiently(handle, options.isAway ?? never, () => isClosing);
+  const process = async (job: Job<JobData>, token?: string): Promise<void> => {
+    const result = await handlePatiently(job.data);
+    if (result.kind === 'done') return;
+    logger.info({ queue: name, orderId: job.data.orderId, outcome: result.kind }, 'a job is tried again later');
+    if (result.kind === 'retry') throw new Error(result.reason);
+    if (result.kind === 'wait') {
+      await job.moveToDelayed(Date.now() + result.forMs, token);
+      throw new DelayedError();
+    }
+    await worker.rateLimit(result.forMs);
+    throw Worker.RateLimitError();
+  };
+  const worker = openWorker(name, backend, process, workerOptions);
+  worker.on('error', reportLoss(name, 'a worker has no backend', logger));
+  return {
+    close() {
+      isClosing = true;
+      return closeIfReached(backend, worker);
+    },
+  };
+}
+
+const never = (): boolean => false;
+
+function reportLoss(queue: QueueName, message: string, logger: Logger): (error: Error) => void {
+  return atMostEvery(LOSS_REPORT_MS, (error) => logger.warn({ err: errorFields(error), queue }, message));
+}
+
+/** Waits for the jobs at work. While Redis is away a close never ends; what is left is run again, which is safe. */
+async function closeIfReached(backend: QueueBackend, part: { close(force?: boolean): Promise<void> }): Promise<void> {
+  const reached = isReached(backend);
+  const closed = part.close(!reached);
+  if (reached) await closed;
+  else closed.catch(() => undefined);
+}
+
+function openWorker(
+  name: QueueName,
+  backend: QueueBackend,
+  process: (job: Job<JobData>, token?: string) => Promise<void>,
+  options: Omit<WorkerOptions, 'connection'>,
+): Worker {
+  if (backend.kind === 'redis') {
+    return new Worker(name, process, { ...options, connection: backend.connection, prefix: backend.prefix });
+  }
+  return new OnPostgres.Worker(name, process as never, {
+    ...options,
+    connection: backend.pool as never,
+  }) as unknown as Worker;
+}

@@ -1,0 +1,39 @@
+import { ServiceError } from '../domain/errors.ts';
+import type { SocketBehaviour } from './live-socket.ts';
+import { errorReply } from './reply.ts';
+import { anyone, type Route } from './route.ts';
+
+/**
+ * What answers where no route does, for any method: 405 with `Allow` at a known address, 400 where only a WebSocket is
+ * spoken, 404 everywhere else.
+ */
+export function refusals(
+  routes: readonly Route[],
+  sockets: readonly SocketBehaviour<unknown>[],
+  supportEmail: string,
+): Route[] {
+  const allowed = new Map<string, string[]>();
+  for (const { pattern, method } of routes) {
+    const methods = method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()];
+    allowed.set(pattern, [...(allowed.get(pattern) ?? []), ...methods]);
+  }
+  const socketPaths = sockets.map(({ path }) => path).filter((path) => !allowed.has(path));
+  return [
+    ...[...allowed].map(([pattern, methods]) => refusal(pattern, WRONG_METHOD, { Allow: methods.join(', ') })),
+    ...socketPaths.map((path) => refusal(path, NO_PAGE, {})),
+    refusal('/*', NOT_FOUND, {}),
+  ];
+
+  function refusal(pattern: string, error: ServiceError, headers: Record<string, string>): Route {
+    return {
+      method: 'get',
+      pattern,
+      authenticate: anyone,
+      handle: ({ head }) => errorReply(error, head.requestId, supportEmail, headers),
+    };
+  }
+}
+
+const WRONG_METHOD = new ServiceError('method_not_allowed', 'This address does not take that method.');
+const NO_PAGE = new ServiceError('invalid_request', 'This address takes WebSocket connections only.');
+const NOT_FOUND = new ServiceError('not_found', 'There is nothing at this address.');

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Closers } from '../../src/app/closers.ts';
+import { holdApiLock } from '../../src/app/database.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+
+const logger = createLogger('silent');
+const soon = { timeout: 10_000, interval: 10 };
+const CHECK_MS = 20;
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** An API process that holds the lock, and how often it was told that another one has it. */
+async function api(origin: string) {
+  const closers = new Closers(logger);
+  onTestFinished(() => closers.closeAll());
+  const told = { times: 0 };
+  await holdApiLock(database.url, origin, logger, closers, () => told.times++, CHECK_MS);
+  return { told, stop: () => closers.closeAll() };
+}
+
+const holders = async () => {
+  const rows = await database.sql`
+    select a.pid, a.application_name as name from pg_locks l join pg_stat_activity a using (pid)
+    where l.locktype = 'advisory' and l.granted and a.datname = current_database()`;
+  return rows as unknown as { pid: number; name: string }[];
+};
+const end = (pid: number) => database.sql`select pg_terminate_backend(${pid}::int4)`;
+
+/** A session that waits for the lock, and so gets it in the moment in which its holder loses it; returns its pid. */
+async function nextInLine(applicationName: string): Promise<number> {
+  const here = database.sql`
+    locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
+  const sql = connect({ url: database.url, max: 1, applicationName, deadlineMs: 0, statementTimeoutMs: 0 });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  const [waiting] = await sql`select pg_backend_pid() as pid`;
+  const [lock] = await database.sql`
+    select (classid::bigint << 32) | objid::bigint as number from pg_locks where ${here} and granted`;
+  void sql`select pg_advisory_lock(${lock?.number}::int8)`.then(undefined, () => undefined);
+  await expect.poll(() => database.sql`select from pg_locks where ${here} and not granted`, soon).toHaveLength(1);
+  return waiting?.pid;
+}
+
+test('a second API process does not start beside the first', async () => {
+  const { stop } = await api('first');
+  await expect(api('second')).rejects.toThrow('Another API process runs on this database');
+  await stop();
+});
+
+test('a process that lost its connection ends its own session that was left behind, and has the lock again', async () => {
+  const { told, stop } = await api('a');
+  const [before] = await holders();
+  const left = await nextInLine('sameday-api-lock a');
+  await end(before?.pid as number);
+  const others = async () => (await holders()).filter(({ pid }) => pid !== before?.pid && pid !== left);
+  await expect.poll(async () => (await others()).map(({ name }) => name), soon).toEqual(['sameday-api-lock a']);
+  expect(told.times).toBe(0);
+  await stop();
+});
+
+test('a process whose lock another one got is told so once', async () => {
+  const { told, stop } = await api('a');
+  const [before] = await holders();
+  await nextInLine('sameday-api-lock b');
+  await end(before?.pid as number);
+  await expect.poll(() => told.times, soon).toBe(1);
+  expect((await holders()).map(({ name }) => name)).toEqual(['sameday-api-lock b']);
+  expect(told.times).toBe(1);
+  await stop();
+});

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { followNews } from '../../src/app/change-feed.ts';
+import { Closers } from '../../src/app/closers.ts';
+import type { Dispatch } from '../../src/app/dispatch.ts';
+import { Fleet } from '../../src/dispatch/fleet.ts';
+import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
+import { Unsettled } from '../../src/dispatch/unknown-outcomes.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import { StatementGivenUp } from '../../src/postgres/deadline.ts';
+import { loadFleet } from '../../src/store/drivers.ts';
+import { pickUpOrder } from '../../src/store/lifecycle.ts';
+import { loadPaymentStatuses } from '../../src/store/payments.ts';
+import { findMatchable, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { openAttempt, openText, settleAttempt, settleText } from '../harness/vendor-rows.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+
+const logger = createLogger('silent');
+const soon = { timeout: 10_000, interval: 10 };
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** An API process that follows the news: what it read for them, whom it told and whom it woke. */
+async function api() {
+  const sql = connect({ url: database.url, applicationName: 'api', max: 2 });
+  const closers = new Closers(logger);
+  onTestFinished(async () => {
+    await closers.closeAll();
+    await sql.end({ timeout: 1 });
+  });
+  const seen: string[] = [];
+  const tables = { areAway: false };
+  const read = <T>(what: string, rows: () => Promise<T>): Promise<T> => {
+    seen.push(what);
+    return tables.areAway ? Promise.reject(new StatementGivenUp('DATABASE_AWAY')) : rows();
+  };
+  const fleet = new Fleet(
+    new Matcher(TIERS),
+    {
+      loadFleet: (ids) => read(`drivers read ${ids ?? 'all'}`, () => loadFleet(sql, ids)),
+      loadWaiting: (limit) => loadWaiting(sql, limit),
+      loadOrderNews: (ids) => read(`orders read ${ids}`, () => loadOrderNews(sql, ids)),
+      findMatchable: (limit) => findMatchable(sql, limit, 1_000),
+    },
+    () => undefined,
+  );
+  const unsettled = new Unsettled(60_000, 10, Date.now);
+  const nothing = async () => undefined;
+  const redispatch = { listening: () => undefined, sweep: nothing, orderWaits: nothing };
+  const driverAvailable = (driverId: string) => void seen.push(`woken ${driverId}`);
+  const paymentWait = createPaymentWait(
+    (ids) => {
+      seen.push(`payments read ${ids}`);
+      return loadPaymentStatuses(sql, ids);
+    },
+    60_000,
+    10,
+    10,
+  );
+  await followNews(
+    {
+      sql,
+      origin: 'api',
+      dispatch: { fleet, unsettled, redispatch, driverAvailable } as unknown as Dispatch,
+      announce: {
+        orderChanged: (orderId, driverId) => void seen.push(`page ${orderId} of ${driverId}`),
+        driverChanged: (driverId) => void seen.push(`phone ${driverId}`),
+        driverMoved: () => undefined,
+        sharePosition: () => undefined,
+      },
+      reloadTiers: nothing,
+      paymentsMayBeSettled: paymentWait.mayBeSettled,
+      everythingChanged: () => void seen.push('everything told'),
+    },
+    logger,
+    closers,
+  );
+  /** Everything that was sent before this call was heard when it returns. */
+  const heard = async () => {
+    const driverId = await addDriverRow(database.sql);
+    await expect.poll(() => seen, soon).toContain(`phone ${driverId}`);
+    return seen.filter((what) => !what.includes(driverId));
+  };
+  seen.length = 0;
+  return { seen, heard, paymentWait, unsettled, tables };
+}
+
+async function assignedOrder() {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const { orderId, jobs } = await addOrder(sql, await addStoreRow(sql), { driverId });
+  const charge = async (origin: string) => {
+    await openAttempt(sql, orderId);
+    const result = { status: 'paid', paymentIntentId: 'pi_1' } as const;
+    expect(await settleAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, origin)).toBe(true);
+  };
+  const text = async (origin: string) => {
+    await openText(sql, orderId);
+    expect(await settleText(sql, orderId, { status: 'sent', sid: 'SM1' }, jobs.sms?.id ?? 0, origin)).toBe(true);
+  };
+  const stamp = { actionId: null, capturedAt: null };
+  const pickUp = (origin: string) => pickUpOrder(sql, orderId, driverId, stamp, origin);
+  return { orderId, driverId, charge, text, pickUp };
+}
+
+test('a charge and a text that another process settled are told to the page alone: nothing is read, nobody woken', async () => {
+  const { orderId, charge, text } = await assignedOrder();
+  const { heard } = await api();
+  await charge('worker');
+  await text('worker');
+  expect(await heard()).toEqual([`page ${orderId} of null`, `page ${orderId} of null`]);
+});
+
+test('a reply that waits for a charge learns what it came to, read from the table', async () => {
+  const { orderId, charge } = await assignedOrder();
+  const { seen, paymentWait } = await api();
+  const waiting = paymentWait.settledWithin(orderId);
+  await charge('worker');
+  expect(await waiting).toBe('paid');
+  expect(seen).toEqual([`page ${orderId} of null`, `payments read ${orderId}`]);
+});
+
+test('a step of an order is read with its driver, who is woken and told', async () => {
+  const { orderId, driverId, pickUp } = await assignedOrder();
+  const { seen } = await api();
+  await pickUp('other');
+  await expect.poll(() => seen.at(-1), soon).toBe(`woken ${driverId}`);
+  expect(seen).toEqual([
+    `orders read ${orderId}`,
+    `drivers read ${driverId}`,
+    `page ${orderId} of ${driverId}`,
+    `phone ${driverId}`,
+    `woken ${driverId}`,
+  ]);
+});
+
+test('of its own notices a process takes none for news', async () => {
+  const { charge, pickUp } = await assignedOrder();
+  const { heard } = await api();
+  await charge('api');
+  await pickUp('api');
+  expect(await heard()).toEqual([]);
+});
+
+test('an order that a write of its own may have changed is read and told of at once, and when that write comes late', async () => {
+  const { orderId, driverId, charge, text, pickUp } = await assignedOrder();
+  const { seen, heard, unsettled } = await api();
+  unsettled.add(orderId);
+  await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
+  expect(seen).toContain(`page ${orderId} of ${driverId}`);
+  seen.length = 0;
+  await charge('api');
+  expect(await heard()).toEqual([]);
+  await pickUp('api');
+  await text('api');
+  expect((await heard()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
+});
+
+test('a notice that can not be read while the database is away is read and told when it is back', async () => {
+  const { orderId, driverId, pickUp } = await assignedOrder();
+  const { seen, tables } = await api();
+  tables.areAway = true;
+  await pickUp('other');
+  await expect.poll(() => seen.filter((what) => what === `orders read ${orderId}`).length, soon).toBeGreaterThan(1);
+  expect(seen).not.toContain(`page ${orderId} of ${driverId}`);
+  tables.areAway = false;
+  await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
+  expect(seen).toContain(`page ${orderId} of ${driverId}`);
+  expect(seen).toContain(`phone ${driverId}`);
+});
+
+test('where listening begins again before anything can be read, everything is read as soon as it can be', async () => {
+  const { seen, tables } = await api();
+  tables.areAway = true;
+  await database.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'api' and datname = current_database()`;
+  await expect.poll(() => seen.filter((what) => what === 'drivers read all').length, soon).toBeGreaterThan(1);
+  expect(seen).not.toContain('everything told');
+  tables.areAway = false;
+  await expect.poll(() => seen, soon).toContain('everything told');
+});

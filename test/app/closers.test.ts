@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Closers } from '../../src/app/closers.ts';
+import { CLOSE_DEADLINE_MS } from '../../src/limits.ts';
+
+const lines: { part?: unknown; level: string }[] = [];
+const log = (level: string) => (fields: object) => void lines.push({ level, ...fields });
+const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+
+let closers: Closers;
+let closed: string[];
+beforeEach(() => {
+  closers = new Closers(logger);
+  closed = [];
+  lines.length = 0;
+});
+afterEach(() => void vi.useRealTimers());
+
+/** A part that takes a turn to close. */
+function add(name: string): void {
+  closers.add(name, async () => {
+    await Promise.resolve();
+    closed.push(name);
+  });
+}
+
+test('what was opened last is closed first, each waited for', async () => {
+  for (const name of ['database', 'relay', 'server']) add(name);
+  await closers.closeAll();
+  expect(closed).toEqual(['server', 'relay', 'database']);
+  expect(lines).toEqual([]);
+});
+
+test('closing twice, also at once, closes each part once', async () => {
+  for (const name of ['a', 'b', 'c']) add(name);
+  await Promise.all([closers.closeAll(), closers.closeAll()]);
+  await closers.closeAll();
+  expect(closed.sort()).toEqual(['a', 'b', 'c']);
+});
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('broken');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('broken'))],
+])('a part that %s while closing is named and does not keep the rest open', async (_how, close) => {
+  add('database');
+  closers.add('broken part', close);
+  add('server');
+  await closers.closeAll();
+  expect(closed).toEqual(['server', 'database']);
+  expect(lines).toMatchObject([{ level: 'warn', part: 'broken part' }]);
+});
+
+test('a part that never closes is left behind after its deadline', async () => {
+  vi.useFakeTimers();
+  add('database');
+  closers.add('stuck', () => new Promise(() => undefined));
+  const all = closers.closeAll();
+  await vi.advanceTimersByTimeAsync(CLOSE_DEADLINE_MS - 1);
+  expect(closed).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  await all;
+  expect(closed).toEqual(['database']);
+  expect(lines).toMatchObject([{ part: 'stuck', err: { code: 'CLOSE_LATE' } }]);
+});
+
+test('a part with a longer deadline of its own is waited for', async () => {
+  vi.useFakeTimers();
+  add('database');
+  closers.add(
+    'requests',
+    () => new Promise<void>((resolve) => setTimeout(resolve, CLOSE_DEADLINE_MS + 1)),
+    CLOSE_DEADLINE_MS * 2,
+  );
+  const all = closers.closeAll();
+  await vi.advanceTimersByTimeAsync(CLOSE_DEADLINE_MS);
+  expect(closed).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  await all;
+  expect(closed).toEqual(['database']);
+  expect(lines).toEqual([]);
+});
+
+test('nothing that closed keeps a timer, so the process can end', async () => {
+  vi.useFakeTimers();
+  for (const name of ['a', 'b']) add(name);
+  await closers.closeAll();
+  expect(vi.getTimerCount()).toBe(0);
+});

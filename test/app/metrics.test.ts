@@ -1,0 +1,28 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openMetrics } from '../../src/app/metrics.ts';
+import type { Sql } from '../../src/postgres/connect.ts';
+import { QUEUES } from '../../src/store/outbox.ts';
+import { freshDatabase } from '../harness/database.ts';
+
+test('the process is measured, but for its open files: to count them takes longer the more sockets there are', async () => {
+  const sql = (async () => Promise.reject(new Error('away'))) as unknown as Sql;
+  const text = await openMetrics({ sql, isAway: () => true }).registry.metrics();
+  expect(text).toContain('process_resident_memory_bytes');
+  expect(text).toContain('sameday_http_requests_total');
+  expect(text).toContain('sameday_database_up 0');
+  expect(text).not.toContain('process_open_fds');
+});
+
+test('every queue shows what it owes and the age of its oldest job, and the waiting orders theirs, also where that is nothing', async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  await database.sql`
+    insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+    values ('refund', gen_random_uuid(), gen_random_uuid(), now() - interval '90 seconds', now())`;
+  const text = await openMetrics({ sql: database.sql, isAway: () => false }).registry.metrics();
+  for (const queue of QUEUES) {
+    expect(text).toContain(`sameday_queue_owed{queue="${queue}"} ${queue === 'refund' ? 1 : 0}`);
+    expect(text).toContain(`sameday_queue_oldest_seconds{queue="${queue}"} ${queue === 'refund' ? 9 : 0}`);
+  }
+  expect(text).toContain('sameday_orders_waiting_oldest_seconds 0');
+});

@@ -1,0 +1,36 @@
+import sharp from 'sharp';
+import { expect, test, vi } from 'vitest';
+import { createPhotos } from '../../src/app/photos.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import type { PhotoStorage } from '../../src/vendors/photo-storage.ts';
+
+/** Photos on a storage where everything fails; the database is not asked. */
+function world() {
+  const down = () => Promise.reject(Object.assign(new Error('to jordan@example.com'), { code: 'DOWN' }));
+  const storage: PhotoStorage = { put: down, get: down, remove: down };
+  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+  const sql = connect({ url: 'postgres://127.0.0.1:1/none', applicationName: 'test', max: 1 });
+  return { photos: createPhotos(storage, sql, logger), logger };
+}
+
+test('a photo that cannot be stored is a failure, which the log tells once, by its code', async () => {
+  const { photos, logger } = world();
+  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .jpeg()
+    .toBuffer();
+  await expect(photos.store(photo, () => true)).rejects.toMatchObject({ code: 'DOWN' });
+  await expect(photos.store(photo, () => true)).rejects.toMatchObject({ code: 'DOWN' });
+  expect(logger.warn).toHaveBeenCalledOnce();
+  expect(logger.warn.mock.calls[0]).toEqual([
+    { err: expect.objectContaining({ code: 'DOWN' }) },
+    'the photo storage failed',
+  ]);
+  expect(JSON.stringify(logger.warn.mock.calls)).not.toContain('jordan');
+});
+
+test('a photo that cannot be discarded changes no answer and is named in the log', async () => {
+  const { photos, logger } = world();
+  const name = `${'0'.repeat(32)}.jpg`;
+  await photos.discard(name);
+  expect(logger.warn.mock.calls[0]?.[0]).toMatchObject({ photo: name, err: { code: 'DOWN' } });
+});

@@ -1,0 +1,30 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { Closers } from '../../src/app/closers.ts';
+import { openRedis } from '../../src/app/queues.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { findRedisServer, freshRedis } from '../harness/redis.ts';
+
+const logger = createLogger('silent');
+const there = findRedisServer() !== undefined && process.env.REDIS_URL === undefined;
+if (!there) console.warn('SKIPPED: a Redis that becomes a replica, since there is no redis-server of its own');
+
+test.skipIf(!there)('a connection to a Redis that became a replica is opened anew', async () => {
+  const redis = await freshRedis();
+  const closers = new Closers(logger);
+  onTestFinished(async () => {
+    await closers.closeAll();
+    await redis?.stop();
+  });
+  const url = redis?.url as string;
+  const admin = new Redis(url);
+  closers.add('admin', () => admin.disconnect());
+  const connection = openRedis(url, logger, closers);
+  await connection.set('a', '1');
+  await admin.replicaof('127.0.0.1', '1');
+  const again = new Promise((resolve) => connection.once('ready', resolve));
+  await expect(connection.set('a', '2')).rejects.toThrow('READONLY');
+  await again;
+  await admin.replicaof('NO', 'ONE');
+  expect(await connection.set('a', '3')).toBe('OK');
+});

@@ -1,0 +1,71 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { Intake } from '../../src/dispatch/admission.ts';
+
+const SLICE_MS = 100;
+let nowMs = 0;
+vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+afterEach(async () => {
+  for (let turn = 0; turn < 4; turn++) await nextTurn();
+});
+
+/** An intake, and who has begun, in their order; each takes so much of a slice. */
+function world({ behind = (): number => 0, tookMs = 0 } = {}) {
+  const intake = new Intake(SLICE_MS, 4, behind);
+  const began: number[] = [];
+  const come = (n: number) =>
+    intake.enter()?.then(() => {
+      began.push(n);
+      nowMs += tookMs;
+    });
+  return { intake, began, come };
+}
+
+it('lets an order begin in the second turn after the one that it came with', async () => {
+  const { began, come } = world();
+  void come(1);
+  await nextTurn();
+  expect(began).toEqual([]);
+  void come(2);
+  await nextTurn();
+  expect(began).toEqual([1]);
+  await nextTurn();
+  expect(began).toEqual([1, 2]);
+});
+
+it('lets as many begin in a turn as its slice has time for, in the order they came', async () => {
+  const { intake, began, come } = world({ tookMs: SLICE_MS / 2 });
+  for (const n of [1, 2, 3, 4]) void come(n);
+  await nextTurn();
+  expect(intake.isLate()).toBe(false);
+  await nextTurn();
+  expect(began).toEqual([1, 2]);
+  expect(intake.isLate()).toBe(true);
+  await nextTurn();
+  expect(began).toEqual([1, 2, 3, 4]);
+  expect(intake.isLate()).toBe(false);
+});
+
+it('is not late for those whose turn has not come', async () => {
+  const { intake, began, come } = world();
+  void come(1);
+  await nextTurn();
+  void come(2);
+  await nextTurn();
+  expect(began).toEqual([1]);
+  expect(intake.isLate()).toBe(false);
+});
+
+it('takes no more than may wait, here and behind', async () => {
+  let behind = 2;
+  const { intake, come } = world({ behind: () => behind });
+  expect([come(1), come(2), come(3)].map((entry) => entry !== null && entry !== undefined)).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(intake.isFull()).toBe(true);
+  behind = 1;
+  expect(intake.isFull()).toBe(false);
+});

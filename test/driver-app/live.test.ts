@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDriverLive, type DriverConnection, type DriverLive } from '../../src/driver-app/live.ts';
+import { DRIVER_HELLO_MS, DRIVER_MESSAGE_BURST, MAX_DRIVER_STRIKES } from '../../src/limits.ts';
+import type { DriverState } from '../../src/store/drivers.ts';
+import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
+import { gate, MemorySocket } from '../tracking/sockets.ts';
+
+const TOKEN = `sdd_${'a'.repeat(32)}`;
+const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
+
+let state: DriverState | null;
+let failures: unknown[];
+let live: DriverLive;
+const authenticate = vi.fn<(token: string, address: string) => Promise<{ driverId: string } | 'later' | null>>();
+const findState = vi.fn<(driverId: string) => Promise<DriverState | null>>();
+const setDuty = vi.fn<(driverId: string, onDuty: boolean) => Promise<unknown>>();
+const report = vi.fn<(driverId: string, report: object) => 'taken' | 'older' | 'unknown_driver' | 'off_range'>();
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW_MS });
+  state = { onDuty: false, order: null };
+  failures = [];
+  authenticate.mockReset().mockImplementation(async (token) => (token === TOKEN ? { driverId: DRIVER_ID } : null));
+  findState.mockReset().mockImplementation(async () => state);
+  setDuty.mockReset().mockImplementation(async (_driverId, onDuty) => {
+    state = { onDuty, order: null };
+    return state;
+  });
+  report.mockReset().mockReturnValue('taken');
+  live = createDriverLive({
+    authenticate,
+    validateReport: ({ lat, lng }) =>
+      typeof lat === 'number' && typeof lng === 'number'
+        ? { ok: { lat, lng } }
+        : { fields: [{ field: 'lat', message: 'must be a number' }] },
+    report,
+    setDuty,
+    findState,
+    now: Date.now,
+    failed: (error) => failures.push(error),
+  });
+});
+afterEach(() => {
+  live.close();
+  vi.useRealTimers();
+});
+
+const settle = () => vi.advanceTimersByTimeAsync(0);
+async function connect(): Promise<MemorySocket<DriverConnection>> {
+  const data = await live.behaviour.accept({ params: [], remoteAddress: '203.0.113.7' });
+  if ('refuse' in data) throw new Error('refused');
+  return new MemorySocket(live.behaviour, data);
+}
+async function signedIn(): Promise<MemorySocket<DriverConnection>> {
+  const socket = await connect();
+  socket.say({ type: 'hello', token: TOKEN });
+  await settle();
+  return socket;
+}
+
+describe('signing in', () => {
+  it('sends the state after the hello', async () => {
+    const socket = await signedIn();
+    expect(socket.received).toEqual([{ type: 'state', on_duty: false, order: null }]);
+    await vi.advanceTimersByTimeAsync(2 * DRIVER_HELLO_MS);
+    expect(socket.closed).toBeNull();
+  });
+
+  it('closes a socket that does not say who it is in time', async () => {
+    const socket = await connect();
+    await vi.advanceTimersByTimeAsync(DRIVER_HELLO_MS);
+    expect(socket.closed?.code).toBe(4401);
+  });
+
+  it('closes a socket with a wrong token, without asking where it has no token’s form', async () => {
+    const wrong = await connect();
+    wrong.say({ type: 'hello', token: OTHER_TOKEN });
+    const formless = await connect();
+    formless.say({ type: 'hello', token: 'x' });
+    await settle();
+    expect([wrong.closed?.code, formless.closed?.code]).toEqual([4401, 4401]);
+    expect(authenticate).toHaveBeenCalledTimes(1);
+  });
+
+  it('tells a phone to come back where the token cannot be looked up', async () => {
+    authenticate.mockRejectedValueOnce(new Error('down'));
+    const socket = await signedIn();
+    expect(socket.closed?.code).toBe(1013);
+    expect(failures).toHaveLength(1);
+  });
+
+  it('tells a phone to come back whose address sent too many unknown tokens, which is no failure of ours', async () => {
+    authenticate.mockResolvedValueOnce('later');
+    const socket = await signedIn();
+    expect(socket.closed?.code).toBe(1013);
+    expect(authenticate).toHaveBeenCalledWith(TOKEN, '203.0.113.7');
+    expect(failures).toEqual([]);
+  });
+
+  it('takes nothing before the hello is answered', async () => {
+    const slow = gate<{ driverId: string } | null>();
+    authenticate.mockReturnValueOnce(slow.promise);
+    const socket = await connect();
+    socket.say({ type: 'position', lat: 1, lng: 2 });
+    socket.say({ type: 'hello', token: TOKEN });
+    socket.say({ type: 'duty', on_duty: true });
+    expect(socket.ofType('error').map((message) => message.code)).toEqual(['hello_first', 'hello_first']);
+    expect(report).not.toHaveBeenCalled();
+    expect(setDuty).not.toHaveBeenCalled();
+    slow.open({ driverId: DRIVER_ID });
+    await settle();
+    expect(socket.ofType('state')).toHaveLength(1);
+  });
+
+  it('forgets a socket that closed while its token was looked up', async () => {
+    const slow = gate<{ driverId: string } | null>();
+    authenticate.mockReturnValueOnce(slow.promise);
+    const socket = await connect();
+    socket.say({ type: 'hello', token: TOKEN });
+    socket.close(1001, '');
+    slow.open({ driverId: DRIVER_ID });
+    await settle();
+    expect(live.connected()).toBe(0);
+  });
+
+  it('replaces the first connection of a driver by the second', async () => {
+    const first = await signedIn();
+    const second = await signedIn();
+    expect(first.closed?.code).toBe(4409);
+    expect(live.connected()).toBe(1);
+    state = { onDuty: true, order: null };
+    live.driverChanged(DRIVER_ID);
+    await settle();
+    expect(second.received.at(-1)).toMatchObject({ type: 'state', on_duty: true });
+  });
+});
+
+describe('a signed-in driver', () => {
+  it('is told of every change, the newest last', async () => {
+    const socket = await signedIn();
+    const slow = gate<DriverState>();
+    findState.mockReturnValueOnce(slow.promise);
+    live.driverChanged(DRIVER_ID);
+    state = { onDuty: true, order: null };
+    live.driverChanged(DRIVER_ID);
+    live.driverChanged(DRIVER_ID);
+    slow.open({ onDuty: false, order: null });
+    await settle();
+    expect(socket.ofType('state').map((message) => message.on_duty)).toEqual([false, false, true]);
+    expect(findState).toHaveBeenCalledTimes(3);
+  });
+
+  it('is disconnected when he is no longer active', async () => {
+    const socket = await signedIn();
+    state = null;
+    live.driverChanged(DRIVER_ID);
+    await settle();
+    expect(socket.closed?.code).toBe(4401);
+    expect(live.connected()).toBe(0);
+  });
+
+  it('reports positions', async () => {
+    const socket = await signedIn();
+    socket.say({ type: 'position', lat: 40.7, lng: -74, captured_at: '2026-03-02T15:00:00Z' });
+    expect(report).toHaveBeenCalledWith(DRIVER_ID, { lat: 40.7, lng: -74 });
+    report.mockReturnValueOnce('off_range');
+    socket.say({ type: 'position', lat: 95, lng: -74 });
+    expect(socket.ofType('error')).toMatchObject([{ code: 'malformed' }]);
+  });
+
+  it('changes his duty and sees it in the state; of several changes meanwhile only the last is written', async () => {
+    const socket = await signedIn();
+    const slow = gate<unknown>();
+    setDuty.mockReturnValueOnce(slow.promise);
+    for (const onDuty of [true, false, true, false, true]) socket.say({ type: 'duty', on_duty: onDuty });
+    slow.open({});
+    await settle();
+    expect(setDuty.mock.calls.map(([, onDuty]) => onDuty)).toEqual([true, true]);
+    expect(socket.received.at(-1)).toMatchObject({ type: 'state', on_duty: true });
+  });
+
+  it('is told when his duty could not be changed', async () => {
+    const socket = await signedIn();
+    setDuty.mockRejectedValueOnce(new Error('down'));
+    socket.say({ type: 'duty', on_duty: true });
+    await settle();
+    expect(socket.received.at(-1)).toMatchObject({ type: 'error', code: 'unavailable' });
+  });
+
+  it('is told what is wrong with a malformed message', async () => {
+    const socket = await signedIn();
+    for (const text of ['', '[]', 'null', '{"type":"fly"}', '{"type":"duty"}', '{"type":"position","lat":"1"}']) {
+      socket.say(text);
+    }
+    expect(socket.ofType('error').map((message) => message.code)).toEqual(Array(6).fill('malformed'));
+    expect(socket.closed).toBeNull();
+  });
+
+  it('is slowed down and then closed when he sends too much', async () => {
+    const socket = await signedIn();
+    for (let sent = 0; sent < DRIVER_MESSAGE_BURST; sent += 1) socket.say({ type: 'position', lat: 1, lng: 1 });
+    expect(report).toHaveBeenCalledTimes(DRIVER_MESSAGE_BURST - 1);
+    expect(socket.received.at(-1)).toMatchObject({ code: 'rate_limited' });
+    for (let sent = 0; sent < MAX_DRIVER_STRIKES; sent += 1) if (!socket.closed) socket.say({ type: 'ping' });
+    expect(socket.closed?.code).toBe(1008);
+    expect(live.connected()).toBe(0);
+  });
+
+  it('may send one position a second for as long as he likes', async () => {
+    const socket = await signedIn();
+    for (let second = 0; second < 300; second += 1) {
+      socket.say({ type: 'position', lat: 1, lng: 1 });
+      socket.say({ type: 'ping' });
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(socket.ofType('error')).toEqual([]);
+    expect(socket.closed).toBeNull();
+  });
+});
+
+it('costs no read for a driver who is not connected', async () => {
+  live.driverChanged(DRIVER_ID);
+  live.everythingChanged();
+  await settle();
+  expect(findState).not.toHaveBeenCalled();
+});

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { inject } from 'vitest';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
+import { withDatabase } from './database-url.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server of this run, and the database on it that has every migration. */
+    testPostgres: { url: string; template: string };
+  }
+}
+
+export type FreshDatabase = {
+  readonly url: string;
+  readonly sql: Sql;
+  /** Closes `sql` and removes the database; fails if a connection of somebody else is still open. */
+  drop(): Promise<void>;
+};
+
+/**
+ * A database of its own for a test file, with every migration applied, cloned from the run's template.
+ *
+ * `drop()` fails when a connection is left, because that is a pool that nobody closed.
+ */
+export async function freshDatabase(options: { migrated?: boolean; max?: number } = {}): Promise<FreshDatabase> {
+  const server = inject('testPostgres');
+  const name = `test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  const template = options.migrated === false ? 'template0' : server.template;
+  await onServer(server.url, async (admin) => {
+    await admin`create database ${admin(name)} template ${admin(template)}`;
+  });
+  const url = withDatabase(server.url, name);
+  const sql = connect({ url, applicationName: 'test', max: options.max ?? 5 });
+  return {
+    url,
+    sql,
+    async drop() {
+      await sql.end({ timeout: 5 });
+      await onServer(server.url, (admin) => dropUnused(admin, name));
+    },
+  };
+}
+
+async function dropUnused(admin: Sql, name: string): Promise<void> {
+  // A backend takes a moment to end after its client has closed the connection.
+  const until = performance.now() + 5_000;
+  for (;;) {
+    const open = await admin`select application_name, state, query from pg_stat_activity where datname = ${name}`;
+    if (open.length === 0) break;
+    if (performance.now() > until) {
+      await admin`drop database ${admin(name)} with (force)`;
+      const who = open.map((row) => `${row.application_name} (${row.state}: ${row.query})`).join(', ');
+      throw new Error(`Connections were left open: ${who}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await admin`drop database ${admin(name)}`;
+}
+
+/** Runs something on the server's own database. */
+async function onServer<Result>(url: string, work: (admin: Sql) => Promise<Result>): Promise<Result> {
+  // Cloning many databases at once waits for the template's files; that is the machine, not a fault.
+  const admin = connect({ url, applicationName: 'test', max: 1, statementTimeoutMs: 60_000, deadlineMs: 60_000 });
+  try {
+    return await work(admin);
+  } finally {
+    await admin.end({ timeout: 5 });
+  }
+}

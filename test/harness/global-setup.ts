@@ -1,0 +1,36 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { connect } from '../../src/postgres/connect.ts';
+import { migrateDatabase } from '../../src/postgres/migrate.ts';
+import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
+import { withDatabase } from './database-url.ts';
+
+const TEMPLATE = 'sameday_template';
+const MIGRATIONS = join(import.meta.dirname, '../../migrations');
+
+/** One Postgres for the run, in a temporary folder, and a template database that each test file clones. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sameday-test-'));
+  // Root's Postgres runs as another user, which must get in.
+  chmodSync(dataDir, 0o755);
+  const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined, durable: false, maxConnections: 300 });
+  const close = async (): Promise<void> => {
+    await postgres.stop();
+    const { folder } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
+    rmSync(resolve(dataDir, folder), { recursive: true, force: true });
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  try {
+    const admin = connect({ url: postgres.url, applicationName: 'test', max: 1 });
+    await admin`create database ${admin(TEMPLATE)} template template0`;
+    await admin.end();
+    await migrateDatabase({ url: withDatabase(postgres.url, TEMPLATE), dir: MIGRATIONS });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  project.provide('testPostgres', { url: postgres.url, template: TEMPLATE });
+  return close;
+}

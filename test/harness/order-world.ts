@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Sql } from 'postgres';
+import { TIER_IDS } from '../../src/domain/tier.ts';
+import type { Point } from '../../src/geo/point.ts';
+import { orderBody } from './service.ts';
+import { driversOf, placesOf, seeded, type WorldDriver } from './world.ts';
+
+const SEED = 20_262;
+
+export type BenchStore = { readonly id: string; readonly apiKey: string; readonly point: Point };
+export type OrderWorld = { readonly stores: readonly BenchStore[]; readonly drivers: readonly WorldDriver[] };
+export type OrderRequest = { readonly headers: Record<string, string>; readonly body: string };
+
+export const STORE_ADDRESS = 'One Bench Square';
+const CUSTOMER = { email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true };
+
+/** Drivers and stores of the same towns; a store's orders are picked up where it stands. */
+export function makeOrderWorld(drivers: number, stores: number): OrderWorld {
+  const random = seeded(SEED);
+  const place = placesOf('cities', random);
+  return {
+    drivers: driversOf(drivers, place, random).map((driver, i) => ({ ...driver, id: uuid(8, i) })),
+    stores: Array.from({ length: stores }, (_, i) => ({ id: uuid(9, i), apiKey: keyOf(i), point: place() })),
+  };
+}
+
+let customers = 0;
+
+/**
+ * Orders for every tier and of any store, as they go over the wire; the same for the same seed, but for their customers: no two
+ * orders of a run say the same, or those of clients that were stopped in their middle would come again.
+ */
+export function ordersOf({ stores }: OrderWorld, count: number, seed: number): OrderRequest[] {
+  const random = seeded(seed);
+  const any = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  return Array.from({ length: count }, () => {
+    const store = any(stores);
+    const customer = { ...CUSTOMER, name: `Customer ${++customers}` };
+    const changes = { customer, pickup_address: STORE_ADDRESS, delivery_tier: any(TIER_IDS) };
+    return {
+      headers: { authorization: `Bearer ${store.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(orderBody(store.id, changes)),
+    };
+  });
+}
+
+const uuid = (kind: 8 | 9, i: number): string => `01920000-0000-7000-${kind}000-${i.toString(16).padStart(12, '0')}`;
+
+const keyOf = (i: number): string =>
+  `sdk_${createHash('sha256').update(`bench store ${i}`).digest('base64url').slice(0, 32)}`;
+
+/** Rows by Postgres's COPY; `into` is the table with its columns. */
+export async function copyRows(sql: Sql, into: string, rows: readonly (readonly (string | number)[])[]): Promise<void> {
+  const target = await sql.unsafe(`copy ${into} from stdin`).writable();
+  await pipeline(Readable.from(rows.map((row) => `${row.join('\t')}\n`)), target);
+}

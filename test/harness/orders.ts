@@ -1,0 +1,92 @@
+import type { Identity } from '../../src/domain/idempotency.ts';
+import { hashSecret, newId, newSecret, newTrackingToken } from '../../src/domain/ids.ts';
+import type { Sql } from '../../src/postgres/connect.ts';
+import { createDriver, setDriverDuty } from '../../src/store/drivers.ts';
+import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
+import type { OutboxRow, QueueName } from '../../src/store/outbox.ts';
+import { createRetailer } from '../../src/store/retailers.ts';
+import { loadTiers } from '../../src/store/tiers.ts';
+
+export const PICKUP = { lat: 37.76415, lng: -122.41957 };
+
+export type TestStore = { readonly retailerId: string; readonly keyId: string };
+
+/** An active store with one key, straight in the tables. */
+export async function addStoreRow(
+  sql: Sql,
+  card: { customer: string; paymentMethod: string } | null = { customer: 'cus_1', paymentMethod: 'pm_card_visa' },
+): Promise<TestStore> {
+  const retailerId = newId();
+  const keyId = newId();
+  await createRetailer(
+    sql,
+    {
+      id: retailerId,
+      name: 'Corner Market',
+      address: 'One Test Square',
+      point: PICKUP,
+      stripeCustomerId: card?.customer ?? null,
+      stripePaymentMethodId: card?.paymentMethod ?? null,
+    },
+    { id: keyId, keyHash: hashSecret(newSecret('api_key')) },
+  );
+  return { retailerId, keyId };
+}
+
+/** A driver on duty, straight in the tables. */
+export async function addDriverRow(sql: Sql): Promise<string> {
+  const id = newId();
+  const tokenHash = hashSecret(newSecret('driver_token'));
+  await createDriver(sql, { id, name: 'Sam Rider', phone: '+14155550177', tokenHash, tierIds: ['standard'] }, 'test');
+  await setDriverDuty(sql, id, true, 'test');
+  return id;
+}
+
+/** An order as `placeOrder` hands it to the commit. */
+export async function draftOrder(
+  sql: Sql,
+  store: TestStore,
+  options: { driverId?: string | null; smsOptIn?: boolean; name?: string; idempotency?: Identity } = {},
+): Promise<NewOrder> {
+  const { driverId = null, smsOptIn = true, name = 'Jordan Lee', idempotency = null } = options;
+  const tier = (await loadTiers(sql)).get('standard');
+  if (!tier) throw new Error('the tier table is empty');
+  return {
+    id: newId(),
+    customerId: newId(),
+    dropoffAddressId: newId(),
+    trackingToken: newTrackingToken(),
+    keyId: store.keyId,
+    request: {
+      retailerId: store.retailerId,
+      customer: { name, email: 'jordan@example.com', phone: '+14155550123', smsOptIn },
+      pickupAddress: 'One Test Square',
+      dropoffAddress: { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' },
+      tierId: 'standard',
+    },
+    tier,
+    pickup: PICKUP,
+    pickupPointSource: 'registered',
+    dropoff: null,
+    driver: driverId === null ? null : { driverId, distanceMeters: 120 },
+    idempotency,
+  };
+}
+
+/** A committed order and its jobs by queue. */
+export async function addOrder(
+  sql: Sql,
+  store: TestStore,
+  options: Parameters<typeof draftOrder>[2] = {},
+): Promise<{ orderId: string; jobs: Partial<Record<QueueName, OutboxRow>>; order: NewOrder }> {
+  const order = await draftOrder(sql, store, options);
+  const committed = (await insertOrders(sql, [order], 'test')).get(order.id);
+  if (!committed) throw new Error('the order was not committed');
+  return { orderId: order.id, order, jobs: Object.fromEntries(committed.outbox.map((row) => [row.queue, row])) };
+}
+
+/** One row of an order's columns. */
+export async function orderRow(sql: Sql, orderId: string): Promise<Record<string, unknown>> {
+  const [row] = await sql`select * from orders where id = ${orderId}`;
+  return { ...row };
+}

@@ -1,0 +1,88 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { DB_PROBE_MS } from '../../src/limits.ts';
+import { startBreaker } from '../../src/postgres/breaker.ts';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
+import { classifyFailure } from '../../src/postgres/failures.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { type Link, openLink } from '../harness/link.ts';
+
+let database: FreshDatabase;
+let link: Link;
+let breaker: ReturnType<typeof startBreaker>;
+let opened: number;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await freshDatabase({ migrated: false });
+  await database.sql`create table marks (n int unique)`;
+});
+beforeEach(async () => {
+  link = await openLink(database.url);
+  breaker = startBreaker(link.url, createLogger('silent'));
+  opened = 0;
+  breaker.onOpen(() => opened++);
+  sql = connect({ url: link.url, applicationName: 'breaker test', max: 1, breaker });
+  await sql`select 1`;
+});
+afterEach(async () => {
+  await sql.end({ timeout: 1 });
+  await breaker.close();
+  await link.close();
+});
+afterAll(() => database.drop());
+
+const fate = (query: Promise<unknown>): Promise<string> =>
+  query.then(
+    () => 'done',
+    (error) => classifyFailure(error),
+  );
+const isOpen = () => expect.poll(breaker.isOpen, { timeout: 5_000, interval: 10 }).toBe(true);
+const isShut = () => expect.poll(breaker.isOpen, { timeout: 5_000, interval: 10 }).toBe(false);
+
+it('refuses statements at once while connections are refused, and none afterwards', async () => {
+  await link.close();
+  await isOpen();
+  const startedMs = performance.now();
+  const fates = await Promise.all(Array.from({ length: 100 }, () => fate(sql`insert into marks values (1)`)));
+  expect(new Set(fates)).toEqual(new Set(['unavailable']));
+  expect(performance.now() - startedMs).toBeLessThan(100);
+  await link.reopen();
+  await isShut();
+  expect(await fate(sql`select 1`)).toBe('done');
+  expect(await database.sql`select from marks`).toHaveLength(0);
+});
+
+it('gives up what waits when the database falls silent: what was sent is unknown, the rest never runs', async () => {
+  link.swallows(true);
+  const sent = fate(sql`select ${1}::int`);
+  const waiting = fate(sql`insert into marks values (2)`);
+  await isOpen();
+  expect([await sent, await waiting]).toEqual(['unknown', 'unavailable']);
+  expect(await fate(sql`insert into marks values (2)`)).toBe('unavailable');
+  link.cut();
+  link.swallows(false);
+  await isShut();
+  expect(await fate(sql`select 1`)).toBe('done');
+  expect(await database.sql`select from marks`).toHaveLength(0);
+});
+
+it('is shut again where another host of the URL answers instead of one that swallows everything', async () => {
+  const both = link.url.replace(/@[^/]+/, (first) => `${first},${new URL(database.url).host}`);
+  const other = startBreaker(both, createLogger('silent'));
+  link.swallows(true);
+  await expect.poll(other.isOpen, { timeout: 5_000, interval: 10 }).toBe(true);
+  await expect.poll(other.isOpen, { timeout: 5_000, interval: 10 }).toBe(false);
+  await other.close();
+});
+
+it('stays shut over a slow statement, refused rows and lost connections', async () => {
+  const slow = sql`select pg_sleep(${DB_PROBE_MS / 1_000 + 1})`.execute();
+  const other = connect({ url: link.url, applicationName: 'breaker test', max: 1, breaker });
+  await other`insert into marks values (3)`;
+  expect(await fate(other`insert into marks values (3)`)).toBe('refused_row');
+  await other`select pg_terminate_backend(pg_backend_pid())`.catch(() => undefined);
+  await slow;
+  expect(opened).toBe(0);
+  await other.end({ timeout: 1 });
+});

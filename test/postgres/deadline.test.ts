@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
+import { boundStatements, withDeadline } from '../../src/postgres/deadline.ts';
+import { classifyFailure } from '../../src/postgres/failures.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { openLink } from '../harness/link.ts';
+
+let database: FreshDatabase;
+const open: Sql[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase({ migrated: false });
+  await database.sql`create table marks (n int)`;
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((sql) => sql.end({ timeout: 1 })));
+});
+afterAll(() => database.drop());
+
+function pool(options: Partial<Parameters<typeof connect>[0]>): Sql {
+  const sql = connect({ url: database.url, applicationName: 'deadline test', ...options });
+  open.push(sql);
+  return sql;
+}
+
+const fate = (query: Promise<unknown>): Promise<string> =>
+  query.then(
+    () => 'done',
+    (error) => classifyFailure(error),
+  );
+
+describe('a bounded statement', () => {
+  it('is ended by the server first, so its outcome is known', async () => {
+    const sql = pool({ statementTimeoutMs: 100, deadlineMs: 5_000 });
+    await expect(sql`select pg_sleep(10)`).rejects.toMatchObject({ code: '57014' });
+  });
+
+  it('is unknown when its deadline passes after it was sent', async () => {
+    const sql = pool({ max: 1 });
+    await expect(withDeadline(sql`select pg_sleep(1)`, 100)).rejects.toMatchObject({ code: 'DEADLINE_SENT' });
+  });
+
+  it('never runs when its deadline passes before it was sent, and the pool goes on', async () => {
+    const sql = pool({ max: 1 });
+    // A statement with parameters is described first, and nothing is pipelined behind it.
+    const busy = sql`select pg_sleep(${0.3})`.execute();
+    const waiting = withDeadline(sql`insert into marks values (1)`, 50);
+    await expect(waiting).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
+    await busy;
+    expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
+  });
+
+  it('never runs when its deadline passes while its connection is being opened', async () => {
+    const sql = pool({ max: 1 });
+    await expect(withDeadline(sql`insert into marks values (2)`, 0)).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
+    expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
+  });
+
+  it('leaves its fragments to the whole', async () => {
+    const sql = pool({ max: 1 });
+    expect(await sql`select ${sql`1 + ${1}`}::int as n`).toMatchObject([{ n: 2 }]);
+  });
+
+  it('is refused unsent when too many wait', async () => {
+    const inner = pool({ deadlineMs: 0 });
+    const sql = boundStatements(inner, { deadlineMs: 5_000, maxPending: 2 });
+    const waiting = [sql`select 1`.execute(), sql`select 2`.execute()];
+    await expect(sql`insert into marks values (3)`).rejects.toMatchObject({ code: 'TOO_MANY_PENDING' });
+    await Promise.all(waiting);
+    expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
+  });
+
+  it('is the only way: transactions and reserved connections are refused', async () => {
+    const sql = pool({});
+    await expect(sql.begin(async () => undefined)).rejects.toThrow(/not safe/);
+    await expect(sql.reserve()).rejects.toThrow(/not safe/);
+  });
+});
+
+describe('a lost link', () => {
+  it('that swallows everything is given up, its connection destroyed and the next one used', async () => {
+    const link = await openLink(database.url);
+    const sql = pool({ url: link.url, max: 1, statementTimeoutMs: 200, deadlineMs: 500 });
+    await sql`select 1`;
+    link.swallows(true);
+    expect(await fate(sql`select 2`)).toBe('unknown');
+    await vi.waitFor(() => expect(link.open()).toBe(0), { timeout: 10_000 });
+    link.swallows(false);
+    expect(await fate(sql`select 3`)).toBe('done');
+    await sql.end({ timeout: 1 });
+    await link.close();
+  });
+
+  it('that is cut with a statement on it leaves the outcome unknown, and the pool recovers', async () => {
+    const link = await openLink(database.url);
+    const sql = pool({ url: link.url, max: 1 });
+    await sql`select 1`;
+    const waiting = fate(sql`select pg_sleep(3)`);
+    await vi.waitFor(async () => {
+      const rows = await database.sql`select 1 from pg_stat_activity where query = 'select pg_sleep(3)'`;
+      expect(rows.length).toBe(1);
+    });
+    link.cut();
+    expect(await waiting).toBe('unknown');
+    expect(await fate(sql`select 3`)).toBe('done');
+    await sql.end({ timeout: 1 });
+    await link.close();
+  });
+
+  it('that was never there is unavailable', async () => {
+    const link = await openLink(database.url);
+    await link.close();
+    expect(await fate(pool({ url: link.url })`select 1`)).toBe('unavailable');
+  });
+});

@@ -1,0 +1,74 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createQueueMemory } from '../../src/queues/memory.ts';
+import type { QueueBackend } from '../../src/queues/queues.ts';
+import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
+
+let redis: FreshRedis | undefined;
+let connection: Redis;
+beforeAll(async () => {
+  redis = await freshRedis();
+  if (!redis) return;
+  connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+  await connection.ping();
+});
+beforeEach(async () => void (await connection?.del(`${redis?.prefix}:jobs-are`)));
+afterAll(async () => {
+  connection?.disconnect();
+  await redis?.stop();
+});
+
+const open = () => createQueueMemory({ kind: 'redis', connection, prefix: redis?.prefix ?? '' } satisfies QueueBackend);
+
+/** Counts how often something had to be recovered. */
+function counted() {
+  const state = { times: 0 };
+  const recover = async () => {
+    state.times++;
+  };
+  return { state, recover };
+}
+const lose = () => connection.del(`${redis?.prefix}:jobs-are`);
+
+test.skipIf(!hasRedis())(
+  'a Redis that lost everything is recovered from once, whoever of many looks first',
+  async () => {
+    const [first, second] = [open(), open()];
+    const { state, recover } = counted();
+    for (const memory of [first, second, first]) await memory.check(recover);
+    expect(state.times).toBe(1);
+    await lose();
+    for (const memory of [second, first, second]) await memory.check(recover);
+    expect(state.times).toBe(2);
+  },
+);
+
+test.skipIf(!hasRedis())('what one process began and did not end, the next one does', async () => {
+  const died = async () => {
+    throw new Error('died');
+  };
+  await expect(open().check(died)).rejects.toThrow('died');
+  const { state, recover } = counted();
+  await open().check(recover);
+  expect(state.times).toBe(1);
+});
+
+test.skipIf(!hasRedis())('what is lost while it is being recovered is noticed', async () => {
+  await open().check(async () => void (await lose()));
+  const { state, recover } = counted();
+  await open().check(recover);
+  expect(state.times).toBe(1);
+});
+
+test.skipIf(!hasRedis())('while Redis is away nothing is recovered, and the check ends at once', async () => {
+  const away = new Redis(redis?.url ?? '', { lazyConnect: true });
+  const { state, recover } = counted();
+  await expect(createQueueMemory({ kind: 'redis', connection: away, prefix: 'p' }).check(recover)).rejects.toThrow();
+  expect(state.times).toBe(0);
+});
+
+test('Postgres loses nothing', async () => {
+  const { state, recover } = counted();
+  await createQueueMemory({ kind: 'postgres', pool: {} as never }).check(recover);
+  expect(state.times).toBe(0);
+});

@@ -1,0 +1,190 @@
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { JOB_ATTEMPTS } from '../../src/limits.ts';
+import { fairShares } from '../../src/queues/fair-shares.ts';
+import {
+  createQueues,
+  type JobData,
+  type JobResult,
+  migrateQueues,
+  type QueueBackend,
+  startWorker,
+} from '../../src/queues/queues.ts';
+import { createRelay } from '../../src/queues/relay.ts';
+import { startSweeper } from '../../src/queues/sweeper.ts';
+import { extendLease, finishOutbox, type OutboxRow, takeExpired } from '../../src/store/outbox.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addOrder, addStoreRow } from '../harness/orders.ts';
+import { freshRedis, hasRedis } from '../harness/redis.ts';
+
+const logger = createLogger('silent');
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+type Opened = { readonly backend: QueueBackend; close(): Promise<unknown> };
+
+async function onPostgres(): Promise<Opened> {
+  const pool = new Pool({ connectionString: database.url, options: '-c search_path=bullmq', max: 8 });
+  pool.setMaxListeners(0);
+  await migrateQueues(pool);
+  return { backend: { kind: 'postgres', pool }, close: () => pool.end() };
+}
+
+async function onRedis(): Promise<Opened> {
+  const redis = await freshRedis();
+  if (!redis) throw new Error('no Redis');
+  const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+  const close = async () => {
+    connection.disconnect();
+    await redis.stop();
+  };
+  return { backend: { kind: 'redis', connection, prefix: redis.prefix }, close };
+}
+
+describe.each([
+  ['Postgres', onPostgres, true],
+  ['Redis', onRedis, hasRedis()],
+] as const)('BullMQ on %s', (_name, open, isThere) => {
+  let opened: Opened;
+  let row: OutboxRow;
+  beforeAll(async () => {
+    if (!isThere) return;
+    opened = await open();
+    const { jobs } = await addOrder(database.sql, await addStoreRow(database.sql));
+    row = jobs.sms as OutboxRow;
+  });
+  afterAll(() => opened?.close());
+
+  /** A relay into the backend and one worker on `sms` that answers with these results in turn, then `done`. */
+  function world(results: readonly JobResult[], ratePerSecond = 0) {
+    const queues = createQueues(opened.backend, logger);
+    const relay = createRelay(
+      queues,
+      (ids) => extendLease(database.sql, ids),
+      () => false,
+      Date.now,
+      logger,
+    );
+    const seen: JobData[] = [];
+    const handle = async (data: JobData) => {
+      seen.push(data);
+      return results[seen.length - 1] ?? ({ kind: 'done' } as const);
+    };
+    const worker = startWorker('sms', opened.backend, handle, { concurrency: 4, ratePerSecond }, logger);
+    onTestFinished(async () => {
+      await worker.close();
+      await relay.close();
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+    });
+    return { relay, seen };
+  }
+  const numbered = (relays: number): OutboxRow => ({ ...row, relays });
+
+  test.skipIf(!isThere)('a relayed row becomes one job that holds ids only', async () => {
+    const { relay, seen } = world([]);
+    relay.relay([numbered(1)]);
+    relay.relay([numbered(1)]);
+    await expect.poll(() => seen.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(seen[0]).toEqual({ outboxId: row.id, orderId: row.orderId, relays: 1 });
+  });
+
+  test.skipIf(!isThere)('a job that asks for it is run again after a pause', async () => {
+    const { relay, seen } = world([{ kind: 'retry', reason: 'not_now' }]);
+    relay.relay([numbered(2)]);
+    await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(2);
+  });
+
+  test.skipIf(!isThere)('a job that has to wait is run again afterwards, and that is no failed try of it', async () => {
+    const waits = Array.from({ length: JOB_ATTEMPTS + 1 }, () => ({ kind: 'wait', forMs: 10 }) as const);
+    const { relay, seen } = world(waits);
+    relay.relay([numbered(4)]);
+    await expect.poll(() => seen.length, { timeout: 30_000 }).toBe(waits.length + 1);
+  });
+
+  test.skipIf(!isThere)('a rate limit puts the job back and loses nothing', async () => {
+    const { relay, seen } = world([{ kind: 'rate_limited', forMs: 100 }], 100);
+    relay.relay([numbered(3)]);
+    await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(2);
+  });
+
+  test.skipIf(!isThere)('the sweeper relays again what nobody finished, under a new name', async () => {
+    const { relay, seen } = world([]);
+    await database.sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
+    const sweeper = startSweeper(
+      { takeExpired: (limit) => takeExpired(database.sql, limit), endLeases: async () => 0, prunes: {} },
+      relay,
+      { check: async () => undefined },
+      logger,
+    );
+    onTestFinished(() => sweeper.close());
+    await expect.poll(() => seen.map((job) => job.outboxId), { timeout: 15_000 }).toContain(row.id);
+    await finishOutbox(database.sql, row.id, null);
+  });
+});
+
+test('rows stay owed when the queue does not take them', async () => {
+  const { jobs } = await addOrder(database.sql, await addStoreRow(database.sql));
+  const broken = { addBulk: () => Promise.reject(new Error('no queue')), countWaiting: async () => 0 };
+  const extended: number[] = [];
+  const relay = createRelay(
+    new Map([['sms', broken] as const]),
+    async (ids) => void extended.push(...ids),
+    () => false,
+    Date.now,
+    logger,
+  );
+  relay.relay([jobs.sms as OutboxRow]);
+  await relay.close();
+  expect(extended).toEqual([]);
+});
+
+test('a lease that ran out is taken by one sweeper, not by two', async () => {
+  const { sql } = database;
+  await addOrder(sql, await addStoreRow(sql));
+  await sql`update outbox set lease_until = now() - interval '1 second' where done_at is null`;
+  const [a, b] = await Promise.all([takeExpired(sql, 1_000), takeExpired(sql, 1_000)]);
+  const ids = [...a, ...b].map((row) => row.id);
+  expect(ids.length).toBeGreaterThan(0);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect([...a, ...b].every((row) => row.relays > 0)).toBe(true);
+});
+
+test('a store that sends thousands queues behind one that sends a few', () => {
+  const share = fairShares();
+  for (let i = 0; i < 1_000; i++) share('sms', 'busy', 0);
+  expect(share('sms', 'quiet', 0)).toBe(1);
+  expect(share('sms', 'busy', 0)).toBe(1_001);
+  expect(share('charge', 'busy', 0)).toBe(1);
+});
+
+test('of a fair queue a quiet store’s job goes before a busy one’s; of another they go as they come', async () => {
+  const added = new Map<string, number[]>();
+  const queue = (name: string) => ({
+    addBulk: async (jobs: { opts: { priority: number } }[]) =>
+      void added.set(
+        name,
+        jobs.map(({ opts }) => opts.priority),
+      ),
+    countWaiting: async () => 0,
+  });
+  const relay = createRelay(
+    new Map((['webhook', 'sms'] as const).map((name) => [name, queue(name)])),
+    async () => undefined,
+    (name) => name === 'webhook',
+    Date.now,
+    logger,
+  );
+  const rows = (['webhook', 'sms'] as const).flatMap((name) =>
+    ['busy', 'busy', 'busy', 'quiet'].map(
+      (retailerId, id): OutboxRow => ({ id, queue: name, orderId: 'o', retailerId, runAt: new Date(0), relays: 0 }),
+    ),
+  );
+  relay.relay(rows);
+  await relay.close();
+  expect(Object.fromEntries(added)).toEqual({ webhook: [1, 2, 3, 1], sms: [0, 0, 0, 0] });
+});

@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  MAX_QUEUED_JOBS,
+  OUTBOX_SWEEP_MS,
+  OUTBOX_SWEEP_ROWS,
+  OUTBOX_SWEEP_SOON_MS,
+  QUEUE_CHECK_MS,
+  QUEUE_CHECK_ROWS,
+  RELAY_AHEAD_MS,
+  RELAY_BATCH,
+  RELAY_HELD_MS,
+  RELAY_HELD_ROWS,
+  RELAY_MARK_MS,
+  RELAY_RETRY_MS,
+} from '../../src/limits.ts';
+import { createRelay } from '../../src/queues/relay.ts';
+import { startSweeper } from '../../src/queues/sweeper.ts';
+import type { OutboxRow } from '../../src/store/outbox.ts';
+import { createLogger } from '../../src/telemetry.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A relay into one queue that only counts. */
+function world({ waiting = 0, isAway = false } = {}) {
+  const state = { waiting, isAway, added: [] as number[], marked: [] as number[][], asked: 0 };
+  const queue = {
+    async addBulk(jobs: { data: { outboxId: number } }[]) {
+      if (state.isAway) throw new Error('away');
+      state.added.push(...jobs.map(({ data }) => data.outboxId));
+    },
+    async countWaiting() {
+      state.asked++;
+      return state.waiting;
+    },
+  };
+  const relay = createRelay(
+    new Map([['sms', queue] as const]),
+    async (ids) => void state.marked.push([...ids]),
+    () => false,
+    Date.now,
+    createLogger('silent'),
+  );
+  onTestFinished(() => relay.close());
+  return { relay, state };
+}
+
+const rowsOf = (from: number, to: number, relays = 0): OutboxRow[] =>
+  Array.from({ length: to - from }, (_, i) => ({
+    id: from + i,
+    queue: 'sms',
+    orderId: 'o',
+    retailerId: 'r',
+    runAt: new Date(0),
+    relays,
+  }));
+const settled = () => vi.advanceTimersByTimeAsync(0);
+
+test('what was handed over is marked after one to two pauses, and once', async () => {
+  const { relay, state } = world();
+  relay.relay(rowsOf(1, 3));
+  await vi.advanceTimersByTimeAsync(RELAY_MARK_MS - 1);
+  relay.relay(rowsOf(3, 4));
+  await vi.advanceTimersByTimeAsync(1);
+  expect([state.added, state.marked]).toEqual([[1, 2, 3], []]);
+  await vi.advanceTimersByTimeAsync(RELAY_MARK_MS);
+  expect(state.marked).toEqual([[1, 2, 3]]);
+  await vi.advanceTimersByTimeAsync(RELAY_MARK_MS * 3);
+  expect(state.marked).toEqual([[1, 2, 3]]);
+});
+
+test('the rows of a burst are marked in parts', async () => {
+  const { relay, state } = world();
+  relay.relay(rowsOf(0, RELAY_BATCH * 2));
+  await settled();
+  relay.relay(rowsOf(RELAY_BATCH * 2, RELAY_BATCH * 2 + 1));
+  await relay.close();
+  expect(state.marked.map(({ length }) => length)).toEqual([RELAY_BATCH, RELAY_BATCH, 1]);
+  expect(state.marked.flat()).toEqual(state.added);
+});
+
+test('rows that come in the moment in which a hand-over ends are handed over', async () => {
+  const { relay, state } = world();
+  relay.relay([]);
+  relay.relay(rowsOf(1, 3));
+  await settled();
+  expect(state.added).toEqual([1, 2]);
+});
+
+test('what the sweeper brings after a hand-over has failed is tried, though it is too old to be held', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(rowsOf(1, 3, 1));
+  await settled();
+  state.isAway = false;
+  relay.relay(rowsOf(1, 3, 2));
+  await settled();
+  expect(state.added).toEqual([1, 2]);
+});
+
+test('a relay that closes marks the rest', async () => {
+  const { relay, state } = world();
+  relay.relay(rowsOf(1, 3));
+  await relay.close();
+  expect(state.marked).toEqual([[1, 2]]);
+});
+
+test('what a queue did not take is not marked', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(rowsOf(1, 3));
+  await relay.close();
+  expect([state.added, state.marked]).toEqual([[], []]);
+});
+
+test('a full queue gets no more: its rows stay in the outbox, unmarked', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  relay.relay(rowsOf(1, 3));
+  await settled();
+  relay.relay(rowsOf(3, 5));
+  await relay.close();
+  expect([state.added, state.marked, state.asked]).toEqual([[], [], 1]);
+});
+
+test('a queue that was full takes jobs again when half of them are done', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  expect(await relay.openQueues()).toEqual([]);
+  state.waiting = MAX_QUEUED_JOBS / 2;
+  await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
+  expect(await relay.openQueues()).toEqual([]);
+  state.waiting = MAX_QUEUED_JOBS / 2 - 1;
+  await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
+  expect(await relay.openQueues()).toEqual(['sms']);
+  relay.relay(rowsOf(1, 3));
+  await settled();
+  expect(state.added).toEqual([1, 2]);
+});
+
+test('a queue with room is asked once for so many jobs', async () => {
+  const { relay, state } = world();
+  for (let from = 0; from < QUEUE_CHECK_ROWS * 2; from += 100) {
+    relay.relay(rowsOf(from, from + 100));
+    await settled();
+  }
+  expect([state.added.length, state.asked]).toEqual([QUEUE_CHECK_ROWS * 2, 2]);
+});
+
+test('what the sweeper brings is handed over to a full queue too, and marked', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  relay.relay(rowsOf(1, 3, 1));
+  await relay.close();
+  expect([state.added, state.marked]).toEqual([[1, 2], [[1, 2]]]);
+});
+
+const young = (from: number, to: number): OutboxRow[] => rowsOf(from, to).map((row) => ({ ...row, runAt: new Date() }));
+
+test('what a queue did not take is handed over as soon as it takes jobs again', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(young(1, 3));
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS * 3);
+  relay.relay(young(3, 4));
+  state.isAway = false;
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS);
+  expect(state.added).toEqual([1, 2, 3]);
+});
+
+test('what could not be handed over for long is left to the sweeper', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(young(1, 3));
+  await vi.advanceTimersByTimeAsync(RELAY_HELD_MS + RELAY_RETRY_MS);
+  state.isAway = false;
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS * 2);
+  expect(state.added).toEqual([]);
+});
+
+test('what is due much later is not handed over yet', async () => {
+  const { relay, state } = world();
+  const inMs = (id: number, ms: number): OutboxRow[] =>
+    rowsOf(id, id + 1).map((row) => ({ ...row, runAt: new Date(Date.now() + ms) }));
+  relay.relay([...inMs(1, RELAY_AHEAD_MS), ...inMs(2, RELAY_AHEAD_MS + 1), ...young(3, 4)]);
+  await settled();
+  expect(state.added).toEqual([1, 3]);
+});
+
+test('of what could not be handed over a bounded number is held, the newest', async () => {
+  const { relay, state } = world({ isAway: true });
+  relay.relay(young(0, 10));
+  await settled();
+  relay.relay(young(10, RELAY_HELD_ROWS + 10));
+  state.isAway = false;
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS);
+  expect([state.added.length, state.added[0]]).toEqual([RELAY_HELD_ROWS, 10]);
+});
+
+test('the sweeper takes nothing for a full queue, and soon more while much is owed', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  const limits: number[] = [];
+  const sweeper = startSweeper(
+    {
+      async takeExpired(limit, queues) {
+        expect(queues).toEqual(['sms']);
+        limits.push(limit);
+        return rowsOf(0, limits.length < 3 ? OUTBOX_SWEEP_ROWS : 1, 1);
+      },
+      endLeases: async () => 0,
+      prunes: {},
+    },
+    relay,
+    { check: async () => undefined },
+    createLogger('silent'),
+  );
+  onTestFinished(() => sweeper.close());
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
+  expect(limits).toEqual([]);
+  state.waiting = 0;
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
+  expect(limits.length).toBe(1);
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_SOON_MS);
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_SOON_MS);
+  expect(limits.length).toBe(3);
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS - 1);
+  expect(limits.length).toBe(3);
+});

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import type { DriverActions } from '../../src/dispatch/driver-actions.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { driverRoutes } from '../../src/http/routes/driver.ts';
+import { driverActionRoutes } from '../../src/http/routes/driver-actions.ts';
+import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
+import { trackingRoutes } from '../../src/http/routes/tracking.ts';
+import { StatementGivenUp } from '../../src/postgres/deadline.ts';
+import type { Route } from '../../src/transport/route.ts';
+import { startServer } from '../http/support.ts';
+
+const ORDER = newId();
+const DRIVER = newId();
+const SECRET_VALUE = 'Ada Lovelace';
+
+/** Every route that writes, over tables that do `write` whatever they are asked. */
+function writingRoutes(write: () => Promise<never>, discarded: string[] = []): Route[] {
+  const actions: DriverActions = {
+    setDuty: write,
+    pickUp: write,
+    foreseeDelivery: async () => null,
+    deliver: write,
+    release: write,
+    undeliverable: write,
+    returned: write,
+  };
+  const authenticate = async () => ({ driverId: DRIVER });
+  return [
+    ordersCancel({ authenticate: async () => ({ retailerId: newId() }) as never, cancelOrder: write }),
+    ...driverRoutes({
+      authenticate,
+      setDuty: write,
+      report: () => 'taken',
+      findState: async () => null,
+      toWire: () => ({}),
+    }),
+    ...driverActionRoutes({
+      authenticate,
+      actions,
+      storePhoto: async () => ({ kind: 'stored', name: 'photo' }),
+      discardPhoto: async (name) => void discarded.push(name),
+    }),
+  ] as Route[];
+}
+
+type Write = { readonly method: string; readonly path: string; readonly type?: string; readonly body?: string };
+const JSON_TYPE = 'application/json';
+const WRITES: readonly Write[] = [
+  { method: 'POST', path: `/orders/${ORDER}/cancel`, body: '{"reason":"duplicate"}' },
+  { method: 'PUT', path: '/driver/duty', body: '{"on_duty":true}' },
+  { method: 'POST', path: `/driver/orders/${ORDER}/pick-up`, body: '{"action_id":"a"}' },
+  { method: 'POST', path: `/driver/orders/${ORDER}/release`, body: '{"action_id":"a","reason":"vehicle"}' },
+  { method: 'POST', path: `/driver/orders/${ORDER}/undeliverable`, body: '{"action_id":"a","reason":"nobody_home"}' },
+  { method: 'POST', path: `/driver/orders/${ORDER}/return`, body: '{"action_id":"a"}' },
+  { method: 'POST', path: `/driver/orders/${ORDER}/deliver?action_id=a`, type: 'image/jpeg', body: 'photo' },
+];
+
+async function send(url: string, { method, path, type = JSON_TYPE, body = '' }: Write) {
+  const response = await fetch(url + path, { method, headers: { 'Content-Type': type }, body });
+  const reply = (await response.json()) as {
+    message: string;
+    error: { code: string; fields: { field: string; message: string }[] };
+  };
+  return { status: response.status, ...reply };
+}
+
+const sqlError = (code: string) =>
+  Object.assign(new Error(`bad value "${SECRET_VALUE}"`), { code, severity: 'ERROR', name: 'PostgresError' });
+
+describe.each(WRITES)('$method $path', (write) => {
+  const failing = async (error: Error) => {
+    const { url, log } = await startServer({ routes: writingRoutes(() => Promise.reject(error)) });
+    return { reply: await send(url, write), log };
+  };
+
+  test('whose answer was lost promises nothing, and says what to do', async () => {
+    const { reply, log } = await failing(new StatementGivenUp('DEADLINE_SENT'));
+    expect([reply.status, reply.error.code]).toEqual([504, 'outcome_unknown']);
+    expect(reply.message).toMatch(/not known\. (Send|Ask)/);
+    expect(log.map(({ level }) => level)).toEqual(['warn']);
+  });
+
+  test.each([
+    ['was never sent', new StatementGivenUp('DEADLINE_UNSENT')],
+    ['lost to another one', sqlError('40P01')],
+  ])('whose statement %s is unavailable: nothing was written', async (_what, error) => {
+    const { reply } = await failing(error);
+    expect([reply.status, reply.error.code]).toEqual([503, 'unavailable']);
+  });
+
+  test.each([
+    ['a mistake in a statement', sqlError('42703')],
+    ['a value that no column takes', sqlError('22008')],
+    ['a mistake in the code', new TypeError(`${SECRET_VALUE} is undefined`)],
+  ])('is 500 for %s, an error in the log that quotes nothing', async (_what, error) => {
+    const { reply, log } = await failing(error);
+    expect([reply.status, reply.error.code]).toEqual([500, 'internal']);
+    expect(log.map(({ level }) => level)).toEqual(['error']);
+    expect(JSON.stringify([reply, log])).not.toContain(SECRET_VALUE);
+  });
+
+  test('that takes too long promises nothing', async () => {
+    const routes = writingRoutes(() => new Promise(() => undefined));
+    const { url } = await startServer({ routes, limits: { requestDeadlineMs: 30 } });
+    const reply = await send(url, write);
+    expect([reply.status, reply.error.code]).toEqual([504, 'outcome_unknown']);
+    expect(reply.message).toContain('not known');
+  });
+});
+
+describe('an action', () => {
+  const ask = async (write: Write) => {
+    const { url } = await startServer({ routes: writingRoutes(() => Promise.reject(new Error('was written'))) });
+    return send(url, write);
+  };
+  const pickUp = `/driver/orders/${ORDER}/pick-up`;
+  const deliver = `/driver/orders/${ORDER}/deliver`;
+
+  test.each(['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2026-02-03T25:00:00Z'])(
+    'captured at %s is refused by its field',
+    async (time) => {
+      const replies = [
+        await ask({ method: 'POST', path: pickUp, body: JSON.stringify({ captured_at: time }) }),
+        await ask({ method: 'POST', path: `${deliver}?captured_at=${time}`, type: 'image/png', body: 'photo' }),
+      ];
+      for (const { status, error } of replies) {
+        const fields = [{ field: 'captured_at', message: 'must be a time of the calendar, from 1970 to 9999' }];
+        expect([status, error.fields]).toEqual([400, fields]);
+      }
+    },
+  );
+
+  test('with an unknown word in its query is refused by that word', async () => {
+    const reply = await ask({ method: 'POST', path: `${deliver}?actionid=a`, type: 'image/jpeg', body: 'photo' });
+    expect([reply.status, reply.error.fields]).toEqual([400, [{ field: 'actionid', message: 'is not known here' }]]);
+  });
+});
+
+describe('the photo of a delivery', () => {
+  test.each([
+    ['is not kept where nothing was written', new StatementGivenUp('DEADLINE_UNSENT'), ['photo']],
+    ['is kept where an order may have it', new StatementGivenUp('DEADLINE_SENT'), []],
+  ])('%s', async (_what, error, expected) => {
+    const discarded: string[] = [];
+    const { url } = await startServer({ routes: writingRoutes(() => Promise.reject(error), discarded) });
+    await send(url, WRITES.at(-1) as Write);
+    expect(discarded).toEqual(expected);
+  });
+
+  const askPhoto = async (photo: () => Promise<Buffer | null>) => {
+    const routes = trackingRoutes({
+      page: () => Promise.reject(new Error('not asked')),
+      status: async () => ({ kind: 'found', body: {} }),
+      asset: () => null,
+      photo,
+    }) as Route[];
+    const { url, log } = await startServer({ routes });
+    const response = await fetch(`${url}/track/${'t'.repeat(24)}/photo`);
+    return { status: response.status, ...((await response.json()) as { message: string }), log };
+  };
+
+  test.each([
+    ['a bucket that is away', Object.assign(new Error('no'), { code: 'ECONNREFUSED' })],
+    ['a bucket that refuses us', Object.assign(new Error('no'), { code: 'SignatureDoesNotMatch' })],
+    ['a folder that cannot be read', Object.assign(new Error('no'), { code: 'EACCES', syscall: 'open' })],
+  ])('that lies in %s is unavailable in a sentence of its own', async (_what, error) => {
+    const { status, message } = await askPhoto(() => Promise.reject(error));
+    expect([status, message]).toEqual([503, 'The photo cannot be fetched right now; please try again.']);
+  });
+
+  test('is 500 for a mistake in a statement', async () => {
+    const { status, log } = await askPhoto(() => Promise.reject(sqlError('42703')));
+    expect([status, log.map(({ level }) => level)]).toEqual([500, ['error']]);
+  });
+});

@@ -132,7 +132,7 @@ function sourceOf(rows: FleetDriver[]): FleetSource {
   return {
     loadFleet: async () => rows,
     loadWaiting: async () => [],
-    loadOrderNews: async () => [],
+    loadOrderStates: async () => [],
     findMatchable: async () => ({ orderIds: [], driverIds: [], nextAfter: '' }),
   };
 }
@@ -207,8 +207,8 @@ async function askServers(
   const postgis = await openPostgisPeer();
   if (postgis) {
     await postgis.load(drivers);
-    const asker = (i: number) => postgis.nearestPostgis(points[i] as Point, TIER);
-    nearest[`PostGIS ${postgis.version}`] = await timeEachAsync(calls, asker);
+    const caller = (i: number) => postgis.nearestPostgis(points[i] as Point, TIER);
+    nearest[`PostGIS ${postgis.version}`] = await timeEachAsync(calls, caller);
     await postgis.close();
   }
 }

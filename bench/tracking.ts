@@ -36,7 +36,7 @@ const SINGLE_TAPS = 300;
 const CONNECTIONS = 64;
 const COMMITS_AT_ONCE = 64;
 /** After an opening, or an end, until memory is looked at. */
-const SETTLE_MS = 3_000;
+const RESOLVE_MS = 3_000;
 /** A frame of the service with an arrival and no position. */
 const FRAME_LETTERS = 900;
 
@@ -161,7 +161,7 @@ async function measureService(report: Report): Promise<{ rows: PagesRow[]; memor
 /** Opens them, and looks at what that cost the service in memory. */
 async function open(world: SocketWorld, viewers: Child, orders: readonly number[], each: number): Promise<Memory> {
   const read = async () => {
-    await sleep(SETTLE_MS);
+    await sleep(RESOLVE_MS);
     await collectGarbage(world.service);
     const metrics = await readMetrics(world);
     const named = (name: string) => metrics.get(name) ?? Number.NaN;

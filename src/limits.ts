@@ -23,7 +23,7 @@ export const PHOTO_DEADLINE_MS = 60_000;
 /** Authenticated requests at work at once, those that wait for a charge included; one more is refused with 503. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
 /** Orders begin for so long in one turn of the event loop, about forty; the others wait for the next. A refusal is as quick as a turn. */
-export const INTAKE_SLICE_MS = 5;
+export const ADMISSION_SLICE_MS = 5;
 /** Orders that wait to begin or to be stored; one more is refused with 503. A commit under way and one more: a third of a second to three, as the machine is. */
 export const MAX_UNSTORED_ORDERS = 512;
 /** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
@@ -111,16 +111,16 @@ export const MAX_COMMIT_QUEUE = 768;
  */
 export const MAX_COMMIT_WAIT_MS = 3_000;
 /** How long an unknown outcome is settled for before the caller is told 504, and the pause between two tries. */
-export const SETTLE_MS = 6_000;
-export const SETTLE_PAUSE_MS = 250;
+export const RESOLVE_MS = 6_000;
+export const RESOLVE_PAUSE_MS = 250;
 /** An order whose reply never reached its client is given to the next equal request without a key for so long. */
-export const UNHEARD_KEPT_MS = 10 * 60_000;
+export const DEDUP_KEPT_MS = 10 * 60_000;
 /** Answered requests are let go of together, this often; an equal one at another process waits for it. */
-export const UNHEARD_RELEASE_MS = 50;
+export const DEDUP_RELEASE_MS = 50;
 /** How often a request asks what became of an equal one at another process. */
-export const UNHEARD_POLL_MS = 25;
+export const DEDUP_POLL_MS = 25;
 /** A process without a connection for its commits has died; one that only lost them has another by then. */
-export const UNHEARD_SILENT_MS = 3_000;
+export const DEDUP_SILENT_MS = 3_000;
 /** How often an order whose driver was lost to another process claims the next one before it waits. */
 export const MAX_CLAIM_ATTEMPTS = 5;
 
@@ -153,9 +153,9 @@ export const MAX_BATCH = 64;
 /** The nearest drivers looked at for each order of a batch; with up to as many orders the result is exact. */
 export const BATCH_CANDIDATES = 8;
 /** Drivers passed over that are kept on record with each assignment, of each kind; 50 bytes a driver. */
-export const MAX_PASSED_OVER = 5;
+export const MAX_REJECTED_CANDIDATES = 5;
 /** Of the radius that an order has; who is farther than this was never a candidate. */
-export const PASSED_OVER_RADII = 2;
+export const REJECTED_CANDIDATE_RADII = 2;
 /** How often a refused assignment is followed up by what it left free; races end after one, the sweep is behind it. */
 export const MAX_FOLLOW_UPS = 4;
 /** Drivers a sweep looks for an order for before it lets other work go first; in the densest crowd about 4 ms. */
@@ -203,14 +203,14 @@ export const SUBSCRIBE_WAIT_MS = 2_000;
 /** Most positions in one message between processes. */
 export const MAX_POSITION_OUTBOX = 5_000;
 /** Most orders or drivers read at once after notices of other processes. */
-export const MAX_NEWS_BATCH = 500;
+export const MAX_FEED_BATCH = 500;
 /** Most orders or drivers that wait to be read after notices; where more do, everything is read anew. */
-export const MAX_NEWS_WAITING = 20_000;
+export const MAX_FEED_PENDING = 20_000;
 /** What could not be read is tried again after so long. */
-export const NEWS_RETRY_MS = 500;
+export const FEED_RETRY_MS = 500;
 /** After a write of unknown outcome to an order its notice is listened for so long (a network that was cut delivers what it kept up to two minutes later), and for at most so many orders at once. */
-export const UNSETTLED_MS = 180_000;
-export const MAX_UNSETTLED = 10_000;
+export const UNKNOWN_OUTCOME_MS = 180_000;
+export const MAX_UNKNOWN_OUTCOMES = 10_000;
 /** How often the difference to the database's clock is measured; clocks drift by less than a millisecond in that time. */
 export const CLOCK_SYNC_MS = 30_000;
 /** A measurement that took longer is left out; it is right to half of that. */
@@ -230,11 +230,11 @@ export const SOCKET_IDLE_SECONDS = 60;
 /** A driver's position goes to a page at most this often; in that time a car moves about 14 m. */
 export const POSITION_PUBLISH_MS = 1_000;
 /** Orders (or drivers) that one statement reads for their live pages; 200 changes at once are two statements. */
-export const MAX_LIVE_READ_TOGETHER = 128;
+export const MAX_LIVE_READS_PER_STATEMENT = 128;
 /** Such statements in flight at once, of each kind; so a reconnect of everybody leaves the pool to the commits. */
 export const MAX_LIVE_STATEMENTS = 2;
 /** Most orders (or drivers) read for their live pages at once: what those statements hold, so that none goes half empty. */
-export const MAX_LIVE_READS = MAX_LIVE_READ_TOGETHER * MAX_LIVE_STATEMENTS;
+export const MAX_LIVE_READS = MAX_LIVE_READS_PER_STATEMENT * MAX_LIVE_STATEMENTS;
 /** A read for a live page that failed is tried again after this, doubling up to the second. */
 export const LIVE_READ_RETRY_MS = 500;
 export const LIVE_READ_RETRY_MAX_MS = 10_000;
@@ -300,7 +300,7 @@ export const CHARGE_CONCURRENCY = 160;
 export const SMS_CONCURRENCY = 64;
 export const REDISPATCH_CONCURRENCY = 8;
 /** Most jobs that share one statement, and such statements in flight: two that lock the same orders wait for each other. */
-export const MAX_JOBS_TOGETHER = 64;
+export const MAX_JOBS_PER_STATEMENT = 64;
 export const MAX_JOB_STATEMENTS = 1;
 /** Most outbox rows in one hand-over, and in one statement that marks them. */
 export const RELAY_BATCH = 500;
@@ -503,7 +503,7 @@ export const CREDENTIAL_REMEMBERED_MS = 10_000;
 /** Most keys, and most tokens, remembered at once. */
 export const MAX_CREDENTIALS_KEPT = 50_000;
 /** Keys that one statement reads, as many as a commit has orders; and such statements in flight at once. */
-export const MAX_KEYS_READ_TOGETHER = 256;
+export const MAX_KEYS_PER_STATEMENT = 256;
 export const MAX_KEY_READS = 4;
 /**
  * Keys and tokens that nobody holds which one client address may have looked up in so many seconds: a store that goes on

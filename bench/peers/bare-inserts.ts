@@ -5,7 +5,7 @@
  */
 import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
-import { MAX_PASSED_OVER } from '../../src/limits.ts';
+import { MAX_REJECTED_CANDIDATES } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
@@ -23,7 +23,7 @@ function orderOf(i: number): NewOrder {
   const tier = tiers.get(TIER_IDS[i % TIER_IDS.length] as (typeof TIER_IDS)[number]);
   const driver = drivers[i];
   if (!tier || !driver) throw new Error('there are fewer drivers than orders');
-  const passedOver = Array.from({ length: MAX_PASSED_OVER }, (_, n) => {
+  const rejectedCandidates = Array.from({ length: MAX_REJECTED_CANDIDATES }, (_, n) => {
     const driverId = drivers[(i + n + 1) % drivers.length]?.id as string;
     return { driverId, distanceMeters: 1_000 + n, reason: 'farther' as const };
   });
@@ -44,7 +44,7 @@ function orderOf(i: number): NewOrder {
     pickup: store.point,
     pickupPointSource: 'registered',
     dropoff: { point: store.point, accuracyMeters: 10_000, source: 'zip_centroid' },
-    driver: { driverId: driver.id, distanceMeters: 1_000, passedOver },
+    driver: { driverId: driver.id, distanceMeters: 1_000, rejectedCandidates },
     idempotency: { key: null, fingerprint: hashSecret(newId()) },
   };
 }

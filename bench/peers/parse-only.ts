@@ -54,7 +54,7 @@ const route = ordersCreate({
   placeOrder: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
   rateOf: createStoreRates(0),
   isRemembered: () => false,
-  intake: { isFull: () => false, enter: () => Promise.resolve() },
+  admission: { isFull: () => false, enter: () => Promise.resolve() },
   isKeyGood: async () => true,
 });
 const server = createServer({

@@ -3,8 +3,8 @@
  * outbox row of each marked done by the same statement.
  */
 import { Redis } from 'ioredis';
-import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_TOGETHER, SMS_CONCURRENCY } from '../../src/limits.ts';
-import { createLane, together } from '../../src/postgres/batched-reads.ts';
+import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_PER_STATEMENT, SMS_CONCURRENCY } from '../../src/limits.ts';
+import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { type JobData, type JobResult, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -15,13 +15,13 @@ const connection = new Redis(process.env.REDIS_URL as string, { maxRetriesPerReq
 const backend = { kind: 'redis', connection, prefix: 'sameday' } as const;
 
 const DONE: JobResult = { kind: 'done' };
-const lane = createLane(MAX_JOB_STATEMENTS);
+const lane = limitConcurrency(MAX_JOB_STATEMENTS);
 
 /** A handler whose jobs at work at the same time share a statement, as those of the service do. */
 function handler(
   write: (orderIds: string[], outboxIds: number[]) => Promise<unknown>,
 ): (job: JobData) => Promise<JobResult> {
-  const run = together(
+  const run = batched(
     async (jobs: readonly JobData[]) => {
       await write(
         jobs.map(({ orderId }) => orderId),
@@ -30,7 +30,7 @@ function handler(
       return new Map(jobs.map(({ orderId }) => [orderId, DONE]));
     },
     ({ orderId }) => orderId,
-    MAX_JOBS_TOGETHER,
+    MAX_JOBS_PER_STATEMENT,
     lane,
   );
   return async (job) => (await run(job)) ?? DONE;

@@ -3,7 +3,7 @@ import type { OrderRequest } from '../../test/harness/order-world.ts';
 import { summary } from '../../test/harness/timing.ts';
 import { seeded } from '../../test/harness/world.ts';
 
-export type Load = {
+export type RequestsInFlight = {
   readonly url: string;
   readonly orders: readonly OrderRequest[];
   readonly connections: number;
@@ -41,7 +41,7 @@ const TIMEOUT_SECONDS = 10;
  * service is asked less (for a given rate see `pace`). The clock runs from before the first connection is opened to the
  * last answer. When the time is over, what is not answered yet is left: the service may store it after all.
  */
-export async function load(options: Load): Promise<Loaded> {
+export async function load(options: RequestsInFlight): Promise<Loaded> {
   const { default: autocannon } = (await import('autocannon' as string)) as { default: Autocannon };
   const heard = new Heard();
   const startedMs = performance.now();
@@ -76,7 +76,7 @@ export async function load(options: Load): Promise<Loaded> {
   };
 }
 
-function clientSetter({ orders, connections }: Load, heard: Heard): (client: Client) => void {
+function clientSetter({ orders, connections }: RequestsInFlight, heard: Heard): (client: Client) => void {
   const random = seeded(connections);
   const each = Math.max(20, Math.floor(REQUESTS_KEPT / connections));
   return (client) => {

@@ -2,7 +2,7 @@ import type { OrderRequest } from '../../test/harness/order-world.ts';
 import type { Report } from '../../test/harness/report.ts';
 import type { StackWorld } from '../../test/harness/stack-world.ts';
 import { summary } from '../../test/harness/timing.ts';
-import { type Load, type Loaded, load } from './load.ts';
+import { type Loaded, load, type RequestsInFlight } from './load.ts';
 import type { Setup, Stack, Started } from './stack.ts';
 
 export type Options = {
@@ -42,7 +42,7 @@ const DRAIN_POLL_MS = 20;
 export async function burstOnce(
   bench: Bench,
   setup: Setup,
-  changes: Partial<Load> = {},
+  changes: Partial<RequestsInFlight> = {},
   prepare?: Parameters<Stack['start']>[1],
 ): Promise<Loaded> {
   const { stack, options } = bench;
@@ -53,7 +53,7 @@ export async function burstOnce(
   return result;
 }
 
-export function sendBurst({ options, orders }: Bench, { url }: { url: string }, changes: Partial<Load>) {
+export function sendBurst({ options, orders }: Bench, { url }: { url: string }, changes: Partial<RequestsInFlight>) {
   return load({ url, orders, connections: options.connections, seconds: options.seconds, ...changes });
 }
 

@@ -3,14 +3,14 @@ import { createPaymentWait } from '../dispatch/payment-wait.ts';
 import type { PaymentStatus } from '../domain/order.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
 import {
-  MAX_LIVE_READ_TOGETHER,
+  MAX_LIVE_READS_PER_STATEMENT,
   MAX_LIVE_STATEMENTS,
   MAX_PAYMENT_WAITERS,
   PAYMENT_WAIT_MISSES,
   REDISPATCH_CONCURRENCY,
 } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
-import { createLane, together } from '../postgres/batched-reads.ts';
+import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import { type QueueBackend, startWorker } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import { finishOutbox } from '../store/outbox.ts';
@@ -20,11 +20,11 @@ import { findTrackedByIds, findTrackedByToken } from '../store/tracked.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createTracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
-import { followNews } from './change-feed.ts';
+import { followChanges } from './change-feed.ts';
 import type { Closers } from './closers.ts';
-import { openKeyrings } from './credential-caches.ts';
+import { openCredentialCaches } from './credential-caches.ts';
 import type { Database } from './database.ts';
-import { type Announce, buildDispatch } from './dispatch.ts';
+import { buildDispatch, type OrderEvents } from './dispatch.ts';
 import { openDriverLive } from './driver-live.ts';
 import type { Metrics } from './metrics.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
@@ -65,11 +65,11 @@ export async function buildApi(
   const positionOf = (driverId: string) => matcher.driver(driverId)?.position ?? null;
   const tracking = createTracking({
     findByToken: (token) => findTrackedByToken(sql, token),
-    findById: together(
+    findById: batched(
       (orderIds: readonly string[]) => findTrackedByIds(sql, orderIds),
       (orderId) => orderId,
-      MAX_LIVE_READ_TOGETHER,
-      createLane(MAX_LIVE_STATEMENTS),
+      MAX_LIVE_READS_PER_STATEMENT,
+      limitConcurrency(MAX_LIVE_STATEMENTS),
     ),
     positionOf,
     publish: (topic, text) => server.publish(topic, text),
@@ -79,7 +79,7 @@ export async function buildApi(
   closers.add('tracking', () => tracking.close());
 
   // Whoever is told of changes exists only after the operations that tell; they speak when requests come.
-  const announce: Announce = {
+  const announce: OrderEvents = {
     orderChanged(orderId, driverId) {
       void tracking.orderChanged(orderId);
       if (driverId !== null) driverLive.driverChanged(driverId);
@@ -107,15 +107,15 @@ export async function buildApi(
     logger,
     closers,
   );
-  const keyrings = openKeyrings(sql);
-  const driverLive = openDriverLive(sql, keyrings.drivers, dispatch, now, failed, closers);
+  const credentials = openCredentialCaches(sql);
+  const driverLive = openDriverLive(sql, credentials.drivers, dispatch, now, failed, closers);
   const positionBus = await openPositionBus(config, origin, dispatch.positions.receive, logger, closers);
   const photos = createPhotos(await openPhotoStorage(config, closers), sql, logger);
   const server = createServer({
     routes: apiRoutes({
       config,
       sql,
-      keyrings,
+      credentials,
       dispatch,
       matcher,
       positionOf,
@@ -146,7 +146,7 @@ export async function buildApi(
       });
     return reloading;
   };
-  await followNews(
+  await followChanges(
     {
       sql,
       origin,

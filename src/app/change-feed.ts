@@ -1,23 +1,23 @@
 import { listenForNotices } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
-import { LOSS_REPORT_MS, MAX_NEWS_BATCH, MAX_NEWS_WAITING, NEWS_RETRY_MS, REDISPATCH_SWEEP_MS } from '../limits.ts';
+import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING, REDISPATCH_SWEEP_MS } from '../limits.ts';
 import type { Sql } from '../postgres/connect.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
-import type { Announce, Dispatch } from './dispatch.ts';
+import type { Dispatch, OrderEvents } from './dispatch.ts';
 
 /**
  * Keeps an API process in step with what others commit, and sweeps the waiting orders. Whenever listening begins again
  * everything is read anew, since notices may have been missed. What can't be read while the database is away is tried until
  * it is back, for nobody tells of it a second time. Resolves when the first reading is done.
  */
-export async function followNews(
+export async function followChanges(
   parts: {
     readonly sql: Sql;
     readonly origin: string;
     readonly dispatch: Dispatch;
-    readonly announce: Announce;
+    readonly announce: OrderEvents;
     readonly reloadTiers: () => Promise<void>;
     readonly paymentsMayBeSettled: (orderIds: readonly string[]) => Promise<void>;
     readonly everythingChanged: () => void;
@@ -25,7 +25,7 @@ export async function followNews(
   logger: Logger,
   closers: Closers,
 ): Promise<void> {
-  const { fleet, redispatch, driverAvailable, unsettled } = parts.dispatch;
+  const { fleet, redispatch, driverAvailable, unknownOutcomes } = parts.dispatch;
 
   async function ordersChanged(ids: readonly string[]): Promise<void> {
     const holders = ids.map((id) => fleet.holderOf(id));
@@ -76,7 +76,7 @@ export async function followNews(
     report(error);
     return !['bug', 'refused_row'].includes(classifyFailure(error));
   };
-  const bounds = { maxBatch: MAX_NEWS_BATCH, maxWaiting: MAX_NEWS_WAITING, retryMs: NEWS_RETRY_MS };
+  const bounds = { maxBatch: MAX_FEED_BATCH, maxWaiting: MAX_FEED_PENDING, retryMs: FEED_RETRY_MS };
   const batches = (handle: (ids: readonly string[]) => Promise<void>) =>
     createBatches(handle, bounds, failed, readAnew);
   const everything = batches(readEverything);
@@ -86,7 +86,7 @@ export async function followNews(
   const orders = batches(ordersChanged);
   const details = batches(detailsChanged);
   const drivers = batches(driversChanged);
-  unsettled.onAdded((orderId) => orders.add([orderId]));
+  unknownOutcomes.onAdded((orderId) => orders.add([orderId]));
   let first = true;
   const stop = await listenForNotices(
     parts.sql,
@@ -94,7 +94,7 @@ export async function followNews(
     {
       async changed(kind, ids, own) {
         // Of our own only a write to an order is news, where nobody knew whether it would come.
-        const news = own ? ids.filter((id) => kind === 'order' && unsettled.has(id)) : ids;
+        const news = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
         if (news.length === 0) return;
         if (kind === 'order') orders.add(news);
         else if (kind === 'details') details.add(news);

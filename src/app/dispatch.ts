@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { Intake } from '../dispatch/admission.ts';
+import { AdmissionControl } from '../dispatch/admission.ts';
 import { createCancelOrder } from '../dispatch/cancel-order.ts';
 import { type ActionStore, createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
@@ -11,28 +11,28 @@ import { createPlaceOrder } from '../dispatch/place-order.ts';
 import { createReportPosition } from '../dispatch/positions.ts';
 import { createProofDistance } from '../dispatch/proof-distance.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
-import { Unsettled } from '../dispatch/unknown-outcomes.ts';
+import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { createWaitingRoom } from '../dispatch/waiting-room.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
 import type { Tiers } from '../domain/tier.ts';
 import {
+  ADMISSION_SLICE_MS,
   COMMIT_GATHER_MS,
   DRIVER_SILENT_MS,
-  INTAKE_SLICE_MS,
   MAX_COMMIT_BATCH,
   MAX_COMMIT_QUEUE,
   MAX_COMMIT_WAIT_MS,
   MAX_COMMITS_IN_FLIGHT,
   MAX_EXPIRIES_PER_SWEEP,
-  MAX_UNSETTLED,
+  MAX_UNKNOWN_OUTCOMES,
   MAX_UNSTORED_ORDERS,
   MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
   POSITION_FRESH_MS,
-  SETTLE_MS,
-  SETTLE_PAUSE_MS,
+  RESOLVE_MS,
+  RESOLVE_PAUSE_MS,
   SLOW_COMMIT_MS,
-  UNSETTLED_MS,
+  UNKNOWN_OUTCOME_MS,
 } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Sql } from '../postgres/connect.ts';
@@ -52,9 +52,9 @@ import {
   returnOrder,
 } from '../store/lifecycle.ts';
 import { assignWaiting, expireOrder, findOrderState, findStoreOrder } from '../store/orders.ts';
-import { explainRefused, insertOrders, settleUnknown } from '../store/orders-create.ts';
+import { explainRefused, insertOrders, resolveUnknown } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
-import { findMatchable, findOverdue, loadOrderNews, loadWaiting } from '../store/waiting.ts';
+import { findMatchable, findOverdue, loadOrderStates, loadWaiting } from '../store/waiting.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
@@ -62,7 +62,7 @@ import type { Closers } from './closers.ts';
 import { buildPlaceOnce } from './place-once.ts';
 
 /** Whom the operations tell of what they did in this process. */
-export type Announce = {
+export type OrderEvents = {
   orderChanged(orderId: string, driverId: string | null): void;
   driverChanged(driverId: string): void;
   driverMoved(driverId: string, orderId: string | null, position: DriverPosition): void;
@@ -83,8 +83,8 @@ export function buildDispatch(
     readonly now: () => number;
     readonly origin: string;
     readonly relay: Relay;
-    readonly paymentWait: Pick<PaymentWait, 'settledWithin'>;
-    readonly announce: Announce;
+    readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
+    readonly announce: OrderEvents;
   },
   logger: Logger,
   closers: Closers,
@@ -94,13 +94,13 @@ export function buildDispatch(
   const quietly = (work: Promise<unknown>, message: string) =>
     void work.catch((error) => logger.warn({ err: errorFields(error) }, message));
 
-  const unsettled = new Unsettled(UNSETTLED_MS, MAX_UNSETTLED, now);
+  const unknownOutcomes = new UnknownOutcomes(UNKNOWN_OUTCOME_MS, MAX_UNKNOWN_OUTCOMES, now);
   const fleet = new Fleet(
     matcher,
     {
       loadFleet: (ids) => loadFleet(sql, ids),
       loadWaiting: (limit) => loadWaiting(sql, limit),
-      loadOrderNews: (ids) => loadOrderNews(sql, ids),
+      loadOrderStates: (ids) => loadOrderStates(sql, ids),
       findMatchable: (limit, afterDriver) => findMatchable(sql, limit, POSITION_FRESH_MS, afterDriver),
     },
     (driverId) => {
@@ -116,12 +116,12 @@ export function buildDispatch(
   const redispatch = createRedispatch({
     matcher,
     now,
-    assignWaiting: (orderId, driver) => unsettled.watch(orderId, assignWaiting(sql, orderId, driver, origin)),
-    expireOrder: (orderId) => unsettled.watch(orderId, expireOrder(sql, orderId, origin)),
+    assignWaiting: (orderId, driver) => unknownOutcomes.watch(orderId, assignWaiting(sql, orderId, driver, origin)),
+    expireOrder: (orderId) => unknownOutcomes.watch(orderId, expireOrder(sql, orderId, origin)),
     findOverdue: (limit) => findOverdue(sql, limit),
     findSilent: () => findSilent(sql, DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP),
     releaseFromSilent: (orderId, driverId) =>
-      unsettled.watch(orderId, releaseFromSilent(sql, orderId, driverId, DRIVER_SILENT_MS, origin)),
+      unknownOutcomes.watch(orderId, releaseFromSilent(sql, orderId, driverId, DRIVER_SILENT_MS, origin)),
     catchUp: () => fleet.catchUp(now),
     refreshDrivers: (ids) => fleet.refreshDrivers(ids),
     refreshOrders: (ids) => fleet.refreshOrders(ids),
@@ -139,7 +139,7 @@ export function buildDispatch(
     {
       insert: (orders) => insertOrders(parts.commits, orders, origin, parts.config.geocoderUrl !== null),
       explain: (orders) => explainRefused(sql, orders),
-      settle: (orders) => settleUnknown(sql, orders),
+      settle: (orders) => resolveUnknown(sql, orders),
       isAway: parts.isAway,
     },
     {
@@ -148,14 +148,14 @@ export function buildDispatch(
       slowMs: SLOW_COMMIT_MS,
       maxQueue: MAX_COMMIT_QUEUE,
       maxWaitMs: MAX_COMMIT_WAIT_MS,
-      settleMs: SETTLE_MS,
-      settlePauseMs: SETTLE_PAUSE_MS,
+      resolveMs: RESOLVE_MS,
+      resolvePauseMs: RESOLVE_PAUSE_MS,
       gatherMs: COMMIT_GATHER_MS,
     },
     logger,
-    () => intake.isLate(),
+    () => admission.isLate(),
   );
-  const intake = new Intake(INTAKE_SLICE_MS, MAX_UNSTORED_ORDERS, groupCommit.depth);
+  const admission = new AdmissionControl(ADMISSION_SLICE_MS, MAX_UNSTORED_ORDERS, groupCommit.depth);
   const placeOrder = createPlaceOrder({
     tiers,
     matcher,
@@ -173,8 +173,8 @@ export function buildDispatch(
     driverAvailable,
     assigned,
     waits: (orderId) => quietly(redispatch.orderWaits(orderId), 'a new order could not be matched again'),
-    unsettled: (orderId) => unsettled.add(orderId),
-    settledWithin: parts.paymentWait.settledWithin,
+    unknownOutcomes: (orderId) => unknownOutcomes.add(orderId),
+    paymentWithin: parts.paymentWait.paymentWithin,
   });
 
   const placeOnce = buildPlaceOnce(placeOrder, sql, origin, logger, closers);
@@ -198,7 +198,7 @@ export function buildDispatch(
     now,
     store: {
       setDuty: (driverId, onDuty) => setDriverDuty(sql, driverId, onDuty, origin),
-      ...actionWrites(sql, origin, unsettled, proofDistance),
+      ...actionWrites(sql, origin, unknownOutcomes, proofDistance),
       findAction: (driverId, actionId) => findAction(sql, driverId, actionId),
       findState: (orderId) => findOrderState(sql, orderId),
     },
@@ -213,7 +213,7 @@ export function buildDispatch(
     matcher,
     now,
     cancel: (orderId, retailerId, reason, idempotencyKey) =>
-      unsettled.watch(orderId, changeCancelled(sql, orderId, { retailerId, idempotencyKey }, reason, origin)),
+      unknownOutcomes.watch(orderId, changeCancelled(sql, orderId, { retailerId, idempotencyKey }, reason, origin)),
     findState: async (orderId, retailerId) => (await findStoreOrder(sql, orderId, retailerId))?.status ?? null,
     findCancelledBy: (retailerId, idempotencyKey) => findCancelledBy(sql, retailerId, idempotencyKey),
     touched: (driverId) => fleet.touched(driverId),
@@ -224,13 +224,13 @@ export function buildDispatch(
 
   return {
     fleet,
-    unsettled,
+    unknownOutcomes,
     redispatch,
     placeOnce,
     positions,
     actions,
     cancelOrder,
-    intake,
+    admission,
     groupCommit,
     driverAvailable,
   };
@@ -240,22 +240,22 @@ export function buildDispatch(
 function actionWrites(
   sql: Sql,
   origin: string,
-  unsettled: Unsettled,
+  unknownOutcomes: UnknownOutcomes,
   proofDistance: ReturnType<typeof createProofDistance>,
 ): Pick<ActionStore, 'pickUp' | 'deliver' | 'release' | 'undeliverable' | 'returned'> {
   return {
     pickUp: ({ orderId, driverId, stamp }) =>
-      unsettled.watch(orderId, pickUpOrder(sql, orderId, driverId, stamp, origin)),
+      unknownOutcomes.watch(orderId, pickUpOrder(sql, orderId, driverId, stamp, origin)),
     deliver: async ({ orderId, driverId, stamp }, photo) => {
       const proof = await proofDistance(orderId, driverId, stamp.capturedAt);
-      return unsettled.watch(orderId, deliverOrder(sql, orderId, driverId, photo, stamp, origin, proof));
+      return unknownOutcomes.watch(orderId, deliverOrder(sql, orderId, driverId, photo, stamp, origin, proof));
     },
     release: ({ orderId, driverId, stamp }, reason) =>
-      unsettled.watch(orderId, releaseOrder(sql, orderId, driverId, reason, stamp, origin)),
+      unknownOutcomes.watch(orderId, releaseOrder(sql, orderId, driverId, reason, stamp, origin)),
     undeliverable: ({ orderId, driverId, stamp }, reason) =>
-      unsettled.watch(orderId, markUndeliverable(sql, orderId, driverId, reason, stamp, origin)),
+      unknownOutcomes.watch(orderId, markUndeliverable(sql, orderId, driverId, reason, stamp, origin)),
     returned: ({ orderId, driverId, stamp }) =>
-      unsettled.watch(orderId, returnOrder(sql, orderId, driverId, stamp, origin)),
+      unknownOutcomes.watch(orderId, returnOrder(sql, orderId, driverId, stamp, origin)),
   };
 }
 

@@ -2,18 +2,18 @@ import { ServiceError } from '../domain/errors.ts';
 import { hashSecret } from '../domain/ids.ts';
 import { createDriverLive, type DriverLive } from '../driver-app/live.ts';
 import { validateDriverLocation } from '../http/driver-input.ts';
-import { MAX_LIVE_READ_TOGETHER, MAX_LIVE_STATEMENTS } from '../limits.ts';
-import { createLane, together } from '../postgres/batched-reads.ts';
+import { MAX_LIVE_READS_PER_STATEMENT, MAX_LIVE_STATEMENTS } from '../limits.ts';
+import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Sql } from '../postgres/connect.ts';
 import { findDriverStates } from '../store/drivers.ts';
 import type { Closers } from './closers.ts';
-import type { Keyrings } from './credential-caches.ts';
+import type { CredentialCaches } from './credential-caches.ts';
 import type { Dispatch } from './dispatch.ts';
 
 /** The drivers' WebSocket on the operations of this process. */
 export function openDriverLive(
   sql: Sql,
-  drivers: Keyrings['drivers'],
+  drivers: CredentialCaches['drivers'],
   dispatch: Dispatch,
   now: () => number,
   failed: (error: unknown) => void,
@@ -24,11 +24,11 @@ export function openDriverLive(
     validateReport: validateDriverLocation,
     report: dispatch.positions.report,
     setDuty: dispatch.actions.setDuty,
-    findState: together(
+    findState: batched(
       (driverIds: readonly string[]) => findDriverStates(sql, driverIds),
       (driverId) => driverId,
-      MAX_LIVE_READ_TOGETHER,
-      createLane(MAX_LIVE_STATEMENTS),
+      MAX_LIVE_READS_PER_STATEMENT,
+      limitConcurrency(MAX_LIVE_STATEMENTS),
     ),
     now,
     failed,

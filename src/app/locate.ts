@@ -4,7 +4,7 @@ import { createLocateJob } from '../jobs/locate.ts';
 import { LOCATE_CONCURRENCY, LOCATE_TIMEOUT_MS } from '../limits.ts';
 import type { Sql } from '../postgres/connect.ts';
 import { type QueueBackend, startWorker } from '../queues/queues.ts';
-import { readUnlocated, settleDropoff } from '../store/dropoffs.ts';
+import { readUnlocated, recordDropoff } from '../store/dropoffs.ts';
 import { finishOutbox } from '../store/outbox.ts';
 import type { Logger } from '../telemetry.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
@@ -33,7 +33,7 @@ export function startLocating(
   const job = createLocateJob({
     read: (orderId) => readUnlocated(sql, orderId),
     locate: (address) => locateDropoff(address, geocode, zipCentroid),
-    settle: (orderId, dropoff, outboxId) => settleDropoff(sql, orderId, dropoff, outboxId, origin),
+    settle: (orderId, dropoff, outboxId) => recordDropoff(sql, orderId, dropoff, outboxId, origin),
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
     located: parts.located,
   });

@@ -1,26 +1,26 @@
-import type { Asker } from '../dispatch/group-commit.ts';
+import type { Caller } from '../dispatch/group-commit.ts';
 import { createPlaceOnce, type PlaceOnceOutcome } from '../dispatch/place-once.ts';
 import type { PlaceOrderOutcome } from '../dispatch/place-order.ts';
 import { type ClientAsks, createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
-import { createFingerprints } from '../dispatch/request-dedup.ts';
+import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import type { Identity } from '../domain/idempotency.ts';
 import type { PlaceOrder } from '../domain/order.ts';
 import {
-  MAX_UNSETTLED,
-  SETTLE_PAUSE_MS,
-  UNHEARD_KEPT_MS,
-  UNHEARD_POLL_MS,
-  UNHEARD_RELEASE_MS,
-  UNHEARD_SILENT_MS,
+  DEDUP_KEPT_MS,
+  DEDUP_POLL_MS,
+  DEDUP_RELEASE_MS,
+  DEDUP_SILENT_MS,
+  MAX_UNKNOWN_OUTCOMES,
+  RESOLVE_PAUSE_MS,
 } from '../limits.ts';
 import type { Sql } from '../postgres/connect.ts';
-import { findMade, findPlaced, settleUnknown } from '../store/orders-create.ts';
+import { findMade, findPlaced, resolveUnknown } from '../store/orders-create.ts';
 import {
-  adoptAbandoned,
-  findUnheard,
-  forgetAbandoned,
-  releaseFingerprints,
-  rememberAbandoned,
+  adoptUndelivered,
+  findEarlierRequest,
+  forgetUndelivered,
+  recordUndelivered,
+  releaseRequests,
 } from '../store/request-dedup.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { Logger } from '../telemetry.ts';
@@ -35,19 +35,19 @@ type Place<Rest extends unknown[], Outcome> = (
 
 /** One order for each request, however often it is sent: by its key, or without one by what became of its replies. */
 export function buildPlaceOnce(
-  placeOrder: Place<[asker: Asker, orderId?: string], PlaceOrderOutcome>,
+  placeOrder: Place<[caller: Caller, orderId?: string], PlaceOrderOutcome>,
   sql: Sql,
   origin: string,
   logger: Logger,
   closers: Closers,
-): Place<[asker: ClientAsks], PlaceOnceOutcome> {
+): Place<[caller: ClientAsks], PlaceOnceOutcome> {
   const placeKeyed = createPlaceOnce(placeOrder, (retailerId, key) => findPlaced(sql, retailerId, key), logger);
-  const fingerprints = createFingerprints(
+  const fingerprints = createRequestDedup(
     {
-      release: (some) => releaseFingerprints(sql, some, origin),
-      remember: (fingerprint, orderId) => rememberAbandoned(sql, fingerprint, orderId, origin),
+      release: (some) => releaseRequests(sql, some, origin),
+      remember: (fingerprint, orderId) => recordUndelivered(sql, fingerprint, orderId, origin),
     },
-    { releaseMs: UNHEARD_RELEASE_MS, retryMs: SETTLE_PAUSE_MS, keptMs: UNHEARD_KEPT_MS, maxWriting: MAX_UNSETTLED },
+    { releaseMs: DEDUP_RELEASE_MS, retryMs: RESOLVE_PAUSE_MS, keptMs: DEDUP_KEPT_MS, maxWriting: MAX_UNKNOWN_OUTCOMES },
     logger,
   );
   closers.add('unheard requests', () => fingerprints.close());
@@ -55,18 +55,18 @@ export function buildPlaceOnce(
     placeOrder,
     fingerprints,
     {
-      find: (fingerprint) => findUnheard(sql, fingerprint),
+      find: (fingerprint) => findEarlierRequest(sql, fingerprint),
       findMade: (orderId) => findMade(sql, orderId),
-      settle: (id) => settleUnknown(sql, [{ id }]),
-      adopt: (fingerprint, orderId, from) => adoptAbandoned(sql, fingerprint, orderId, from, origin),
-      forget: (fingerprint, orderId) => forgetAbandoned(sql, fingerprint, orderId),
+      settle: (id) => resolveUnknown(sql, [{ id }]),
+      adopt: (fingerprint, orderId, from) => adoptUndelivered(sql, fingerprint, orderId, from, origin),
+      forget: (fingerprint, orderId) => forgetUndelivered(sql, fingerprint, orderId),
     },
-    { pollMs: UNHEARD_POLL_MS, silentMs: UNHEARD_SILENT_MS, keptMs: UNHEARD_KEPT_MS },
+    { pollMs: DEDUP_POLL_MS, silentMs: DEDUP_SILENT_MS, keptMs: DEDUP_KEPT_MS },
     origin,
     logger,
   );
-  return (request, key, identity, asker) =>
+  return (request, key, identity, caller) =>
     identity.key === null
-      ? placeUnkeyed(request, key, identity, asker)
-      : placeKeyed(request, key, { ...identity, key: identity.key }, asker);
+      ? placeUnkeyed(request, key, identity, caller)
+      : placeKeyed(request, key, { ...identity, key: identity.key }, caller);
 }

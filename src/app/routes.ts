@@ -26,7 +26,7 @@ import { findTrackedByToken } from '../store/tracked.ts';
 import { createTrackingRoutes } from '../tracking/routes.ts';
 import type { KnownPosition } from '../tracking/view.ts';
 import type { Route } from '../transport/route.ts';
-import type { Keyrings } from './credential-caches.ts';
+import type { CredentialCaches } from './credential-caches.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Metrics } from './metrics.ts';
 import type { Photos } from './photos.ts';
@@ -46,7 +46,7 @@ export function healthRoutes(sql: Sql, metricsOf: Metrics): Route[] {
 export function apiRoutes(parts: {
   readonly config: Config;
   readonly sql: Sql;
-  readonly keyrings: Keyrings;
+  readonly credentials: CredentialCaches;
   readonly dispatch: Dispatch;
   readonly matcher: Matcher;
   readonly positionOf: (driverId: string) => KnownPosition | null;
@@ -56,8 +56,8 @@ export function apiRoutes(parts: {
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, sql, dispatch, matcher, now, photos } = parts;
-  const authenticateStore = authenticateBy('api_key', parts.keyrings.stores);
-  const authenticateDriver = authenticateBy('driver_token', parts.keyrings.drivers);
+  const authenticateStore = authenticateBy('api_key', parts.credentials.stores);
+  const authenticateDriver = authenticateBy('driver_token', parts.credentials.drivers);
   const assets = loadAssets(WEB);
   const pages = createTrackingRoutes({
     findByToken: (token) => findTrackedByToken(sql, token),
@@ -74,8 +74,8 @@ export function apiRoutes(parts: {
       authenticate: authenticateStore,
       placeOrder: dispatch.placeOnce,
       rateOf: createStoreRates(config.storeRate),
-      isRemembered: isRemembered('api_key', parts.keyrings.stores),
-      intake: dispatch.intake,
+      isRemembered: isRemembered('api_key', parts.credentials.stores),
+      admission: dispatch.admission,
       isKeyGood: (key) => isKeyGood(sql, key),
     }),
     ordersGet({

@@ -1,19 +1,19 @@
 import { createChargeJob } from '../jobs/charge.ts';
 import { createSmsJob } from '../jobs/sms.ts';
-import { MAX_JOB_STATEMENTS, MAX_JOBS_TOGETHER, MAX_PAYMENT_ATTEMPTS } from '../limits.ts';
-import { createLane, type Lane, together } from '../postgres/batched-reads.ts';
+import { MAX_JOB_STATEMENTS, MAX_JOBS_PER_STATEMENT, MAX_PAYMENT_ATTEMPTS } from '../limits.ts';
+import { batched, type ConcurrencyLimit, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Sql } from '../postgres/connect.ts';
 import type { JobData, JobResult } from '../queues/queues.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import {
   countSends,
   openTexts,
+  type RecordedText,
+  recordTexts,
   type SendToCount,
-  type SettledText,
-  settleTexts,
   uncountSend,
 } from '../store/messages.ts';
-import { openPaymentAttempts, type PaidAttempt, settleDeclined, settlePaid } from '../store/payments.ts';
+import { openPaymentAttempts, type PaidAttempt, recordDeclined, recordPaid } from '../store/payments.ts';
 import type { StripeCharger } from '../vendors/stripe.ts';
 import type { TwilioSender } from '../vendors/twilio.ts';
 
@@ -27,7 +27,7 @@ export function buildChargeJob(
     readonly origin: string;
     readonly stripe: StripeCharger;
     /** For statements that lock orders. */
-    readonly lane: Lane;
+    readonly lane: ConcurrencyLimit;
     readonly finish: (outboxId: number) => Promise<void>;
     readonly relayed: (settling: Promise<ChangedOrder | null>) => Promise<ChangedOrder | null>;
     readonly now: () => number;
@@ -35,16 +35,16 @@ export function buildChargeJob(
   settled: Parameters<typeof createChargeJob>[0]['settled'],
 ): Handle {
   const { sql, origin, stripe, lane } = parts;
-  const open = together(
+  const open = batched(
     (ids: readonly string[]) => openPaymentAttempts(sql, ids, MAX_PAYMENT_ATTEMPTS),
     (id) => id,
-    MAX_JOBS_TOGETHER,
+    MAX_JOBS_PER_STATEMENT,
     lane,
   );
-  const paid = together(
-    (attempts: readonly PaidAttempt[]) => settlePaid(sql, attempts, origin),
+  const paid = batched(
+    (attempts: readonly PaidAttempt[]) => recordPaid(sql, attempts, origin),
     orderOf,
-    MAX_JOBS_TOGETHER,
+    MAX_JOBS_PER_STATEMENT,
     lane,
   );
   return createChargeJob({
@@ -54,7 +54,7 @@ export function buildChargeJob(
         const { paymentIntentId } = result;
         return (await paid({ orderId, attempt, paymentIntentId, outboxId })) !== null;
       }
-      const settling = settleDeclined(sql, { orderId, attempt }, result, outboxId, origin);
+      const settling = recordDeclined(sql, { orderId, attempt }, result, outboxId, origin);
       return (await parts.relayed(settling)) !== null;
     },
     finish: parts.finish,
@@ -72,7 +72,7 @@ export function buildSmsJob(
     readonly origin: string;
     readonly twilio: TwilioSender;
     /** For statements that lock orders. */
-    readonly lane: Lane;
+    readonly lane: ConcurrencyLimit;
     readonly finish: (outboxId: number) => Promise<void>;
     readonly trackingUrl: string;
     readonly now: () => number;
@@ -80,22 +80,22 @@ export function buildSmsJob(
   settled: (orderId: string) => void,
 ): Handle {
   const { sql, origin, twilio, lane } = parts;
-  const open = together(
+  const open = batched(
     (ids: readonly string[]) => openTexts(sql, ids),
     (id) => id,
-    MAX_JOBS_TOGETHER,
-    createLane(MAX_JOB_STATEMENTS),
+    MAX_JOBS_PER_STATEMENT,
+    limitConcurrency(MAX_JOB_STATEMENTS),
   );
-  const count = together(
+  const count = batched(
     (sends: readonly SendToCount[]) => countSends(sql, sends),
     orderOf,
-    MAX_JOBS_TOGETHER,
-    createLane(MAX_JOB_STATEMENTS),
+    MAX_JOBS_PER_STATEMENT,
+    limitConcurrency(MAX_JOB_STATEMENTS),
   );
-  const settle = together(
-    (texts: readonly SettledText[]) => settleTexts(sql, texts, origin),
+  const settle = batched(
+    (texts: readonly RecordedText[]) => recordTexts(sql, texts, origin),
     orderOf,
-    MAX_JOBS_TOGETHER,
+    MAX_JOBS_PER_STATEMENT,
     lane,
   );
   return createSmsJob({

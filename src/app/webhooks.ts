@@ -4,7 +4,13 @@ import type { Sql } from '../postgres/connect.ts';
 import { type QueueBackend, startWorker } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import { finishOutbox } from '../store/outbox.ts';
-import { openDelivery, putOffDelivery, settleDelivered, settleFailed, settleUndeliverable } from '../store/webhooks.ts';
+import {
+  openDelivery,
+  putOffDelivery,
+  recordDelivered,
+  recordFailedTry,
+  recordUndeliverable,
+} from '../store/webhooks.ts';
 import type { Logger } from '../telemetry.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import { signWebhook } from '../vendors/webhook-signature.ts';
@@ -29,9 +35,9 @@ export function startWebhooks(
     open: (outboxId) => openDelivery(sql, outboxId),
     send: ({ id, payload, endpoint: { url, secret } }) =>
       client.post({ url, headers: signWebhook(secret, id, now(), payload), body: payload }),
-    settleDelivered: (delivery, result) => settleDelivered(sql, delivery, result),
-    settleFailed: (delivery, failed) => settleFailed(sql, delivery, failed),
-    settleUndeliverable: (delivery, why) => settleUndeliverable(sql, delivery, why),
+    recordDelivered: (delivery, result) => recordDelivered(sql, delivery, result),
+    recordFailedTry: (delivery, failed) => recordFailedTry(sql, delivery, failed),
+    recordUndeliverable: (delivery, why) => recordUndeliverable(sql, delivery, why),
     putOff: (delivery, seconds) => putOffDelivery(sql, delivery, seconds),
     relay: parts.relay.relay,
     finish: (outboxId) => finishOutbox(sql, outboxId, null),

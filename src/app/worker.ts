@@ -9,15 +9,15 @@ import {
   SMS_CONCURRENCY,
   WEBHOOK_KEPT_DAYS,
 } from '../limits.ts';
-import { createLane } from '../postgres/batched-reads.ts';
+import { limitConcurrency } from '../postgres/batched-reads.ts';
 import { createQueueMemory } from '../queues/memory.ts';
 import { type QueueBackend, startWorker } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import { startSweeper } from '../queues/sweeper.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import { endLeases, finishOutbox, pruneOutbox, takeExpired } from '../store/outbox.ts';
-import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../store/refunds.ts';
-import { pruneUnheard } from '../store/request-dedup.ts';
+import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../store/refunds.ts';
+import { pruneRequests } from '../store/request-dedup.ts';
 import { pruneDriverActions } from '../store/upkeep.ts';
 import { pruneDeliveries } from '../store/webhook-endpoints.ts';
 import type { Logger } from '../telemetry.ts';
@@ -58,7 +58,7 @@ export async function startWorkers(
     return changed;
   };
 
-  const common = { sql, origin, finish, lane: createLane(MAX_JOB_STATEMENTS) };
+  const common = { sql, origin, finish, lane: limitConcurrency(MAX_JOB_STATEMENTS) };
   const { trackingUrl, now } = parts;
   const chargeJob = buildChargeJob({ ...common, stripe, relayed, now }, parts.settled);
   const smsJob = buildSmsJob({ ...common, twilio, trackingUrl, now }, (orderId) => parts.settled(orderId, null));
@@ -66,9 +66,9 @@ export async function startWorkers(
   const refundJob = createRefundJob({
     read: (orderId) => readRefundState(sql, orderId),
     refund: stripe.refund,
-    settleRefund: (orderId, refundId, outboxId) => relayed(settleRefund(sql, orderId, refundId, outboxId, origin)),
-    settleRefused: (orderId, code, outboxId) => relayed(settleRefundRefused(sql, orderId, code, outboxId, origin)),
-    settleUncharged: (orderId, outboxId) => relayed(settleUncharged(sql, orderId, outboxId, origin)),
+    recordRefund: (orderId, refundId, outboxId) => relayed(recordRefund(sql, orderId, refundId, outboxId, origin)),
+    recordRefused: (orderId, code, outboxId) => relayed(recordRefundRefused(sql, orderId, code, outboxId, origin)),
+    recordUncharged: (orderId, outboxId) => relayed(recordUncharged(sql, orderId, outboxId, origin)),
     finish,
     settled: (orderId) => parts.settled(orderId, null),
     logger,
@@ -91,7 +91,7 @@ export async function startWorkers(
         'done jobs': (limit) => pruneOutbox(sql, OUTBOX_KEPT_DAYS, limit),
         'webhook deliveries': (limit) => pruneDeliveries(sql, WEBHOOK_KEPT_DAYS, limit),
         'driver actions': (limit) => pruneDriverActions(sql, DRIVER_ACTIONS_KEPT_DAYS, limit),
-        'unheard requests': (limit) => pruneUnheard(sql, limit),
+        'unheard requests': (limit) => pruneRequests(sql, limit),
       },
     },
     parts.relay,

@@ -8,7 +8,7 @@ const TURNS = 2;
  * transport tells of a request one turn before it sees that its connection was closed behind it, and perhaps before it sees
  * the close of an earlier, equal one's. By then nothing of this one may have begun.
  */
-export class Intake {
+export class AdmissionControl {
   readonly #sliceMs: number;
   readonly #max: number;
   readonly #behind: () => number;

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FleetDriver } from '../domain/driver.ts';
-import { CATCH_UP_SLICE, MAX_NEWS_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
+import { CATCH_UP_SLICE, MAX_FEED_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
-import type { Matchable, OrderNews, WaitingRow } from '../store/waiting.ts';
+import type { Matchable, OrderState, WaitingRow } from '../store/waiting.ts';
 
 /** What the fleet is rebuilt from. */
 export type FleetSource = {
   loadFleet(ids?: readonly string[]): Promise<FleetDriver[]>;
   loadWaiting(limit: number): Promise<WaitingRow[]>;
-  loadOrderNews(ids: readonly string[]): Promise<OrderNews[]>;
+  loadOrderStates(ids: readonly string[]): Promise<OrderState[]>;
   findMatchable(limit: number, afterDriver?: string): Promise<Matchable>;
 };
 
@@ -85,8 +85,8 @@ export class Fleet {
       orders.push(...(await filterInTurns(remembered, (id) => !waiting.has(id))));
     }
     const drivers = await filterInTurns(driverIds, (id) => !matcher.isAvailable(id, nowMs()));
-    for (const ids of slices(orders, MAX_NEWS_BATCH)) await this.refreshOrders(ids);
-    for (const ids of slices(drivers, MAX_NEWS_BATCH)) await this.refreshDrivers(ids);
+    for (const ids of slices(orders, MAX_FEED_BATCH)) await this.refreshOrders(ids);
+    for (const ids of slices(drivers, MAX_FEED_BATCH)) await this.refreshDrivers(ids);
   }
 
   /** Reads these drivers again; one that is gone leaves the matcher. */
@@ -103,9 +103,9 @@ export class Fleet {
   }
 
   /** Applies what another process did to these orders: those that wait now wait here too, their drivers are busy or free. */
-  async refreshOrders(ids: readonly string[]): Promise<OrderNews[]> {
+  async refreshOrders(ids: readonly string[]): Promise<OrderState[]> {
     const news = await this.#read(async (begunAt) => {
-      const found = await this.#source.loadOrderNews(ids);
+      const found = await this.#source.loadOrderStates(ids);
       const waiting = found.flatMap((order) => order.waiting ?? []);
       this.#applyOrders(
         found.map(({ orderId }) => orderId),
@@ -131,7 +131,7 @@ export class Fleet {
     const displaced: string[] = [];
     const freed: string[] = [];
     const news = drivers.filter((driver) => {
-      if (!this.#isNews(driver.id, begunAt)) return false;
+      if (!this.#isNewer(driver.id, begunAt)) return false;
       if (driver.orderId !== null && this.#wasReadSince(driver.orderId, begunAt)) {
         displaced.push(driver.id);
         return false;
@@ -151,13 +151,13 @@ export class Fleet {
     // At start nobody is known who could be gone, and a set of a million ids takes half a second.
     if (asked.length === 0) return;
     const found = new Set(drivers.map((driver) => driver.id));
-    for (const id of asked) if (!found.has(id) && this.#isNews(id, begunAt)) this.#matcher.removeDriver(id);
+    for (const id of asked) if (!found.has(id) && this.#isNewer(id, begunAt)) this.#matcher.removeDriver(id);
   }
 
   #applyOrders(asked: readonly string[], waiting: readonly WaitingRow[], begunAt: number): void {
     const found = new Set(waiting.map((order) => order.orderId));
-    for (const id of asked) if (!found.has(id) && this.#isNews(id, begunAt)) this.#matcher.unwait(id);
-    for (const order of waiting) if (this.#isNews(order.orderId, begunAt)) this.#matcher.wait(order);
+    for (const id of asked) if (!found.has(id) && this.#isNewer(id, begunAt)) this.#matcher.unwait(id);
+    for (const order of waiting) if (this.#isNewer(order.orderId, begunAt)) this.#matcher.wait(order);
   }
 
   #wasTouched(driverId: string, begunAt: number): boolean {
@@ -169,7 +169,7 @@ export class Fleet {
   }
 
   /** Whether a read that began then knows better than what is in memory; from now on it is what is in memory. */
-  #isNews(id: string, begunAt: number): boolean {
+  #isNewer(id: string, begunAt: number): boolean {
     if (this.#wasReadSince(id, begunAt) || this.#wasTouched(id, begunAt)) return false;
     // Only a read that is under way beside this one could be older.
     if (this.#reads > 1) this.#readAt.set(id, begunAt);

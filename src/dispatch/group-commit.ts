@@ -23,19 +23,19 @@ export type CommitOutcome =
     };
 
 /** Who asked for an order: since when (by `performance.now`), and whether nobody waits for the answer any more. */
-export type Asker = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
+export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
 
 export type GroupCommit = {
   /**
    * Commits an order together with whatever else waits. Resolves once its fate is known; never rejects. An order whose
    * asker is gone, or has waited too long, before its turn came is `unavailable`: it was never sent to the database.
    */
-  commit(order: NewOrder, asker: Asker): Promise<CommitOutcome>;
+  commit(order: NewOrder, caller: Caller): Promise<CommitOutcome>;
   /** How many orders wait or are being committed. */
   depth(): number;
 };
 
-type Waiter = { readonly order: NewOrder; readonly asker: Asker; readonly resolve: (outcome: CommitOutcome) => void };
+type Waiter = { readonly order: NewOrder; readonly caller: Caller; readonly resolve: (outcome: CommitOutcome) => void };
 type Outcomes = Map<string, CommitOutcome>;
 type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 
@@ -67,8 +67,8 @@ export function createGroupCommit(
     slowMs: number;
     maxQueue: number;
     maxWaitMs: number;
-    settleMs: number;
-    settlePauseMs: number;
+    resolveMs: number;
+    resolvePauseMs: number;
     gatherMs: number;
   },
   logger: Logger,
@@ -106,8 +106,8 @@ export function createGroupCommit(
 
   function dropUnwanted(): void {
     const lateMs = performance.now() - bounds.maxWaitMs;
-    queue = queue.filter(({ asker, resolve }) => {
-      const isUnwanted = asker.signal.aborted || asker.sinceMs <= lateMs;
+    queue = queue.filter(({ caller, resolve }) => {
+      const isUnwanted = caller.signal.aborted || caller.sinceMs <= lateMs;
       if (isUnwanted) resolve({ kind: 'unavailable' });
       return !isUnwanted;
     });
@@ -194,7 +194,7 @@ export function createGroupCommit(
 
   /** The connection died over a commit: write tombstones until each order is known to exist or never to. */
   async function settle(orders: readonly NewOrder[]): Promise<Outcomes> {
-    const deadline = performance.now() + bounds.settleMs;
+    const deadline = performance.now() + bounds.resolveMs;
     while (performance.now() < deadline) {
       try {
         const real = await store.settle(orders);
@@ -207,17 +207,17 @@ export function createGroupCommit(
       } catch (error) {
         logger.warn({ err: errorFields(error), orders: orders.length }, 'unknown outcomes could not be settled yet');
         pump();
-        await delay(bounds.settlePauseMs);
+        await delay(bounds.resolvePauseMs);
       }
     }
     return all(orders, { kind: 'unknown' });
   }
 
   return {
-    commit: (order, asker) =>
+    commit: (order, caller) =>
       new Promise((resolve) => {
         if (queue.length >= bounds.maxQueue) return resolve({ kind: 'unavailable' });
-        queue.push({ order, asker, resolve });
+        queue.push({ order, caller, resolve });
         watch();
         // One turn of the event loop gathers what arrived in the same poll.
         if (!scheduled) setImmediate(pump);

@@ -2,7 +2,7 @@ import type { PaymentStatus } from '../domain/order.ts';
 
 export type PaymentWait = {
   /** The payment status once it is settled, or `processing` when it takes longer than the wait. Never rejects. */
-  settledWithin(orderId: string): Promise<PaymentStatus>;
+  paymentWithin(orderId: string): Promise<PaymentStatus>;
   /** Tells whoever waits for this order. */
   settled(orderId: string, status: PaymentStatus): void;
   /** Says that payments may have been settled elsewhere. Read are those that somebody waits for; mostly that is none. */
@@ -26,7 +26,7 @@ export function createPaymentWait(
   const waiting = new Map<string, (status: PaymentStatus) => void>();
   let misses = 0;
 
-  function settledWithin(orderId: string): Promise<PaymentStatus> {
+  function paymentWithin(orderId: string): Promise<PaymentStatus> {
     const room = misses < missesBeforeGivingUp ? maxWaiting : 1;
     if (waitMs === 0 || waiting.size >= room) return Promise.resolve('processing');
     return new Promise((resolve) => {
@@ -49,7 +49,7 @@ export function createPaymentWait(
   }
 
   return {
-    settledWithin,
+    paymentWithin,
     settled,
     async mayBeSettled(orderIds) {
       const awaited = orderIds.filter((orderId) => waiting.has(orderId));

@@ -3,7 +3,7 @@ import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
 import type { PlacedOrder } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
-import type { Asker } from './group-commit.ts';
+import type { Caller } from './group-commit.ts';
 import type { PlaceOrderOutcome } from './place-order.ts';
 
 /**
@@ -18,7 +18,7 @@ type Place<Outcome> = (
   request: PlaceOrder,
   key: RetailerKey,
   idempotency: Idempotency,
-  asker: Asker,
+  caller: Caller,
 ) => Promise<Outcome>;
 type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder | null };
 
@@ -37,13 +37,13 @@ export function createPlaceOnce(
   /** By store and key; one request each, so it is bounded by the requests at work. */
   const underWay = new Map<string, Promise<PlacedOrder | null>>();
 
-  return async function placeOnce(request, key, idempotency, asker) {
+  return async function placeOnce(request, key, idempotency, caller) {
     const slot = `${key.retailerId} ${idempotency.key}`;
     for (let before = underWay.get(slot); before; before = underWay.get(slot)) {
       const placed = await before;
       if (placed) return judge(placed, idempotency);
     }
-    const placing = place(request, key, idempotency, asker);
+    const placing = place(request, key, idempotency, caller);
     const ended = placing
       .then(
         ({ placed }) => placed,
@@ -54,8 +54,13 @@ export function createPlaceOnce(
     return (await placing).outcome;
   };
 
-  async function place(request: PlaceOrder, key: RetailerKey, idempotency: Idempotency, asker: Asker): Promise<Placed> {
-    const outcome = await placeOrder(request, key, idempotency, asker);
+  async function place(
+    request: PlaceOrder,
+    key: RetailerKey,
+    idempotency: Idempotency,
+    caller: Caller,
+  ): Promise<Placed> {
+    const outcome = await placeOrder(request, key, idempotency, caller);
     if (outcome.kind === 'created') {
       return { outcome, placed: { order: outcome.order, fingerprint: idempotency.fingerprint } };
     }

@@ -9,7 +9,7 @@ import type { Matcher } from '../matcher/matcher.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
 import type { OutboxRow } from '../store/outbox.ts';
 import type { RetailerKey } from '../store/retailers.ts';
-import type { Asker, CommitOutcome, GroupCommit } from './group-commit.ts';
+import type { Caller, CommitOutcome, GroupCommit } from './group-commit.ts';
 import type { LocatedPickup } from './locate-pickup.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
@@ -52,38 +52,38 @@ export function createPlaceOrder(deps: {
   /** The order waits; it is matched once more, since a driver may have become free during its commit. */
   readonly waits: (orderId: string) => void;
   /** Nobody knows whether the order was committed; should it be, its notice will come. */
-  readonly unsettled: (orderId: string) => void;
-  readonly settledWithin: (orderId: string) => Promise<PaymentStatus>;
+  readonly unknownOutcomes: (orderId: string) => void;
+  readonly paymentWithin: (orderId: string) => Promise<PaymentStatus>;
 }): (
   request: PlaceOrder,
   key: RetailerKey,
   idempotency: Identity | null,
-  asker: Asker,
+  caller: Caller,
   orderId?: string,
 ) => Promise<PlaceOrderOutcome> {
   const { matcher } = deps;
 
-  return async function placeOrder(request, key, idempotency, asker, orderId = newId()) {
+  return async function placeOrder(request, key, idempotency, caller, orderId = newId()) {
     const tier = deps.tiers().get(request.tierId);
     if (!tier) throw new Error(`the tier table has no row ${request.tierId}`);
     const pickup = await deps.locate(request.pickupAddress, key);
     const dropoff = deps.dropoffOf(request.dropoffAddress);
     const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });
-    return (await giveToDriver(draft, asker)) ?? letWait(draft, asker);
+    return (await giveToDriver(draft, caller)) ?? letWait(draft, caller);
   };
 
   /**
    * Claims the nearest driver and commits; the loser of a race claims the next nearest and joins the next commit. Null
    * where no driver is left: then nothing was written.
    */
-  async function giveToDriver(draft: NewOrder, asker: Asker): Promise<PlaceOrderOutcome | null> {
+  async function giveToDriver(draft: NewOrder, caller: Caller): Promise<PlaceOrderOutcome | null> {
     const lost = new Set<string>();
     for (let attempt = 0; attempt < MAX_CLAIM_ATTEMPTS; attempt++) {
       const driver = claim(draft, lost);
       if (!driver) return null;
-      const outcome = await deps.groupCommit.commit({ ...draft, driver }, asker);
+      const outcome = await deps.groupCommit.commit({ ...draft, driver }, caller);
       if (outcome.kind === 'created') return assigned(draft, outcome.order, driver.driverId);
-      letGo(driver.driverId, draft.id, outcome.kind);
+      releaseClaim(driver.driverId, draft.id, outcome.kind);
       if (outcome.kind !== 'driver_lost') return refused(draft, outcome.kind);
       lost.add(driver.driverId);
     }
@@ -98,15 +98,15 @@ export function createPlaceOrder(deps: {
     deps.assigned(order.id, driverId);
     // A rebuild undid the claim, or the order ended before this answer came: the tables know whether he carries it.
     if (undone) deps.refreshDriver(driverId);
-    return created(order, committed, 'driver_assigned', await deps.settledWithin(order.id));
+    return created(order, committed, 'driver_assigned', await deps.paymentWithin(order.id));
   }
 
   /** Nobody can take the order now: it is stored uncharged and waits, where there is room. */
-  async function letWait(order: NewOrder, asker: Asker): Promise<PlaceOrderOutcome> {
+  async function letWait(order: NewOrder, caller: Caller): Promise<PlaceOrderOutcome> {
     const { retailerId } = order.request;
     if (!deps.waitingRoom.enter(retailerId)) return { kind: 'queue_full' };
     try {
-      const outcome = await deps.groupCommit.commit(order, asker);
+      const outcome = await deps.groupCommit.commit(order, caller);
       if (outcome.kind !== 'created') return refused(order, outcome.kind);
       const committed = outcome.order;
       deps.relay(committed.outbox);
@@ -120,7 +120,7 @@ export function createPlaceOrder(deps: {
   }
 
   function refused(order: NewOrder, why: Exclude<CommitOutcome['kind'], 'created'>): PlaceOrderOutcome {
-    if (why === 'unknown') deps.unsettled(order.id);
+    if (why === 'unknown') deps.unknownOutcomes(order.id);
     return { kind: REFUSALS[why] };
   }
 
@@ -133,11 +133,11 @@ export function createPlaceOrder(deps: {
       nowMs: deps.now(),
     };
     const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id });
-    return chosen ? { ...chosen, passedOver: matcher.passedOver({ ...query, chosen, lost }) } : null;
+    return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;
   }
 
   /** The order did not get this driver. Where the tables know better, they are read again; the next claim won't wait. */
-  function letGo(driverId: string, orderId: string, outcome: Exclude<CommitOutcome['kind'], 'created'>): void {
+  function releaseClaim(driverId: string, orderId: string, outcome: Exclude<CommitOutcome['kind'], 'created'>): void {
     if (outcome === 'driver_lost') matcher.setAside(driverId, orderId, deps.now());
     else if (outcome !== 'unknown') {
       matcher.release(driverId, deps.now(), orderId);

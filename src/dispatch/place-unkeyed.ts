@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Identity } from '../domain/idempotency.ts';
 import { newId } from '../domain/ids.ts';
 import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
-import type { UnheardRequest } from '../store/request-dedup.ts';
+import type { EarlierRequest } from '../store/request-dedup.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
-import type { Asker } from './group-commit.ts';
+import type { Caller } from './group-commit.ts';
 import type { PlaceOnceOutcome } from './place-once.ts';
 import type { PlaceOrderOutcome } from './place-order.ts';
-import type { Fingerprints } from './request-dedup.ts';
+import type { RequestDedup } from './request-dedup.ts';
 
 /** Whoever waits for the reply: in the end either one or the other is called back. */
 export type Client = {
@@ -18,12 +18,12 @@ export type Client = {
   onAnswered(listener: () => void): void;
 };
 
-export type ClientAsks = Asker & { readonly signal: Client };
+export type ClientAsks = Caller & { readonly signal: Client };
 type Place = (
   request: PlaceOrder,
   key: RetailerKey,
   identity: Identity,
-  asker: Asker,
+  caller: Caller,
   orderId: string,
 ) => Promise<PlaceOrderOutcome>;
 
@@ -37,9 +37,9 @@ type Place = (
  */
 export function createPlaceUnkeyed(
   placeOrder: Place,
-  fates: Fingerprints,
+  dedup: RequestDedup,
   store: {
-    find(fingerprint: string): Promise<UnheardRequest | null>;
+    find(fingerprint: string): Promise<EarlierRequest | null>;
     findMade(orderId: string): Promise<CreatedOrder | null>;
     settle(orderId: string): Promise<unknown>;
     adopt(fingerprint: string, orderId: string, from: string): Promise<boolean>;
@@ -48,22 +48,22 @@ export function createPlaceUnkeyed(
   bounds: { readonly pollMs: number; readonly silentMs: number; readonly keptMs: number },
   origin: string,
   logger: Logger,
-): (request: PlaceOrder, key: RetailerKey, identity: Identity, asker: ClientAsks) => Promise<PlaceOnceOutcome> {
-  return async function placeUnkeyed(request, key, identity, asker) {
-    const client = asker.signal;
+): (request: PlaceOrder, key: RetailerKey, identity: Identity, caller: ClientAsks) => Promise<PlaceOnceOutcome> {
+  return async function placeUnkeyed(request, key, identity, caller) {
+    const client = caller.signal;
     const { fingerprint } = identity;
-    if (!(await fates.enter(fingerprint, client))) return { kind: 'unavailable' };
-    let asked: Asker = asker;
+    if (!(await dedup.enter(fingerprint, client))) return { kind: 'unavailable' };
+    let asked: Caller = caller;
     /** What a repeat of this request is to get, where its client does not hear of it. */
     let orderId: string | null = null;
     let isOurs = Promise.resolve(true);
     let ended: Promise<void> | null = null;
     function end(isHeard: boolean): Promise<void> {
       if (!ended && (isHeard || orderId === null)) {
-        fates.answered(fingerprint);
+        dedup.answered(fingerprint);
         ended = Promise.resolve();
       }
-      ended ??= fates.abandoned(fingerprint, orderId as string, isOurs);
+      ended ??= dedup.abandoned(fingerprint, orderId as string, isOurs);
       return ended;
     }
     client.onAbort(() => void end(false));
@@ -87,7 +87,7 @@ export function createPlaceUnkeyed(
         });
         if (earlier) return { kind: 'replayed', order: earlier };
         // The wait for an equal request was none for a commit.
-        asked = { ...asker, sinceMs: performance.now() };
+        asked = { ...caller, sinceMs: performance.now() };
       } catch (error) {
         logger.warn({ err: errorFields(error) }, 'what became of an equal request could not be found out');
         await end(false);
@@ -137,7 +137,7 @@ export function createPlaceUnkeyed(
   }
 
   /** The order that nobody heard of. Whether it was told by a process that has died since is not known; it is taken as not. */
-  function orderOf(found: UnheardRequest): string | null {
+  function orderOf(found: EarlierRequest): string | null {
     const isLeftByTheDead = found.origin !== origin && !found.isAlive && found.ageMs > bounds.silentMs;
     return found.abandoned[0] ?? (isLeftByTheDead ? found.orderId : null);
   }

@@ -87,10 +87,10 @@ export function createRedispatch(deps: {
     const drivers = carrier === undefined ? [driver.driverId] : [driver.driverId, carrier];
     if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
     const order = matcher.waitingOrder(orderId);
-    const passedOver = matcher.passedOverFor(orderId, driver, deps.now(), lost);
+    const rejectedCandidates = matcher.rejectedCandidatesFor(orderId, driver, deps.now(), lost);
     let outcome: AssignOutcome;
     try {
-      outcome = await deps.assignWaiting(orderId, { ...driver, passedOver });
+      outcome = await deps.assignWaiting(orderId, { ...driver, rejectedCandidates });
     } catch (error) {
       deps.logger.warn({ err: errorFields(error), orderId }, 'a waiting order could not be assigned');
       matcher.endAssign(orderId, 'driver_lost', deps.now());

@@ -3,11 +3,11 @@ import { LOSS_REPORT_MS } from '../limits.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
 /** The requests without a key that are at work in this process, by what they say. Each one enters and ends once. */
-export type Fingerprints = {
+export type RequestDedup = {
   /**
    * Resolves when what became of equal requests before is known to the tables; false where the client was gone first, and
    * then the request has not entered. To be asked no sooner than the transport can have told that their connections were
-   * closed, for which `Intake` waits.
+   * closed, for which `AdmissionControl` waits.
    */
   enter(
     fingerprint: string,
@@ -29,7 +29,7 @@ export type Fingerprints = {
  * Answered ones are written together and a little later, so that a request costs no statement of its own; one that was
  * left is written at once, and until it is no equal request of this process begins.
  */
-export function createFingerprints(
+export function createRequestDedup(
   store: {
     release(fingerprints: readonly string[]): Promise<void>;
     remember(fingerprint: string, orderId: string): Promise<void>;
@@ -41,7 +41,7 @@ export function createFingerprints(
     readonly maxWriting: number;
   },
   logger: Logger,
-): Fingerprints {
+): RequestDedup {
   const atWork = new Map<string, number>();
   const writing = new Map<string, Promise<void>>();
   let toRelease = new Set<string>();

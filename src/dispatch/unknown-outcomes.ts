@@ -4,7 +4,7 @@ import { classifyFailure } from '../postgres/failures.ts';
  * Orders of which nobody knows whether a write of this process changed them: its answer was lost, or took too long. They
  * are read again at once; and since such a write may still come, our own notice of it is news for a while.
  */
-export class Unsettled {
+export class UnknownOutcomes {
   readonly #keptMs: number;
   readonly #max: number;
   readonly #now: () => number;

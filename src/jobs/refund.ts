@@ -11,10 +11,10 @@ import type { RefundOutcome } from '../vendors/stripe.ts';
 export function createRefundJob(deps: {
   readonly read: (orderId: string) => Promise<RefundState>;
   readonly refund: (request: { idempotencyKey: string; paymentIntentId: string }) => Promise<RefundOutcome>;
-  readonly settleRefund: (orderId: string, refundId: string | null, outboxId: number) => Promise<unknown>;
+  readonly recordRefund: (orderId: string, refundId: string | null, outboxId: number) => Promise<unknown>;
   /** Null when it was settled before. */
-  readonly settleRefused: (orderId: string, code: string, outboxId: number) => Promise<unknown>;
-  readonly settleUncharged: (orderId: string, outboxId: number) => Promise<unknown>;
+  readonly recordRefused: (orderId: string, code: string, outboxId: number) => Promise<unknown>;
+  readonly recordUncharged: (orderId: string, outboxId: number) => Promise<unknown>;
   readonly finish: (outboxId: number) => Promise<void>;
   readonly settled: (orderId: string) => void;
   readonly logger: Logger;
@@ -29,7 +29,7 @@ export function createRefundJob(deps: {
         return { kind: 'done' };
       case 'nothing':
         // Null: an attempt was opened in this very moment; it is looked at again.
-        if ((await deps.settleUncharged(orderId, outboxId)) === null) return { kind: 'retry', reason: 'charge_opened' };
+        if ((await deps.recordUncharged(orderId, outboxId)) === null) return { kind: 'retry', reason: 'charge_opened' };
         break;
       case 'paid': {
         const result = await giveBack(orderId, state.paymentIntentId, outboxId);
@@ -47,8 +47,8 @@ export function createRefundJob(deps: {
         ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
         : { kind: 'retry', reason: outcome.reason };
     }
-    if (outcome.kind === 'refunded') await deps.settleRefund(orderId, outcome.refundId, outboxId);
-    else if ((await deps.settleRefused(orderId, outcome.code, outboxId)) !== null) {
+    if (outcome.kind === 'refunded') await deps.recordRefund(orderId, outcome.refundId, outboxId);
+    else if ((await deps.recordRefused(orderId, outcome.code, outboxId)) !== null) {
       deps.logger.error({ orderId, code: outcome.code }, 'a refund was refused: the store is still charged');
     }
     return null;

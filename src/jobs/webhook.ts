@@ -19,12 +19,12 @@ import type { WebhookOutcome } from '../vendors/webhook-client.ts';
 export function createWebhookJob(deps: {
   readonly open: (outboxId: number) => Promise<OwedDelivery | null>;
   readonly send: (delivery: OwedDelivery & { readonly endpoint: object }) => Promise<WebhookOutcome>;
-  readonly settleDelivered: (delivery: OwedDelivery, result: string) => Promise<void>;
-  readonly settleFailed: (
+  readonly recordDelivered: (delivery: OwedDelivery, result: string) => Promise<void>;
+  readonly recordFailedTry: (
     delivery: OwedDelivery,
     failed: FailedTry,
   ) => Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }>;
-  readonly settleUndeliverable: (delivery: OwedDelivery, why: string) => Promise<void>;
+  readonly recordUndeliverable: (delivery: OwedDelivery, why: string) => Promise<void>;
   readonly putOff: (delivery: OwedDelivery, seconds: number) => Promise<readonly OutboxRow[]>;
   readonly relay: (rows: readonly OutboxRow[]) => void;
   readonly finish: (outboxId: number) => Promise<void>;
@@ -41,7 +41,7 @@ export function createWebhookJob(deps: {
     } else if (isOutrun(delivery, relays)) {
       return { kind: 'done' };
     } else if (!hasEndpoint(delivery)) {
-      await deps.settleUndeliverable(delivery, 'no_endpoint');
+      await deps.recordUndeliverable(delivery, 'no_endpoint');
     } else {
       const wait = waitSeconds(delivery);
       if (wait === 0) return attempt(delivery);
@@ -80,12 +80,12 @@ export function createWebhookJob(deps: {
     }
     const result = outcome.kind === 'answered' ? String(outcome.status) : outcome.code;
     if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300) {
-      await deps.settleDelivered(delivery, result);
+      await deps.recordDelivered(delivery, result);
       return { kind: 'done' };
     }
     const receiver = receiverAfter(outcome);
     const retryInSeconds = receiver === 'gone' ? null : retryAfter(delivery, deps.random());
-    const { outbox, disabled } = await deps.settleFailed(delivery, { result, retryInSeconds, receiver });
+    const { outbox, disabled } = await deps.recordFailedTry(delivery, { result, retryInSeconds, receiver });
     deps.relay(outbox);
     const told = { retailerId: delivery.retailerId, deliveryId: delivery.id, result };
     if (disabled) deps.logger.warn(told, "a store's webhook was disabled");

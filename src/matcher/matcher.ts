@@ -1,11 +1,11 @@
 import type { FleetDriver } from '../domain/driver.ts';
-import type { PassedOver } from '../domain/rejected-candidate.ts';
+import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
 import type { Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_BATCH } from '../limits.ts';
 import { type DriverQuery, Drivers, type FoundDriver } from './drivers.ts';
 import { type Match, matchDrivers, matchOrders, queryFor } from './gather.ts';
-import { type Decision, passedOver } from './rejected-candidates.ts';
+import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { type FoundOrder, type WaitingOrder, WaitingOrders } from './waiting.ts';
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder };
@@ -230,15 +230,20 @@ export class Matcher {
   // --- Why him and not another ------------------------------------------------------------------------------------
 
   /** Who was considered for an order and passed over, and why. To be asked in the moment of the decision. */
-  passedOver(decision: Decision): PassedOver[] {
-    return passedOver(this.drivers, decision);
+  rejectedCandidates(decision: Decision): RejectedCandidate[] {
+    return rejectedCandidates(this.drivers, decision);
   }
 
   /** The same for a waiting order that is being assigned; empty where it does not wait. */
-  passedOverFor(orderId: string, chosen: FoundDriver, nowMs: number, lost?: ReadonlySet<string>): PassedOver[] {
+  rejectedCandidatesFor(
+    orderId: string,
+    chosen: FoundDriver,
+    nowMs: number,
+    lost?: ReadonlySet<string>,
+  ): RejectedCandidate[] {
     const order = this.waiting.get(orderId);
     const tier = order && this.tiers.get(order.tierId);
-    return tier ? passedOver(this.drivers, { ...queryFor(order, tier, nowMs), chosen, lost }) : [];
+    return tier ? rejectedCandidates(this.drivers, { ...queryFor(order, tier, nowMs), chosen, lost }) : [];
   }
 
   // --- Assigning --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 import type { FleetDriver } from '../domain/driver.ts';
-import type { PassedOver, PassedOverReason } from '../domain/rejected-candidate.ts';
+import type { RejectedCandidate, RejectionReason } from '../domain/rejected-candidate.ts';
 import { distanceMeters } from '../geo/point.ts';
-import { MAX_PASSED_OVER, PASSED_OVER_RADII, POSITION_FRESH_MS } from '../limits.ts';
+import { MAX_REJECTED_CANDIDATES, POSITION_FRESH_MS, REJECTED_CANDIDATE_RADII } from '../limits.ts';
 import type { DriverQuery, Drivers, FoundDriver } from './drivers.ts';
 
 /** An assignment as it was decided: what was asked for and who was chosen, after some were tried in vain. */
@@ -9,15 +9,15 @@ export type Decision = DriverQuery & { readonly chosen: FoundDriver; readonly lo
 
 /**
  * Who was considered and did not get the order: drivers tried in vain, drivers it excludes, and then those nearest to
- * the pickup whoever they are, at most `MAX_PASSED_OVER` of each kind. To be asked in the moment of the decision, since
+ * the pickup whoever they are, at most `MAX_REJECTED_CANDIDATES` of each kind. To be asked in the moment of the decision, since
  * it reads what the drivers do now.
  */
-export function passedOver(drivers: Drivers, decision: Decision): PassedOver[] {
+export function rejectedCandidates(drivers: Drivers, decision: Decision): RejectedCandidate[] {
   const { point, radiusMeters, nowMs, exclude, lost, chosen } = decision;
   const named = new Set([chosen.driverId]);
-  const record: PassedOver[] = [];
-  const name = (ids: ReadonlySet<string> | undefined, reason: PassedOverReason) => {
-    let left = MAX_PASSED_OVER;
+  const record: RejectedCandidate[] = [];
+  const name = (ids: ReadonlySet<string> | undefined, reason: RejectionReason) => {
+    let left = MAX_REJECTED_CANDIDATES;
     for (const driverId of ids ?? []) {
       if (left === 0) return;
       if (named.has(driverId)) continue;
@@ -31,8 +31,14 @@ export function passedOver(drivers: Drivers, decision: Decision): PassedOver[] {
   name(exclude, 'excluded');
   // Those beyond the bound of the record are still none of the nearest that were merely passed over.
   if (lost || exclude) for (const ids of [lost, exclude]) for (const id of ids ?? []) named.add(id);
-  const reach = radiusMeters * PASSED_OVER_RADII;
-  for (const { driverId, distanceMeters } of drivers.nearestOfAll(point, reach, MAX_PASSED_OVER, nowMs, named)) {
+  const reach = radiusMeters * REJECTED_CANDIDATE_RADII;
+  for (const { driverId, distanceMeters } of drivers.nearestOfAll(
+    point,
+    reach,
+    MAX_REJECTED_CANDIDATES,
+    nowMs,
+    named,
+  )) {
     const driver = drivers.get(driverId) as FleetDriver;
     const reason = reasonFor(driver, distanceMeters, drivers.isSetAside(driverId), decision);
     record.push({ driverId, distanceMeters, reason });
@@ -46,7 +52,7 @@ function reasonFor(
   distanceMeters: number,
   isSetAside: boolean,
   { tierId, radiusMeters, nowMs, chosen }: Decision,
-): PassedOverReason {
+): RejectionReason {
   if (!driver.onDuty) return 'off_duty';
   if (!driver.tierIds.includes(tierId)) return 'not_qualified';
   if (driver.orderId !== null) return 'busy';

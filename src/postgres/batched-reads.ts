@@ -1,10 +1,10 @@
 import { classifyFailure } from './failures.ts';
 
 /** Where statements go that must not be in flight beside each other: each starts when its turn comes. */
-export type Lane = { enter(start: () => Promise<void>): void };
+export type ConcurrencyLimit = { enter(start: () => Promise<void>): void };
 
 /** A lane for so many statements at once, first come, first served. What comes in one turn of the event loop is let in after it. */
-export function createLane(maxInFlight: number): Lane {
+export function limitConcurrency(maxInFlight: number): ConcurrencyLimit {
   const waiting: (() => Promise<void>)[] = [];
   let inFlight = 0;
 
@@ -37,18 +37,18 @@ export function createLane(maxInFlight: number): Lane {
  * @param lane statements that lock the same rows share one, so that none waits in the database for another
  * @returns rejects with what `handle` threw
  */
-export function together<Item, Value>(
+export function batched<Item, Value>(
   handle: (items: readonly Item[]) => Promise<ReadonlyMap<string, Value>>,
   keyOf: (item: Item) => string,
-  maxTogether: number,
-  lane: Lane,
+  maxBatch: number,
+  lane: ConcurrencyLimit,
 ): (item: Item) => Promise<Value | null> {
-  type Asker = {
+  type Caller = {
     readonly item: Item;
     readonly resolve: (value: Value | null) => void;
     readonly reject: (error: unknown) => void;
   };
-  let waiting: Asker[] = [];
+  let waiting: Caller[] = [];
   let isInLine = false;
 
   function schedule(): void {
@@ -62,27 +62,27 @@ export function together<Item, Value>(
     });
   }
 
-  function takeSome(): Asker[] {
-    const some = new Map<string, Asker>();
-    const rest: Asker[] = [];
-    for (const asker of waiting) {
-      const key = keyOf(asker.item);
-      if (some.size < maxTogether && !some.has(key)) some.set(key, asker);
-      else rest.push(asker);
+  function takeSome(): Caller[] {
+    const some = new Map<string, Caller>();
+    const rest: Caller[] = [];
+    for (const caller of waiting) {
+      const key = keyOf(caller.item);
+      if (some.size < maxBatch && !some.has(key)) some.set(key, caller);
+      else rest.push(caller);
     }
     waiting = rest;
     return [...some.values()];
   }
 
-  async function answer(askers: readonly Asker[]): Promise<void> {
+  async function answer(callers: readonly Caller[]): Promise<void> {
     try {
-      const values = await handle(askers.map(({ item }) => item));
-      for (const { item, resolve } of askers) resolve(values.get(keyOf(item)) ?? null);
+      const values = await handle(callers.map(({ item }) => item));
+      for (const { item, resolve } of callers) resolve(values.get(keyOf(item)) ?? null);
     } catch (error) {
       const failure = classifyFailure(error);
-      const mayPassAlone = askers.length > 1 && (failure === 'refused_row' || failure === 'retry');
-      if (mayPassAlone) for (const asker of askers) await answer([asker]);
-      else for (const { reject } of askers) reject(error);
+      const mayPassAlone = callers.length > 1 && (failure === 'refused_row' || failure === 'retry');
+      if (mayPassAlone) for (const caller of callers) await answer([caller]);
+      else for (const { reject } of callers) reject(error);
     }
   }
 

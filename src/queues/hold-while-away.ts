@@ -9,7 +9,7 @@ import type { JobData, JobResult } from './queues.ts';
  *
  * @param isAway whether the database answers nobody; what is thrown while it does not is forgiven
  */
-export function patiently(
+export function holdWhileAway(
   handle: (data: JobData) => Promise<JobResult>,
   isAway: () => boolean,
   isClosing: () => boolean,

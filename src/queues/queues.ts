@@ -22,7 +22,7 @@ import {
 } from '../limits.ts';
 import { QUEUES, type QueueName } from '../store/outbox.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
-import { patiently } from './hold-while-away.ts';
+import { holdWhileAway } from './hold-while-away.ts';
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
 export type JobData = {
@@ -131,9 +131,9 @@ export function startWorker(
     ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
   };
   let isClosing = false;
-  const handlePatiently = patiently(handle, options.isAway ?? never, () => isClosing);
+  const handleWhenBack = holdWhileAway(handle, options.isAway ?? never, () => isClosing);
   const process = async (job: Job<JobData>, token?: string): Promise<void> => {
-    const result = await handlePatiently(job.data);
+    const result = await handleWhenBack(job.data);
     if (result.kind === 'done') return;
     logger.info({ queue: name, orderId: job.data.orderId, outcome: result.kind }, 'a job is tried again later');
     if (result.kind === 'retry') throw new Error(result.reason);

@@ -18,7 +18,7 @@ export async function readUnlocated(sql: Sql, orderId: string): Promise<Unlocate
 }
 
 /** Writes where a dropoff is, or that it is not known, marks the job done and tells the other processes' pages. */
-export async function settleDropoff(
+export async function recordDropoff(
   sql: Sql,
   orderId: string,
   dropoff: DropoffPoint | null,

@@ -82,7 +82,7 @@ export type TextResult =
   | { readonly status: 'sent'; readonly sid: string }
   | { readonly status: 'failed'; readonly failureCode: string };
 
-export type SettledText = { readonly orderId: string; readonly result: TextResult; readonly outboxId: number };
+export type RecordedText = { readonly orderId: string; readonly result: TextResult; readonly outboxId: number };
 
 /**
  * Settles the texts of orders: each text, its order, the event, the outbox row and the notice, in one statement. Returns
@@ -90,7 +90,7 @@ export type SettledText = { readonly orderId: string; readonly result: TextResul
  *
  * @param texts at most one an order
  */
-export function settleTexts(sql: Sql, texts: readonly SettledText[], origin: string): Promise<Map<string, true>> {
+export function recordTexts(sql: Sql, texts: readonly RecordedText[], origin: string): Promise<Map<string, true>> {
   const orderIds = texts.map(({ orderId }) => orderId);
   const sids = texts.map(({ result }) => (result.status === 'sent' ? result.sid : null));
   const codes = texts.map(({ result }) => (result.status === 'failed' ? result.failureCode : null));

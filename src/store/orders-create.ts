@@ -7,8 +7,8 @@ import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { ARRAY_OF } from '../postgres/types.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
-import { consideredText } from './rejected-candidates.ts';
-import { takeFingerprints } from './request-dedup.ts';
+import { rejectedCandidatesText } from './rejected-candidates.ts';
+import { claimFingerprints } from './request-dedup.ts';
 import { insertDeliveries } from './webhooks.ts';
 
 /** An order on its way into the database: everything decided but whether its driver is still free. */
@@ -79,12 +79,12 @@ export async function insertOrders(
         ${of((o) => o.pickupPointSource)}::text[],
         ${of((o) => o.dropoff?.point.lat ?? null)}::float8[], ${of((o) => o.dropoff?.point.lng ?? null)}::float8[],
         ${of((o) => o.dropoff?.accuracyMeters ?? null)}::int4[], ${of((o) => o.dropoff?.source ?? null)}::text[],
-        ${of((o) => consideredText(o.driver))}::text[],
+        ${of((o) => rejectedCandidatesText(o.driver))}::text[],
         ${of((o) => o.idempotency?.key ?? null)}::text[], ${of((o) => o.idempotency?.fingerprint ?? null)}::text[]
       ) as t(id, retailer_id, key_id, driver_id, distance, customer_id, name, email, phone, sms_opt_in,
              address_id, line1, line2, city, state, zip, tier, fee, payout, max_wait, token, pickup, lat, lng, source,
              to_lat, to_lng, to_accuracy, to_source, considered, idempotency_key, fingerprint)
-    ), taken as (${takeFingerprints(sql, origin)}
+    ), taken as (${claimFingerprints(sql, origin)}
     ), fresh as materialized (
       select i.*, i.idempotency_key is null and i.fingerprint is not null and t.fingerprint is null as repeats
       from input i left join taken t on t.fingerprint = i.fingerprint
@@ -224,7 +224,7 @@ async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder | null
  *
  * @returns the ids that are real orders after all
  */
-export async function settleUnknown(
+export async function resolveUnknown(
   sql: Sql,
   orders: readonly { readonly id: string }[],
 ): Promise<Map<string, CommittedOrder>> {

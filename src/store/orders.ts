@@ -4,7 +4,7 @@ import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 import { refundOwed } from './lifecycle.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox.ts';
-import { type ConsideredOnWire, consideredText } from './rejected-candidates.ts';
+import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 import { tellStore } from './webhooks.ts';
 
 /** An order nobody could take in time. Null when it is no longer waiting or its time is not up. */
@@ -32,7 +32,7 @@ export async function assignWaiting(
   origin: string,
 ): Promise<AssignOutcome> {
   const told = tellStore(sql, { type: 'driver_assigned' });
-  const considered = consideredText(driver);
+  const considered = rejectedCandidatesText(driver);
   const rows = await sql`
     with waiting as materialized (
       select id from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
@@ -100,7 +100,7 @@ export type StoreOrder = {
     readonly at: string;
     readonly data: unknown;
     /** Of an assignment: who was passed over. Not the store's business by name. */
-    readonly considered: readonly ConsideredOnWire[] | null;
+    readonly considered: readonly RejectedCandidateOnWire[] | null;
   }[];
   readonly dropoff_point: {
     readonly lat: number | null;

@@ -106,7 +106,7 @@ export type PaidAttempt = {
  *
  * @param paid at most one attempt an order
  */
-export function settlePaid(sql: Sql, paid: readonly PaidAttempt[], origin: string): Promise<Map<string, true>> {
+export function recordPaid(sql: Sql, paid: readonly PaidAttempt[], origin: string): Promise<Map<string, true>> {
   const orderIds = paid.map(({ orderId }) => orderId);
   const settled = sql`
     input as (
@@ -132,7 +132,7 @@ export function settlePaid(sql: Sql, paid: readonly PaidAttempt[], origin: strin
  * Settles an attempt that was declined, the same way. Null when it was settled before. A decline that is not final leaves
  * the order `processing` and its outbox row owed.
  */
-export function settleDeclined(
+export function recordDeclined(
   sql: Sql,
   attempt: { readonly orderId: string; readonly attempt: number },
   { failureCode, final }: { readonly failureCode: string; readonly final: boolean },

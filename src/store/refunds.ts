@@ -22,7 +22,7 @@ export async function readRefundState(sql: Sql, orderId: string): Promise<Refund
 }
 
 /** Records a refund with its event. Null when it was recorded before; then nothing is written again. */
-export function settleRefund(
+export function recordRefund(
   sql: Sql,
   orderId: string,
   refundId: string | null,
@@ -42,7 +42,7 @@ export function settleRefund(
  * Records that Stripe refused a refund: the store stays charged until a person sees to it. Null when the job was settled
  * before; then nothing is written again.
  */
-export function settleRefundRefused(
+export function recordRefundRefused(
   sql: Sql,
   orderId: string,
   code: string,
@@ -65,7 +65,7 @@ export function settleRefundRefused(
 }
 
 /** Records that nothing was charged: no attempt was made, or each was declined. Null when that is not so any more. */
-export function settleUncharged(
+export function recordUncharged(
   sql: Sql,
   orderId: string,
   outboxId: number,

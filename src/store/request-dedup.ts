@@ -1,8 +1,8 @@
 import type { Sql } from 'postgres';
-import { UNHEARD_KEPT_MS } from '../limits.ts';
+import { DEDUP_KEPT_MS } from '../limits.ts';
 
 /** What is known of requests without a key that say the same and whose client may not have heard of their order. */
-export type UnheardRequest = {
+export type EarlierRequest = {
   /** The process that answers them, or did. */
   readonly origin: string;
   /** The order that one of them makes or made. */
@@ -22,18 +22,18 @@ export const commitsOf = (origin: string): string => `sameday commits ${origin}`
  * process, and returns those it got. Refused is one that another process answers or whose client left. The index decides,
  * so a request that is being committed elsewhere is waited for; in order, so that two batches cannot deadlock.
  */
-export const takeFingerprints = (sql: Sql, origin: string) => sql`
+export const claimFingerprints = (sql: Sql, origin: string) => sql`
   insert into unheard_requests as u (fingerprint, origin, order_id)
   select distinct on (fingerprint collate "C") fingerprint, ${origin}, id from input
   where idempotency_key is null and fingerprint is not null order by fingerprint collate "C"
   on conflict (fingerprint) do update
   set origin = excluded.origin, order_id = excluded.order_id, abandoned = '{}', at = now()
   where (u.origin = excluded.origin and u.abandoned = '{}')
-    or u.at < now() - make_interval(secs => ${UNHEARD_KEPT_MS / 1000})
+    or u.at < now() - make_interval(secs => ${DEDUP_KEPT_MS / 1000})
   returning fingerprint`;
 
 /** What stands in the way of an equal request; null when nothing does any more. */
-export async function findUnheard(sql: Sql, fingerprint: string): Promise<UnheardRequest | null> {
+export async function findEarlierRequest(sql: Sql, fingerprint: string): Promise<EarlierRequest | null> {
   const [row] = await sql`
     select origin, order_id, abandoned, extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms,
       exists (select from pg_stat_activity where application_name = ${commitsOf('')} || origin) as is_alive
@@ -47,7 +47,7 @@ export async function findUnheard(sql: Sql, fingerprint: string): Promise<Unhear
  * Remembers that the client of this order was not told of it. An order that is not committed yet can't be any more from
  * then on, unless its statement came first.
  */
-export async function rememberAbandoned(sql: Sql, fingerprint: string, orderId: string, origin: string): Promise<void> {
+export async function recordUndelivered(sql: Sql, fingerprint: string, orderId: string, origin: string): Promise<void> {
   await sql`
     insert into unheard_requests as u (fingerprint, origin, order_id, abandoned)
     values (${fingerprint}, ${origin}, ${orderId}, array[${orderId}]::uuid[])
@@ -57,7 +57,7 @@ export async function rememberAbandoned(sql: Sql, fingerprint: string, orderId: 
 }
 
 /** Lets equal requests through again: those of this process were answered, and none was left. */
-export async function releaseFingerprints(sql: Sql, fingerprints: readonly string[], origin: string): Promise<void> {
+export async function releaseRequests(sql: Sql, fingerprints: readonly string[], origin: string): Promise<void> {
   // Locked in the order in which commits take them, so that neither deadlocks.
   await sql`
     with answered as materialized (
@@ -73,7 +73,7 @@ export async function releaseFingerprints(sql: Sql, fingerprints: readonly strin
  *
  * @returns whether nobody did so first
  */
-export async function adoptAbandoned(
+export async function adoptUndelivered(
   sql: Sql,
   fingerprint: string,
   orderId: string,
@@ -89,7 +89,7 @@ export async function adoptAbandoned(
 }
 
 /** Of an order that turned out never to have been made nothing is remembered. */
-export async function forgetAbandoned(sql: Sql, fingerprint: string, orderId: string): Promise<void> {
+export async function forgetUndelivered(sql: Sql, fingerprint: string, orderId: string): Promise<void> {
   await sql`
     with gone as (
       delete from unheard_requests
@@ -102,10 +102,10 @@ export async function forgetAbandoned(sql: Sql, fingerprint: string, orderId: st
 }
 
 /** Deletes what is too old to matter, at most `limit` rows; returns how many. The table is small, so it is read whole. */
-export async function pruneUnheard(sql: Sql, limit: number): Promise<number> {
+export async function pruneRequests(sql: Sql, limit: number): Promise<number> {
   const result = await sql`
     delete from unheard_requests where fingerprint = any(array(
       select fingerprint from unheard_requests
-      where at < now() - make_interval(secs => ${UNHEARD_KEPT_MS / 1000}) limit ${limit} for update skip locked))`;
+      where at < now() - make_interval(secs => ${DEDUP_KEPT_MS / 1000}) limit ${limit} for update skip locked))`;
   return result.count;
 }

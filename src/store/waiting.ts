@@ -40,7 +40,7 @@ export async function loadWaiting(sql: Sql, limit: number): Promise<WaitingRow[]
 }
 
 /** What a process must know of orders that another one changed. */
-export type OrderNews = {
+export type OrderState = {
   readonly orderId: string;
   readonly status: OrderStatus;
   readonly driverId: string | null;
@@ -48,7 +48,7 @@ export type OrderNews = {
 };
 
 /** The truth about a few orders, read after a notice. */
-export async function loadOrderNews(sql: Sql, orderIds: readonly string[]): Promise<OrderNews[]> {
+export async function loadOrderStates(sql: Sql, orderIds: readonly string[]): Promise<OrderState[]> {
   const rows = await sql`
     select ${columns(sql)}, status, driver_id, ${waits(sql)} as waits
     from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;

@@ -110,7 +110,7 @@ export async function openDelivery(sql: Sql, outboxId: number): Promise<OwedDeli
 }
 
 /** Records that a store took a delivery; the endpoint that took it is well again. */
-export async function settleDelivered(sql: Sql, delivery: OwedDelivery, result: string): Promise<void> {
+export async function recordDelivered(sql: Sql, delivery: OwedDelivery, result: string): Promise<void> {
   await sql`
     with job as (
       update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null
@@ -140,7 +140,7 @@ export type FailedTry = {
  *
  * @returns the job to relay again, if any, and whether the endpoint was disabled by this failure
  */
-export async function settleFailed(
+export async function recordFailedTry(
   sql: Sql,
   delivery: OwedDelivery,
   { result, retryInSeconds, receiver }: FailedTry,
@@ -177,7 +177,7 @@ export async function settleFailed(
 }
 
 /** Ends a delivery that can't be tried: its store has no working endpoint any more. */
-export async function settleUndeliverable(sql: Sql, delivery: OwedDelivery, why: string): Promise<void> {
+export async function recordUndeliverable(sql: Sql, delivery: OwedDelivery, why: string): Promise<void> {
   await sql`
     with job as (
       update outbox set done_at = now(), failure_code = ${why} where id = ${delivery.outboxId} and done_at is null

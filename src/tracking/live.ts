@@ -83,7 +83,7 @@ export function createTracking(deps: {
     const nowMs = deps.now();
     const position = order.driverId === null ? null : deps.positionOf(order.driverId);
     const text = orderMessage(order, position, nowMs);
-    if (isNews(order, watched.order)) {
+    if (isNewer(order, watched.order)) {
       watched.order = order;
       watched.moved = null;
       watched.publishedMs = nowMs;
@@ -210,7 +210,7 @@ export function createTracking(deps: {
 }
 
 /** Whether the pages must be told: an event, or the dropoff was found meanwhile, which is none. */
-function isNews(order: TrackedOrder, known: TrackedOrder | null): boolean {
+function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolean {
   if (known === null || order.sequence > known.sequence) return true;
   return order.sequence === known.sequence && order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters;
 }

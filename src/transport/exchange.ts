@@ -5,7 +5,7 @@ import { type BodyBudget, BodyReader } from './body.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { errorReply } from './reply.ts';
 import { isMediaType, type ReadHead } from './request.ts';
-import type { Load } from './requests-in-flight.ts';
+import type { RequestsInFlight } from './requests-in-flight.ts';
 import { type ReplySettings, Responder } from './responder.ts';
 import type { Reply, Route } from './route.ts';
 import { AbortNotice } from './signal.ts';
@@ -17,7 +17,7 @@ export type ExchangeSettings = ReplySettings & {
   readonly supportEmail: string;
   readonly logger: Logger;
   readonly limits: HttpLimits;
-  readonly load: Load;
+  readonly load: RequestsInFlight;
   /** For small bodies, and for large ones, whose slow senders would leave no room for the small. */
   readonly budgets: { readonly small: BodyBudget; readonly large: BodyBudget };
   /** Told of every reply and of every client that left (status 0), for metrics. */

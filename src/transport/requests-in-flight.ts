@@ -1,5 +1,5 @@
 /** Counts the requests of one server: all of them, to know when the last is done, and those at work, to bound them. */
-export class Load {
+export class RequestsInFlight {
   readonly #maxWorking: number;
   #present = 0;
   #working = 0;

@@ -7,7 +7,7 @@ import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import type { SocketBehaviour } from './live-socket.ts';
 import { refusals } from './refusals.ts';
 import { countParams, readHead } from './request.ts';
-import { Load } from './requests-in-flight.ts';
+import { RequestsInFlight } from './requests-in-flight.ts';
 import type { Route } from './route.ts';
 import { shed } from './shed.ts';
 import { SocketMount } from './socket-mount.ts';
@@ -52,7 +52,7 @@ export function createServer(options: ServerOptions): HttpServer {
   let drained = false;
   let closed = false;
   const limits = { ...HTTP_LIMITS, ...options.limits };
-  const load = new Load(limits.maxRequestsInFlight);
+  const load = new RequestsInFlight(limits.maxRequestsInFlight);
   const settings: ServeSettings = {
     sandbox: options.mode === 'sandbox',
     closing: () => stopping,

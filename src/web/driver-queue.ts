@@ -87,7 +87,7 @@ export class ActionQueue {
     this.wake();
   }
 
-  /** The network may be back: tries now, and patiently again from the start. */
+  /** The network may be back: tries now, and holdWhileAway again from the start. */
   wake(): void {
     this.#failures = 0;
     void this.#run();

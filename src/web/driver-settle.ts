@@ -1,5 +1,5 @@
 /** For so long a step that has just come takes no press: a second tap was meant for what stood in its place. */
-const SETTLE_MS = 500;
+const RESOLVE_MS = 500;
 
 let shown = '';
 let timer: number | undefined;
@@ -17,7 +17,7 @@ export function settle(step: string, buttons: readonly HTMLElement[]): void {
     for (const button of buttons) button.setAttribute('aria-disabled', String(resting));
   };
   rest(true);
-  timer = window.setTimeout(() => rest(false), SETTLE_MS);
+  timer = window.setTimeout(() => rest(false), RESOLVE_MS);
 }
 
 export function isResting(button: HTMLElement): boolean {

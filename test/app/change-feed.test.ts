@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { followNews } from '../../src/app/change-feed.ts';
+import { followChanges } from '../../src/app/change-feed.ts';
 import { Closers } from '../../src/app/closers.ts';
 import type { Dispatch } from '../../src/app/dispatch.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
-import { Unsettled } from '../../src/dispatch/unknown-outcomes.ts';
+import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
 import { loadFleet } from '../../src/store/drivers.ts';
 import { pickUpOrder } from '../../src/store/lifecycle.ts';
 import { loadPaymentStatuses } from '../../src/store/payments.ts';
-import { findMatchable, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { findMatchable, loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
-import { openAttempt, openText, settleAttempt, settleText } from '../harness/vendor-rows.ts';
+import { openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 const logger = createLogger('silent');
@@ -45,12 +45,12 @@ async function api() {
     {
       loadFleet: (ids) => read(`drivers read ${ids ?? 'all'}`, () => loadFleet(sql, ids)),
       loadWaiting: (limit) => loadWaiting(sql, limit),
-      loadOrderNews: (ids) => read(`orders read ${ids}`, () => loadOrderNews(sql, ids)),
+      loadOrderStates: (ids) => read(`orders read ${ids}`, () => loadOrderStates(sql, ids)),
       findMatchable: (limit) => findMatchable(sql, limit, 1_000),
     },
     () => undefined,
   );
-  const unsettled = new Unsettled(60_000, 10, Date.now);
+  const unknownOutcomes = new UnknownOutcomes(60_000, 10, Date.now);
   const nothing = async () => undefined;
   const redispatch = { listening: () => undefined, sweep: nothing, orderWaits: nothing };
   const driverAvailable = (driverId: string) => void seen.push(`woken ${driverId}`);
@@ -63,11 +63,11 @@ async function api() {
     10,
     10,
   );
-  await followNews(
+  await followChanges(
     {
       sql,
       origin: 'api',
-      dispatch: { fleet, unsettled, redispatch, driverAvailable } as unknown as Dispatch,
+      dispatch: { fleet, unknownOutcomes, redispatch, driverAvailable } as unknown as Dispatch,
       announce: {
         orderChanged: (orderId, driverId) => void seen.push(`page ${orderId} of ${driverId}`),
         driverChanged: (driverId) => void seen.push(`phone ${driverId}`),
@@ -88,7 +88,7 @@ async function api() {
     return seen.filter((what) => !what.includes(driverId));
   };
   seen.length = 0;
-  return { seen, heard, paymentWait, unsettled, tables };
+  return { seen, heard, paymentWait, unknownOutcomes, tables };
 }
 
 async function assignedOrder() {
@@ -98,11 +98,11 @@ async function assignedOrder() {
   const charge = async (origin: string) => {
     await openAttempt(sql, orderId);
     const result = { status: 'paid', paymentIntentId: 'pi_1' } as const;
-    expect(await settleAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, origin)).toBe(true);
+    expect(await recordAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, origin)).toBe(true);
   };
   const text = async (origin: string) => {
     await openText(sql, orderId);
-    expect(await settleText(sql, orderId, { status: 'sent', sid: 'SM1' }, jobs.sms?.id ?? 0, origin)).toBe(true);
+    expect(await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, jobs.sms?.id ?? 0, origin)).toBe(true);
   };
   const stamp = { actionId: null, capturedAt: null };
   const pickUp = (origin: string) => pickUpOrder(sql, orderId, driverId, stamp, origin);
@@ -120,7 +120,7 @@ test('a charge and a text that another process settled are told to the page alon
 test('a reply that waits for a charge learns what it came to, read from the table', async () => {
   const { orderId, charge } = await assignedOrder();
   const { seen, paymentWait } = await api();
-  const waiting = paymentWait.settledWithin(orderId);
+  const waiting = paymentWait.paymentWithin(orderId);
   await charge('worker');
   expect(await waiting).toBe('paid');
   expect(seen).toEqual([`page ${orderId} of null`, `payments read ${orderId}`]);
@@ -150,8 +150,8 @@ test('of its own notices a process takes none for news', async () => {
 
 test('an order that a write of its own may have changed is read and told of at once, and when that write comes late', async () => {
   const { orderId, driverId, charge, text, pickUp } = await assignedOrder();
-  const { seen, heard, unsettled } = await api();
-  unsettled.add(orderId);
+  const { seen, heard, unknownOutcomes } = await api();
+  unknownOutcomes.add(orderId);
   await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
   expect(seen).toContain(`page ${orderId} of ${driverId}`);
   seen.length = 0;

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { Intake } from '../../src/dispatch/admission.ts';
+import { AdmissionControl } from '../../src/dispatch/admission.ts';
 
 const SLICE_MS = 100;
 let nowMs = 0;
@@ -12,14 +12,14 @@ afterEach(async () => {
 
 /** An intake, and who has begun, in their order; each takes so much of a slice. */
 function world({ behind = (): number => 0, tookMs = 0 } = {}) {
-  const intake = new Intake(SLICE_MS, 4, behind);
+  const admission = new AdmissionControl(SLICE_MS, 4, behind);
   const began: number[] = [];
   const come = (n: number) =>
-    intake.enter()?.then(() => {
+    admission.enter()?.then(() => {
       began.push(n);
       nowMs += tookMs;
     });
-  return { intake, began, come };
+  return { admission, began, come };
 }
 
 it('lets an order begin in the second turn after the one that it came with', async () => {
@@ -35,37 +35,37 @@ it('lets an order begin in the second turn after the one that it came with', asy
 });
 
 it('lets as many begin in a turn as its slice has time for, in the order they came', async () => {
-  const { intake, began, come } = world({ tookMs: SLICE_MS / 2 });
+  const { admission, began, come } = world({ tookMs: SLICE_MS / 2 });
   for (const n of [1, 2, 3, 4]) void come(n);
   await nextTurn();
-  expect(intake.isLate()).toBe(false);
+  expect(admission.isLate()).toBe(false);
   await nextTurn();
   expect(began).toEqual([1, 2]);
-  expect(intake.isLate()).toBe(true);
+  expect(admission.isLate()).toBe(true);
   await nextTurn();
   expect(began).toEqual([1, 2, 3, 4]);
-  expect(intake.isLate()).toBe(false);
+  expect(admission.isLate()).toBe(false);
 });
 
 it('is not late for those whose turn has not come', async () => {
-  const { intake, began, come } = world();
+  const { admission, began, come } = world();
   void come(1);
   await nextTurn();
   void come(2);
   await nextTurn();
   expect(began).toEqual([1]);
-  expect(intake.isLate()).toBe(false);
+  expect(admission.isLate()).toBe(false);
 });
 
 it('takes no more than may wait, here and behind', async () => {
   let behind = 2;
-  const { intake, come } = world({ behind: () => behind });
+  const { admission, come } = world({ behind: () => behind });
   expect([come(1), come(2), come(3)].map((entry) => entry !== null && entry !== undefined)).toEqual([
     true,
     true,
     false,
   ]);
-  expect(intake.isFull()).toBe(true);
+  expect(admission.isFull()).toBe(true);
   behind = 1;
-  expect(intake.isFull()).toBe(false);
+  expect(admission.isFull()).toBe(false);
 });

@@ -82,7 +82,9 @@ describe('a sweep that finds several orders and several drivers', () => {
     wait('y', 100, 60_000);
     await sweep();
     // One after the other in the same moment: for the second the first one's driver is busy already.
-    const reasons = [...given.values()].map(({ passedOver }) => passedOver?.map(({ reason }) => reason));
+    const reasons = [...given.values()].map(({ rejectedCandidates }) =>
+      rejectedCandidates?.map(({ reason }) => reason),
+    );
     expect(reasons).toEqual([['farther'], ['busy']]);
   });
 
@@ -95,7 +97,9 @@ describe('a sweep that finds several orders and several drivers', () => {
     refuse = (_orderId, driverId) => (driverId === 'a' ? 'driver_lost' : undefined);
     await sweep();
     expect(Object.values(holders()).sort()).toEqual(['b', 'c']);
-    expect(given.get('x')?.passedOver).toContainEqual(expect.objectContaining({ driverId: 'a', reason: 'lost' }));
+    expect(given.get('x')?.rejectedCandidates).toContainEqual(
+      expect.objectContaining({ driverId: 'a', reason: 'lost' }),
+    );
   });
 
   it('gives a driver whose order was gone another one', async () => {

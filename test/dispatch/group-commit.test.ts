@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
-  type Asker,
+  type Caller,
   type CommitOutcome,
   createGroupCommit,
   type GroupCommit,
 } from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { explainRefused, insertOrders, type NewOrder, settleUnknown } from '../../src/store/orders-create.ts';
+import { explainRefused, insertOrders, type NewOrder, resolveUnknown } from '../../src/store/orders-create.ts';
 import { rotateKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
@@ -22,8 +22,8 @@ const bounds = {
   slowMs: 60_000,
   maxQueue: 1_000,
   maxWaitMs: 60_000,
-  settleMs: 3_000,
-  settlePauseMs: 20,
+  resolveMs: 3_000,
+  resolvePauseMs: 20,
   gatherMs: 60_000,
 };
 
@@ -49,7 +49,7 @@ function world(changes: Partial<typeof bounds> = {}, isMoreComing?: () => boolea
         });
       },
       explain: (orders) => explainRefused(sql, orders),
-      settle: (orders) => settleUnknown(sql, orders),
+      settle: (orders) => resolveUnknown(sql, orders),
     },
     { ...bounds, ...changes },
     logger,
@@ -68,10 +68,10 @@ function world(changes: Partial<typeof bounds> = {}, isMoreComing?: () => boolea
   };
 }
 
-const asker = (): Asker => ({ sinceMs: performance.now(), signal: { aborted: false } });
+const caller = (): Caller => ({ sinceMs: performance.now(), signal: { aborted: false } });
 const drafts = (count: number) => Promise.all(Array.from({ length: count }, () => draftOrder(database.sql, store)));
 const commitAll = (groupCommit: GroupCommit, orders: readonly NewOrder[]): Promise<CommitOutcome[]> =>
-  Promise.all(orders.map((order) => groupCommit.commit(order, asker())));
+  Promise.all(orders.map((order) => groupCommit.commit(order, caller())));
 const kinds = (outcomes: readonly CommitOutcome[]) => outcomes.map((outcome) => outcome.kind);
 
 test('orders that arrive while a commit is in flight share the next one', async () => {
@@ -157,7 +157,7 @@ test('while more orders come than can begin, a commit waits for a whole batch', 
   const first = commitAll(groupCommit, orders.slice(0, 2));
   await new Promise((resolve) => setImmediate(resolve));
   expect(seen.inserts).toEqual([]);
-  const last = groupCommit.commit(orders[2] as NewOrder, asker());
+  const last = groupCommit.commit(orders[2] as NewOrder, caller());
   expect(kinds([...(await first), await last])).toEqual(['created', 'created', 'created']);
   expect(seen.inserts).toEqual([3]);
 });
@@ -165,8 +165,8 @@ test('while more orders come than can begin, a commit waits for a whole batch', 
 test('and no longer than it may, though the others never come', async () => {
   const { groupCommit, seen } = world({ gatherMs: 5 }, () => true);
   const [one, two] = await drafts(2);
-  expect(kinds([await groupCommit.commit(one as NewOrder, asker())])).toEqual(['created']);
-  expect(kinds([await groupCommit.commit(two as NewOrder, asker())])).toEqual(['created']);
+  expect(kinds([await groupCommit.commit(one as NewOrder, caller())])).toEqual(['created']);
+  expect(kinds([await groupCommit.commit(two as NewOrder, caller())])).toEqual(['created']);
   expect(seen.inserts).toEqual([1, 1]);
 });
 
@@ -174,7 +174,7 @@ test('more than may wait are refused at once', async () => {
   const { groupCommit, seen, hold } = world({ maxQueue: 2, maxInFlight: 1 });
   const release = hold();
   const orders = await drafts(4);
-  const first = groupCommit.commit(orders[0] as NewOrder, asker());
+  const first = groupCommit.commit(orders[0] as NewOrder, caller());
   await expect.poll(() => seen.inFlight).toBe(1);
   const rest = commitAll(groupCommit, orders.slice(1));
   await expect.poll(() => groupCommit.depth()).toBe(3);
@@ -182,14 +182,14 @@ test('more than may wait are refused at once', async () => {
   expect(kinds([await first, ...(await rest)])).toEqual(['created', 'created', 'created', 'unavailable']);
 });
 
-test('an order whose asker has gone before its turn came is never sent, and its neighbours are', async () => {
+test('an order whose caller has gone before its turn came is never sent, and its neighbours are', async () => {
   const { groupCommit, seen, hold } = world();
   const release = hold();
   const orders = await drafts(4);
-  const first = groupCommit.commit(orders[0] as NewOrder, asker());
+  const first = groupCommit.commit(orders[0] as NewOrder, caller());
   await expect.poll(() => seen.inFlight).toBe(1);
   const leaving = { sinceMs: performance.now(), signal: { aborted: false } };
-  const rest = orders.slice(1).map((order, i) => groupCommit.commit(order, i === 1 ? leaving : asker()));
+  const rest = orders.slice(1).map((order, i) => groupCommit.commit(order, i === 1 ? leaving : caller()));
   leaving.signal.aborted = true;
   release();
   expect(kinds([await first, ...(await Promise.all(rest))])).toEqual(['created', 'created', 'unavailable', 'created']);
@@ -201,9 +201,9 @@ test('an order that waited too long is refused while the commits before it are s
   const { groupCommit, seen, hold } = world({ maxWaitMs: 30 });
   const release = hold();
   const orders = await drafts(2);
-  const first = groupCommit.commit(orders[0] as NewOrder, asker());
+  const first = groupCommit.commit(orders[0] as NewOrder, caller());
   await expect.poll(() => seen.inFlight).toBe(1);
-  expect((await groupCommit.commit(orders[1] as NewOrder, asker())).kind).toBe('unavailable');
+  expect((await groupCommit.commit(orders[1] as NewOrder, caller())).kind).toBe('unavailable');
   expect(groupCommit.depth()).toBe(1);
   release();
   expect((await first).kind).toBe('created');
@@ -227,7 +227,7 @@ test('a commit whose connection died is settled by writing: the order is void an
     {
       insert: (orders) => insertOrders(doomed, orders, 'test'),
       explain: (orders) => explainRefused(sql, orders),
-      settle: (orders) => settleUnknown(sql, orders),
+      settle: (orders) => resolveUnknown(sql, orders),
     },
     bounds,
     logger,
@@ -236,7 +236,7 @@ test('a commit whose connection died is settled by writing: the order is void an
   const blocker = connect({ url: database.url, applicationName: 'blocker', max: 1, statementTimeoutMs: 0 });
   const held = blocker.unsafe('begin; lock table customers in access exclusive mode').simple();
   await held;
-  const outcome = groupCommit.commit(order, asker());
+  const outcome = groupCommit.commit(order, caller());
   const waiting = () =>
     sql`select pid from pg_stat_activity where application_name = 'doomed' and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await waiting()).length).toBe(1);
@@ -258,12 +258,12 @@ test('a commit that was given up but goes through after all is told as created',
         throw Object.assign(new Error('the reply was lost'), { code: 'CONNECTION_CLOSED' });
       },
       explain: (orders) => explainRefused(sql, orders),
-      settle: (orders) => settleUnknown(sql, orders),
+      settle: (orders) => resolveUnknown(sql, orders),
     },
     bounds,
     logger,
   );
-  const outcome = await groupCommit.commit(order, asker());
+  const outcome = await groupCommit.commit(order, caller());
   expect(outcome).toMatchObject({ kind: 'created', order: { id: order.id } });
   expect(outcome.kind === 'created' && outcome.order.outbox.map((row) => row.queue).sort()).toEqual([
     'redispatch',
@@ -277,13 +277,13 @@ test('a database that cannot be reached leaves nothing behind', async () => {
     {
       insert: (orders) => insertOrders(nowhere, orders, 'test'),
       explain: (orders) => explainRefused(nowhere, orders),
-      settle: (orders) => settleUnknown(nowhere, orders),
+      settle: (orders) => resolveUnknown(nowhere, orders),
     },
     bounds,
     logger,
   );
   const order = await draftOrder(database.sql, store);
-  expect((await groupCommit.commit(order, asker())).kind).toBe('unavailable');
+  expect((await groupCommit.commit(order, caller())).kind).toBe('unavailable');
   expect(await orderRow(database.sql, order.id)).toEqual({});
   await nowhere.end({ timeout: 1 });
 });
@@ -298,11 +298,11 @@ test('while the database is away nobody waits for those whose outcome is being f
   };
   const groupCommit = createGroupCommit(
     { insert: lost, explain: lost, settle, isAway: () => isAway },
-    { ...bounds, maxInFlight: 1, settleMs: 60_000, settlePauseMs: 5 },
+    { ...bounds, maxInFlight: 1, resolveMs: 60_000, resolvePauseMs: 5 },
     logger,
   );
   const [first, ...rest] = await drafts(3);
-  void groupCommit.commit(first as NewOrder, asker());
+  void groupCommit.commit(first as NewOrder, caller());
   await expect.poll(() => settling).toBeGreaterThan(0);
   const waiting = commitAll(groupCommit, rest);
   isAway = true;
@@ -314,8 +314,8 @@ test('what cannot be settled in time is told as unknown', async () => {
   const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
   const groupCommit = createGroupCommit(
     { insert: lost, explain: lost, settle: lost },
-    { ...bounds, settleMs: 50, settlePauseMs: 5 },
+    { ...bounds, resolveMs: 50, resolvePauseMs: 5 },
     logger,
   );
-  expect((await groupCommit.commit(await draftOrder(database.sql, store), asker())).kind).toBe('unknown');
+  expect((await groupCommit.commit(await draftOrder(database.sql, store), caller())).kind).toBe('unknown');
 });

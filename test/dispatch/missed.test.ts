@@ -7,7 +7,7 @@ import { Matcher } from '../../src/matcher/matcher.ts';
 import { deactivateDriver, loadFleet, setDriverDuty, writePositions } from '../../src/store/drivers.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
-import { findMatchable, findOverdue, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { findMatchable, findOverdue, loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
@@ -41,7 +41,7 @@ async function openProcess() {
     {
       loadFleet: (ids) => loadFleet(sql, ids),
       loadWaiting: (limit) => loadWaiting(sql, limit),
-      loadOrderNews: (ids) => loadOrderNews(sql, ids),
+      loadOrderStates: (ids) => loadOrderStates(sql, ids),
       findMatchable: (limit, after) => findMatchable(sql, limit, POSITION_FRESH_MS, after),
     },
     () => undefined,

@@ -15,7 +15,7 @@ function paymentWait(waitMs = WAIT_MS) {
 
 test('a reply learns at once what its charge came to, and another one’s is not told to it', async () => {
   const { wait } = paymentWait();
-  const waiting = wait.settledWithin('one');
+  const waiting = wait.paymentWithin('one');
   wait.settled('other', 'failed');
   wait.settled('one', 'processing');
   wait.settled('one', 'paid');
@@ -24,15 +24,15 @@ test('a reply learns at once what its charge came to, and another one’s is not
 
 test('a reply does not wait for longer than it may, nor at all where that is nothing', async () => {
   const { wait } = paymentWait();
-  const waiting = wait.settledWithin('one');
+  const waiting = wait.paymentWithin('one');
   await vi.advanceTimersByTimeAsync(WAIT_MS);
   expect(await waiting).toBe('processing');
-  expect(await paymentWait(0).wait.settledWithin('one')).toBe('processing');
+  expect(await paymentWait(0).wait.paymentWithin('one')).toBe('processing');
 });
 
 test('of payments that may be settled those are read that a reply waits for, by one reading', async () => {
   const { table, read, wait } = paymentWait();
-  const waiting = [wait.settledWithin('one'), wait.settledWithin('two')];
+  const waiting = [wait.paymentWithin('one'), wait.paymentWithin('two')];
   table.set('one', 'paid').set('two', 'failed').set('nobody’s', 'paid');
   await wait.mayBeSettled(['nobody’s', 'two', 'one']);
   expect(await Promise.all(waiting)).toEqual(['paid', 'failed']);
@@ -42,7 +42,7 @@ test('of payments that may be settled those are read that a reply waits for, by 
 test('where no reply waits nothing is read', async () => {
   const { read, wait } = paymentWait();
   await wait.mayBeSettled(['one']);
-  const waiting = wait.settledWithin('one');
+  const waiting = wait.paymentWithin('one');
   wait.settled('one', 'paid');
   await waiting;
   await wait.mayBeSettled(['one', 'two']);
@@ -51,7 +51,7 @@ test('where no reply waits nothing is read', async () => {
 
 test('a payment that is still under way leaves its reply waiting', async () => {
   const { table, wait } = paymentWait();
-  const waiting = wait.settledWithin('one');
+  const waiting = wait.paymentWithin('one');
   table.set('one', 'processing');
   await wait.mayBeSettled(['one']);
   table.set('one', 'paid');
@@ -61,15 +61,15 @@ test('a payment that is still under way leaves its reply waiting', async () => {
 
 test('after waits in vain one reply at a time finds out whether waiting pays again', async () => {
   const { wait } = paymentWait();
-  const missed = [wait.settledWithin('one'), wait.settledWithin('two')];
-  expect(await wait.settledWithin('beyond the bound')).toBe('processing');
+  const missed = [wait.paymentWithin('one'), wait.paymentWithin('two')];
+  expect(await wait.paymentWithin('beyond the bound')).toBe('processing');
   await vi.advanceTimersByTimeAsync(WAIT_MS);
   expect(await Promise.all(missed)).toEqual(['processing', 'processing']);
-  const probe = wait.settledWithin('three');
-  expect(await wait.settledWithin('four')).toBe('processing');
+  const probe = wait.paymentWithin('three');
+  expect(await wait.paymentWithin('four')).toBe('processing');
   wait.settled('three', 'paid');
   expect(await probe).toBe('paid');
-  const [five, six] = [wait.settledWithin('five'), wait.settledWithin('six')];
+  const [five, six] = [wait.paymentWithin('five'), wait.paymentWithin('six')];
   wait.settled('five', 'paid');
   wait.settled('six', 'paid');
   expect(await Promise.all([five, six])).toEqual(['paid', 'paid']);

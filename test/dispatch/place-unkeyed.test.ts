@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
 import { createPlaceUnkeyed } from '../../src/dispatch/place-unkeyed.ts';
-import { createFingerprints } from '../../src/dispatch/request-dedup.ts';
+import { createRequestDedup } from '../../src/dispatch/request-dedup.ts';
 import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
-import { findMade, insertOrders, settleUnknown } from '../../src/store/orders-create.ts';
+import { findMade, insertOrders, resolveUnknown } from '../../src/store/orders-create.ts';
 import {
-  adoptAbandoned,
-  findUnheard,
-  forgetAbandoned,
-  releaseFingerprints,
-  rememberAbandoned,
+  adoptUndelivered,
+  findEarlierRequest,
+  forgetUndelivered,
+  recordUndelivered,
+  releaseRequests,
 } from '../../src/store/request-dedup.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -39,18 +39,18 @@ function world(silentMs = 60_000) {
   const sinceMs: number[] = [];
   const lookedFor: string[] = [];
   const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } = {};
-  const fates = createFingerprints(
+  const dedup = createRequestDedup(
     {
-      release: (some) => releaseFingerprints(sql, some, origin),
+      release: (some) => releaseRequests(sql, some, origin),
       remember: (fingerprint, orderId) =>
-        tables.away ? Promise.reject(new Error('away')) : rememberAbandoned(sql, fingerprint, orderId, origin),
+        tables.away ? Promise.reject(new Error('away')) : recordUndelivered(sql, fingerprint, orderId, origin),
     },
     { releaseMs: 1, retryMs: 5, keptMs: 10_000, maxWriting: 100 },
     logger,
   );
   const place = createPlaceUnkeyed(
-    async (_request, _key, idempotency, asker, id): Promise<PlaceOrderOutcome> => {
-      sinceMs.push(asker.sinceMs);
+    async (_request, _key, idempotency, caller, id): Promise<PlaceOrderOutcome> => {
+      sinceMs.push(caller.sinceMs);
       const { before, instead } = told;
       const draft = { ...(await draftOrder(sql, store)), id, idempotency };
       await before;
@@ -58,19 +58,19 @@ function world(silentMs = 60_000) {
       if (instead) return instead;
       return made ? { kind: 'created', order: (await findMade(sql, id)) as CreatedOrder } : { kind: 'repeated' };
     },
-    fates,
+    dedup,
     {
       find(fingerprint) {
         lookedFor.push(fingerprint);
-        return findUnheard(sql, fingerprint);
+        return findEarlierRequest(sql, fingerprint);
       },
       findMade: (orderId) => findMade(sql, orderId),
-      settle: (id) => settleUnknown(sql, [{ id }]),
+      settle: (id) => resolveUnknown(sql, [{ id }]),
       async adopt(fingerprint, orderId, from) {
         await told.beforeAdopting?.();
-        return adoptAbandoned(sql, fingerprint, orderId, from, origin);
+        return adoptUndelivered(sql, fingerprint, orderId, from, origin);
       },
-      forget: (fingerprint, orderId) => forgetAbandoned(sql, fingerprint, orderId),
+      forget: (fingerprint, orderId) => forgetUndelivered(sql, fingerprint, orderId),
     },
     { pollMs: 5, silentMs, keptMs: 600_000 },
     origin,
@@ -81,7 +81,7 @@ function world(silentMs = 60_000) {
     tables,
     sinceMs,
     lookedFor,
-    close: () => fates.close(),
+    close: () => dedup.close(),
     send(fingerprint: string) {
       const client = new AbortNotice();
       const outcome = place(REQUEST, KEY, { key: null, fingerprint }, { sinceMs: 0, signal: client });
@@ -235,7 +235,7 @@ test('after an unknown outcome a repeat makes the order where there is none, and
   const [a, b] = [world(), world()];
   const fingerprint = sayNew();
   const late = await draftOrder(sql, store, { idempotency: { key: null, fingerprint } });
-  await rememberAbandoned(sql, fingerprint, late.id, 'gone');
+  await recordUndelivered(sql, fingerprint, late.id, 'gone');
   const second = b.send(fingerprint);
   expect(await second.outcome).toMatchObject({ kind: 'created' });
   second.client.answered();
@@ -258,7 +258,7 @@ test('where it cannot be written that a client left, it is tried again, and no e
   void second.outcome.then(() => {
     isOver = true;
   });
-  await findUnheard(database.sql, fingerprint);
+  await findEarlierRequest(database.sql, fingerprint);
   expect(isOver).toBe(false);
   a.tables.away = false;
   expect(await second.id()).toBe(orderId);

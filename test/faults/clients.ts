@@ -96,14 +96,14 @@ export async function want(world: World, order: Order, random: Random): Promise<
   }
 }
 
-export type Load = {
+export type RequestsInFlight = {
   /** Ends the sending and waits for every client; the sentences of those who gave up. */
   stop(): Promise<string[]>;
   sent(): number;
 };
 
 /** Clients who come at a steady rate; four of five have a key, unless told. */
-export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): Load {
+export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): RequestsInFlight {
   const wanting = new Set<Promise<void>>();
   const problems: string[] = [];
   let sent = 0;

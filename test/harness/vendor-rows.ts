@@ -3,16 +3,16 @@ import {
   countSends,
   type OwedText,
   openTexts,
+  recordTexts,
   type SendToCount,
-  settleTexts,
   type TextResult,
 } from '../../src/store/messages.ts';
 import {
   openPaymentAttempts,
   type PaymentAttempt,
   type PaymentResult,
-  settleDeclined,
-  settlePaid,
+  recordDeclined,
+  recordPaid,
 } from '../../src/store/payments.ts';
 
 /** The statements for many charges and texts, for one order. */
@@ -21,7 +21,7 @@ export async function openAttempt(sql: Sql, orderId: string, maxAttempts = 3): P
 }
 
 /** Whether the result was written. */
-export async function settleAttempt(
+export async function recordAttempt(
   sql: Sql,
   { orderId, attempt }: { readonly orderId: string; readonly attempt: number },
   result: PaymentResult,
@@ -29,10 +29,10 @@ export async function settleAttempt(
   origin = 'test',
 ): Promise<boolean> {
   if (result.status === 'declined') {
-    return (await settleDeclined(sql, { orderId, attempt }, result, outboxId, origin)) !== null;
+    return (await recordDeclined(sql, { orderId, attempt }, result, outboxId, origin)) !== null;
   }
   const { paymentIntentId } = result;
-  return (await settlePaid(sql, [{ orderId, attempt, paymentIntentId, outboxId }], origin)).has(orderId);
+  return (await recordPaid(sql, [{ orderId, attempt, paymentIntentId, outboxId }], origin)).has(orderId);
 }
 
 export async function openText(sql: Sql, orderId: string): Promise<OwedText | null> {
@@ -44,12 +44,12 @@ export async function countSend(sql: Sql, send: SendToCount): Promise<boolean> {
 }
 
 /** Whether the result was written. */
-export async function settleText(
+export async function recordText(
   sql: Sql,
   orderId: string,
   result: TextResult,
   outboxId: number,
   origin = 'test',
 ): Promise<boolean> {
-  return (await settleTexts(sql, [{ orderId, result, outboxId }], origin)).has(orderId);
+  return (await recordTexts(sql, [{ orderId, result, outboxId }], origin)).has(orderId);
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Intake } from '../../src/dispatch/admission.ts';
+import { AdmissionControl } from '../../src/dispatch/admission.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
@@ -76,7 +76,7 @@ describe('creating an order', () => {
         return { kind: 'unavailable' };
       },
       isRemembered: () => false,
-      intake: new Intake(60_000, 1, () => (isOverloaded ? 1 : 0)),
+      admission: new AdmissionControl(60_000, 1, () => (isOverloaded ? 1 : 0)),
       isKeyGood: async () => true,
     });
     const { url } = await startServer({ routes: [route as Route] });

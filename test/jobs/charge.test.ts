@@ -8,7 +8,7 @@ import { finishOutbox } from '../../src/store/outbox.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
+import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
@@ -43,7 +43,7 @@ async function world(
     },
     async settle(attempt, result, outboxId) {
       if (lose-- > 0) throw new Error('the worker died before the write');
-      return settleAttempt(sql, attempt, result, outboxId);
+      return recordAttempt(sql, attempt, result, outboxId);
     },
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
     charge: stripe.charge,

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
 import type { DropoffPoint } from '../../src/domain/dropoff.ts';
 import { newId } from '../../src/domain/ids.ts';
-import type { PassedOver } from '../../src/domain/rejected-candidate.ts';
+import type { RejectedCandidate } from '../../src/domain/rejected-candidate.ts';
 import { createLocateJob } from '../../src/jobs/locate.ts';
 import { LOCATE_USEFUL_SECONDS } from '../../src/limits.ts';
-import { findDropoffPoint, readUnlocated, settleDropoff } from '../../src/store/dropoffs.ts';
+import { findDropoffPoint, readUnlocated, recordDropoff } from '../../src/store/dropoffs.ts';
 import { deliverOrder, pickUpOrder, releaseOrder } from '../../src/store/lifecycle.ts';
 import { showOrder } from '../../src/store/operator.ts';
 import { assignWaiting, findStoreOrder } from '../../src/store/orders.ts';
@@ -82,7 +82,7 @@ function runJob(orderId: string, outboxId: number, answer: Answer) {
       asked.push(address);
       return answer;
     },
-    settle: (id, dropoff, outbox) => settleDropoff(sql, id, dropoff, outbox, ORIGIN),
+    settle: (id, dropoff, outbox) => recordDropoff(sql, id, dropoff, outbox, ORIGIN),
     finish: (outbox) => finishOutbox(sql, outbox, null),
     located: (id) => told.push(id),
   })({ orderId, outboxId });
@@ -165,12 +165,12 @@ describe('the job that finds a dropoff', () => {
 });
 
 describe('on record', () => {
-  const passedOver: PassedOver[] = [
+  const rejectedCandidates: RejectedCandidate[] = [
     { driverId: newId(), distanceMeters: 812.4, reason: 'busy' },
     { driverId: newId(), distanceMeters: 900, reason: 'busy' },
     { driverId: newId(), distanceMeters: null, reason: 'excluded' },
   ];
-  const onWire = passedOver.map(({ driverId, distanceMeters, reason }) => ({
+  const onWire = rejectedCandidates.map(({ driverId, distanceMeters, reason }) => ({
     driver_id: driverId,
     distance_meters: distanceMeters === null ? null : Math.round(distanceMeters),
     reason,
@@ -180,7 +180,7 @@ describe('on record', () => {
 
   it('is who was passed over, with an order that had a driver at once', async () => {
     const driverId = await newDriver();
-    const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 950, passedOver } });
+    const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 950, rejectedCandidates } });
     const [created, given] = await eventsShown(orderId);
     expect(created).not.toHaveProperty('considered');
     expect(given).toMatchObject({ type: 'driver_assigned', considered: onWire });
@@ -191,9 +191,14 @@ describe('on record', () => {
     const { orderId } = await newOrder();
     const first = await newDriver();
     const second = await newDriver();
-    await assignWaiting(database.sql, orderId, { driverId: first, distanceMeters: 10, passedOver }, ORIGIN);
+    await assignWaiting(database.sql, orderId, { driverId: first, distanceMeters: 10, rejectedCandidates }, ORIGIN);
     await releaseOrder(database.sql, orderId, first, 'vehicle', STAMP, ORIGIN);
-    await assignWaiting(database.sql, orderId, { driverId: second, distanceMeters: 20, passedOver: [] }, ORIGIN);
+    await assignWaiting(
+      database.sql,
+      orderId,
+      { driverId: second, distanceMeters: 20, rejectedCandidates: [] },
+      ORIGIN,
+    );
     const given = (await eventsShown(orderId)).filter(({ type }) => type === 'driver_assigned');
     expect(given.map((event) => event.considered)).toEqual([onWire, undefined]);
   });

@@ -3,7 +3,7 @@ import { createRefundJob } from '../../src/jobs/refund.ts';
 import { cancelOrder } from '../../src/store/lifecycle.ts';
 import { readStats } from '../../src/store/operator.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
-import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
+import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../../src/store/refunds.ts';
 import type { RefundOutcome } from '../../src/vendors/stripe.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
@@ -27,9 +27,9 @@ async function world(outcome: RefundOutcome) {
   const job = createRefundJob({
     read: (id) => readRefundState(sql, id),
     refund: async () => outcome,
-    settleRefund: (id, refundId, outbox) => settleRefund(sql, id, refundId, outbox, 'test'),
-    settleRefused: (id, code, outbox) => settleRefundRefused(sql, id, code, outbox, 'test'),
-    settleUncharged: (id, outbox) => settleUncharged(sql, id, outbox, 'test'),
+    recordRefund: (id, refundId, outbox) => recordRefund(sql, id, refundId, outbox, 'test'),
+    recordRefused: (id, code, outbox) => recordRefundRefused(sql, id, code, outbox, 'test'),
+    recordUncharged: (id, outbox) => recordUncharged(sql, id, outbox, 'test'),
     finish: (outbox) => finishOutbox(sql, outbox, null),
     settled: quiet,
     logger: { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void errors.push(fields) },

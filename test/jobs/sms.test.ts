@@ -11,7 +11,7 @@ import { finishOutbox } from '../../src/store/outbox.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { countSend, openText, settleText } from '../harness/vendor-rows.ts';
+import { countSend, openText, recordText } from '../harness/vendor-rows.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 let database: FreshDatabase;
@@ -54,7 +54,7 @@ async function world(
     uncount: (send) => uncountSend(sql, send),
     async settle(id, result, outboxId) {
       if (lose-- > 0) throw new Error('the worker died before the write');
-      return settleText(sql, id, result, outboxId);
+      return recordText(sql, id, result, outboxId);
     },
     finish: (outboxId) => finishOutbox(sql, outboxId, null),
     send: twilio.send,

@@ -40,12 +40,12 @@ function world(options: {
   const job = createWebhookJob({
     open: async (outboxId) => options.open(outboxId),
     send: async () => (typeof outcome === 'function' ? outcome() : outcome),
-    settleDelivered: async (_delivery, result) => void done.push(['delivered', result]),
-    settleFailed: async (_delivery, failed: FailedTry) => {
+    recordDelivered: async (_delivery, result) => void done.push(['delivered', result]),
+    recordFailedTry: async (_delivery, failed: FailedTry) => {
       done.push(['failed', failed]);
       return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
     },
-    settleUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
+    recordUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
     putOff: async ({ outboxId }, seconds) => {
       done.push(['put off', outboxId, seconds]);
       return [row];

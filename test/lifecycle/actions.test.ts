@@ -64,7 +64,7 @@ beforeEach(async () => {
       now: () => Date.now() + clockLeadMs,
       origin: 'test',
       relay: { relay: (rows) => void relayed.push(...rows), openQueues: async () => [], close: async () => undefined },
-      paymentWait: { settledWithin: async () => 'processing' },
+      paymentWait: { paymentWithin: async () => 'processing' },
       announce: {
         orderChanged: () => undefined,
         driverChanged: () => undefined,

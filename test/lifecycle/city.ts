@@ -1,5 +1,5 @@
 import type { Scheduler } from 'fast-check';
-import { followNews } from '../../src/app/change-feed.ts';
+import { followChanges } from '../../src/app/change-feed.ts';
 import { Closers } from '../../src/app/closers.ts';
 import type { Dispatch } from '../../src/app/dispatch.ts';
 import { createCancelOrder } from '../../src/dispatch/cancel-order.ts';
@@ -9,7 +9,7 @@ import type { CommitOutcome } from '../../src/dispatch/group-commit.ts';
 import { createPlaceOrder } from '../../src/dispatch/place-order.ts';
 import { createReportPosition } from '../../src/dispatch/positions.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
-import { Unsettled } from '../../src/dispatch/unknown-outcomes.ts';
+import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import type { OrderStatus, PlaceOrder } from '../../src/domain/order.ts';
 import { radiusAfter, type Tier, type TierId } from '../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
@@ -224,7 +224,7 @@ export async function startProcess(tables: Tables, origin: string) {
       loadFleet: (ids) =>
         run(`fleet ${ids ?? ''}`, () => rows(ids, tables.drivers).map((driver) => tables.fleetRow(driver))),
       loadWaiting: () => run('waiting', () => tables.waiting().map(({ id }) => tables.waitingRow(id))),
-      loadOrderNews: (ids) =>
+      loadOrderStates: (ids) =>
         run(`news ${ids}`, () =>
           rows(ids, tables.orders).map((order) => ({
             orderId: order.id,
@@ -242,7 +242,7 @@ export async function startProcess(tables: Tables, origin: string) {
     },
     (driverId) => driverAvailable(driverId),
   );
-  const unsettled = new Unsettled(60_000, 1_000, now);
+  const unknownOutcomes = new UnknownOutcomes(60_000, 1_000, now);
   const errors: unknown[] = [];
   const quietly = (work: Promise<unknown>) => void work.catch((error) => errors.push(error));
   const touched = (driverId: string) => fleet.touched(driverId);
@@ -345,12 +345,12 @@ export async function startProcess(tables: Tables, origin: string) {
     driverAvailable,
     assigned: (_orderId, driverId) => touched(driverId),
     waits: (orderId) => quietly(redispatch.orderWaits(orderId)),
-    unsettled: (orderId) => unsettled.add(orderId),
-    settledWithin: async () => 'processing',
+    unknownOutcomes: (orderId) => unknownOutcomes.add(orderId),
+    paymentWithin: async () => 'processing',
   });
-  const fates = new Map<PlaceOrder, Fate>();
+  const dedup = new Map<PlaceOrder, Fate>();
   async function commit(order: NewOrder): Promise<CommitOutcome> {
-    const fate = fates.get(order.request);
+    const fate = dedup.get(order.request);
     const what = `commit of ${order.id}`;
     if (fate === 'taken') return run(what, () => insert(order));
     if (fate === 'refused') return run(what, () => ({ kind: 'failed' }));
@@ -393,14 +393,14 @@ export async function startProcess(tables: Tables, origin: string) {
       return { unlisten: async () => undefined };
     },
   } as unknown as Sql;
-  const dispatch = { fleet, unsettled, redispatch, driverAvailable } as unknown as Dispatch;
+  const dispatch = { fleet, unknownOutcomes, redispatch, driverAvailable } as unknown as Dispatch;
   const announce = {
     orderChanged: () => undefined,
     driverChanged: () => undefined,
     driverMoved: () => undefined,
     sharePosition: () => undefined,
   };
-  await followNews(
+  await followChanges(
     {
       sql,
       origin,
@@ -430,7 +430,7 @@ export async function startProcess(tables: Tables, origin: string) {
       void others.push({ receive: (position) => other.positions.receive(position as never) }),
     place(tierId: TierId = 'standard', fate: Fate = 'taken') {
       const request: PlaceOrder = { ...REQUEST, tierId };
-      fates.set(request, fate);
+      dedup.set(request, fate);
       return placeOrder(request, key, null, { sinceMs: performance.now(), signal: { aborted: false } });
     },
     /** The connection that listens is lost: no notice comes until there is another one. */

@@ -7,10 +7,10 @@ import type { JobData } from '../../src/queues/queues.ts';
 import { cancelOrder, releaseOrder } from '../../src/store/lifecycle.ts';
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
-import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
+import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../../src/store/refunds.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
+import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { type Answer, Bank, type Pause } from './bank.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 
@@ -39,7 +39,7 @@ function openWorker(bank: Bank, pause: Pause) {
     open: (orderId) => step('open', () => openAttempt(sql, orderId, MAX_PAYMENT_ATTEMPTS)),
     settle: (attempt, result, outboxId) =>
       step(`settle ${result.status}`, async () => {
-        return settleAttempt(sql, attempt, result, outboxId);
+        return recordAttempt(sql, attempt, result, outboxId);
       }),
     finish: (outboxId) => step('finish', () => finishOutbox(sql, outboxId, null)),
     charge: bank.charge,
@@ -50,12 +50,12 @@ function openWorker(bank: Bank, pause: Pause) {
   const refund = createRefundJob({
     read: (orderId) => step('read', () => readRefundState(sql, orderId)),
     refund: bank.refund,
-    settleRefund: (orderId, refundId, outboxId) =>
-      step('settle refund', () => settleRefund(sql, orderId, refundId, outboxId, 'test')),
-    settleRefused: (orderId, code, outboxId) =>
-      step('settle refusal', () => settleRefundRefused(sql, orderId, code, outboxId, 'test')),
-    settleUncharged: (orderId, outboxId) =>
-      step('settle uncharged', () => settleUncharged(sql, orderId, outboxId, 'test')),
+    recordRefund: (orderId, refundId, outboxId) =>
+      step('settle refund', () => recordRefund(sql, orderId, refundId, outboxId, 'test')),
+    recordRefused: (orderId, code, outboxId) =>
+      step('settle refusal', () => recordRefundRefused(sql, orderId, code, outboxId, 'test')),
+    recordUncharged: (orderId, outboxId) =>
+      step('settle uncharged', () => recordUncharged(sql, orderId, outboxId, 'test')),
     finish: (outboxId) => step('finish', () => finishOutbox(sql, outboxId, null)),
     settled: () => undefined,
     logger: createLogger('silent'),

@@ -177,7 +177,7 @@ describe.each([
 });
 
 /** Holds the steps that fit until they are let go; everything else happens at once. */
-function holding(tables: Tables, step: RegExp): { letGo(): Promise<void> } {
+function holding(tables: Tables, step: RegExp): { releaseClaim(): Promise<void> } {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -186,7 +186,7 @@ function holding(tables: Tables, step: RegExp): { letGo(): Promise<void> } {
     if (step.test(what)) await gate;
   };
   return {
-    async letGo() {
+    async releaseClaim() {
       tables.turn = async () => undefined;
       open();
       await nextTurn();
@@ -211,7 +211,7 @@ describe('what comes free while something is being written', () => {
     // Another process sends the first one home.
     (tables.drivers.get('lost') as { onDuty: boolean }).onDuty = false;
     await process.actions.setDuty('late', true);
-    await held.letGo();
+    await held.releaseClaim();
     await assigning;
     expect(tables.carried('late')?.id).toBe('order');
     await process.close();
@@ -228,7 +228,7 @@ describe('what comes free while something is being written', () => {
     addOrder(tables, 'other', 1_000);
     await process.redispatch.waitsAgain('other');
     expect(tables.carried('driver')).toBeUndefined();
-    await held.letGo();
+    await held.releaseClaim();
     await assigning;
     expect(tables.carried('driver')?.id).toBe('other');
     await process.close();
@@ -246,7 +246,7 @@ describe('what comes free while something is being written', () => {
     addOrder(tables, 'other', 1_000);
     await process.redispatch.waitsAgain('other');
     expect(tables.carried('driver')).toBeUndefined();
-    await held.letGo();
+    await held.releaseClaim();
     await assigning;
     expect(tables.carried('driver')?.id).toBe('other');
     await process.close();
@@ -260,7 +260,7 @@ describe('what comes free while something is being written', () => {
     const placed = await process.place();
     expect(placed).toMatchObject({ order: { status: 'pending_dispatch' } });
     tables.setDuty('elsewhere', 'driver', true);
-    await held.letGo();
+    await held.releaseClaim();
     await nextTurn();
     expect(tables.carried('driver')).toBeDefined();
     await process.close();
@@ -276,7 +276,7 @@ describe('what comes free while something is being written', () => {
     expect(tables.carried('driver')?.id).toBe('cancelled');
     await process.cancelOrder('cancelled', 'store', 'other');
     expect(process.matcher.isWaiting('cancelled')).toBe(false);
-    await held.letGo();
+    await held.releaseClaim();
     await assigning;
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
     addOrder(tables, 'next', 0);
@@ -293,7 +293,7 @@ describe('what comes free while something is being written', () => {
     await nextTurn();
     await process.redispatch.waitsAgain('order');
     expect(tables.carried('driver')).toBeUndefined();
-    await held.letGo();
+    await held.releaseClaim();
     expect(await placing).toEqual({ kind: 'internal' });
     await nextTurn();
     expect(tables.carried('driver')?.id).toBe('order');
@@ -317,7 +317,7 @@ describe('a reading that is answered late', () => {
     });
     await process.fleet.refreshOrders(['order']);
     await process.fleet.refreshDrivers(['driver']);
-    await held.letGo();
+    await held.releaseClaim();
     await Promise.all(early);
     expect(process.matcher.isWaiting('order')).toBe(true);
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
@@ -334,7 +334,7 @@ describe('a reading that is answered late', () => {
     await nextTurn();
     tables.release('elsewhere', 'order', 'driver');
     await process.fleet.refreshOrders(['order']);
-    await held.letGo();
+    await held.releaseClaim();
     await early;
     expect(process.matcher.isWaiting('order')).toBe(true);
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
@@ -353,7 +353,7 @@ describe('a reading that is answered late', () => {
     tables.release('elsewhere', 'order', 'driver');
     const reading = process.fleet.refreshOrders(['order']);
     await process.actions.setDuty('late', true);
-    await held.letGo();
+    await held.releaseClaim();
     await Promise.all([assigning, reading]);
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
     expect(tables.carried('late')?.id).toBe('order');

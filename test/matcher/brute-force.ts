@@ -29,7 +29,7 @@ type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAside
 /** What a matcher can be asked and told; batches and records have tests of their own. */
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
-  'availableDrivers' | 'isAvailable' | 'matchOrders' | 'matchDrivers' | 'passedOver' | 'passedOverFor'
+  'availableDrivers' | 'isAvailable' | 'matchOrders' | 'matchDrivers' | 'rejectedCandidates' | 'rejectedCandidatesFor'
 >;
 
 /** The matcher as its documentation reads, by looking at every driver and every order each time. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { distanceMeters } from '../../src/geo/point.ts';
-import { MAX_PASSED_OVER, POSITION_FRESH_MS, SET_ASIDE_MS } from '../../src/limits.ts';
+import { MAX_REJECTED_CANDIDATES, POSITION_FRESH_MS, SET_ASIDE_MS } from '../../src/limits.ts';
 import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
@@ -20,7 +20,7 @@ function put(id: string, north: number, changes: Partial<FleetDriver> = {}, atMs
   matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null, ...changes });
 }
 const record = (chosen: FoundDriver, more: object = {}) =>
-  matcher.passedOver({ ...QUERY, chosen, ...more }).map(({ driverId, reason }) => `${driverId} ${reason}`);
+  matcher.rejectedCandidates({ ...QUERY, chosen, ...more }).map(({ driverId, reason }) => `${driverId} ${reason}`);
 const nearest = () => matcher.nearest(QUERY) as FoundDriver;
 
 describe('the record of a decision', () => {
@@ -44,7 +44,7 @@ describe('the record of a decision', () => {
   it('tells the distance of each to the pickup', () => {
     put('chosen', 500);
     put('next', 700);
-    const [next] = matcher.passedOver({ ...QUERY, chosen: nearest() });
+    const [next] = matcher.rejectedCandidates({ ...QUERY, chosen: nearest() });
     expect(next?.distanceMeters).toBeCloseTo(distanceMeters(STORE, displaced(STORE, 700, 0)), 6);
   });
 
@@ -78,8 +78,8 @@ describe('the record of a decision', () => {
     for (let i = 0; i < 200; i++) put(`d${i}`, 10 * i);
     const many = new Set(Array.from({ length: 50 }, (_, i) => `d${i + 100}`));
     const chosen = nearest();
-    expect(record(chosen)).toHaveLength(MAX_PASSED_OVER);
-    expect(record(chosen, { exclude: many, lost: many })).toHaveLength(3 * MAX_PASSED_OVER);
+    expect(record(chosen)).toHaveLength(MAX_REJECTED_CANDIDATES);
+    expect(record(chosen, { exclude: many, lost: many })).toHaveLength(3 * MAX_REJECTED_CANDIDATES);
   });
 
   it('never names the chosen driver', () => {
@@ -113,8 +113,8 @@ describe('the record of a decision', () => {
     matcher.wait({ orderId: 'x', retailerId: 'r', tierId: 'standard', point: STORE, sinceMs: NOW - 60_000 });
     const chosen = matcher.bestDriverFor('x', NOW) as FoundDriver;
     matcher.beginAssign('x', chosen.driverId);
-    expect(matcher.passedOverFor('x', chosen, NOW)).toMatchObject([{ driverId: 'next', reason: 'farther' }]);
-    expect(matcher.passedOverFor('unknown', chosen, NOW)).toEqual([]);
+    expect(matcher.rejectedCandidatesFor('x', chosen, NOW)).toMatchObject([{ driverId: 'next', reason: 'farther' }]);
+    expect(matcher.rejectedCandidatesFor('unknown', chosen, NOW)).toEqual([]);
   });
 });
 
@@ -143,12 +143,12 @@ it('finds exactly the nearest of all, wherever they wander and whatever they do'
     else matcher.claim(id, `fresh-${round}`);
     const point = somewhere();
     const chosen = { driverId: id, distanceMeters: 0 };
-    const found = matcher.passedOver({ ...QUERY, point, radiusMeters: 20_000, chosen });
+    const found = matcher.rejectedCandidates({ ...QUERY, point, radiusMeters: 20_000, chosen });
     const expected = [...places]
       .filter(([other]) => other !== id)
       .map(([driverId, place]) => ({ driverId, meters: distanceMeters(point, place) }))
       .sort((a, b) => a.meters - b.meters)
-      .slice(0, MAX_PASSED_OVER);
+      .slice(0, MAX_REJECTED_CANDIDATES);
     expect(found.map(({ driverId }) => driverId)).toEqual(expected.map(({ driverId }) => driverId));
   }
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createLane, together } from '../../src/postgres/batched-reads.ts';
+import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 
 type Behaviour = { readonly maxInFlight?: number; readonly handle?: (keys: readonly string[]) => Promise<void> };
 
 function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
   const asked: (readonly string[])[] = [];
-  const read = together<string, string>(
+  const read = batched<string, string>(
     async (keys) => {
       asked.push(keys);
       await handle(keys);
@@ -13,7 +13,7 @@ function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
     },
     (key) => key,
     3,
-    createLane(maxInFlight),
+    limitConcurrency(maxInFlight),
   );
   return { asked, read };
 }
@@ -22,7 +22,7 @@ function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
 const refused = (code: string) =>
   Object.assign(new Error('refused'), { name: 'PostgresError', severity: 'ERROR', code });
 
-test('what is asked for in one turn is read by one statement, each asker gets its own', async () => {
+test('what is asked for in one turn is read by one statement, each caller gets its own', async () => {
   const { asked, read } = reader();
   expect(await Promise.all([read('a'), read('nobody'), read('b')])).toEqual(['value of a', null, 'value of b']);
   expect(asked).toEqual([['a', 'nobody', 'b']]);
@@ -65,7 +65,7 @@ test('two of one key never share a statement', async () => {
   expect(asked).toEqual([['a', 'b'], ['a'], ['a']]);
 });
 
-test('a reading that fails fails for each of its askers, and for nobody later', async () => {
+test('a reading that fails fails for each of its callers, and for nobody later', async () => {
   const { asked, read } = reader({ handle: () => Promise.reject(new Error('away')) });
   const outcomes = await Promise.allSettled([read('a'), read('b')]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -85,11 +85,11 @@ test.each(['22P02', '40P01'])('where one row makes the statement fail with %s, t
 });
 
 test('statements of one lane are not in flight beside each other, each kind in its turn', async () => {
-  const lane = createLane(1);
+  const lane = limitConcurrency(1);
   const began: string[] = [];
   let inFlight = 0;
   const kind = (name: string) =>
-    together<string, string>(
+    batched<string, string>(
       async (keys) => {
         began.push(`${name} ${keys}`);
         expect(++inFlight).toBe(1);

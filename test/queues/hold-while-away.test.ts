@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { JOB_HELD_MS, JOB_HELD_RETRY_MS } from '../../src/limits.ts';
-import { patiently } from '../../src/queues/hold-while-away.ts';
+import { holdWhileAway } from '../../src/queues/hold-while-away.ts';
 import type { JobResult } from '../../src/queues/queues.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -19,7 +19,7 @@ function world() {
   };
   return {
     state,
-    run: patiently(
+    run: holdWhileAway(
       handle,
       () => state.isAway,
       () => state.isClosing,
@@ -57,7 +57,7 @@ test('a worker that closes holds no job', async () => {
 
 test('what fails while the database answers fails', async () => {
   const handle = () => Promise.reject(new Error('a bug'));
-  const run = patiently(
+  const run = holdWhileAway(
     handle,
     () => false,
     () => false,

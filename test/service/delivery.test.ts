@@ -456,7 +456,13 @@ describe('the tracking link', () => {
   it('tells every step while it happens, and never a phone, an e-mail, a surname or an address', async () => {
     const store = await addStore(database.sql, { name: 'Blue Door Books' });
     const recipient = customer(true);
-    const dropoff = { line1: '77 Hidden Lane', line2: 'Attic', city: 'Daly City', state: 'CA', zip: '94014' };
+    const dropoff = {
+      line1: '77 Hidden ConcurrencyLimit',
+      line2: 'Attic',
+      city: 'Daly City',
+      state: 'CA',
+      zip: '94014',
+    };
     const { body } = await place(service, store, { customer: recipient, dropoff_address: dropoff });
     const path = `/track/${body.order.tracking_token}`;
     const page = await connected(`${path}/live`);
@@ -507,7 +513,7 @@ describe('the tracking link', () => {
       recipient.email,
       'Quackenbush',
       'Winifred',
-      'Hidden Lane',
+      'Hidden ConcurrencyLimit',
       'Attic',
       'Abernathy',
       '5550188',

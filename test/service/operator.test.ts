@@ -493,7 +493,13 @@ describe('secrets and personal data', () => {
     phone: '+14155567001',
     sms_opt_in: true,
   };
-  const dropoff = { line1: '77 Hidden Lane', line2: 'Attic Nine', city: 'Daly City', state: 'CA', zip: '94014' };
+  const dropoff = {
+    line1: '77 Hidden ConcurrencyLimit',
+    line2: 'Attic Nine',
+    city: 'Daly City',
+    state: 'CA',
+    zip: '94014',
+  };
   const secrets: string[] = [];
 
   it('are told once to whom they belong, and the database holds only hashes of keys and tokens', async () => {

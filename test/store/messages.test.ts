@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTexts, settleTexts, type TextResult, uncountSend } from '../../src/store/messages.ts';
+import { openTexts, recordTexts, type TextResult, uncountSend } from '../../src/store/messages.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { countSend, openText, settleText } from '../harness/vendor-rows.ts';
+import { countSend, openText, recordText } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -27,7 +27,7 @@ async function owed(smsOptIn = true) {
     open: () => openText(sql, orderId),
     count: (earlierSends: number) => countSend(sql, { orderId, earlierSends }),
     uncount: (earlierSends: number) => uncountSend(sql, { orderId, earlierSends }),
-    settle: (result: TextResult) => settleText(sql, orderId, result, outboxId, 'me'),
+    settle: (result: TextResult) => recordText(sql, orderId, result, outboxId, 'me'),
     row: () => orderRow(sql, orderId),
     job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
     events: async () =>
@@ -149,7 +149,7 @@ test('one statement opens and settles many, each with its own result', async () 
     { orderId: silent.orderId, result: SENT, outboxId: silent.outboxId },
   ];
   const heard = await noticesDuring(database, async () => {
-    expect([...(await settleTexts(sql, texts, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
+    expect([...(await recordTexts(sql, texts, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
   });
   expect(heard).toHaveLength(1);
   expect(await first.row()).toMatchObject({ sms_status: 'sent', sms_failure_code: null });

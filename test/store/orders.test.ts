@@ -3,7 +3,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
 import { expireOrder, findOrderState, findStoreOrder } from '../../src/store/orders.ts';
 import { findPhotoName, findTrackedByIds, findTrackedByToken } from '../../src/store/tracked.ts';
-import { findOverdue, loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { findOverdue, loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
 import { noticesDuring } from './transaction.ts';
@@ -210,7 +210,7 @@ test('news of orders say who waits and who carries', async () => {
   const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: carried, driverId } = await assignedOrder();
-  const news = new Map((await loadOrderNews(sql, [waits, carried, newId()])).map((each) => [each.orderId, each]));
+  const news = new Map((await loadOrderStates(sql, [waits, carried, newId()])).map((each) => [each.orderId, each]));
   expect(news.size).toBe(2);
   expect(news.get(waits)).toMatchObject({ status: 'pending_dispatch', driverId: null, waiting: { orderId: waits } });
   expect(news.get(carried)).toMatchObject({

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { loadPaymentStatuses, openPaymentAttempts, type PaymentResult, settlePaid } from '../../src/store/payments.ts';
+import { loadPaymentStatuses, openPaymentAttempts, type PaymentResult, recordPaid } from '../../src/store/payments.ts';
 import { setCard } from '../../src/store/retailers.ts';
 import { setTier } from '../../src/store/tiers.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
+import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -28,7 +28,7 @@ async function owed() {
   const outboxId = jobs.charge?.id ?? 0;
   const open = () => openAttempt(sql, orderId);
   const settle = (attempt: number, result: PaymentResult) =>
-    settleAttempt(sql, { orderId, attempt }, result, outboxId, 'me');
+    recordAttempt(sql, { orderId, attempt }, result, outboxId, 'me');
   const isDone = async () => (await sql`select done_at from outbox where id = ${outboxId}`)[0]?.done_at !== null;
   const events = async () => {
     const rows = await sql`
@@ -204,7 +204,7 @@ test('an attempt that is being settled elsewhere is not opened once more', async
   const { open, orderId, outboxId, attempts } = await owed();
   await open();
   const other = await openTransaction(database);
-  await settlePaid(other.sql, [{ orderId, attempt: 1, paymentIntentId: 'pi_1', outboxId }], 'other');
+  await recordPaid(other.sql, [{ orderId, attempt: 1, paymentIntentId: 'pi_1', outboxId }], 'other');
   const opening = open();
   await untilBlocked(database);
   await other.commit();
@@ -229,7 +229,7 @@ test('one statement opens and settles many, each as it stands; what was settled 
     return { orderId, attempt: attemptOf(orders[i] as Owed) ?? 1, paymentIntentId: `pi_many_${i}`, outboxId };
   });
   const heard = await noticesDuring(database, async () => {
-    expect([...(await settlePaid(sql, paid, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
+    expect([...(await recordPaid(sql, paid, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
   });
   expect(heard).toHaveLength(1);
   expect((await first.row()).charge_id).toBe('pi_many_0');
@@ -248,6 +248,6 @@ test('statements that settle the same orders in different orders at once do not 
     3,
   );
   const paid = orders.map(({ orderId, outboxId }) => ({ orderId, attempt: 1, paymentIntentId: 'pi', outboxId }));
-  const outcomes = await Promise.all([settlePaid(sql, paid, 'a'), settlePaid(sql, paid.toReversed(), 'b')]);
+  const outcomes = await Promise.all([recordPaid(sql, paid, 'a'), recordPaid(sql, paid.toReversed(), 'b')]);
   expect(outcomes.reduce((sum, { size }) => sum + size, 0)).toBe(12);
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cancelOrder } from '../../src/store/lifecycle.ts';
-import { settleRefund, settleRefundRefused, settleUncharged } from '../../src/store/refunds.ts';
+import { recordRefund, recordRefundRefused, recordUncharged } from '../../src/store/refunds.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { openAttempt, settleAttempt } from '../harness/vendor-rows.ts';
+import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -20,7 +20,7 @@ async function cancelled(paid: boolean) {
   if (paid) {
     await openAttempt(sql, orderId);
     const result = { status: 'paid', paymentIntentId: 'pi_1' } as const;
-    await settleAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, 'me');
+    await recordAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, 'me');
   }
   const ended = await cancelOrder(sql, orderId, { retailerId: store.retailerId }, 'customer_request', 'me');
   const outboxId = ended?.outbox.find(({ queue }) => queue === 'refund')?.id ?? 0;
@@ -29,13 +29,13 @@ async function cancelled(paid: boolean) {
 }
 
 test.each([
-  ['a refund', true, 'refunded', (id: string, job: number) => settleRefund(database.sql, id, 're_1', job, 'me')],
-  ['a refused one', true, 'paid', (id: string, job: number) => settleRefundRefused(database.sql, id, 'no', job, 'me')],
+  ['a refund', true, 'refunded', (id: string, job: number) => recordRefund(database.sql, id, 're_1', job, 'me')],
+  ['a refused one', true, 'paid', (id: string, job: number) => recordRefundRefused(database.sql, id, 'no', job, 'me')],
   [
     'nothing to give back',
     false,
     'not_charged',
-    (id: string, job: number) => settleUncharged(database.sql, id, job, 'me'),
+    (id: string, job: number) => recordUncharged(database.sql, id, job, 'me'),
   ],
 ])(
   '%s is settled once, and told as a detail: it changes nothing about who carries what',

@@ -1,15 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { explainRefused, findMade, insertOrders, type NewOrder, settleUnknown } from '../../src/store/orders-create.ts';
 import {
-  adoptAbandoned,
+  explainRefused,
+  findMade,
+  insertOrders,
+  type NewOrder,
+  resolveUnknown,
+} from '../../src/store/orders-create.ts';
+import {
+  adoptUndelivered,
   commitsOf,
-  findUnheard,
-  forgetAbandoned,
-  pruneUnheard,
-  releaseFingerprints,
-  rememberAbandoned,
+  findEarlierRequest,
+  forgetUndelivered,
+  pruneRequests,
+  recordUndelivered,
+  releaseRequests,
 } from '../../src/store/request-dedup.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
@@ -53,10 +59,10 @@ test('an equal request of another process makes nothing until the first was answ
     'made',
   ]);
   expect(await orderRow(sql, second.id)).toEqual({});
-  expect(await findUnheard(sql, said)).toMatchObject({ origin: 'a', orderId: first.id, abandoned: [] });
-  await releaseFingerprints(sql, [said], 'b');
+  expect(await findEarlierRequest(sql, said)).toMatchObject({ origin: 'a', orderId: first.id, abandoned: [] });
+  await releaseRequests(sql, [said], 'b');
   expect(await insert([second], 'b')).toEqual(['repeated']);
-  await releaseFingerprints(sql, [said], 'a');
+  await releaseRequests(sql, [said], 'a');
   expect(await insert([second], 'b')).toEqual(['made']);
 });
 
@@ -87,10 +93,10 @@ test('an order that was left stands in the way of every equal request, also afte
   const said = sayNew();
   const first = await draft(said);
   await insert([first], 'a');
-  await rememberAbandoned(sql, said, first.id, 'a');
-  await rememberAbandoned(sql, said, first.id, 'a');
-  await releaseFingerprints(sql, [said], 'a');
-  expect(await findUnheard(sql, said)).toMatchObject({ abandoned: [first.id] });
+  await recordUndelivered(sql, said, first.id, 'a');
+  await recordUndelivered(sql, said, first.id, 'a');
+  await releaseRequests(sql, [said], 'a');
+  expect(await findEarlierRequest(sql, said)).toMatchObject({ abandoned: [first.id] });
   expect(await insert([await draft(said)], 'a')).toEqual(['repeated']);
   expect(await insert([await draft(said)], 'b')).toEqual(['repeated']);
 });
@@ -99,21 +105,21 @@ test('a process is alive for as long as it has a connection for its commits', as
   const said = sayNew();
   const commits = connect({ url: database.url, applicationName: commitsOf('living'), max: 1 });
   await insertOrders(commits, [await draft(said)], 'living');
-  expect(await findUnheard(database.sql, said)).toMatchObject({ origin: 'living', isAlive: true });
+  expect(await findEarlierRequest(database.sql, said)).toMatchObject({ origin: 'living', isAlive: true });
   await commits.end({ timeout: 5 });
-  await expect.poll(() => findUnheard(database.sql, said)).toMatchObject({ origin: 'living', isAlive: false });
+  await expect.poll(() => findEarlierRequest(database.sql, said)).toMatchObject({ origin: 'living', isAlive: false });
 });
 
 test('an order that was left before its commit is not made any more', async () => {
   const { sql } = database;
   const said = sayNew();
   const order = await draft(said);
-  await rememberAbandoned(sql, said, order.id, 'a');
+  await recordUndelivered(sql, said, order.id, 'a');
   expect(await insert([order], 'a')).toEqual(['repeated']);
-  await settleUnknown(sql, [order]);
+  await resolveUnknown(sql, [order]);
   expect(await findMade(sql, order.id)).toBeNull();
-  await forgetAbandoned(sql, said, order.id);
-  expect(await findUnheard(sql, said)).toBeNull();
+  await forgetUndelivered(sql, said, order.id);
+  expect(await findEarlierRequest(sql, said)).toBeNull();
 });
 
 test('a repeat takes an order that was left, once; left again it is remembered again, answered it is done', async () => {
@@ -121,13 +127,13 @@ test('a repeat takes an order that was left, once; left again it is remembered a
   const said = sayNew();
   const first = await draft(said);
   await insert([first], 'a');
-  await rememberAbandoned(sql, said, first.id, 'a');
-  expect(await adoptAbandoned(sql, said, first.id, 'a', 'b')).toBe(true);
-  expect(await adoptAbandoned(sql, said, first.id, 'a', 'c')).toBe(false);
+  await recordUndelivered(sql, said, first.id, 'a');
+  expect(await adoptUndelivered(sql, said, first.id, 'a', 'b')).toBe(true);
+  expect(await adoptUndelivered(sql, said, first.id, 'a', 'c')).toBe(false);
   expect(await insert([await draft(said)], 'c')).toEqual(['repeated']);
-  await rememberAbandoned(sql, said, first.id, 'b');
-  expect(await adoptAbandoned(sql, said, first.id, 'b', 'c')).toBe(true);
-  await releaseFingerprints(sql, [said], 'c');
+  await recordUndelivered(sql, said, first.id, 'b');
+  expect(await adoptUndelivered(sql, said, first.id, 'b', 'c')).toBe(true);
+  await releaseRequests(sql, [said], 'c');
   expect(await insert([await draft(said)], 'a')).toEqual(['made']);
 });
 
@@ -136,22 +142,22 @@ test('of two orders that were left each is taken by a repeat of its own', async 
   const said = sayNew();
   const [first, second] = [await draft(said), await draft(said)];
   await insert([first, second], 'a');
-  for (const { id } of [first, second]) await rememberAbandoned(sql, said, id, 'a');
-  expect(await adoptAbandoned(sql, said, first.id, 'a', 'b')).toBe(true);
-  await releaseFingerprints(sql, [said], 'b');
-  expect(await findUnheard(sql, said)).toMatchObject({ abandoned: [second.id] });
-  await forgetAbandoned(sql, said, second.id);
-  expect(await findUnheard(sql, said)).toBeNull();
+  for (const { id } of [first, second]) await recordUndelivered(sql, said, id, 'a');
+  expect(await adoptUndelivered(sql, said, first.id, 'a', 'b')).toBe(true);
+  await releaseRequests(sql, [said], 'b');
+  expect(await findEarlierRequest(sql, said)).toMatchObject({ abandoned: [second.id] });
+  await forgetUndelivered(sql, said, second.id);
+  expect(await findEarlierRequest(sql, said)).toBeNull();
 });
 
 test('forgetting one of two that were left keeps the other', async () => {
   const { sql } = database;
   const said = sayNew();
   const [first, second] = [newId(), newId()];
-  await rememberAbandoned(sql, said, first, 'a');
-  await rememberAbandoned(sql, said, second, 'b');
-  await forgetAbandoned(sql, said, first);
-  expect(await findUnheard(sql, said)).toMatchObject({ abandoned: [second] });
+  await recordUndelivered(sql, said, first, 'a');
+  await recordUndelivered(sql, said, second, 'b');
+  await forgetUndelivered(sql, said, first);
+  expect(await findEarlierRequest(sql, said)).toMatchObject({ abandoned: [second] });
 });
 
 test('the order of a process that died can be taken, by one', async () => {
@@ -159,22 +165,22 @@ test('the order of a process that died can be taken, by one', async () => {
   const said = sayNew();
   const first = await draft(said);
   await insert([first], 'dead');
-  expect(await adoptAbandoned(sql, said, first.id, 'dead', 'b')).toBe(true);
-  expect(await adoptAbandoned(sql, said, first.id, 'dead', 'c')).toBe(false);
+  expect(await adoptUndelivered(sql, said, first.id, 'dead', 'b')).toBe(true);
+  expect(await adoptUndelivered(sql, said, first.id, 'dead', 'c')).toBe(false);
 });
 
 test('after ten minutes nothing stands in the way, and what is as old is deleted', async () => {
   const { sql } = database;
   const [old, pruned] = [sayNew(), sayNew()];
   for (const said of [old, pruned]) {
-    await rememberAbandoned(sql, said, newId(), 'a');
+    await recordUndelivered(sql, said, newId(), 'a');
     expect(await insert([await draft(said)], 'b')).toEqual(['repeated']);
     await age(said, '601 s');
   }
   expect(await insert([await draft(old)], 'b')).toEqual(['made']);
-  expect(await pruneUnheard(sql, 1_000)).toBe(1);
-  expect(await findUnheard(sql, pruned)).toBeNull();
-  expect(await findUnheard(sql, old)).toMatchObject({ origin: 'b', abandoned: [] });
+  expect(await pruneRequests(sql, 1_000)).toBe(1);
+  expect(await findEarlierRequest(sql, pruned)).toBeNull();
+  expect(await findEarlierRequest(sql, old)).toMatchObject({ origin: 'b', abandoned: [] });
 });
 
 test('an order as it was made is found by its id', async () => {
@@ -209,8 +215,8 @@ test('commits and releases of the same requests, the other way round, never dead
     await Promise.all([
       insertOrders(database.sql, mine, 'a'),
       insertOrders(other, theirs, 'b'),
-      releaseFingerprints(other, [...all].reverse(), 'a'),
-      releaseFingerprints(database.sql, all, 'b'),
+      releaseRequests(other, [...all].reverse(), 'a'),
+      releaseRequests(database.sql, all, 'b'),
     ]);
   }
   await other.end({ timeout: 1 });

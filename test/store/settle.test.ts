@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findOrderState, findStoreOrder } from '../../src/store/orders.ts';
-import { explainRefused, insertOrders, settleUnknown } from '../../src/store/orders-create.ts';
+import { explainRefused, insertOrders, resolveUnknown } from '../../src/store/orders-create.ts';
 import { findTrackedByIds } from '../../src/store/tracked.ts';
-import { loadOrderNews, loadWaiting } from '../../src/store/waiting.ts';
+import { loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 import { openTransaction, untilBlocked } from './transaction.ts';
@@ -21,7 +21,7 @@ test('settling waits for a commit that is still in flight, and an order that cam
   const inFlight = await openTransaction(database);
   await insertOrders(inFlight.sql, [order], 'me');
   let settled = false;
-  const settling = settleUnknown(sql, [order]).finally(() => {
+  const settling = resolveUnknown(sql, [order]).finally(() => {
     settled = true;
   });
   await untilBlocked(database);
@@ -39,7 +39,7 @@ test('settling waits for a commit that is still in flight, and one that was roll
   const order = await draftOrder(sql, store);
   const inFlight = await openTransaction(database);
   await insertOrders(inFlight.sql, [order], 'me');
-  const settling = settleUnknown(sql, [order]);
+  const settling = resolveUnknown(sql, [order]);
   await untilBlocked(database);
   await inFlight.rollback();
   expect((await settling).size).toBe(0);
@@ -49,10 +49,10 @@ test('settling waits for a commit that is still in flight, and one that was roll
 test('an order that was settled as void can never be written, not even by a statement that comes late', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
-  expect((await settleUnknown(sql, [order])).size).toBe(0);
+  expect((await resolveUnknown(sql, [order])).size).toBe(0);
   expect((await insertOrders(sql, [order], 'me')).size).toBe(0);
   expect([...(await explainRefused(sql, [order])).values()]).toEqual(['voided']);
-  expect((await settleUnknown(sql, [order])).size).toBe(0);
+  expect((await resolveUnknown(sql, [order])).size).toBe(0);
   const [left] = await sql`
     select (select count(*)::int from outbox where order_id = ${order.id}) as jobs,
       (select count(*)::int from order_events where order_id = ${order.id}) as events,
@@ -64,7 +64,7 @@ test('a late statement waits for the settling that is still in flight, and then 
   const { sql } = database;
   const order = await draftOrder(sql, store);
   const settling = await openTransaction(database);
-  await settleUnknown(settling.sql, [order]);
+  await resolveUnknown(settling.sql, [order]);
   const late = insertOrders(sql, [order], 'me');
   await untilBlocked(database);
   await settling.commit();
@@ -75,19 +75,19 @@ test('of a batch each order gets its own answer', async () => {
   const { sql } = database;
   const [written, lost] = [await draftOrder(sql, store), await draftOrder(sql, store)];
   await insertOrders(sql, [written], 'me');
-  expect([...(await settleUnknown(sql, [lost, written])).keys()]).toEqual([written.id]);
+  expect([...(await resolveUnknown(sql, [lost, written])).keys()]).toEqual([written.id]);
 });
 
 test('no reader ever sees a void order, and its driver stays free', async () => {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const order = await draftOrder(sql, store, { driverId });
-  await settleUnknown(sql, [order]);
+  await resolveUnknown(sql, [order]);
   expect(await findStoreOrder(sql, order.id, store.retailerId)).toBeNull();
   expect(await findStoreOrder(sql, order.id, order.id)).toBeNull();
   expect(await findOrderState(sql, order.id)).toBeNull();
   expect(await findTrackedByIds(sql, [order.id])).toEqual(new Map());
-  expect(await loadOrderNews(sql, [order.id])).toEqual([]);
+  expect(await loadOrderStates(sql, [order.id])).toEqual([]);
   expect((await loadWaiting(sql, 1_000)).map(({ orderId }) => orderId)).not.toContain(order.id);
   expect((await insertOrders(sql, [await draftOrder(sql, store, { driverId })], 'me')).size).toBe(1);
 });

@@ -4,7 +4,7 @@ import { cancelOrder, deliverOrder, markUndeliverable, pickUpOrder, returnOrder 
 import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
 import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
 import { takeExpired } from '../../src/store/outbox.ts';
-import { settleRefund } from '../../src/store/refunds.ts';
+import { recordRefund } from '../../src/store/refunds.ts';
 import { createRetailer } from '../../src/store/retailers.ts';
 import { loadTiers } from '../../src/store/tiers.ts';
 import {
@@ -19,12 +19,12 @@ import {
   type OwedDelivery,
   openDelivery,
   putOffDelivery,
-  settleDelivered,
-  settleFailed,
-  settleUndeliverable,
+  recordDelivered,
+  recordFailedTry,
+  recordUndeliverable,
 } from '../../src/store/webhooks.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { openAttempt, settleAttempt, settleText } from '../harness/vendor-rows.ts';
+import { openAttempt, recordAttempt, recordText } from '../harness/vendor-rows.ts';
 
 const ORIGIN = 'test';
 const STAMP = { actionId: null, capturedAt: null };
@@ -103,7 +103,7 @@ const fail = (
   delivery: OwedDelivery,
   retryInSeconds: number | null = 5,
   receiver: 'ill' | 'refuses' | 'gone' = 'ill',
-) => settleFailed(database.sql, delivery, { result: '500', retryInSeconds, receiver });
+) => recordFailedTry(database.sql, delivery, { result: '500', retryInSeconds, receiver });
 const reopened = async ({ outboxId }: OwedDelivery) => (await openDelivery(database.sql, outboxId)) as OwedDelivery;
 /** The endpoint has been failing for so long. */
 const failingFor = (seconds: number) => database.sql`
@@ -168,10 +168,10 @@ describe('what a store is told', () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
     const attempt = await openAttempt(sql, orderId);
-    await settleAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
+    await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
     const cancelled = await cancelOrder(sql, orderId, 'operator', 'duplicate', ORIGIN);
     expect(cancelled?.outbox.map(({ queue }) => queue).toSorted()).toEqual(['refund', 'webhook']);
-    await settleRefund(sql, orderId, 're_1', 0, ORIGIN);
+    await recordRefund(sql, orderId, 're_1', 0, ORIGIN);
     expect((await told(orderId)).slice(1)).toMatchObject([
       { type: 'order.cancelled', data: { status: 'cancelled', by: 'operator', reason: 'duplicate' } },
       { type: 'order.refunded', data: { status: 'cancelled', payment_status: 'refunded' } },
@@ -182,10 +182,10 @@ describe('what a store is told', () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
     await sql`insert into messages (order_id, status) values (${orderId}, 'sending')`;
-    await settleText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, ORIGIN);
+    await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, ORIGIN);
     const attempt = await openAttempt(sql, orderId);
     const declined = { status: 'declined', failureCode: 'expired_card', final: true } as const;
-    await settleAttempt(sql, attempt as never, declined, 0, ORIGIN);
+    await recordAttempt(sql, attempt as never, declined, 0, ORIGIN);
     expect((await told(orderId)).slice(1)).toMatchObject([
       { type: 'order.payment_failed', data: { payment_status: 'failed', code: 'expired_card' } },
     ]);
@@ -250,7 +250,7 @@ describe('a try', () => {
   it('that was taken ends the delivery and the endpoint’s trouble', async () => {
     const delivery = await newDelivery();
     await failingFor(600);
-    await settleDelivered(database.sql, delivery, '204');
+    await recordDelivered(database.sql, delivery, '204');
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1, result: '204' });
     expect((await job(delivery.outboxId))?.done_at).toBeInstanceOf(Date);
     expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null });
@@ -282,7 +282,7 @@ describe('a try', () => {
 
   it('that failed after another one was taken changes nothing', async () => {
     const delivery = await newDelivery();
-    await settleDelivered(database.sql, delivery, '204');
+    await recordDelivered(database.sql, delivery, '204');
     expect(await fail(delivery)).toEqual({ outbox: [], disabled: false });
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
@@ -335,7 +335,7 @@ describe('a try', () => {
     await removeWebhook(database.sql, retailerId);
     const opened = (await openDelivery(database.sql, delivery.outboxId)) as OwedDelivery;
     expect(opened.endpoint).toBeNull();
-    await settleUndeliverable(database.sql, opened, 'no_endpoint');
+    await recordUndeliverable(database.sql, opened, 'no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
   });
 });
@@ -391,7 +391,7 @@ describe('an endpoint', () => {
     const [old, young] = [await newDelivery(), await newDelivery()];
     await setWebhook(database.sql, retailerId, 'https://new.test/', 'whsec_bmV3');
     await fail(await reopened(young));
-    await settleDelivered(database.sql, old, '204');
+    await recordDelivered(database.sql, old, '204');
     expect(await show(old.id)).toMatchObject({ status: 'delivered' });
     expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
   });
@@ -416,7 +416,7 @@ describe('an endpoint', () => {
 describe('deliveries', () => {
   it('are listed newest first, by store and by status', async () => {
     const [first, second] = [await newDelivery(), await newDelivery()];
-    await settleDelivered(database.sql, first, '200');
+    await recordDelivered(database.sql, first, '200');
     const list = async (status: 'pending' | 'delivered' | null) =>
       (await listDeliveries(database.sql, { retailerId, status }, 10)).map((row) => row.delivery_id);
     expect(await list(null)).toEqual([second.id, first.id]);
@@ -446,7 +446,7 @@ describe('deliveries', () => {
     const { sql } = database;
     const delivery = await newDelivery();
     expect(await replayDelivery(sql, delivery.id)).toBe('still_tried');
-    await settleDelivered(sql, delivery, '200');
+    await recordDelivered(sql, delivery, '200');
     await removeWebhook(sql, retailerId);
     expect(await replayDelivery(sql, delivery.id)).toBe('no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered' });
@@ -456,8 +456,8 @@ describe('deliveries', () => {
   it('are deleted after their days, but not while they are tried', async () => {
     const { sql } = database;
     const [old, pending, young] = [await newDelivery(), await newDelivery(), await newDelivery()];
-    await settleDelivered(sql, old, '200');
-    await settleDelivered(sql, young, '200');
+    await recordDelivered(sql, old, '200');
+    await recordDelivered(sql, young, '200');
     await sql`update webhook_deliveries set created_at = now() - interval '31 days'
       where id = any(${[old.id, pending.id]}::uuid[])`;
     expect(await pruneDeliveries(sql, 30, 100)).toBe(1);

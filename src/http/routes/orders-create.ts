@@ -1,5 +1,5 @@
-import type { Intake } from '../../dispatch/admission.ts';
-import type { Asker } from '../../dispatch/group-commit.ts';
+import type { AdmissionControl } from '../../dispatch/admission.ts';
+import type { Caller } from '../../dispatch/group-commit.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
@@ -25,27 +25,27 @@ export function ordersCreate(deps: {
     request: PlaceOrder,
     key: RetailerKey,
     identity: Identity,
-    asker: Asker & { readonly signal: RequestSignal },
+    caller: Caller & { readonly signal: RequestSignal },
   ) => Promise<PlaceOnceOutcome>;
   /** Counts the order against its store's rate. */
   readonly rateOf: (key: RetailerKey) => Promise<StoreRate | null>;
   /** Whether the key was good a moment ago, told at once. */
   readonly isRemembered: (head: RequestHead) => boolean;
-  readonly intake: Pick<Intake, 'isFull' | 'enter'>;
+  readonly admission: Pick<AdmissionControl, 'isFull' | 'enter'>;
   /** Whether the key still opens its active store, read from the database itself. */
   readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
 }): Route<RetailerKey> {
   return {
     method: 'post',
     pattern: '/orders/create',
-    shed: (head) => (deps.intake.isFull() && deps.isRemembered(head) ? TOO_MANY : null),
+    shed: (head) => (deps.admission.isFull() && deps.isRemembered(head) ? TOO_MANY : null),
     authenticate: deps.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
     async handle(request) {
       const sinceMs = performance.now();
       // Before the body is looked at: refusing must cost a small part of what an order costs.
-      const turn = deps.intake.enter();
+      const turn = deps.admission.enter();
       if (!turn) throw TOO_MANY;
       await turn;
       return create(request, sinceMs);

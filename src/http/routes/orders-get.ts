@@ -81,8 +81,8 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
 
 /** How the order was given to a driver, in brief: from how far, and how many others were passed over for what. */
 function dispatchOnWire({ at, data, considered }: StoreOrder['events'][number]) {
-  const passedOver: Record<string, number> = {};
-  for (const { reason } of considered ?? []) passedOver[reason] = (passedOver[reason] ?? 0) + 1;
+  const rejectedCandidates: Record<string, number> = {};
+  for (const { reason } of considered ?? []) rejectedCandidates[reason] = (rejectedCandidates[reason] ?? 0) + 1;
   const { driver_id, distance_meters } = data as { driver_id: string; distance_meters: number };
-  return { at: new Date(at).toISOString(), driver_id, distance_meters, passed_over: passedOver };
+  return { at: new Date(at).toISOString(), driver_id, distance_meters, passed_over: rejectedCandidates };
 }

@@ -1,4 +1,4 @@
-import { followNews } from '../../../src/app/change-feed.ts';
+import { followChanges } from '../../../src/app/change-feed.ts';
 import { Closers } from '../../../src/app/closers.ts';
 import { buildDispatch } from '../../../src/app/dispatch.ts';
 import { buildChargeJob } from '../../../src/app/vendor-jobs.ts';
@@ -8,13 +8,13 @@ import type { CancelReason, PlaceOrder } from '../../../src/domain/order.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
 import { createRefundJob } from '../../../src/jobs/refund.ts';
 import { Matcher } from '../../../src/matcher/matcher.ts';
-import { createLane } from '../../../src/postgres/batched-reads.ts';
+import { limitConcurrency } from '../../../src/postgres/batched-reads.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import { deactivateDriver } from '../../../src/store/drivers.ts';
 import { cancelOrder, giveUpForDriver, returnForDriver } from '../../../src/store/lifecycle.ts';
 import { nudgeOrder } from '../../../src/store/operator.ts';
 import { finishOutbox } from '../../../src/store/outbox.ts';
-import { readRefundState, settleRefund, settleRefundRefused, settleUncharged } from '../../../src/store/refunds.ts';
+import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../../../src/store/refunds.ts';
 import { setRetailerStatus } from '../../../src/store/retailers.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
@@ -60,14 +60,14 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
       now,
       origin: ORIGIN,
       relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
-      paymentWait: { settledWithin: async () => 'processing' },
+      paymentWait: { paymentWithin: async () => 'processing' },
       announce,
     },
     logger,
     closers,
   );
   const reloads = { reloadTiers: async () => undefined, paymentsMayBeSettled: async () => undefined };
-  await followNews(
+  await followChanges(
     { sql, origin: ORIGIN, dispatch, announce, ...reloads, everythingChanged: () => undefined },
     logger,
     closers,
@@ -76,15 +76,23 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const bank = openBank();
   const finishJob = (outboxId: number) => finishOutbox(sql, outboxId, null);
   const chargeJob = buildChargeJob(
-    { sql, origin: ORIGIN, stripe: bank, lane: createLane(4), finish: finishJob, relayed: (settling) => settling, now },
+    {
+      sql,
+      origin: ORIGIN,
+      stripe: bank,
+      lane: limitConcurrency(4),
+      finish: finishJob,
+      relayed: (settling) => settling,
+      now,
+    },
     () => undefined,
   );
   const refundJob = createRefundJob({
     read: (orderId) => readRefundState(sql, orderId),
     refund: bank.refund,
-    settleRefund: (orderId, refundId, outboxId) => settleRefund(sql, orderId, refundId, outboxId, ORIGIN),
-    settleRefused: (orderId, code, outboxId) => settleRefundRefused(sql, orderId, code, outboxId, ORIGIN),
-    settleUncharged: (orderId, outboxId) => settleUncharged(sql, orderId, outboxId, ORIGIN),
+    recordRefund: (orderId, refundId, outboxId) => recordRefund(sql, orderId, refundId, outboxId, ORIGIN),
+    recordRefused: (orderId, code, outboxId) => recordRefundRefused(sql, orderId, code, outboxId, ORIGIN),
+    recordUncharged: (orderId, outboxId) => recordUncharged(sql, orderId, outboxId, ORIGIN),
     finish: finishJob,
     settled: () => undefined,
     logger,
@@ -100,7 +108,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
 
   return {
     isExact: true,
-    settleMs: 3_000,
+    resolveMs: 3_000,
     settled: () => undefined,
     async create(store, { tierId, key, body }) {
       const request: PlaceOrder = {

@@ -66,7 +66,7 @@ export class Money {
 
   refund(bank: BankAnswer): Ran {
     if (!this.refundOwed || !this.#ended) return { kind: 'no_job' };
-    if (this.status === 'processing') return this.#settleUncharged();
+    if (this.status === 'processing') return this.#recordUncharged();
     if (this.status !== 'paid') return { kind: 'done' };
     if (bank === 'unreached') return { kind: 'retry' };
     if (bank === 'hard' && !this.#refunded) {
@@ -80,7 +80,7 @@ export class Money {
     return { kind: 'done', event: 'refunded' };
   }
 
-  #settleUncharged(): Ran {
+  #recordUncharged(): Ran {
     if (this.attempts.at(-1)?.state === 'sending') return { kind: 'retry' };
     this.status = this.attempts.length > 0 ? 'failed' : 'not_charged';
     return { kind: 'done', event: 'not_charged' };

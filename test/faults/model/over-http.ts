@@ -13,7 +13,7 @@ import type { System } from './system.ts';
 const OPERATOR = 'faults';
 const REQUEST_MS = 15_000;
 /** Longer than the pause between two sweeps, which are the net below a notice that was read too early. */
-const SETTLE_MS = 20_000;
+const RESOLVE_MS = 20_000;
 
 type Asked = {
   readonly method?: string;
@@ -67,7 +67,7 @@ export function overHttp(
     ended,
     settledMs,
     isExact: false,
-    settleMs: SETTLE_MS,
+    resolveMs: RESOLVE_MS,
     settled: (ms) => void settledMs.push(ms),
     async create({ retailerId, apiKey }, { tierId, key, body: says }) {
       const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };

@@ -68,7 +68,7 @@ async function settle(system: System, sql: Sql, model: Model): Promise<string | 
       system.settled(tookMs);
       return null;
     }
-    if (tookMs > system.settleMs) return open;
+    if (tookMs > system.resolveMs) return open;
     await later(pauseMs);
   }
 }

@@ -9,7 +9,7 @@ import type { PlaceDriver, PlaceStore } from './place.ts';
 export type System = {
   /** Whether whoever takes an order knows all that happened before, so that the best driver gets it at once. */
   readonly isExact: boolean;
-  readonly settleMs: number;
+  readonly resolveMs: number;
   /** Told how long each command took to settle. */
   settled(ms: number): void;
   create(store: PlaceStore, order: { tierId: TierId; key: string | null; body: number }): Promise<Answer>;

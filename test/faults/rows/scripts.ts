@@ -19,7 +19,7 @@ const PHONES = 2;
 const MAP = { TILE_URL: '/tiles/{z}/{x}/{y}.png', TILE_ATTRIBUTION: '<img src=x onerror=ran()>' };
 
 /** A driver with the page open, his own corner of the world, and what went wrong there. */
-type Lane = {
+type ConcurrencyLimit = {
   readonly world: World;
   readonly api: string;
   readonly driverPage: Page;
@@ -49,7 +49,7 @@ export const scriptPayloads: Row = {
       const problems: string[] = [];
       const scripts = chosen(count, random);
       const work = async (number: number): Promise<void> => {
-        const lane = await openLane(world, browser.context.browser() as Browser, number, problems);
+        const lane = await openLimit(world, browser.context.browser() as Browser, number, problems);
         for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(lane, script);
       };
       const done = scripts.length;
@@ -69,7 +69,12 @@ function chosen(count: number, random: Random): string[] {
   return mixed.slice(0, count).map(({ script }) => script);
 }
 
-async function openLane(world: World, browser: Browser, number: number, problems: string[]): Promise<Lane> {
+async function openLimit(
+  world: World,
+  browser: Browser,
+  number: number,
+  problems: string[],
+): Promise<ConcurrencyLimit> {
   const api = world.apis[0]?.url() as string;
   const [driverId, token] = [newId(), newSecret('driver_token')];
   const driver = { id: driverId, name: 'x', phone: '+14155550177', tokenHash: hashSecret(token), tierIds: TIER_IDS };
@@ -93,7 +98,7 @@ async function openLane(world: World, browser: Browser, number: number, problems
 }
 
 /** One order with the script in every field, from its creation to the photo, on both pages. */
-async function look(lane: Lane, script: string): Promise<void> {
+async function look(lane: ConcurrencyLimit, script: string): Promise<void> {
   const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = lane;
   const name = script.trim();
   const [line1, line2, city] = [`1 ${name}`, `2 ${name}`, name.slice(0, MAX_CITY_LENGTH).trim()];
@@ -161,7 +166,7 @@ async function proveWatch(world: World, browser: Browser): Promise<string[]> {
   return (await isWatched(page, seen)) ? [] : ['script: one that was put into a page was not noticed'];
 }
 
-async function openStore({ world, at }: Lane, name: string, address: string) {
+async function openStore({ world, at }: ConcurrencyLimit, name: string, address: string) {
   const [retailerId, key] = [newId(), newSecret('api_key')];
   const { customer: stripeCustomerId, paymentMethod: stripePaymentMethodId } = TEST_CARDS.ok;
   const store = { id: retailerId, name, address, point: at, stripeCustomerId, stripePaymentMethodId };

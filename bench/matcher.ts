@@ -24,6 +24,7 @@ import KDBush from 'kdbush';
 import RBush from 'rbush';
 import rbushKnn from 'rbush-knn';
 import { Fleet, type FleetSource } from '../src/dispatch/fleet.ts';
+import { OrderEvents } from '../src/dispatch/order-events.ts';
 import type { FleetDriver } from '../src/domain/driver.ts';
 import { distanceMeters, type Point } from '../src/geo/point.ts';
 import { Matcher } from '../src/matcher/matcher.ts';
@@ -117,7 +118,7 @@ async function build(drivers: readonly WorldDriver[]) {
   });
   const before = memory();
   const matcher = new Matcher(loadTestTiers());
-  const fleet = new Fleet(matcher, sourceOf(rows), () => {});
+  const fleet = new Fleet(matcher, sourceOf(rows), new OrderEvents());
   const started = performance.now();
   await fleet.rebuild();
   const buildMs = performance.now() - started;
@@ -158,7 +159,7 @@ function peersOf(drivers: readonly WorldDriver[], points: readonly Point[]) {
   };
 }
 
-/** Drivers walking on, each from where he was, 0 to 100 m a step in any direction. */
+/** Drivers walking on, each from where they were, 0 to 100 m a step in any direction. */
 function walkOf(drivers: readonly WorldDriver[], random: () => number) {
   const places = drivers.map(({ point }) => point);
   const whose = Array.from({ length: queries }, () => Math.floor(random() * drivers.length));

@@ -8,12 +8,13 @@
  * is two hundredths more (what the allowance for bursts leaves room for). What the process could do beyond is shown by
  * the burst: each driver's whole allowance of one moment in one write, as after a dead zone.
  *
- * Nothing answers a report. A ping behind every 100th does, and the parent then reads through the tracking page of the
- * order that this driver carries where the matcher believes he is; that must be where he said, or where he said next. The
- * clock starts with the first write and stops with the answer to the last ping, behind one of the last hundred reports;
- * the burst has one behind every 100th driver. Then, untimed, a ping behind every driver's last report shows that all were
- * dealt with. Refused reports are told by the service and counted. Afterwards every driver's row must say where he was
- * last, and an order placed beside every 100th must go to the driver whom a look at all of them finds nearest.
+ * Nothing answers a report. A ping behind every 100th does, and the parent then reads through the tracking page of
+ * the order that this driver carries where the matcher believes they are; that must be where they said, or where they
+ * said next. The clock starts with the first write and stops with the answer to the last ping, behind one of the last
+ * hundred reports; the burst has one behind every 100th driver. Then, untimed, a ping behind every driver's last
+ * report shows that all were dealt with. Refused reports are told by the service and counted. Afterwards every
+ * driver's row must say where they were last, and an order placed beside every 100th must go to the driver whom a
+ * look at all of them finds nearest.
  *
  * Beside it: the transport alone under the same clients (which is what they can do), and the same drivers and steps as
  * GEOADD to Redis, 250 to a pipeline. The service does the socket, JSON, checks, allowance, index and write-behind;

@@ -7,7 +7,7 @@
  * message after the animation frame that follows the change of the headline, so the text has been painted. The page's
  * clock is compared with ours before each order (the smallest of some round trips; half of it is the uncertainty).
  *
- * Beside it, of the same taps: the answer at the driver's phone, and the news at a bare socket of the same order.
+ * Beside it, of the same taps: the answer at the driver's phone, and the change at a bare socket of the same order.
  * The same rounds without the other sockets, half of them before and half after, are the peer.
  *
  * Ends with 1 where a request fails, a socket is closed or goes back, a page complains, a change is not shown within
@@ -185,7 +185,7 @@ async function tap(
   const onScreen = () => shown.find(({ text }) => sentence.test(text));
   const everywhere = () => onScreen() !== undefined && at.viewers.every((viewer) => viewer.heardMs(status) !== null);
   const endMs = startMs + LOST_MS;
-  await until(() => everywhere() || nowMs() > endMs, `news of ${step}`);
+  await until(() => everywhere() || nowMs() > endMs, `the change of ${step}`);
   const answer = await answered;
   const screen = onScreen();
   const heardMs = at.viewers[0]?.heardMs(status);

@@ -6,9 +6,9 @@
  * are as many as said when the last sample is taken. One driver after the other goes on duty, gives an order back, has one
  * called off by its store, brings one back, and comes into reach from far away: five samples a round, one at a time.
  *
- * The clock starts in this process when the request is sent, so HTTP and the write of the event itself are included. It
- * stops when the notice of the commit is heard that gave him the next order, on a connection of our own: then it is
- * durable. Beside it: when his phone was told on its socket, and when his request was answered.
+ * The clock starts in this process when the request is sent, so HTTP and the write of the event itself are included.
+ * It stops when the notice of the commit that gave the driver the next order is heard, on a connection of our own:
+ * then it is durable. Beside it: when the driver's phone was told on its socket, and when its request was answered.
  *
  * The peer, after each sample: one `update` of one order's row, sent by this process to the same Postgres, until it is
  * answered, that is on disk.
@@ -61,7 +61,7 @@ async function measure(waiting: number): Promise<void> {
   }
 }
 
-/** All that one driver does; what it took him to be given each order. */
+/** All that one driver does; how long it took until each order was given to them. */
 async function drive(world: World, driver: Driver, round: number): Promise<Sample[]> {
   const must = async (what: string, answer: Promise<number>) => {
     const status = await answer;
@@ -88,7 +88,7 @@ async function drive(world: World, driver: Driver, round: number): Promise<Sampl
   await must('position', driver.near(place));
   await sample('a driver goes on duty', () => driver.duty(true));
   await sample('a driver gives an order back', () => driver.step('release'));
-  await sample('a store calls his order off', () => world.cancel(driver.orderId ?? ''));
+  await sample('a store calls their order off', () => world.cancel(driver.orderId ?? ''));
   await bringBack(() => sample('a driver brings an order back', () => driver.step('return')));
   await goHome();
   await must('position', driver.far());

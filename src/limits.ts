@@ -146,6 +146,12 @@ export const MAX_WAITING_ORDERS = 100_000;
 export const MAX_WAITING_ORDERS_PER_RETAILER = 10_000;
 /** The net below the events: every waiting order is tried again this often. */
 export const REDISPATCH_SWEEP_MS = 15_000;
+/** A released order waits at least so many seconds for another driver before it expires. */
+export const RELEASED_ORDER_WAIT_SECONDS = 3_600;
+/** Ids of orders in one notice; a Postgres notice holds under 8,000 bytes, and an id with its comma has 37. */
+export const NOTICE_IDS = 200;
+/** An order that ended undelivered this many seconds ago and is still paid for is a missing refund. */
+export const REFUND_MISSING_SECONDS = 60;
 /** Most orders one sweep expires; the next sweep takes the rest. */
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
 /** Most orders and most drivers that are matched at once by minimum cost; 64 × 64 takes about a millisecond. */
@@ -192,6 +198,8 @@ export const MAX_CLOCK_LEAD_MS = 5_000;
 // --- Jobs ---------------------------------------------------------------------------------------------------------
 /** How long a relayed job may take before the sweeper relays it again; longer than a job's own retries last. */
 export const OUTBOX_LEASE_SECONDS = 15 * 60;
+/** How long a new job is left to the process that committed it, in seconds; then the sweeper relays it. */
+export const OUTBOX_FIRST_LEASE_SECONDS = 30;
 /** How long a row the sweeper took may take to be handed over and marked; as long as one that was just committed. */
 export const OUTBOX_HAND_OVER_SECONDS = 30;
 

@@ -1,22 +1,22 @@
 /**
  * The service's own statement that creates orders, in a loop with one commit in flight: no HTTP, no matching, no jobs
  * handed over, every order made up before the clock starts. Batches are as large as those of the service under load, which
- * are given, each order with a driver of its own and as many passed over as the service records.
+ * are given, each order with a driver of its own and as many rejected candidates as the service records.
  */
 import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { MAX_REJECTED_CANDIDATES } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
-import { loadTiers } from '../../src/store/tiers.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
 import { makeOrderWorld, STORE_ADDRESS } from '../../test/harness/order-world.ts';
+import { storeOf } from '../../test/harness/store.ts';
 
 const env = (name: string): string => process.env[name] as string;
 const seconds = Number(env('SECONDS'));
 const sizes = env('BATCHES').split(',').map(Number);
 const sql = connect({ url: env('DATABASE_URL'), applicationName: 'bench bare inserts' });
 const { stores, drivers } = makeOrderWorld(Number(env('DRIVERS')), Number(env('STORES')));
-const tiers = await loadTiers(sql);
+const tiers = await storeOf(sql).loadTiers();
 
 function orderOf(i: number): NewOrder {
   const store = stores[i % stores.length] as (typeof stores)[number];
@@ -56,7 +56,7 @@ async function insertFor(forMs: number, orders: readonly NewOrder[]): Promise<{ 
   for (let batch = 0; performance.now() - startedMs < forMs; batch++) {
     const some = orders.slice(inserted, inserted + (sizes[batch % sizes.length] as number));
     if (some.length === 0) break;
-    const created = await insertOrders(sql, some, 'bench');
+    const created = await storeOf(sql, 'bench').insertOrders(some);
     if (created.size !== some.length) throw new Error(`${some.length - created.size} orders were not inserted`);
     inserted += some.length;
   }

@@ -1,6 +1,7 @@
 /**
- * The plain service's tables: what an order, its customer and its address hold is what ours hold, and whether a driver is
- * free stands in his own row, where PostGIS finds him. As in ours no foreign key is checked while an order is created.
+ * The plain service's tables: what an order, its customer and its address hold is what ours hold, and whether a
+ * driver is free stands in the driver's row, where PostGIS finds it. As in ours no foreign key is checked while an
+ * order is created.
  */
 export const PLAIN_SCHEMA = `
 create extension if not exists postgis;

@@ -14,21 +14,17 @@ const pool = new Pool({
 });
 pool.setMaxListeners(0);
 await migrateQueues(pool);
-const queues = createQueues({ kind: 'postgres', pool }, logger);
+const backend = { kind: 'postgres', pool } as const;
+const queues = createQueues(backend, logger);
 let done = 0;
 const handle = async (): Promise<{ kind: 'done' }> => {
   done += 1;
   return { kind: 'done' };
 };
+const settings = { ratePerSecond: 0, database: { isAway: () => false } };
 const workers = [
-  startWorker(
-    'charge',
-    { kind: 'postgres', pool },
-    handle,
-    { concurrency: CHARGE_CONCURRENCY, ratePerSecond: 0 },
-    logger,
-  ),
-  startWorker('sms', { kind: 'postgres', pool }, handle, { concurrency: SMS_CONCURRENCY, ratePerSecond: 0 }, logger),
+  startWorker('charge', backend, handle, { ...settings, concurrency: CHARGE_CONCURRENCY }, logger),
+  startWorker('sms', backend, handle, { ...settings, concurrency: SMS_CONCURRENCY }, logger),
 ];
 
 let added = 0;

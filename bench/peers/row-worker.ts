@@ -15,7 +15,7 @@ const connection = new Redis(process.env.REDIS_URL as string, { maxRetriesPerReq
 const backend = { kind: 'redis', connection, prefix: 'sameday' } as const;
 
 const DONE: JobResult = { kind: 'done' };
-const lane = limitConcurrency(MAX_JOB_STATEMENTS);
+const limit = limitConcurrency(MAX_JOB_STATEMENTS);
 
 /** A handler whose jobs at work at the same time share a statement, as those of the service do. */
 function handler(
@@ -31,7 +31,7 @@ function handler(
     },
     ({ orderId }) => orderId,
     MAX_JOBS_PER_STATEMENT,
-    lane,
+    limit,
   );
   return async (job) => (await run(job)) ?? DONE;
 }
@@ -48,9 +48,10 @@ const text = handler(
     update orders set sms_status = 'sent' where id = any(${orderIds}::uuid[]) and sms_status = 'queued'`,
 );
 
+const settings = { ratePerSecond: 0, database: { isAway: () => false } };
 const workers = [
-  startWorker('charge', backend, charge, { concurrency: CHARGE_CONCURRENCY, ratePerSecond: 0 }, logger),
-  startWorker('sms', backend, text, { concurrency: SMS_CONCURRENCY, ratePerSecond: 0 }, logger),
+  startWorker('charge', backend, charge, { ...settings, concurrency: CHARGE_CONCURRENCY }, logger),
+  startWorker('sms', backend, text, { ...settings, concurrency: SMS_CONCURRENCY }, logger),
 ];
 
 process.once('SIGTERM', () => {

@@ -38,14 +38,14 @@ export function createClient(port: number, sockets: number) {
 }
 
 export type Checker = {
-  /** Follows up what has been taken: is the driver where he said, as far as the matcher is asked? */
+  /** Follows up what has been taken: is the driver where they said, as far as the matcher is asked? */
   taken(taken: Taken): void;
   /** Resolves with how many were followed up since the last time. */
   finish(): Promise<number>;
   close(): void;
 };
 
-/** Reads each followed-up driver's place through the tracking page of the order he carries. */
+/** Reads each followed-up driver's place through the tracking page of the order they carry. */
 export function createChecker(port: number, placeOf: Drive, failed: (what: string) => void): Checker {
   const client = createClient(port, AT_ONCE);
   const queue: (readonly [driver: number, step: number])[] = [];
@@ -90,7 +90,7 @@ export function createChecker(port: number, placeOf: Drive, failed: (what: strin
   };
 }
 
-/** Waits until every driver's row says where he reported to be last; how long that took, in seconds. */
+/** Waits until every driver's row says where they reported to be last; how long that took, in seconds. */
 export async function allWritten({ sql }: SocketWorld, drivers: number, placeOf: Drive, step: number): Promise<number> {
   const startedMs = performance.now();
   for (;;) {

@@ -10,7 +10,7 @@ const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
 /** Where driver `index` is after so many steps, to the sixth decimal as phones say it. */
 export type Drive = (index: number, step: number) => Point;
 
-/** Drivers in towns, each driving straight on, so that no two of his reports say the same. */
+/** Drivers in towns, each driving straight on, so that no two reports of one driver say the same. */
 export function driveOf(drivers: number): Drive {
   const place = placesOf('cities', seeded(SEED));
   const homes = Array.from({ length: drivers }, place);

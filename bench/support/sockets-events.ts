@@ -1,4 +1,4 @@
-import { pickUpOrder } from '../../src/store/lifecycle.ts';
+import { storeOf } from '../../test/harness/store.ts';
 import type { createClient } from './sockets-check.ts';
 import type { Child } from './sockets-child.ts';
 import { clockMs } from './sockets-line.ts';
@@ -18,7 +18,7 @@ export type Act = (order: number) => Promise<number>;
 
 const NO_STAMP = { actionId: null, capturedAt: null };
 
-/** The driver's tap on his phone. */
+/** The driver's tap on their phone. */
 export function tapping(client: ReturnType<typeof createClient>, step: Step): Act {
   const body = step === 'undeliverable' ? { reason: 'nobody_home' } : {};
   return async (order) => {
@@ -32,7 +32,7 @@ export function tapping(client: ReturnType<typeof createClient>, step: Step): Ac
 /** A pickup committed by another process of the service, which this one hears of by its notice. */
 export function committing({ sql }: SocketWorld): Act {
   return async (order) => {
-    const changed = await pickUpOrder(sql, orderId(order), driverId(order), NO_STAMP, 'bench');
+    const changed = await storeOf(sql, 'bench').pickUpOrder(orderId(order), driverId(order), NO_STAMP);
     if (!changed) throw new Error('an order could not be picked up');
     return changed.sequence;
   };

@@ -73,7 +73,7 @@ class Phones {
     });
     const { line } = phone;
     await new Promise<void>((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error('a driver was not told his state')), PATIENCE_MS);
+      const late = setTimeout(() => reject(new Error('a driver was not told their state')), PATIENCE_MS);
       phone.ready = () => {
         clearTimeout(late);
         resolve();
@@ -193,7 +193,7 @@ class Phones {
     this.#owed += 1;
   }
 
-  /** Nothing more is to be had from this driver; the run is worthless, and need not wait for him. */
+  /** Nothing more is to be had from this driver; the run is worthless, and need not wait for them. */
   #lost(phone: Phone, why: string): void {
     this.#problems.add(`a driver's socket ended: ${why}`);
     phone.line = null;

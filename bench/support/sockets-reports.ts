@@ -1,6 +1,6 @@
 /** Every so manieth report is followed up: by a ping behind it, whose answer says that it was taken, and by the parent. */
 export const CHECK_EVERY = 100;
-/** Every so manieth driver carries an order, so that a tracking page shows where the matcher believes he is. */
+/** Every so manieth driver carries an order, so that a tracking page shows where the matcher believes the driver is. */
 export const CARRIES_EVERY = 10;
 
 /** Those who carry an order take turns. `count` counts the reports from 0, `round` those of one driver. */
@@ -8,7 +8,7 @@ export function isChecked(count: number, round: number): boolean {
   return count % CHECK_EVERY === (round * CARRIES_EVERY) % CHECK_EVERY;
 }
 
-/** Reports that have been taken: by which driver, which step of his. */
+/** Reports that have been taken: by which driver, which of their steps. */
 export type Taken = { readonly drivers: number[]; readonly steps: number[] };
 /**
  * So many reports of each driver from this step on. With a rate, that of each driver, all drivers take turns with one

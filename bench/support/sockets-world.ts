@@ -8,13 +8,13 @@ import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
 import { newDataDir, type Running, startBuiltService } from '../../test/harness/service.ts';
+import { storeOf } from '../../test/harness/store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 const LONG_MS = 60_000;
 
-/** What the order of a driver is when the service starts; null where he carries none. */
+/** What the order of a driver is when the service starts; null where they carry none. */
 export type SeededStatus = 'driver_assigned' | 'picked_up' | null;
 
 export type SocketWorld = {
@@ -93,7 +93,7 @@ export async function addStore(sql: Sql, point: Point, address: string, apiKey: 
   const id = newId();
   const card = { stripeCustomerId: TEST_CARDS.ok.customer, stripePaymentMethodId: TEST_CARDS.ok.paymentMethod };
   const key = { id: newId(), keyHash: hashSecret(apiKey) };
-  await createRetailer(sql, { id, name: 'Bench Store', address, point, ...card }, key);
+  await storeOf(sql).createRetailer({ id, name: 'Bench Store', address, point, ...card }, key);
   return id;
 }
 
@@ -110,7 +110,7 @@ async function addDrivers(sql: Sql, indexes: readonly number[], placeOf: (index:
       ${places.map(({ lat }) => lat)}::float8[], ${places.map(({ lng }) => lng)}::float8[]) as made (id, lat, lng)`;
 }
 
-/** One paid order for each of these drivers, picked up where he is, and to be brought some way to the north. */
+/** One paid order for each of these drivers, picked up where the driver is, and to be brought some way to the north. */
 async function addOrders(
   sql: Sql,
   storeId: string,

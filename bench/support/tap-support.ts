@@ -7,9 +7,8 @@ import type { Point } from '../../src/geo/point.ts';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { readLiveService } from '../../src/sandbox/service-file.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { createDriver } from '../../src/store/drivers.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
 import { newDataDir, orderBody, type Running, startBuiltService } from '../../test/harness/service.ts';
+import { storeOf } from '../../test/harness/store.ts';
 
 const REQUEST_MS = 20_000;
 const METERS_PER_DEGREE = 111_195;
@@ -58,8 +57,7 @@ export async function newDelivery({ service, sql }: World, photo: Buffer): Promi
   const at = { lat: -55 + (index % 110), lng: -175 + Math.floor(index / 110) * 1.5 };
   const store = { id: newId(), apiKey: newSecret('api_key') };
   const card = TEST_CARDS.ok;
-  await createRetailer(
-    sql,
+  await storeOf(sql).createRetailer(
     {
       id: store.id,
       name: `Store ${index}`,
@@ -72,7 +70,7 @@ export async function newDelivery({ service, sql }: World, photo: Buffer): Promi
   );
   const token = newSecret('driver_token');
   const driver = { id: newId(), name: `Driver${index} Bench`, phone: '+14155550177', tierIds: TIER_IDS };
-  await createDriver(sql, { ...driver, tokenHash: hashSecret(token) }, 'bench');
+  await storeOf(sql, 'bench').createDriver({ ...driver, tokenHash: hashSecret(token) });
   const move = (point: Point) => send(service, '/driver/location', token, { ...point });
   await until(async () => (await move(north(at, 300))) === 200, 'the new driver is known');
   const onDuty = await send(service, '/driver/duty', token, { on_duty: true }, 'PUT');

@@ -8,9 +8,8 @@ import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { createDriver } from '../../src/store/drivers.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
 import { newDataDir, type Running, startBuiltService } from '../../test/harness/service.ts';
+import { storeOf } from '../../test/harness/store.ts';
 
 const CENTRE: Point = { lat: 40.73, lng: -73.99 };
 /** No order's radius ever reaches so far. */
@@ -91,7 +90,7 @@ async function addStores(sql: Sql): Promise<Map<string, string>> {
   for (let index = 0; index < STORES; index += 1) {
     const [id, apiKey] = [newId(), newSecret('api_key')];
     const store = { id, name: `Store ${index}`, address: 'One Bench Square', point: CENTRE, ...card };
-    await createRetailer(sql, store, { id: newId(), keyHash: hashSecret(apiKey) });
+    await storeOf(sql).createRetailer(store, { id: newId(), keyHash: hashSecret(apiKey) });
     stores.set(id, apiKey);
   }
   return stores;
@@ -129,7 +128,7 @@ async function addDrivers(sql: Sql, count: number): Promise<string[]> {
   const tokens = Array.from({ length: count }, () => newSecret('driver_token'));
   for (const [index, token] of tokens.entries()) {
     const driver = { id: newId(), name: `Driver${index} Bench`, phone: '+14155550177', tierIds: TIER_IDS };
-    await createDriver(sql, { ...driver, tokenHash: hashSecret(token) }, 'bench');
+    await storeOf(sql, 'bench').createDriver({ ...driver, tokenHash: hashSecret(token) });
   }
   return tokens;
 }

@@ -1,6 +1,6 @@
-import type { Config } from '../config.ts';
-import { createPaymentWait } from '../dispatch/payment-wait.ts';
-import type { PaymentStatus } from '../domain/order.ts';
+import { createPaymentWait, type PaymentWait } from '../dispatch/payment-wait.ts';
+import { TierTable } from '../dispatch/tier-table.ts';
+import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
 import {
   MAX_LIVE_READS_PER_STATEMENT,
@@ -11,119 +11,51 @@ import {
 } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
-import { type QueueBackend, startWorker } from '../queues/queues.ts';
-import type { Relay } from '../queues/relay.ts';
-import { finishOutbox } from '../store/outbox.ts';
-import { loadPaymentStatuses } from '../store/payments.ts';
-import { loadTiers } from '../store/tiers.ts';
-import { findTrackedByIds, findTrackedByToken } from '../store/tracked.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
-import { createTracking } from '../tracking/live.ts';
+import { startWorker } from '../queues/queues.ts';
+import { errorFields } from '../telemetry.ts';
+import { createTracking, type Tracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
 import { followChanges } from './change-feed.ts';
-import type { Closers } from './closers.ts';
 import { openCredentialCaches } from './credential-caches.ts';
-import type { Database } from './database.ts';
-import { buildDispatch, type OrderEvents } from './dispatch.ts';
+import { buildDispatch, type Dispatch } from './dispatch.ts';
 import { openDriverLive } from './driver-live.ts';
-import type { Metrics } from './metrics.ts';
+import type { ServiceParts } from './parts.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
 import { apiRoutes } from './routes.ts';
 
-export type Api = {
-  readonly server: HttpServer;
-  /** Tells this process what a worker in it did to an order; `payment` where that was settled. */
-  readonly settled: (orderId: string, payment: PaymentStatus | null) => void;
-};
-
 /** The `api` role: HTTP, sockets, matcher, group commit, relay of its own commits and the redispatch worker. */
-export async function buildApi(
-  parts: {
-    readonly config: Config;
-    readonly database: Database;
-    readonly backend: QueueBackend;
-    readonly relay: Relay;
-    readonly origin: string;
-    readonly now: () => number;
-    readonly metrics: Metrics;
-  },
-  logger: Logger,
-  closers: Closers,
-): Promise<Api> {
-  const { config, origin, now } = parts;
-  const { sql, commits, isAway } = parts.database;
-  let tiers = await loadTiers(sql);
-  const matcher = new Matcher(tiers);
-  const paymentWait = createPaymentWait(
-    (orderIds) => loadPaymentStatuses(sql, orderIds),
-    config.paymentWaitMs,
-    MAX_PAYMENT_WAITERS,
-    PAYMENT_WAIT_MISSES,
-  );
+export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
+  const { config, database, store, clock, logger, closers } = parts;
+  const tierRows = await store.loadTiers();
+  const matcher = new Matcher(tierRows);
+  const tiers = new TierTable(store, matcher, tierRows);
+  const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
+  const dispatch = buildDispatch({ ...parts, matcher, tiers, paymentWait });
+  const credentials = openCredentialCaches(store);
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a page could not be kept current');
   const positionOf = (driverId: string) => matcher.driver(driverId)?.position ?? null;
   const tracking = createTracking({
-    findByToken: (token) => findTrackedByToken(sql, token),
+    findByToken: store.findTrackedByToken,
     findById: batched(
-      (orderIds: readonly string[]) => findTrackedByIds(sql, orderIds),
+      store.findTrackedByIds,
       (orderId) => orderId,
       MAX_LIVE_READS_PER_STATEMENT,
       limitConcurrency(MAX_LIVE_STATEMENTS),
     ),
     positionOf,
     publish: (topic, text) => server.publish(topic, text),
-    now,
+    now: clock.now,
     failed,
   });
   closers.add('tracking', () => tracking.close());
+  const driverLive = openDriverLive(store, credentials.drivers, dispatch, clock, failed, closers);
+  const positionBus = await openPositionBus(config, database.processId, dispatch.positions, logger, closers);
+  subscribe(parts, { tracking, driverLive, positionBus, paymentWait, dispatch });
 
-  // Whoever is told of changes exists only after the operations that tell; they speak when requests come.
-  const announce: OrderEvents = {
-    orderChanged(orderId, driverId) {
-      void tracking.orderChanged(orderId);
-      if (driverId !== null) driverLive.driverChanged(driverId);
-    },
-    driverChanged: (driverId) => driverLive.driverChanged(driverId),
-    driverMoved(_driverId, orderId, position) {
-      if (orderId !== null) tracking.driverMoved(orderId, position);
-    },
-    sharePosition: (position) => positionBus?.share(position),
-  };
-  const dispatch = buildDispatch(
-    {
-      config,
-      sql,
-      commits,
-      isAway,
-      matcher,
-      tiers: () => tiers,
-      now,
-      origin,
-      relay: parts.relay,
-      paymentWait,
-      announce,
-    },
-    logger,
-    closers,
-  );
-  const credentials = openCredentialCaches(sql);
-  const driverLive = openDriverLive(sql, credentials.drivers, dispatch, now, failed, closers);
-  const positionBus = await openPositionBus(config, origin, dispatch.positions.receive, logger, closers);
-  const photos = createPhotos(await openPhotoStorage(config, closers), sql, logger);
+  const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
   const server = createServer({
-    routes: apiRoutes({
-      config,
-      sql,
-      credentials,
-      dispatch,
-      matcher,
-      positionOf,
-      now,
-      metrics: parts.metrics,
-      photos,
-      failed,
-    }),
+    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, positionOf, photos, failed }),
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',
@@ -133,48 +65,47 @@ export async function buildApi(
     ...(config.tls ? { tls: config.tls } : {}),
   });
   closers.add('sockets', () => server.close());
-  parts.metrics.watch(matcher, dispatch.groupCommit, tracking, server);
+  parts.metrics.watch(matcher, dispatch.backlog, tracking, server);
 
-  // One after another: what was read earlier must not replace what was read later.
-  let reloading = Promise.resolve();
-  const reloadTiers = (): Promise<void> => {
-    reloading = reloading
-      .catch(() => undefined)
-      .then(async () => {
-        tiers = await loadTiers(sql);
-        matcher.setTiers(tiers);
-      });
-    return reloading;
-  };
-  await followChanges(
-    {
-      sql,
-      origin,
-      dispatch,
-      announce,
-      reloadTiers,
-      paymentsMayBeSettled: paymentWait.mayBeSettled,
-      everythingChanged() {
-        tracking.everythingChanged();
-        driverLive.everythingChanged();
-      },
-    },
-    logger,
-    closers,
-  );
-  const redispatchJob = createRedispatchJob({
-    expire: dispatch.redispatch.expire,
-    finish: (outboxId) => finishOutbox(sql, outboxId, null),
-  });
-  const concurrency = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, isAway };
-  const worker = startWorker('redispatch', parts.backend, redispatchJob, concurrency, logger);
+  await followChanges({ ...parts, ...dispatch, tiers, paymentWait });
+  const job = createRedispatchJob({ ...dispatch, store });
+  const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database };
+  const worker = startWorker('redispatch', parts.backend, job, settings, logger);
   closers.add('redispatch worker', () => worker.close());
+  return server;
+}
 
-  return {
-    server,
-    settled(orderId, payment) {
-      if (payment) paymentWait.settled(orderId, payment);
-      void tracking.orderChanged(orderId);
+/** Who hears of what happens to orders and drivers in this process. The change feed subscribes as it starts. */
+function subscribe(
+  { events }: Pick<ServiceParts, 'events'>,
+  listeners: {
+    readonly tracking: Tracking;
+    readonly driverLive: DriverLive;
+    readonly positionBus: Awaited<ReturnType<typeof openPositionBus>>;
+    readonly paymentWait: PaymentWait;
+    readonly dispatch: Pick<Dispatch, 'redispatch'>;
+  },
+): void {
+  const { tracking, driverLive, positionBus, paymentWait, dispatch } = listeners;
+  // The reply that waits for a charge hears of it first.
+  events.subscribe(paymentWait);
+  events.subscribe({
+    orderChanged: (orderId) => void tracking.orderChanged(orderId),
+    detailsChanged: (orderId) => void tracking.orderChanged(orderId),
+    paymentRecorded: (orderId) => void tracking.orderChanged(orderId),
+    everythingChanged: () => tracking.everythingChanged(),
+    driverMoved(position, orderId) {
+      if (orderId !== null) tracking.driverMoved(orderId, position);
     },
-  };
+  });
+  events.subscribe({
+    orderChanged(_orderId, driverId) {
+      if (driverId !== null) driverLive.driverChanged(driverId);
+    },
+    driverChanged: (driverId) => driverLive.driverChanged(driverId),
+    driverFreed: (driverId) => driverLive.driverChanged(driverId),
+    everythingChanged: () => driverLive.everythingChanged(),
+  });
+  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
+  events.subscribe({ positionReported: (position) => positionBus?.share(position) });
 }

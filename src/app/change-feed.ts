@@ -1,76 +1,83 @@
-import { listenForNotices } from '../bus/notices.ts';
+import { listenForNotices, type NoticeKind } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
+import type { Fleet } from '../dispatch/fleet.ts';
+import type { OrderEvents } from '../dispatch/order-events.ts';
+import type { PaymentWait } from '../dispatch/payment-wait.ts';
+import type { Redispatch } from '../dispatch/redispatch.ts';
+import type { Sweep } from '../dispatch/sweep.ts';
+import type { TierTable } from '../dispatch/tier-table.ts';
+import type { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING, REDISPATCH_SWEEP_MS } from '../limits.ts';
-import type { Sql } from '../postgres/connect.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
-import type { Dispatch, OrderEvents } from './dispatch.ts';
+import type { Database } from './database.ts';
+
+export type ChangeFeedParts = {
+  readonly database: Pick<Database, 'sql' | 'processId'>;
+  readonly fleet: Pick<Fleet, 'holderOf' | 'refreshOrders' | 'refreshDrivers' | 'rebuild'>;
+  readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'matchOrder'>;
+  readonly sweep: Sweep;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
+  readonly tiers: Pick<TierTable, 'reload'>;
+  readonly paymentWait: Pick<PaymentWait, 'recheck'>;
+  readonly events: OrderEvents;
+  readonly logger: Logger;
+  readonly closers: Closers;
+};
 
 /**
  * Keeps an API process in step with what others commit, and sweeps the waiting orders. Whenever listening begins again
- * everything is read anew, since notices may have been missed. What can't be read while the database is away is tried until
- * it is back, for nobody tells of it a second time. Resolves when the first reading is done.
+ * everything is read anew, since notices may have been missed. What can't be read while the database is away is tried
+ * until it is back, for nobody tells of it a second time. Resolves when the first reading is done.
  */
-export async function followChanges(
-  parts: {
-    readonly sql: Sql;
-    readonly origin: string;
-    readonly dispatch: Dispatch;
-    readonly announce: OrderEvents;
-    readonly reloadTiers: () => Promise<void>;
-    readonly paymentsMayBeSettled: (orderIds: readonly string[]) => Promise<void>;
-    readonly everythingChanged: () => void;
-  },
-  logger: Logger,
-  closers: Closers,
-): Promise<void> {
-  const { fleet, redispatch, driverAvailable, unknownOutcomes } = parts.dispatch;
+export async function followChanges(parts: ChangeFeedParts): Promise<void> {
+  const { fleet, redispatch, unknownOutcomes, events, tiers, logger, closers } = parts;
 
   async function ordersChanged(ids: readonly string[]): Promise<void> {
     const holders = ids.map((id) => fleet.holderOf(id));
-    const news = await fleet.refreshOrders(ids);
-    // Who held one of them may be free now, or carry it in another status; also one who carried it without this process
-    // knowing, and was passed over here as lost.
-    const drivers = [...new Set([...holders, ...news.map((order) => order.driverId)])].filter((id) => id != null);
-    for (const { orderId, driverId } of news) parts.announce.orderChanged(orderId, driverId);
-    for (const id of drivers) parts.announce.driverChanged(id);
-    for (const { orderId, waiting } of news) if (waiting) await redispatch.orderWaits(orderId);
-    for (const id of drivers) driverAvailable(id);
+    const states = await fleet.refreshOrders(ids);
+    // A driver who held one of them may be free now, or carry it in another status; also a driver who carried it without
+    // this process knowing, and was rejected here as lost.
+    const drivers = [...new Set([...holders, ...states.map((order) => order.driverId)])].filter((id) => id != null);
+    for (const { orderId, driverId } of states) events.orderChanged(orderId, driverId);
+    for (const id of drivers) events.driverChanged(id);
+    for (const { orderId, waiting } of states) if (waiting) await redispatch.matchOrder(orderId);
+    for (const id of drivers) redispatch.driverAvailable(id);
   }
 
   /** Neither who carries these orders nor whether they wait: pages are told, and replies that wait for a charge. */
   async function detailsChanged(ids: readonly string[]): Promise<void> {
-    for (const orderId of ids) parts.announce.orderChanged(orderId, null);
-    await parts.paymentsMayBeSettled(ids);
+    for (const orderId of ids) events.detailsChanged(orderId);
+    await parts.paymentWait.recheck(ids);
   }
 
   async function driversChanged(ids: readonly string[]): Promise<void> {
     await fleet.refreshDrivers(ids);
     for (const driverId of ids) {
-      parts.announce.driverChanged(driverId);
-      driverAvailable(driverId);
+      events.driverChanged(driverId);
+      redispatch.driverAvailable(driverId);
     }
   }
 
   async function readEverything(): Promise<void> {
-    await parts.reloadTiers();
+    await tiers.reload();
     await fleet.rebuild();
-    redispatch.listening();
-    parts.everythingChanged();
+    parts.sweep.listening();
+    events.everythingChanged();
     void sweep();
   }
 
   let sweeping = Promise.resolve();
   function sweep(): Promise<void> {
-    sweeping = redispatch
-      .sweep()
+    sweeping = parts.sweep
+      .run()
       .catch((error) => logger.warn({ err: errorFields(error) }, 'waiting orders could not be swept'));
     return sweeping;
   }
 
   const report = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
-    logger.warn({ err: errorFields(error) }, 'news of other processes could not be read'),
+    logger.warn({ err: errorFields(error) }, 'changes of other processes could not be read'),
   );
   const failed = (error: unknown): boolean => {
     report(error);
@@ -83,25 +90,29 @@ export async function followChanges(
   function readAnew(): void {
     everything.add(['everything']);
   }
-  const orders = batches(ordersChanged);
-  const details = batches(detailsChanged);
-  const drivers = batches(driversChanged);
-  unknownOutcomes.onAdded((orderId) => orders.add([orderId]));
+  const changed = {
+    order: batches(ordersChanged),
+    details: batches(detailsChanged),
+    driver: batches(driversChanged),
+  };
+  // It is read at once; the notice of the write, should it come, may be minutes late.
+  events.subscribe({ outcomeUnknown: (orderId) => changed.order.add([orderId]) });
+
+  async function noticed(kind: NoticeKind, ids: readonly string[], own: boolean): Promise<void> {
+    // Of our own notices only that of a write whose outcome was unknown says anything new.
+    const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
+    if (fresh.length === 0) return;
+    if (kind !== 'tier') changed[kind].add(fresh);
+    // A greater radius reaches drivers that nothing else would bring to the orders that wait.
+    else await tiers.reload().then(sweep, readAnew);
+  }
+
   let first = true;
   const stop = await listenForNotices(
-    parts.sql,
-    parts.origin,
+    parts.database.sql,
+    parts.database.processId,
     {
-      async changed(kind, ids, own) {
-        // Of our own only a write to an order is news, where nobody knew whether it would come.
-        const news = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
-        if (news.length === 0) return;
-        if (kind === 'order') orders.add(news);
-        else if (kind === 'details') details.add(news);
-        else if (kind === 'driver') drivers.add(news);
-        // A greater radius reaches drivers that nothing else would bring to the orders that wait.
-        else await parts.reloadTiers().then(sweep, readAnew);
-      },
+      changed: noticed,
       listening() {
         // The first time is read below, by whoever waits for the start.
         if (!first) readAnew();
@@ -111,7 +122,7 @@ export async function followChanges(
     logger,
   );
   closers.add('notices', async () => {
-    for (const news of [everything, orders, details, drivers]) news.close();
+    for (const batch of [everything, ...Object.values(changed)]) batch.close();
     await stop();
   });
   await readEverything();

@@ -11,17 +11,16 @@ import {
   UNKNOWN_SECRETS_SECONDS,
 } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
-import type { Sql } from '../postgres/connect.ts';
-import { findDriverByToken } from '../store/drivers.ts';
-import { findKeys, type RetailerKey } from '../store/retailers.ts';
+import type { RetailerKey } from '../store/retailers.ts';
+import type { Store } from '../store/store.ts';
 
 export type CredentialCaches = {
   readonly stores: Credentials<RetailerKey>;
   readonly drivers: Credentials<{ readonly driverId: string }>;
 };
 
-/** Who holds which key and token, asked of the tables; one count of the unknown ones for both. */
-export function openCredentialCaches(sql: Sql): CredentialCaches {
+/** Who holds which key and token, read from the tables; one count of the unknown ones for both. */
+export function openCredentialCaches(store: Pick<Store, 'findKeys' | 'findDriverByToken'>): CredentialCaches {
   // A moment is measured by this process alone, so its own clock serves.
   const kept = {
     keepMs: CREDENTIAL_KEEP_MS,
@@ -34,14 +33,9 @@ export function openCredentialCaches(sql: Sql): CredentialCaches {
     windowSeconds: UNKNOWN_SECRETS_SECONDS,
     slots: ADDRESS_SLOTS,
   });
-  const findBatched = batched(
-    (hashes: readonly string[]) => findKeys(sql, hashes),
-    (hash) => hash,
-    MAX_KEYS_PER_STATEMENT,
-    limitConcurrency(MAX_KEY_READS),
-  );
+  const findKey = batched(store.findKeys, (hash) => hash, MAX_KEYS_PER_STATEMENT, limitConcurrency(MAX_KEY_READS));
   return {
-    stores: createCredentials(findBatched, unknown, kept),
-    drivers: createCredentials((hash) => findDriverByToken(sql, hash), unknown, kept),
+    stores: createCredentials(findKey, unknown, kept),
+    drivers: createCredentials(store.findDriverByToken, unknown, kept),
   };
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 import { API_LOCK_CHECK_MS, MAX_COMMITS_IN_FLIGHT } from '../limits.ts';
@@ -6,7 +7,7 @@ import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
-import { commitsOf } from '../store/request-dedup.ts';
+import { commitsOf } from '../store/dedup-claims.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 
@@ -23,20 +24,22 @@ export function asStartError(error: unknown): never {
 export type Database = {
   readonly url: string;
   readonly sql: Sql;
-  /** Connections for commits of new orders alone: nothing else holds these up, and their plans stay at hand. */
+  /** Connections for commits of new orders alone, see `Db`. */
   readonly commits: Sql;
+  /** Names this process in its notices and its connections. */
+  readonly processId: string;
   /** Whether the database does not answer; then every statement fails at once. */
-  readonly isAway: () => boolean;
+  isAway(): boolean;
 };
 
 /** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
 export async function openDatabase(
   config: Config,
-  origin: string,
   say: (line: string) => void,
   logger: Logger,
   closers: Closers,
 ): Promise<Database> {
+  const processId = randomBytes(6).toString('hex');
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
   const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asStartError);
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
@@ -45,9 +48,9 @@ export async function openDatabase(
   const sql = connect({ url, applicationName: 'sameday', breaker });
   // A connection that was lost with a statement on it and not used since never ends by itself (postgres 3.4.9).
   closers.add('database', () => sql.end({ timeout: 1 }));
-  const commits = connect({ url, applicationName: commitsOf(origin), max: MAX_COMMITS_IN_FLIGHT, breaker });
+  const commits = connect({ url, applicationName: commitsOf(processId), max: MAX_COMMITS_IN_FLIGHT, breaker });
   closers.add('commits', () => commits.end({ timeout: 1 }));
-  return { url, sql, commits, isAway: breaker.isOpen };
+  return { url, sql, commits, processId, isAway: breaker.isOpen };
 }
 
 async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {
@@ -70,19 +73,17 @@ const API_LOCK = '6595811084077347712';
  * Without Redis positions do not travel between processes, so only one API process may run on a database: it holds an
  * advisory lock for as long as it lives, and takes it again when the connection was lost.
  *
- * @param origin of this process
  * @param lost called once, when another process got the lock meanwhile
  * @throws {StartError} when another process holds it
  */
 export async function holdApiLock(
-  url: string,
-  origin: string,
+  { url, processId }: Pick<Database, 'url' | 'processId'>,
   logger: Logger,
   closers: Closers,
   lost: () => void,
   checkEveryMs = API_LOCK_CHECK_MS,
 ): Promise<void> {
-  const applicationName = `sameday-api-lock ${origin}`;
+  const applicationName = `sameday-api-lock ${processId}`;
   const sql = connect({ url, max: 1, applicationName });
   closers.add('API lock', () => sql.end({ timeout: 1 }));
   const take = async () => {

@@ -4,18 +4,18 @@ import { createDriverLive, type DriverLive } from '../driver-app/live.ts';
 import { validateDriverLocation } from '../http/driver-input.ts';
 import { MAX_LIVE_READS_PER_STATEMENT, MAX_LIVE_STATEMENTS } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
-import type { Sql } from '../postgres/connect.ts';
-import { findDriverStates } from '../store/drivers.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { Store } from '../store/store.ts';
 import type { Closers } from './closers.ts';
 import type { CredentialCaches } from './credential-caches.ts';
 import type { Dispatch } from './dispatch.ts';
 
 /** The drivers' WebSocket on the operations of this process. */
 export function openDriverLive(
-  sql: Sql,
+  store: Pick<Store, 'findDriverStates'>,
   drivers: CredentialCaches['drivers'],
-  dispatch: Dispatch,
-  now: () => number,
+  dispatch: Pick<Dispatch, 'positions' | 'actions'>,
+  clock: Clock,
   failed: (error: unknown) => void,
   closers: Closers,
 ): DriverLive {
@@ -25,12 +25,12 @@ export function openDriverLive(
     report: dispatch.positions.report,
     setDuty: dispatch.actions.setDuty,
     findState: batched(
-      (driverIds: readonly string[]) => findDriverStates(sql, driverIds),
+      store.findDriverStates,
       (driverId) => driverId,
       MAX_LIVE_READS_PER_STATEMENT,
       limitConcurrency(MAX_LIVE_STATEMENTS),
     ),
-    now,
+    now: clock.now,
     failed,
   });
   closers.add('driver sockets', () => live.close());

@@ -1,9 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
-import type { GroupCommit } from '../dispatch/group-commit.ts';
+import type { CommitBacklog } from '../dispatch/group-commit.ts';
 import type { Matcher } from '../matcher/matcher.ts';
-import type { Sql } from '../postgres/connect.ts';
-import { type Backlog, readBacklog } from '../store/outbox.ts';
-import { readOldestWaiting } from '../store/waiting.ts';
+import type { Backlog } from '../store/outbox.ts';
+import type { Store } from '../store/store.ts';
 import { createMetrics } from '../telemetry.ts';
 import type { Tracking } from '../tracking/live.ts';
 import type { HttpServer } from '../transport/server.ts';
@@ -12,11 +11,13 @@ import type { Database } from './database.ts';
 export type Metrics = {
   readonly registry: Registry;
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
-  watch(matcher: Matcher, groupCommit: GroupCommit, tracking: Tracking, server: HttpServer): void;
+  watch(matcher: Matcher, backlog: Readonly<CommitBacklog>, tracking: Tracking, server: HttpServer): void;
 };
 
+type BacklogStore = Pick<Store, 'readBacklog' | 'readOldestWaiting'>;
+
 /** What `/metrics` shows: requests, the fleet, what waits where, and what the queues owe with the age of the oldest. */
-export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): Metrics {
+export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogStore): Metrics {
   const registry = createMetrics();
   collectDefaultMetrics({ register: registry });
   // It lists /proc/self/fd synchronously at each scrape: with 10,000 sockets open everything else stands still for 12 ms.
@@ -37,7 +38,7 @@ export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): 
   });
   /** Finding a series by its labels costs more than counting; there are as many as routes, methods and statuses. */
   const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
-  watchBacklog(sql, registry);
+  watchBacklog(store, registry);
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -48,7 +49,7 @@ export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): 
       },
     });
   gauge('sameday_database_up', 'Whether Postgres answers; 0 while requests that need it are refused', () =>
-    isAway() ? 0 : 1,
+    database.isAway() ? 0 : 1,
   );
 
   return {
@@ -63,12 +64,12 @@ export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): 
       series.count.inc();
       series.time.observe(durationMs / 1000);
     },
-    watch(matcher, groupCommit, tracking, server) {
+    watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());
       gauge('sameday_drivers_free', 'Drivers on duty without an order', () => matcher.freeCount());
       gauge('sameday_orders_waiting', 'Orders waiting for a driver', () => matcher.waitingCount());
-      gauge('sameday_commits_pending', 'Orders waiting for their commit', () => groupCommit.depth());
+      gauge('sameday_commits_pending', 'Orders waiting for their commit', () => backlog.orders);
       gauge('sameday_tracking_sockets', 'Open tracking sockets', () => tracking.watched().sockets);
       gauge('sameday_http_in_flight', 'Requests not answered yet', () => server.inFlight);
     },
@@ -76,11 +77,12 @@ export function openMetrics({ sql, isAway }: Pick<Database, 'sql' | 'isAway'>): 
 }
 
 /** What is behind, asked of the database when somebody looks. A scrape while it is away still shows everything else. */
-function watchBacklog(sql: Sql, registry: Registry): void {
+function watchBacklog(store: BacklogStore, registry: Registry): void {
   let reading: Promise<Backlog[]> | null = null;
   // The gauges of one scrape share one statement.
   const read = () => {
-    reading ??= readBacklog(sql)
+    reading ??= store
+      .readBacklog()
       .catch(() => [])
       .finally(() => {
         reading = null;
@@ -107,7 +109,7 @@ function watchBacklog(sql: Sql, registry: Registry): void {
     registers: [registry],
     async collect() {
       this.reset();
-      const seconds = await readOldestWaiting(sql).catch(() => null);
+      const seconds = await store.readOldestWaiting().catch(() => null);
       if (seconds !== null) this.set(seconds);
     },
   });

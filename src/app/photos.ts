@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { StoredPhoto } from '../http/routes/driver-actions.ts';
 import { LOSS_REPORT_MS, PHOTO_BUCKET_DEADLINE_MS, PHOTO_BUCKET_SILENCE_MS } from '../limits.ts';
-import type { Sql } from '../postgres/connect.ts';
-import { findPhotoName } from '../store/tracked.ts';
+import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { createFolderPhotoStorage, newPhotoName, type PhotoStorage } from '../vendors/photo-storage.ts';
 import { createPhotoProcessor } from '../vendors/photos.ts';
@@ -19,7 +18,7 @@ export type Photos = {
 };
 
 /** Photos of handovers, kept in `storage`. */
-export function createPhotos(storage: PhotoStorage, sql: Sql, logger: Logger): Photos {
+export function createPhotos(storage: PhotoStorage, store: Pick<Store, 'findPhotoName'>, logger: Logger): Photos {
   const processor = createPhotoProcessor();
   const failed = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
     logger.warn({ err: errorFields(error) }, 'the photo storage failed'),
@@ -46,7 +45,7 @@ export function createPhotos(storage: PhotoStorage, sql: Sql, logger: Logger): P
         .remove(name)
         .catch((error) => logger.warn({ photo: name, err: errorFields(error) }, 'a photo of no order was left behind')),
     async find(token) {
-      const name = await findPhotoName(sql, token);
+      const name = await store.findPhotoName(token);
       return name === null ? null : told(storage.get(name));
     },
   };

@@ -1,5 +1,6 @@
-import { createPositionBus, type PositionBus, type SharedPosition } from '../bus/positions.ts';
+import { createPositionBus, type PositionBus } from '../bus/positions.ts';
 import type { Config } from '../config.ts';
+import type { Positions } from '../dispatch/positions.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import { openRedis } from './queues.ts';
@@ -7,15 +8,15 @@ import { openRedis } from './queues.ts';
 /** Positions travel over Redis where there is one; without it this is the only API process. */
 export async function openPositionBus(
   config: Config,
-  origin: string,
-  received: (position: SharedPosition) => void,
+  processId: string,
+  positions: Pick<Positions, 'receive'>,
   logger: Logger,
   closers: Closers,
 ): Promise<PositionBus | null> {
   if (!config.redisUrl) return null;
   const publisher = openRedis(config.redisUrl, logger, closers);
   const subscriber = openRedis(config.redisUrl, logger, closers);
-  const bus = await createPositionBus(publisher, subscriber, origin, received, logger);
+  const bus = await createPositionBus(publisher, subscriber, processId, positions.receive, logger);
   closers.add('position bus', () => bus.close());
   return bus;
 }

@@ -8,9 +8,11 @@ import {
   REDIS_LOADING_RETRY_MS,
   REDIS_SILENCE_MS,
 } from '../limits.ts';
+import type { Clock } from '../postgres/clock.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../queues/queues.ts';
 import { createRelay, type Relay } from '../queues/relay.ts';
-import { extendLease, type QueueName } from '../store/outbox.ts';
+import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
+import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
@@ -69,8 +71,8 @@ export async function openQueueBackend(
 export function openRelay(
   config: Config,
   backend: QueueBackend,
-  database: Database,
-  now: () => number,
+  store: Pick<Store, 'extendLease'>,
+  clock: Clock,
   logger: Logger,
   closers: Closers,
 ): Relay {
@@ -78,8 +80,8 @@ export function openRelay(
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
   const limited = (config.stripe?.rate ?? 0) > 0 || (config.twilio?.rate ?? 0) > 0;
   // Stores' own servers decide how fast webhooks go, so these take turns whatever the vendors' rates are.
-  const isFair = (queue: QueueName) => limited || queue === 'webhook';
-  const relay = createRelay(queues, (ids) => extendLease(database.sql, ids), isFair, now, logger);
+  const fair = new Set<QueueName>(limited ? QUEUES : ['webhook']);
+  const relay = createRelay(queues, store, fair, clock, logger);
   closers.add('relay', () => relay.close());
   return relay;
 }

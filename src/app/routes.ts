@@ -17,16 +17,13 @@ import { trackingRoutes } from '../http/routes/tracking.ts';
 import { createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
-import type { Sql } from '../postgres/connect.ts';
-import { findDriverState } from '../store/drivers.ts';
-import { findStoreOrder } from '../store/orders.ts';
-import { listStoreOrders } from '../store/orders-list.ts';
-import { isKeyGood } from '../store/retailers.ts';
-import { findTrackedByToken } from '../store/tracked.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { Store } from '../store/store.ts';
 import { createTrackingRoutes } from '../tracking/routes.ts';
 import type { KnownPosition } from '../tracking/view.ts';
 import type { Route } from '../transport/route.ts';
 import type { CredentialCaches } from './credential-caches.ts';
+import type { Database } from './database.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Metrics } from './metrics.ts';
 import type { Photos } from './photos.ts';
@@ -34,7 +31,7 @@ import type { Photos } from './photos.ts';
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
 /** The routes that any process answers that listens at all. */
-export function healthRoutes(sql: Sql, metricsOf: Metrics): Route[] {
+export function healthRoutes({ sql }: Pick<Database, 'sql'>, metricsOf: Metrics): Route[] {
   const isReady = async () => {
     await sql`select 1`;
     return true;
@@ -45,22 +42,24 @@ export function healthRoutes(sql: Sql, metricsOf: Metrics): Route[] {
 /** Every route of the `api` role. */
 export function apiRoutes(parts: {
   readonly config: Config;
-  readonly sql: Sql;
+  readonly database: Pick<Database, 'sql'>;
+  readonly store: Store;
   readonly credentials: CredentialCaches;
   readonly dispatch: Dispatch;
   readonly matcher: Matcher;
   readonly positionOf: (driverId: string) => KnownPosition | null;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly metrics: Metrics;
   readonly photos: Photos;
   readonly failed: (error: unknown) => void;
 }): Route[] {
-  const { config, sql, dispatch, matcher, now, photos } = parts;
+  const { config, store, dispatch, matcher, photos } = parts;
+  const { now } = parts.clock;
   const authenticateStore = authenticateBy('api_key', parts.credentials.stores);
   const authenticateDriver = authenticateBy('driver_token', parts.credentials.drivers);
   const assets = loadAssets(WEB);
   const pages = createTrackingRoutes({
-    findByToken: (token) => findTrackedByToken(sql, token),
+    findByToken: store.findTrackedByToken,
     positionOf: parts.positionOf,
     now,
     failed: parts.failed,
@@ -69,30 +68,30 @@ export function apiRoutes(parts: {
     publicUrl: config.trackingUrl ?? config.baseUrl,
   });
   return [
-    ...healthRoutes(sql, parts.metrics),
+    ...healthRoutes(parts.database, parts.metrics),
     ordersCreate({
       authenticate: authenticateStore,
-      placeOrder: dispatch.placeOnce,
+      placeOrder: dispatch.placeRequest,
       rateOf: createStoreRates(config.storeRate),
       isRemembered: isRemembered('api_key', parts.credentials.stores),
       admission: dispatch.admission,
-      isKeyGood: (key) => isKeyGood(sql, key),
+      isKeyGood: store.isKeyGood,
     }),
     ordersGet({
       authenticate: authenticateStore,
-      findOrder: (orderId, retailerId) => findStoreOrder(sql, orderId, retailerId),
+      findOrder: store.findStoreOrder,
       whyWaiting: (orderId) => matcher.whyWaiting(orderId),
     }),
     ordersList({
       authenticate: authenticateStore,
-      listOrders: (retailerId, filter) => listStoreOrders(sql, retailerId, filter),
+      listOrders: store.listStoreOrders,
     }),
     ordersCancel({ authenticate: authenticateStore, cancelOrder: dispatch.cancelOrder }),
     ...driverRoutes({
       authenticate: authenticateDriver,
       setDuty: dispatch.actions.setDuty,
       report: dispatch.positions.report,
-      findState: (driverId) => findDriverState(sql, driverId),
+      findState: store.findDriverState,
       toWire: driverStateOnWire,
     }),
     ...driverActionRoutes({

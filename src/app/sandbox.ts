@@ -3,6 +3,7 @@ import { DEMO_STORE, ensureDemo, tellDemoStore } from '../sandbox/demo.ts';
 import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
 import { startSimulatedDrivers } from '../sandbox/simulated-drivers.ts';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.ts';
+import { openStore } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
@@ -29,20 +30,19 @@ export async function withGeocoder(config: Config, closers: Closers): Promise<Co
 export async function openSandbox(
   config: Config,
   database: Database,
-  origin: string,
   url: string,
   logger: Logger,
   closers: Closers,
 ): Promise<Sandbox> {
-  const { sql } = database;
-  // Of no process: so that this one, too, heeds the notice of a new driver.
-  const demo = await ensureDemo(sql, config.dataDir, config.simulatedDrivers, `${origin}-sandbox`);
+  // Of no process, so that this one heeds the notice of a new driver too.
+  const store = openStore({ ...database, processId: `${database.processId}-sandbox` });
+  const demo = await ensureDemo(store, config.dataDir, config.simulatedDrivers);
   const { retailerId, apiKey, driverTokens, yourDriverToken } = demo;
   if (driverTokens.length > 0) {
     const secret = newWebhookSecret();
     const receiver = await startWebhookReceiver(secret);
     closers.add("demo store's receiver", () => receiver.close());
-    await tellDemoStore(sql, retailerId, receiver.url, secret);
+    await tellDemoStore(store, retailerId, receiver.url, secret);
     const world = { baseUrl: url, home: DEMO_STORE.point, locate: mapOf(config), logger };
     const drivers = await startSimulatedDrivers(world, driverTokens);
     closers.add('simulated drivers', () => drivers.close());

@@ -1,15 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
+import { OrderEvents } from '../dispatch/order-events.ts';
 import { CLOSE_DEADLINE_MS, DRAIN_MS } from '../limits.ts';
 import { createDatabaseClock } from '../postgres/clock.ts';
 import { removeServiceFile, writeServiceFile } from '../sandbox/service-file.ts';
+import { openStore } from '../store/store.ts';
 import { createLogger, type Logger } from '../telemetry.ts';
-import type { Route } from '../transport/route.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
 import { buildApi } from './api.ts';
 import { Closers } from './closers.ts';
 import { asStartError, holdApiLock, openDatabase } from './database.ts';
 import { openMetrics } from './metrics.ts';
+import type { ServiceParts } from './parts.ts';
 import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
 import { openSandbox, type Sandbox, withGeocoder } from './sandbox.ts';
@@ -52,26 +53,25 @@ async function start(
   closers: Closers,
 ): Promise<Service> {
   const config = await withGeocoder(settings, closers);
-  const origin = randomBytes(6).toString('hex');
   const isApi = config.roles.has('api');
-  const database = await openDatabase(config, origin, say, logger, closers);
+  const database = await openDatabase(config, say, logger, closers);
   if (isApi && !config.redisUrl) {
-    await holdApiLock(database.url, origin, logger, closers, () => ended('another API process took over'));
+    await holdApiLock(database, logger, closers, () => ended('another API process took over'));
   }
   const clock = await createDatabaseClock(database.sql, logger);
   closers.add('clock', () => clock.close());
-  const metrics = openMetrics(database);
+  const store = openStore(database);
+  const metrics = openMetrics(database, store);
   const backend = await openQueueBackend(config, database, logger, closers);
-  const relay = openRelay(config, backend, database, clock.now, logger, closers);
-  const parts = { config, database, backend, relay, origin, now: clock.now, metrics };
+  const relay = openRelay(config, backend, store, clock, logger, closers);
+  const events = new OrderEvents();
+  const parts: ServiceParts = { config, database, store, backend, relay, events, clock, metrics, logger, closers };
 
-  const api = isApi ? await buildApi(parts, logger, closers) : null;
-  const server = api?.server ?? (config.portIsSet ? openHealthServer(config, parts, logger, closers) : null);
+  const api = isApi ? await buildApi(parts) : null;
+  const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
   const url = server ? await listen(server, config) : null;
   const trackingUrl = config.trackingUrl ?? config.baseUrl ?? url ?? `http://localhost:${config.port}`;
-  if (config.roles.has('worker')) {
-    await startWorkers({ ...parts, trackingUrl, settled: api?.settled ?? (() => undefined) }, logger, closers);
-  }
+  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl);
   if (!config.databaseUrl && url) {
     writeServiceFile(config.dataDir, {
       mode: config.sandbox ? 'sandbox' : 'live',
@@ -80,24 +80,15 @@ async function start(
     });
     closers.add('service file', () => removeServiceFile(config.dataDir));
   }
-  const sandbox =
-    config.sandbox && api && url ? await openSandbox(config, database, origin, url, logger, closers) : null;
+  const sandbox = config.sandbox && api && url ? await openSandbox(config, database, url, logger, closers) : null;
   if (server) closers.add('requests', () => drain(server), DRAIN_MS + CLOSE_DEADLINE_MS);
   return { url, sandbox, close: () => closers.closeAll() };
 }
 
 /** A worker that was given a port answers health checks and metrics there. */
-function openHealthServer(
-  config: Config,
-  parts: {
-    readonly database: { readonly sql: Parameters<typeof healthRoutes>[0] };
-    readonly metrics: ReturnType<typeof openMetrics>;
-  },
-  logger: Logger,
-  closers: Closers,
-): HttpServer {
+function openHealthServer({ config, database, metrics, logger, closers }: ServiceParts): HttpServer {
   const server = createServer({
-    routes: healthRoutes(parts.database.sql, parts.metrics) as Route[],
+    routes: healthRoutes(database, metrics),
     sockets: [],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

@@ -8,11 +8,11 @@ import type { StripeCharger } from '../vendors/stripe.ts';
 import type { TwilioSender } from '../vendors/twilio.ts';
 import type { Closers } from './closers.ts';
 
-export type Vendors = { readonly stripe: StripeCharger; readonly twilio: TwilioSender };
+export type Vendors = { readonly stripe: StripeCharger; readonly texts: TwilioSender };
 
 /** Stripe and Twilio by their settings; what is not set is, in the sandbox, a stand-in that speaks the same HTTP. */
 export async function openVendors(config: Config, closers: Closers): Promise<Vendors> {
-  return { stripe: await openStripe(config, closers), twilio: await openTwilio(config, closers) };
+  return { stripe: await openStripe(config, closers), texts: await openTwilio(config, closers) };
 }
 
 function ledger(config: Config, name: string): string {

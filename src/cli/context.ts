@@ -1,16 +1,15 @@
 import type { Config } from '../config.ts';
 import { newId } from '../domain/ids.ts';
 import { DB_CONNECTIONS_CLI } from '../limits.ts';
-import { connect, type Sql } from '../postgres/connect.ts';
+import { connect } from '../postgres/connect.ts';
 import { readLiveService } from '../sandbox/service-file.ts';
+import { openStore, type Store } from '../store/store.ts';
 
 /** What a command works with. */
 export type Context = {
-  readonly sql: Sql;
+  readonly store: Store;
   readonly config: Config;
   readonly sandbox: boolean;
-  /** Marks the notices of this command; no process has it, so every process heeds them. */
-  readonly origin: string;
 };
 
 /** A mistake of the person at the keyboard, or something not found: one line, exit code 1. */
@@ -30,7 +29,9 @@ export async function withContext<T>(config: Config, work: (context: Context) =>
   const sandbox = config.databaseUrl ? config.sandbox || live?.mode === 'sandbox' : true;
   const sql = connect({ url, max: DB_CONNECTIONS_CLI, applicationName: 'sameday-cli' });
   try {
-    return await work({ sql, config, sandbox, origin: `cli-${newId()}` });
+    // No process has this id, so every process heeds the notices of the command.
+    const store = openStore({ sql, commits: sql, processId: `cli-${newId()}` });
+    return await work({ store, config, sandbox });
   } finally {
     await sql.end({ timeout: 5 });
   }

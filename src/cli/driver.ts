@@ -3,8 +3,6 @@ import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import { isTierId, TIER_IDS } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
-import { createDriver, deactivateDriver } from '../store/drivers.ts';
-import { listDrivers, showDriver } from '../store/operator.ts';
 import { CommandError } from './context.ts';
 import { type Act, known, requireId, text } from './parts.ts';
 
@@ -18,30 +16,30 @@ export function addDriverCommands(program: Command, act: Act): void {
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
     .option('--tiers <tiers>', 'what the driver is qualified for', TIER_IDS.join(','))
     .action(
-      act(async ({ sql, origin }, _args, options: { name: string; phone: string; tiers: string }) => {
+      act(async ({ store }, _args, options: { name: string; phone: string; tiers: string }) => {
         if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
         const tierIds = [...new Set(options.tiers.split(',').map((tier) => tier.trim()))];
         if (!tierIds.every(isTierId)) throw new CommandError(`--tiers takes some of ${TIER_IDS.join(',')}.`);
         const id = newId();
         const token = newSecret('driver_token');
         const name = text('--name', options.name);
-        await createDriver(sql, { id, name, phone: options.phone, tokenHash: hashSecret(token), tierIds }, origin);
+        await store.createDriver({ id, name, phone: options.phone, tokenHash: hashSecret(token), tierIds });
         return { driver_id: id, driver_token: token };
       }),
     );
   driver
     .command('list')
     .description('drivers with duty, order and last written position')
-    .action(act(async ({ sql }) => listDrivers(sql, LIST_LIMIT)));
+    .action(act(async ({ store }) => store.listDrivers(LIST_LIMIT)));
   driver
     .command('show <driver_id>')
-    .action(act(async ({ sql }, [id]) => known(await showDriver(sql, requireId(id)), 'driver')));
+    .action(act(async ({ store }, [id]) => known(await store.showDriver(requireId(id)), 'driver')));
   driver
     .command('deactivate <driver_id>')
-    .description('take a driver off the fleet; an order being carried stays with him')
+    .description('take a driver off the fleet; an order on the road stays with them')
     .action(
-      act(async ({ sql, origin }, [id]) => {
-        known(await deactivateDriver(sql, requireId(id), origin), 'driver');
+      act(async ({ store }, [id]) => {
+        known(await store.deactivateDriver(requireId(id)), 'driver');
         return { driver_id: id, active: false };
       }),
     );

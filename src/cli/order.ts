@@ -2,10 +2,6 @@ import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { isTierId, TIER_IDS } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
-import { cancelOrder, giveUpForDriver, returnForDriver } from '../store/lifecycle.ts';
-import { listOrders, nudgeOrder, readStats, showOrder } from '../store/operator.ts';
-import { readBacklog } from '../store/outbox.ts';
-import { loadTiers, setTier } from '../store/tiers.ts';
 import { CommandError } from './context.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
@@ -16,23 +12,23 @@ export function addOrderCommands(program: Command, act: Act): void {
     .command('list')
     .option('--status <status>', ORDER_STATUSES.join(', '))
     .action(
-      act(async ({ sql }, _args, { status }: { status?: string }) => {
+      act(async ({ store }, _args, { status }: { status?: string }) => {
         if (status !== undefined && !ORDER_STATUSES.includes(status as OrderStatus)) {
           throw new CommandError(`--status is one of ${ORDER_STATUSES.join(', ')}.`);
         }
-        return listOrders(sql, (status as OrderStatus | undefined) ?? null, LIST_LIMIT);
+        return store.listOrders((status as OrderStatus | undefined) ?? null, LIST_LIMIT);
       }),
     );
   order
     .command('show <order_id>')
     .description('everything on record about an order')
-    .action(act(async ({ sql }, [id]) => known(await showOrder(sql, requireId(id)), 'order')));
+    .action(act(async ({ store }, [id]) => known(await store.showOrder(requireId(id)), 'order')));
   order
     .command('redispatch <order_id>')
     .description('try a waiting order again now')
     .action(
-      act(async ({ sql, origin }, [id]) => {
-        if (!(await nudgeOrder(sql, requireId(id), origin))) throw new CommandError('No such order is waiting.');
+      act(async ({ store }, [id]) => {
+        if (!(await store.nudgeOrder(requireId(id)))) throw new CommandError('No such order is waiting.');
         return { order_id: id, redispatch: 'asked' };
       }),
     );
@@ -41,12 +37,12 @@ export function addOrderCommands(program: Command, act: Act): void {
     .description('call an order off before its pickup; what was charged is given back')
     .option('--reason <code>', CANCEL_REASONS.join(', '), 'other')
     .action(
-      act(async ({ sql, origin }, [id], { reason }: { reason: string }) => {
+      act(async ({ store }, [id], { reason }: { reason: string }) => {
         if (!CANCEL_REASONS.includes(reason as CancelReason)) {
           throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
         }
         // Its jobs are left to the sweeper, which takes them when their lease has run out.
-        const cancelled = await cancelOrder(sql, requireId(id), 'operator', reason as CancelReason, origin);
+        const cancelled = await store.cancelOrder(requireId(id), 'operator', reason as CancelReason);
         if (!cancelled) throw new CommandError('There is no such order before its pickup.');
         return { order_id: id, status: cancelled.status };
       }),
@@ -55,9 +51,9 @@ export function addOrderCommands(program: Command, act: Act): void {
     .command('return <order_id>')
     .description('end an order after its pickup whose driver does not; the driver is free, nothing is paid out')
     .action(
-      act(async ({ sql, origin }, [id]) => {
-        await giveUpForDriver(sql, requireId(id), origin);
-        const returned = await returnForDriver(sql, requireId(id), origin);
+      act(async ({ store }, [id]) => {
+        await store.giveUpForDriver(requireId(id));
+        const returned = await store.returnForDriver(requireId(id));
         if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
         return { order_id: id, status: returned.status };
       }),
@@ -77,11 +73,11 @@ const TIER_OPTIONS = {
 /** `tier list|set` */
 export function addTierCommands(program: Command, act: Act): void {
   const tier = program.command('tier').description('fees, radii, weights and waits of the tiers');
-  tier.command('list').action(act(async ({ sql }) => [...(await loadTiers(sql)).values()].map(toWire)));
+  tier.command('list').action(act(async ({ store }) => [...(await store.loadTiers()).values()].map(toWire)));
   const set = tier.command('set <tier>').description('change a tier; orders already created keep their fee');
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
   set.action(
-    act(async ({ sql, origin }, [id], options: Record<string, string>) => {
+    act(async ({ store }, [id], options: Record<string, string>) => {
       if (!isTierId(id)) throw new CommandError(`The tier is one of ${TIER_IDS.join(', ')}.`);
       const changes = Object.fromEntries(
         Object.entries(TIER_OPTIONS)
@@ -89,13 +85,13 @@ export function addTierCommands(program: Command, act: Act): void {
           .map(([name, [flags, min, max]]) => [name, integer(flags, options[name] ?? '', min, max)]),
       );
       if (Object.keys(changes).length === 0) throw new CommandError('Name what to change; see --help.');
-      const before = (await loadTiers(sql)).get(id);
+      const before = (await store.loadTiers()).get(id);
       const after = { ...before, ...changes };
       if ((after.maxRadiusMeters ?? 0) < (after.radiusMeters ?? 0)) {
         throw new CommandError('--max-radius-meters must not be smaller than --radius-meters.');
       }
-      await setTier(sql, id, changes, origin);
-      return toWire(known((await loadTiers(sql)).get(id) ?? null, 'tier'));
+      await store.setTier(id, changes);
+      return toWire(known((await store.loadTiers()).get(id) ?? null, 'tier'));
     }),
   );
 }
@@ -106,10 +102,10 @@ export function addStatsCommand(program: Command, act: Act): void {
     .command('stats')
     .description('orders, payments, texts, drivers and what the queues owe')
     .action(
-      act(async ({ sql, sandbox }) => ({
+      act(async ({ store, sandbox }) => ({
         mode: sandbox ? 'sandbox' : 'live',
-        ...(await readStats(sql)),
-        queues: (await readBacklog(sql)).map(({ queue, owed, oldestSeconds, failed }) => ({
+        ...(await store.readStats()),
+        queues: (await store.readBacklog()).map(({ queue, owed, oldestSeconds, failed }) => ({
           queue,
           owed,
           oldest_seconds: Math.round(oldestSeconds),

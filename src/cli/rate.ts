@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { MAX_STORE_RATE } from '../limits.ts';
-import { setOrdersPerSecond } from '../store/retailers.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
 /** `retailer set-rate` */
@@ -10,9 +9,9 @@ export function addSetRate(retailer: Command, act: Act): void {
     .description('how many orders a store may create a second on each API process')
     .requiredOption('--per-second <number>', 'a whole number, none, or default: what STORE_RATE says for all stores')
     .action(
-      act(async ({ sql }, [id], { perSecond }: { perSecond: string }) => {
+      act(async ({ store }, [id], { perSecond }: { perSecond: string }) => {
         const ordersPerSecond = readRate(perSecond);
-        known((await setOrdersPerSecond(sql, requireId(id), ordersPerSecond)) || null, 'store');
+        known((await store.setOrdersPerSecond(requireId(id), ordersPerSecond)) || null, 'store');
         return { retailer_id: id, orders_per_second: ordersPerSecond };
       }),
     );

@@ -4,18 +4,7 @@ import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPoint, type Point } from '../geo/point.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { TEST_CARDS } from '../sandbox/test-cards.ts';
-import { listApplications, listRetailers, showRetailer } from '../store/operator.ts';
-import {
-  applyRetailer,
-  approveApplication,
-  createRetailer,
-  findApplication,
-  type NewRetailer,
-  rejectApplication,
-  rotateKey,
-  setCard,
-  setRetailerStatus,
-} from '../store/retailers.ts';
+import type { NewRetailer } from '../store/retailers.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { CommandError, type Context } from './context.ts';
@@ -44,11 +33,11 @@ export function addRetailerCommands(program: Command, act: Act): void {
     .requiredOption('--address <address>', 'as one line')
     .requiredOption('--email <email>', 'whom to answer')
     .action(
-      act(async ({ sql }, _args, options: { name: string; address: string; email: string }) => {
+      act(async ({ store }, _args, options: { name: string; address: string; email: string }) => {
         const id = newId();
         const name = text('--name', options.name);
         const address = text('--address', options.address);
-        await applyRetailer(sql, { id, name, address, contactEmail: text('--email', options.email) });
+        await store.applyRetailer({ id, name, address, contactEmail: text('--email', options.email) });
         return { application_id: id, status: 'applied' };
       }),
     );
@@ -57,10 +46,10 @@ export function addRetailerCommands(program: Command, act: Act): void {
     .description('make the store and its key; the key is shown once')
     .action(
       act(async (context, [id], options: CardOptions & PlaceOptions) => {
-        const application = known(await findApplication(context.sql, requireId(id)), 'application');
+        const application = known(await context.store.findApplication(requireId(id)), 'application');
         const made = await newRetailer(context, application.name, application.address, options);
         const { apiKey, key } = newKey();
-        const approved = await approveApplication(context.sql, application.id, made, key);
+        const approved = await context.store.approveApplication(application.id, made, key);
         if (!approved) throw new CommandError(`That application was ${application.status} before.`);
         return { retailer_id: made.id, api_key: apiKey };
       }),
@@ -71,8 +60,8 @@ export function addRetailerCommands(program: Command, act: Act): void {
     .description('turn an application down')
     .requiredOption('--reason <text>', 'kept on record')
     .action(
-      act(async ({ sql }, [id], options: { reason: string }) => {
-        const rejected = await rejectApplication(sql, requireId(id), text('--reason', options.reason));
+      act(async ({ store }, [id], options: { reason: string }) => {
+        const rejected = await store.rejectApplication(requireId(id), text('--reason', options.reason));
         if (!rejected) throw new CommandError('There is no such open application.');
         return { application_id: id, status: 'rejected' };
       }),
@@ -87,7 +76,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
         const name = text('--name', options.name);
         const made = await newRetailer(context, name, text('--address', options.address), options);
         const { apiKey, key } = newKey();
-        await createRetailer(context.sql, made, key);
+        await context.store.createRetailer(made, key);
         return { retailer_id: made.id, api_key: apiKey };
       }),
     );
@@ -98,7 +87,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
       act(async (context, [id], options: CardOptions) => {
         const card = chosenCard(context, options);
         if (!card) throw new CommandError('Name the card: --stripe-customer and --payment-method, or --test-card.');
-        known((await setCard(context.sql, requireId(id), card.customer, card.paymentMethod)) || null, 'store');
+        known((await context.store.setCard(requireId(id), card.customer, card.paymentMethod)) || null, 'store');
         return { retailer_id: id, card: 'set' };
       }),
     );
@@ -109,15 +98,15 @@ export function addRetailerCommands(program: Command, act: Act): void {
     .command('list')
     .description('stores, and applications nobody has decided')
     .action(
-      act(async ({ sql }) => ({
-        retailers: await listRetailers(sql, LIST_LIMIT),
-        applications: await listApplications(sql, LIST_LIMIT),
+      act(async ({ store }) => ({
+        retailers: await store.listRetailers(LIST_LIMIT),
+        applications: await store.listApplications(LIST_LIMIT),
       })),
     );
   retailer
     .command('show <id>')
     .description('a store or an application')
-    .action(act(async ({ sql }, [id]) => known(await showRetailer(sql, requireId(id)), 'store or application')));
+    .action(act(async ({ store }, [id]) => known(await store.showRetailer(requireId(id)), 'store or application')));
   for (const [name, status] of [
     ['suspend', 'suspended'],
     ['activate', 'active'],
@@ -126,8 +115,8 @@ export function addRetailerCommands(program: Command, act: Act): void {
       .command(`${name} <retailer_id>`)
       .description(`once this returns the store ${status === 'active' ? 'can' : "can't"} create orders`)
       .action(
-        act(async ({ sql }, [id]) => {
-          known((await setRetailerStatus(sql, requireId(id), status)) || null, 'store');
+        act(async ({ store }, [id]) => {
+          known((await store.setRetailerStatus(requireId(id), status)) || null, 'store');
           return { retailer_id: id, status };
         }),
       );
@@ -136,9 +125,9 @@ export function addRetailerCommands(program: Command, act: Act): void {
     .command('rotate-key <retailer_id>')
     .description('revoke every key of a store and make a new one, shown once')
     .action(
-      act(async ({ sql }, [id]) => {
+      act(async ({ store }, [id]) => {
         const { apiKey, key } = newKey();
-        known((await rotateKey(sql, requireId(id), key)) || null, 'store');
+        known((await store.rotateKey(requireId(id), key)) || null, 'store');
         return { retailer_id: id, api_key: apiKey };
       }),
     );

@@ -1,14 +1,6 @@
 import type { Command } from 'commander';
 import { LIST_LIMIT } from '../limits.ts';
-import {
-  DELIVERY_STATUSES,
-  type DeliveryStatus,
-  enableWebhook,
-  listDeliveries,
-  removeWebhook,
-  replayDelivery,
-  setWebhook,
-} from '../store/webhook-endpoints.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../store/webhook-events.ts';
 import { readWebhookUrl } from '../vendors/webhook-client.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
@@ -31,18 +23,19 @@ export function addSetWebhook(retailer: Command, act: Act): void {
           throw new CommandError('Give one of --url, --on and --off.');
         }
         if (options.url !== undefined) return setUrl(context, retailerId, options.url);
-        const done = await (options.on ? enableWebhook : removeWebhook)(context.sql, retailerId);
+        const { store } = context;
+        const done = await (options.on ? store.enableWebhook(retailerId) : store.removeWebhook(retailerId));
         known(done || null, 'webhook');
         return { retailer_id: retailerId, webhook: options.on ? 'on' : 'off' };
       }),
     );
 }
 
-async function setUrl({ sql, sandbox }: Context, retailerId: string, text: string) {
+async function setUrl({ store, sandbox }: Context, retailerId: string, text: string) {
   const url = readWebhookUrl(text, sandbox);
   if (typeof url === 'string') throw new CommandError(url);
   const secret = newWebhookSecret();
-  known((await setWebhook(sql, retailerId, url.href, secret)) || null, 'store');
+  known((await store.setWebhook(retailerId, url.href, secret)) || null, 'store');
   return { retailer_id: retailerId, webhook_url: url.href, webhook_secret: secret };
 }
 
@@ -61,20 +54,20 @@ export function addWebhookCommands(program: Command, act: Act): void {
     .option('--retailer <retailer_id>')
     .option('--status <status>', DELIVERY_STATUSES.join(', '))
     .action(
-      act(async ({ sql }, _args, { retailer, status }: { retailer?: string; status?: string }) => {
+      act(async ({ store }, _args, { retailer, status }: { retailer?: string; status?: string }) => {
         if (status !== undefined && !DELIVERY_STATUSES.includes(status as DeliveryStatus)) {
           throw new CommandError(`--status is one of ${DELIVERY_STATUSES.join(', ')}.`);
         }
         const retailerId = retailer === undefined ? null : requireId(retailer);
-        return listDeliveries(sql, { retailerId, status: (status as DeliveryStatus | undefined) ?? null }, LIST_LIMIT);
+        return store.listDeliveries({ retailerId, status: (status as DeliveryStatus | undefined) ?? null }, LIST_LIMIT);
       }),
     );
   webhook
     .command('replay <delivery_id>')
     .description('send a delivery again, with the same id and body')
     .action(
-      act(async ({ sql }, [id]) => {
-        const outcome = await replayDelivery(sql, requireId(id));
+      act(async ({ store }, [id]) => {
+        const outcome = await store.replayDelivery(requireId(id));
         if (outcome !== 'replayed') throw new CommandError(REFUSED[outcome]);
         return { delivery_id: id, status: 'pending' };
       }),

@@ -1,3 +1,5 @@
+import type { CommitBacklog } from './group-commit.ts';
+
 /** Turns of the event loop that a request waits at least. */
 const TURNS = 2;
 
@@ -11,7 +13,7 @@ const TURNS = 2;
 export class AdmissionControl {
   readonly #sliceMs: number;
   readonly #max: number;
-  readonly #behind: () => number;
+  readonly #backlog: Readonly<CommitBacklog>;
   readonly #waiting: { readonly turn: number; readonly begin: () => void }[] = [];
   #turn = 0;
   #isScheduled = false;
@@ -20,17 +22,17 @@ export class AdmissionControl {
   /**
    * @param sliceMs for how long orders begin in a turn
    * @param max how many may wait here and behind
-   * @param behind how many wait behind, where work is slower than it begins; who waits for others, as for a charge, is none
+   * @param backlog the orders that have begun and are not committed; an order that waits for its charge is none
    */
-  constructor(sliceMs: number, max: number, behind: () => number) {
+  constructor(sliceMs: number, max: number, backlog: Readonly<CommitBacklog>) {
     this.#sliceMs = sliceMs;
     this.#max = max;
-    this.#behind = behind;
+    this.#backlog = backlog;
   }
 
   /** Whether one more would be refused. */
   isFull(): boolean {
-    return this.#waiting.length + this.#behind() >= this.#max;
+    return this.#waiting.length + this.#backlog.orders >= this.#max;
   }
 
   /** Whether more orders came than could begin in the last turn. */

@@ -1,9 +1,16 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
 import { MAX_ACTION_TRIES } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { ActionStamp } from '../store/lifecycle.ts';
-import type { OutboxRow } from '../store/outbox.ts';
+import type { Store } from '../store/store.ts';
+import type { Fleet } from './fleet.ts';
+import type { OrderEvents } from './order-events.ts';
+import type { ProofDistance } from './proof-distance.ts';
+import type { Redispatch } from './redispatch.ts';
+import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** What became of a driver's action on an order; only `done` changed anything, now or when it was first sent. */
 export type ActionOutcome =
@@ -25,56 +32,55 @@ export type DriverActions = {
   returned(action: DriverAction): Promise<ActionOutcome>;
 };
 
-type Write = Promise<ChangedOrder | null>;
+/** What the actions read and write in the tables. */
+export type ActionStore = Pick<
+  Store,
+  | 'setDriverDuty'
+  | 'pickUpOrder'
+  | 'deliverOrder'
+  | 'releaseOrder'
+  | 'markUndeliverable'
+  | 'returnOrder'
+  | 'findOrderState'
+  | 'findAction'
+>;
 
-/** The tables, as the actions read and write them. */
-export type ActionStore = {
-  setDuty(driverId: string, onDuty: boolean): Promise<{ onDuty: boolean } | null>;
-  pickUp(action: DriverAction): Write;
-  deliver(action: DriverAction, photoName: string): Write;
-  release(action: DriverAction, reason: ReleaseReason): Write;
-  undeliverable(action: DriverAction, reason: UndeliverableReason): Write;
-  returned(action: DriverAction): Write;
-  findState(orderId: string): Promise<{ status: OrderStatus; driverId: string | null } | null>;
-  findAction(
-    driverId: string,
-    actionId: string,
-  ): Promise<{ orderId: string; status: OrderStatus; sequence: number } | null>;
-};
-
-/** What a driver does with the order he was given. Each action is one conditional write; the memory follows it. */
+/** What a driver does with an order. Each action is one conditional write; memory follows it. */
 export function createDriverActions(deps: {
-  readonly matcher: Matcher;
-  readonly now: () => number;
   readonly store: ActionStore;
-  readonly touched: (driverId: string) => void;
-  readonly changed: (orderId: string, driverId: string) => void;
-  readonly dutyChanged: (driverId: string) => void;
-  readonly driverAvailable: (driverId: string) => void;
-  readonly relay: (rows: readonly OutboxRow[]) => void;
-  /** The order waits again, without the driver who gave it back. */
-  readonly waitsAgain: (orderId: string) => void;
+  readonly matcher: Pick<Matcher, 'setDuty'>;
+  readonly fleet: Pick<Fleet, 'markStale'>;
+  readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased'>;
+  readonly proofDistance: ProofDistance;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
+  readonly relay: Pick<Relay, 'relay'>;
+  readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged'>;
+  readonly clock: Clock;
 }): DriverActions {
-  const { matcher, store } = deps;
+  const { matcher, store, redispatch } = deps;
 
   async function setDuty(driverId: string, onDuty: boolean) {
-    const result = await store.setDuty(driverId, onDuty);
+    const result = await store.setDriverDuty(driverId, onDuty);
     if (!result) return null;
-    matcher.setDuty(driverId, onDuty, deps.now());
-    deps.touched(driverId);
-    deps.dutyChanged(driverId);
-    if (onDuty) deps.driverAvailable(driverId);
+    matcher.setDuty(driverId, onDuty, deps.clock.now());
+    deps.fleet.markStale(driverId);
+    deps.events.driverChanged(driverId);
+    if (onDuty) redispatch.driverAvailable(driverId);
     return result;
   }
 
-  /** The write, and where it changed nothing the reason: sent before, not his, or not in this status. */
-  async function act(action: DriverAction, to: OrderStatus, write: () => Write): Promise<ActionOutcome> {
+  /** The write, and where it changed nothing the reason: sent before, another driver's order, or not in this status. */
+  async function act(
+    action: DriverAction,
+    to: OrderStatus,
+    write: () => Promise<ChangedOrder | null>,
+  ): Promise<ActionOutcome> {
     const { driverId, orderId } = action;
     for (let tries = 1; ; tries++) {
-      const changed = await write();
+      const changed = await deps.unknownOutcomes.watch(orderId, write());
       if (changed) {
-        deps.relay(changed.outbox);
-        deps.changed(orderId, driverId);
+        deps.relay.relay(changed.outbox);
+        deps.events.orderChanged(orderId, driverId);
         return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
       }
       const known = await foresee(action, to);
@@ -89,7 +95,7 @@ export function createDriverActions(deps: {
    * is read first: should the same action be done by another request meanwhile, it is found behind the state it left.
    */
   async function foresee({ driverId, orderId, stamp }: DriverAction, to: OrderStatus): Promise<ActionOutcome | null> {
-    const state = await store.findState(orderId);
+    const state = await store.findOrderState(orderId);
     const earlier = stamp.actionId === null ? null : await store.findAction(driverId, stamp.actionId);
     // An id that was used for another step says nothing of this one.
     if (earlier?.orderId === orderId && earlier.status === to) {
@@ -101,38 +107,44 @@ export function createDriverActions(deps: {
 
   /** Somebody changed it under every try; what it is by now says as much as can be said. */
   async function explainRace({ orderId }: DriverAction): Promise<ActionOutcome> {
-    const state = await store.findState(orderId);
+    const state = await store.findOrderState(orderId);
     return state ? { kind: 'illegal', status: state.status } : { kind: 'not_found' };
-  }
-
-  /** The driver carries nothing any more: he takes what waits. Also after a repetition, should the first answer be lost. */
-  function freed({ driverId, orderId }: DriverAction): void {
-    matcher.release(driverId, deps.now(), orderId);
-    deps.touched(driverId);
-    deps.driverAvailable(driverId);
   }
 
   return {
     setDuty,
-    pickUp: (action) => act(action, 'picked_up', () => store.pickUp(action)),
+    pickUp(action) {
+      const { orderId, driverId, stamp } = action;
+      return act(action, 'picked_up', () => store.pickUpOrder(orderId, driverId, stamp));
+    },
     foreseeDelivery: (action) => foresee(action, 'delivered'),
     async deliver(action, photoName) {
-      const outcome = await act(action, 'delivered', () => store.deliver(action, photoName));
-      if (outcome.kind === 'done') freed(action);
+      const { orderId, driverId, stamp } = action;
+      const proof = await deps.proofDistance(orderId, driverId, stamp.capturedAt);
+      const write = () => store.deliverOrder(orderId, driverId, photoName, stamp, proof);
+      const outcome = await act(action, 'delivered', write);
+      // Also after a repetition, should the first answer be lost.
+      if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
       return outcome;
     },
     async release(action, reason) {
-      const outcome = await act(action, 'pending_dispatch', () => store.release(action, reason));
+      const { orderId, driverId, stamp } = action;
+      const write = () => store.releaseOrder(orderId, driverId, reason, stamp);
+      const outcome = await act(action, 'pending_dispatch', write);
       if (outcome.kind === 'done') {
-        deps.waitsAgain(action.orderId);
-        freed(action);
+        redispatch.orderReleased(orderId);
+        redispatch.driverFreed(driverId, orderId);
       }
       return outcome;
     },
-    undeliverable: (action, reason) => act(action, 'undeliverable', () => store.undeliverable(action, reason)),
+    undeliverable(action, reason) {
+      const { orderId, driverId, stamp } = action;
+      return act(action, 'undeliverable', () => store.markUndeliverable(orderId, driverId, reason, stamp));
+    },
     async returned(action) {
-      const outcome = await act(action, 'returned', () => store.returned(action));
-      if (outcome.kind === 'done') freed(action);
+      const { orderId, driverId, stamp } = action;
+      const outcome = await act(action, 'returned', () => store.returnOrder(orderId, driverId, stamp));
+      if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
       return outcome;
     },
   };

@@ -1,49 +1,44 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FleetDriver } from '../domain/driver.ts';
-import { CATCH_UP_SLICE, MAX_FEED_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
+import { CATCH_UP_SLICE, MAX_FEED_BATCH, MAX_WAITING_ORDERS, POSITION_FRESH_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
-import type { Matchable, OrderState, WaitingRow } from '../store/waiting.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { Store } from '../store/store.ts';
+import type { OrderState, WaitingRow } from '../store/waiting.ts';
+import type { OrderEvents } from './order-events.ts';
 
 /** What the fleet is rebuilt from. */
-export type FleetSource = {
-  loadFleet(ids?: readonly string[]): Promise<FleetDriver[]>;
-  loadWaiting(limit: number): Promise<WaitingRow[]>;
-  loadOrderStates(ids: readonly string[]): Promise<OrderState[]>;
-  findMatchable(limit: number, afterDriver?: string): Promise<Matchable>;
-};
+export type FleetSource = Pick<Store, 'loadFleet' | 'loadWaiting' | 'loadOrderStates' | 'findMatchable'>;
 
 /**
  * Keeps the matcher, which is only a view, in step with Postgres.
  *
- * A read takes time, and the matcher moves on meanwhile: what this process changed itself during a read, and what a read
- * that began later has brought, is newer than the row that comes back. Such a row is not applied. Drivers whom this
- * process changed are marked with {@link Fleet.touched} and read once more.
+ * A read takes time, and the matcher moves on meanwhile. A change that this process makes during a read, and the result of
+ * a read that began later, are newer than the row that comes back; such a row is not applied. Drivers whom this
+ * process changed are marked with {@link Fleet.markStale} and read once more.
  */
 export class Fleet {
   readonly #matcher: Matcher;
   readonly #source: FleetSource;
-  readonly #freed: (driverId: string) => void;
-  /** Reads and touches are counted through. By driver, the count of the last touch; by driver or order, of the last read. */
-  readonly #touchedAt = new Map<string, number>();
+  readonly #events: Pick<OrderEvents, 'driverFreed'>;
+  /** Reads and marks share one count. By driver, the count of the last mark; by driver or order, of the last read. */
+  readonly #staleAt = new Map<string, number>();
   readonly #readAt = new Map<string, number>();
   #count = 0;
   /** The last driver that `catchUp` looked at; undefined for none yet. */
   #lookAfter: string | undefined;
   #reads = 0;
 
-  /**
-   * @param freed a reading says that a driver carries nothing any more. Whoever the news of his order reaches after that
-   *   finds no holder to wake
-   */
-  constructor(matcher: Matcher, source: FleetSource, freed: (driverId: string) => void) {
+  /** @param events told of a driver who carries nothing by a read: a later notice of their order finds no holder. */
+  constructor(matcher: Matcher, source: FleetSource, events: Pick<OrderEvents, 'driverFreed'>) {
     this.#matcher = matcher;
     this.#source = source;
-    this.#freed = freed;
+    this.#events = events;
   }
 
-  /** Says that this process just changed a driver in the matcher, after the database took the change. */
-  touched(driverId: string): void {
-    if (this.#reads > 0) this.#touchedAt.set(driverId, ++this.#count);
+  /** Marks a driver whom this process just changed in the matcher, after the database took the change. */
+  markStale(driverId: string): void {
+    if (this.#reads > 0) this.#staleAt.set(driverId, ++this.#count);
   }
 
   /** The driver who holds an order, as far as this process knows. */
@@ -63,8 +58,8 @@ export class Fleet {
       ]);
       const displaced = this.#applyDrivers(driversBefore, drivers, begunAt);
       this.#applyOrders(ordersBefore, waiting, begunAt);
-      const touched = drivers.filter(({ id }) => this.#wasTouched(id, begunAt));
-      return [...displaced, ...touched.map(({ id }) => id)];
+      const changed = drivers.filter(({ id }) => this.#isStale(id, begunAt));
+      return [...displaced, ...changed.map(({ id }) => id)];
     });
     await this.refreshDrivers(stale);
   }
@@ -74,9 +69,13 @@ export class Fleet {
    * alone (of a large fleet a part each time): the net below notices that did not come and readings that failed. Cheap
    * where nothing was missed.
    */
-  async catchUp(nowMs: () => number): Promise<void> {
+  async catchUp(clock: Clock): Promise<void> {
     const matcher = this.#matcher;
-    const { orderIds, driverIds, nextAfter } = await this.#source.findMatchable(MAX_WAITING_ORDERS, this.#lookAfter);
+    const { orderIds, driverIds, nextAfter } = await this.#source.findMatchable(
+      MAX_WAITING_ORDERS,
+      POSITION_FRESH_MS,
+      this.#lookAfter,
+    );
     this.#lookAfter = nextAfter;
     const orders = await filterInTurns(orderIds, (id) => !matcher.isWaiting(id));
     if (matcher.waitingCount() > orderIds.length - orders.length) {
@@ -84,7 +83,7 @@ export class Fleet {
       const remembered = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
       orders.push(...(await filterInTurns(remembered, (id) => !waiting.has(id))));
     }
-    const drivers = await filterInTurns(driverIds, (id) => !matcher.isAvailable(id, nowMs()));
+    const drivers = await filterInTurns(driverIds, (id) => !matcher.isAvailable(id, clock.now()));
     for (const ids of slices(orders, MAX_FEED_BATCH)) await this.refreshOrders(ids);
     for (const ids of slices(drivers, MAX_FEED_BATCH)) await this.refreshDrivers(ids);
   }
@@ -92,19 +91,19 @@ export class Fleet {
   /** Reads these drivers again; one that is gone leaves the matcher. */
   async refreshDrivers(ids: readonly string[]): Promise<void> {
     let stale = [...new Set(ids)];
-    // A driver can be touched again and again, but each time by an operation that ended; a few rounds are enough.
+    // A driver can be marked again and again, but each time by an operation that ended; a few rounds are enough.
     for (let round = 0; stale.length > 0 && round < 5; round++) {
       const asked = stale;
       stale = await this.#read(async (begunAt) => {
         const displaced = this.#applyDrivers(asked, await this.#source.loadFleet(asked), begunAt);
-        return [...displaced, ...asked.filter((id) => this.#wasTouched(id, begunAt))];
+        return [...displaced, ...asked.filter((id) => this.#isStale(id, begunAt))];
       });
     }
   }
 
   /** Applies what another process did to these orders: those that wait now wait here too, their drivers are busy or free. */
   async refreshOrders(ids: readonly string[]): Promise<OrderState[]> {
-    const news = await this.#read(async (begunAt) => {
+    const states = await this.#read(async (begunAt) => {
       const found = await this.#source.loadOrderStates(ids);
       const waiting = found.flatMap((order) => order.waiting ?? []);
       this.#applyOrders(
@@ -115,22 +114,22 @@ export class Fleet {
       return found;
     });
     const holders = ids.map((id) => this.#matcher.holderOf(id));
-    const drivers = [...news.map((order) => order.driverId), ...holders].filter((id) => id != null);
+    const drivers = [...states.map((order) => order.driverId), ...holders].filter((id) => id != null);
     if (drivers.length > 0) await this.refreshDrivers(drivers);
-    return news;
+    return states;
   }
 
   /**
    * Puts the drivers that a read brought, and removes those it was to bring and did not.
    *
-   * @returns drivers to be read again: others, who held in memory what one of these carries, since the news of that would
-   *   not find them when it comes; and those whose order was read later, since what became of it came too early for them
+   * @returns drivers to be read again: those who held in memory what one of these carries, since the notice of that would
+   *   not find them; and those whose order was read later, since that read came too early for them
    */
   #applyDrivers(asked: readonly string[], drivers: readonly FleetDriver[], begunAt: number): string[] {
     this.#removeMissing(asked, drivers, begunAt);
     const displaced: string[] = [];
     const freed: string[] = [];
-    const news = drivers.filter((driver) => {
+    const newer = drivers.filter((driver) => {
       if (!this.#isNewer(driver.id, begunAt)) return false;
       if (driver.orderId !== null && this.#wasReadSince(driver.orderId, begunAt)) {
         displaced.push(driver.id);
@@ -142,8 +141,8 @@ export class Fleet {
       if (held !== null && driver.orderId === null) freed.push(driver.id);
       return true;
     });
-    this.#matcher.putDrivers(news);
-    for (const driverId of freed) this.#freed(driverId);
+    this.#matcher.putDrivers(newer);
+    for (const driverId of freed) this.#events.driverFreed(driverId);
     return displaced;
   }
 
@@ -160,8 +159,8 @@ export class Fleet {
     for (const order of waiting) if (this.#isNewer(order.orderId, begunAt)) this.#matcher.wait(order);
   }
 
-  #wasTouched(driverId: string, begunAt: number): boolean {
-    return (this.#touchedAt.get(driverId) ?? 0) > begunAt;
+  #isStale(driverId: string, begunAt: number): boolean {
+    return (this.#staleAt.get(driverId) ?? 0) > begunAt;
   }
 
   #wasReadSince(id: string, begunAt: number): boolean {
@@ -170,7 +169,7 @@ export class Fleet {
 
   /** Whether a read that began then knows better than what is in memory; from now on it is what is in memory. */
   #isNewer(id: string, begunAt: number): boolean {
-    if (this.#wasReadSince(id, begunAt) || this.#wasTouched(id, begunAt)) return false;
+    if (this.#wasReadSince(id, begunAt) || this.#isStale(id, begunAt)) return false;
     // Only a read that is under way beside this one could be older.
     if (this.#reads > 1) this.#readAt.set(id, begunAt);
     return true;
@@ -183,7 +182,7 @@ export class Fleet {
     } finally {
       this.#reads--;
       if (this.#reads === 0) {
-        this.#touchedAt.clear();
+        this.#staleAt.clear();
         this.#readAt.clear();
       }
     }

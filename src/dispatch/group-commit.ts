@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { classifyFailure } from '../postgres/failures.ts';
-import type { CommittedOrder, NewOrder, RefusedOrder } from '../store/orders-create.ts';
+import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
+import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import type { AdmissionControl } from './admission.ts';
 
 /**
  * What became of one order of a batch. `refused`: the database takes no such row. `failed` and `unavailable`: nothing
@@ -22,24 +24,25 @@ export type CommitOutcome =
         | 'unknown';
     };
 
-/** Who asked for an order: since when (by `performance.now`), and whether nobody waits for the answer any more. */
+/** The caller of an order: since when it waits (by `performance.now`), and whether it has left. */
 export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
+
+/** How many orders wait for their commit or are being committed. */
+export type CommitBacklog = { orders: number };
 
 export type GroupCommit = {
   /**
-   * Commits an order together with whatever else waits. Resolves once its fate is known; never rejects. An order whose
-   * asker is gone, or has waited too long, before its turn came is `unavailable`: it was never sent to the database.
+   * Commits an order together with whatever else waits. Resolves once the outcome is known; never rejects. An order whose
+   * caller has left or waited too long before its turn is `unavailable`: it was never sent to the database.
    */
   commit(order: NewOrder, caller: Caller): Promise<CommitOutcome>;
-  /** How many orders wait or are being committed. */
-  depth(): number;
 };
 
 type Waiter = { readonly order: NewOrder; readonly caller: Caller; readonly resolve: (outcome: CommitOutcome) => void };
 type Outcomes = Map<string, CommitOutcome>;
 type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 
-/** Nobody hears later than by this part of a wait that he waited too long. */
+/** An order that waited too long is refused at most this fraction of the longest wait later. */
 const WATCHES_A_WAIT = 10;
 
 /**
@@ -50,16 +53,16 @@ const WATCHES_A_WAIT = 10;
  * While more orders come than can begin, a batch is given `gatherMs` to become a whole one: the machine is at its most, and
  * small batches would cost it more.
  *
- * @param store the three statements of `store/orders-create.ts`; `isAway` while the database answers nobody, and then no
- *   order waits for those whose outcome is being found out
- * @param isMoreComing whether more orders come than can begin
+ * While the database is away no order waits for others whose outcome is being found out.
  */
 export function createGroupCommit(
-  store: {
-    insert(orders: readonly NewOrder[]): Promise<Inserted>;
-    explain(orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>>;
-    settle(orders: readonly NewOrder[]): Promise<Map<string, CommittedOrder>>;
-    isAway?(): boolean;
+  parts: {
+    readonly store: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>;
+    readonly database: { isAway(): boolean };
+    readonly backlog: CommitBacklog;
+    readonly admission: Pick<AdmissionControl, 'isLate'>;
+    /** Whether a job is owed that asks a geocoder for the dropoffs. */
+    readonly locatesDropoffs: boolean;
   },
   bounds: {
     maxBatch: number;
@@ -72,12 +75,11 @@ export function createGroupCommit(
     gatherMs: number;
   },
   logger: Logger,
-  isMoreComing: () => boolean = () => false,
 ): GroupCommit {
+  const { store, database, backlog } = parts;
   let queue: Waiter[] = [];
   let inFlight = 0;
   let slow = 0;
-  let committing = 0;
   let scheduled = false;
   let isWatched = false;
   let gathering: NodeJS.Timeout | undefined;
@@ -85,7 +87,7 @@ export function createGroupCommit(
 
   function pump(): void {
     scheduled = false;
-    if (store.isAway?.()) {
+    if (database.isAway()) {
       for (const { resolve } of queue.splice(0)) resolve({ kind: 'unavailable' });
     }
     if (queue.length === 0 || inFlight >= bounds.maxInFlight) return;
@@ -96,7 +98,7 @@ export function createGroupCommit(
 
   /** Whether a fuller batch is worth waiting for, and still is waited for. */
   function gathers(): boolean {
-    if (isGathered || !isMoreComing()) return false;
+    if (isGathered || !parts.admission.isLate()) return false;
     gathering ??= setTimeout(() => {
       isGathered = true;
       pump();
@@ -135,12 +137,10 @@ export function createGroupCommit(
     gathering = undefined;
     isGathered = false;
     inFlight++;
-    committing += batch.length;
     void commitBatch(batch.map((waiter) => waiter.order)).then((outcomes) => {
       clearTimeout(timer);
       inFlight--;
       if (isSlow) slow--;
-      committing -= batch.length;
       pump();
       for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
     });
@@ -150,7 +150,7 @@ export function createGroupCommit(
   async function commitBatch(orders: readonly NewOrder[], triesLeft = 3): Promise<Outcomes> {
     let inserted: Inserted;
     try {
-      inserted = await store.insert(orders);
+      inserted = await store.insertOrders(orders, parts.locatesDropoffs);
     } catch (error) {
       return afterFailure(error, orders, triesLeft);
     }
@@ -160,7 +160,7 @@ export function createGroupCommit(
   async function afterFailure(error: unknown, orders: readonly NewOrder[], triesLeft: number): Promise<Outcomes> {
     const failure = classifyFailure(error);
     if (failure === 'retry' && triesLeft > 0) return commitBatch(orders, triesLeft - 1);
-    if (failure === 'unknown') return settle(orders);
+    if (failure === 'unknown') return resolveUnknown(orders);
     if (failure === 'refused_row' && orders.length > 1) {
       // One row that the database does not take must not fail its neighbours: halve until it stands alone.
       const half = orders.length >> 1;
@@ -178,7 +178,7 @@ export function createGroupCommit(
     const missing = orders.filter((order) => !inserted.get(order.id));
     if (missing.length === 0) return outcomes;
     try {
-      const reasons = await store.explain(missing);
+      const reasons = await store.explainRefused(missing);
       for (const { id } of missing) {
         // A dead key comes before all else; it is told nothing of earlier orders.
         const reason = reasons.get(id) ?? 'driver_lost';
@@ -193,11 +193,11 @@ export function createGroupCommit(
   }
 
   /** The connection died over a commit: write tombstones until each order is known to exist or never to. */
-  async function settle(orders: readonly NewOrder[]): Promise<Outcomes> {
+  async function resolveUnknown(orders: readonly NewOrder[]): Promise<Outcomes> {
     const deadline = performance.now() + bounds.resolveMs;
     while (performance.now() < deadline) {
       try {
-        const real = await store.settle(orders);
+        const real = await store.resolveUnknown(orders);
         return new Map(
           orders.map(({ id }): [string, CommitOutcome] => {
             const order = real.get(id);
@@ -205,7 +205,7 @@ export function createGroupCommit(
           }),
         );
       } catch (error) {
-        logger.warn({ err: errorFields(error), orders: orders.length }, 'unknown outcomes could not be settled yet');
+        logger.warn({ err: errorFields(error), orders: orders.length }, 'unknown outcomes could not be resolved yet');
         pump();
         await delay(bounds.resolvePauseMs);
       }
@@ -217,13 +217,20 @@ export function createGroupCommit(
     commit: (order, caller) =>
       new Promise((resolve) => {
         if (queue.length >= bounds.maxQueue) return resolve({ kind: 'unavailable' });
-        queue.push({ order, caller, resolve });
+        backlog.orders++;
+        queue.push({
+          order,
+          caller,
+          resolve(outcome) {
+            backlog.orders--;
+            resolve(outcome);
+          },
+        });
         watch();
         // One turn of the event loop gathers what arrived in the same poll.
         if (!scheduled) setImmediate(pump);
         scheduled = true;
       }),
-    depth: () => queue.length + committing,
   };
 }
 

@@ -1,24 +1,24 @@
 import type { PaymentStatus } from '../domain/order.ts';
+import type { Store } from '../store/store.ts';
 
 export type PaymentWait = {
-  /** The payment status once it is settled, or `processing` when it takes longer than the wait. Never rejects. */
+  /** The payment status once it is recorded, or `processing` when it takes longer than the wait. Never rejects. */
   paymentWithin(orderId: string): Promise<PaymentStatus>;
-  /** Tells whoever waits for this order. */
-  settled(orderId: string, status: PaymentStatus): void;
-  /** Says that payments may have been settled elsewhere. Read are those that somebody waits for; mostly that is none. */
-  mayBeSettled(orderIds: readonly string[]): Promise<void>;
+  /** Answers the reply that waits for this order, if there is one. */
+  paymentRecorded(orderId: string, status: PaymentStatus): void;
+  /** Reads those payments that a reply waits for, mostly none: another process may have recorded them. */
+  recheck(orderIds: readonly string[]): Promise<void>;
 };
 
 /**
  * Lets a reply wait a moment for its charge. The waiting replies are bounded; past the bound, and when charges take
  * longer than the wait anyway, a reply does not wait at all. Then one probe at a time finds out when waiting pays again.
  *
- * @param read how payments stand, by the orders' ids
  * @param waitMs the longest wait; 0 never waits
  * @param missesBeforeGivingUp how many waits in a row may be in vain before replies stop waiting
  */
 export function createPaymentWait(
-  read: (orderIds: readonly string[]) => Promise<ReadonlyMap<string, PaymentStatus>>,
+  store: Pick<Store, 'loadPaymentStatuses'>,
   waitMs: number,
   maxWaiting: number,
   missesBeforeGivingUp: number,
@@ -44,17 +44,17 @@ export function createPaymentWait(
     });
   }
 
-  function settled(orderId: string, status: PaymentStatus): void {
+  function paymentRecorded(orderId: string, status: PaymentStatus): void {
     if (status !== 'processing') waiting.get(orderId)?.(status);
   }
 
   return {
     paymentWithin,
-    settled,
-    async mayBeSettled(orderIds) {
+    paymentRecorded,
+    async recheck(orderIds) {
       const awaited = orderIds.filter((orderId) => waiting.has(orderId));
       if (awaited.length === 0) return;
-      for (const [orderId, status] of await read(awaited)) settled(orderId, status);
+      for (const [orderId, status] of await store.loadPaymentStatuses(awaited)) paymentRecorded(orderId, status);
     },
   };
 }

@@ -1,10 +1,11 @@
 import type { Idempotency } from '../domain/idempotency.ts';
 import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
-import type { PlacedOrder } from '../store/orders-create.ts';
+import type { PlacedOrder } from '../store/placed-orders.ts';
 import type { RetailerKey } from '../store/retailers.ts';
+import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Caller } from './group-commit.ts';
-import type { PlaceOrderOutcome } from './place-order.ts';
+import type { PlaceOrderOperation, PlaceOrderOutcome } from './place-order.ts';
 
 /**
  * `replayed`: the order that this key made before. `key_reused`: the key made an order that says something else.
@@ -14,26 +15,25 @@ export type PlaceOnceOutcome =
   | { readonly kind: 'replayed'; readonly order: CreatedOrder }
   | { readonly kind: 'key_reused'; readonly orderId: string };
 
-type Place<Outcome> = (
+/** Places the order of a request with an idempotency key. */
+export type PlaceOnce = (
   request: PlaceOrder,
   key: RetailerKey,
   idempotency: Idempotency,
   caller: Caller,
-) => Promise<Outcome>;
+) => Promise<PlaceOnceOutcome>;
 type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder | null };
 
 /**
  * Places an order once for each idempotency key of a store. Requests with a key that is under way in this process wait for
  * it; those that come later, or meet another process, are refused by the index over the keys and read what is there. Only
  * an order that was made binds its key.
- *
- * @param findPlaced the order that a key of a store made, if any
  */
 export function createPlaceOnce(
-  placeOrder: Place<PlaceOrderOutcome>,
-  findPlaced: (retailerId: string, idempotencyKey: string) => Promise<PlacedOrder | null>,
+  placeOrder: PlaceOrderOperation,
+  store: Pick<Store, 'findPlaced'>,
   logger: Logger,
-): Place<PlaceOnceOutcome> {
+): PlaceOnce {
   /** By store and key; one request each, so it is bounded by the requests at work. */
   const underWay = new Map<string, Promise<PlacedOrder | null>>();
 
@@ -74,7 +74,7 @@ export function createPlaceOnce(
 
   async function find(retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
     try {
-      return await findPlaced(retailerId, idempotencyKey);
+      return await store.findPlaced(retailerId, idempotencyKey);
     } catch (error) {
       logger.warn({ err: errorFields(error) }, 'the order of an idempotency key could not be looked for');
       return null;

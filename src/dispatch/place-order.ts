@@ -1,16 +1,25 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { Identity } from '../domain/idempotency.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
-import type { CreatedOrder, DropoffAddress, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
+import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import type { Tier, Tiers } from '../domain/tier.ts';
+import type { Tier } from '../domain/tier.ts';
 import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { Relay } from '../queues/relay.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
-import type { OutboxRow } from '../store/outbox.ts';
 import type { RetailerKey } from '../store/retailers.ts';
+import type { Fleet } from './fleet.ts';
 import type { Caller, CommitOutcome, GroupCommit } from './group-commit.ts';
-import type { LocatedPickup } from './locate-pickup.ts';
+import { dropoffByZip } from './locate-dropoff.ts';
+import { type LocatedPickup, locatePickup } from './locate-pickup.ts';
+import type { OrderEvents } from './order-events.ts';
+import type { PaymentWait } from './payment-wait.ts';
+import type { Places } from './places.ts';
+import type { Redispatch } from './redispatch.ts';
+import type { TierTable } from './tier-table.ts';
+import type { UnknownOutcomes } from './unknown-outcomes.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
 /** What became of a request to place an order. All but `created` and `outcome_unknown` left nothing behind. */
@@ -29,45 +38,40 @@ export type PlaceOrderOutcome =
         | 'outcome_unknown';
     };
 
-/**
- * Places an order: locate the pickup, claim the nearest driver, commit, and wait a moment for the charge.
- * Data flows from top to bottom; a driver lost to another process is the only way back.
- */
-export function createPlaceOrder(deps: {
-  readonly tiers: () => Tiers;
-  readonly matcher: Matcher;
-  readonly now: () => number;
-  readonly locate: (text: string, key: RetailerKey) => Promise<LocatedPickup>;
-  /** What the address alone tells of where the order goes; a geocoder is asked later, by a job. */
-  readonly dropoffOf: (address: DropoffAddress) => DropoffPoint | null;
-  readonly groupCommit: Pick<GroupCommit, 'commit'>;
-  readonly waitingRoom: WaitingRoom;
-  readonly relay: (rows: readonly OutboxRow[]) => void;
-  /** Reads a driver again; where he is free after all he takes what waits. */
-  readonly refreshDriver: (driverId: string) => void;
-  /** A driver who was claimed for an order that came to nothing takes what waits. */
-  readonly driverAvailable: (driverId: string) => void;
-  /** The driver's order was committed by this process. */
-  readonly assigned: (orderId: string, driverId: string) => void;
-  /** The order waits; it is matched once more, since a driver may have become free during its commit. */
-  readonly waits: (orderId: string) => void;
-  /** Nobody knows whether the order was committed; should it be, its notice will come. */
-  readonly unknownOutcomes: (orderId: string) => void;
-  readonly paymentWithin: (orderId: string) => Promise<PaymentStatus>;
-}): (
+/** Places one order; `orderId` is a new one unless told. */
+export type PlaceOrderOperation = (
   request: PlaceOrder,
   key: RetailerKey,
   idempotency: Identity | null,
   caller: Caller,
   orderId?: string,
-) => Promise<PlaceOrderOutcome> {
+) => Promise<PlaceOrderOutcome>;
+
+/**
+ * Places an order: locate the pickup, claim the nearest driver, commit, and wait a moment for the charge.
+ * Data flows from top to bottom; a driver lost to another process is the only way back.
+ */
+export function createPlaceOrder(deps: {
+  readonly tiers: Pick<TierTable, 'get'>;
+  readonly places: Places;
+  readonly matcher: Matcher;
+  readonly waitingRoom: WaitingRoom;
+  readonly groupCommit: Pick<GroupCommit, 'commit'>;
+  readonly relay: Pick<Relay, 'relay'>;
+  readonly fleet: Pick<Fleet, 'markStale'>;
+  readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'orderQueued' | 'recheckDriver'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'add'>;
+  readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
+  readonly events: Pick<OrderEvents, 'orderChanged'>;
+  readonly clock: Clock;
+}): PlaceOrderOperation {
   const { matcher } = deps;
 
   return async function placeOrder(request, key, idempotency, caller, orderId = newId()) {
-    const tier = deps.tiers().get(request.tierId);
-    if (!tier) throw new Error(`the tier table has no row ${request.tierId}`);
-    const pickup = await deps.locate(request.pickupAddress, key);
-    const dropoff = deps.dropoffOf(request.dropoffAddress);
+    const tier = deps.tiers.get(request.tierId);
+    const pickup = await locatePickup(deps.places, request.pickupAddress, key);
+    // A geocoder is asked later, by a job.
+    const dropoff = dropoffByZip(deps.places, request.dropoffAddress);
     const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });
     return (await giveToDriver(draft, caller)) ?? letWait(draft, caller);
   };
@@ -92,13 +96,14 @@ export function createPlaceOrder(deps: {
 
   /** The order is durable and has its driver: hand over its jobs, tell who must know, give the charge its moment. */
   async function assigned(order: NewOrder, committed: CommittedOrder, driverId: string): Promise<PlaceOrderOutcome> {
-    deps.relay(committed.outbox);
+    deps.relay.relay(committed.outbox);
     const undone = matcher.holderOf(order.id) !== driverId;
     matcher.claim(driverId, order.id);
-    deps.assigned(order.id, driverId);
-    // A rebuild undid the claim, or the order ended before this answer came: the tables know whether he carries it.
-    if (undone) deps.refreshDriver(driverId);
-    return created(order, committed, 'driver_assigned', await deps.paymentWithin(order.id));
+    deps.fleet.markStale(driverId);
+    deps.events.orderChanged(order.id, driverId);
+    // A rebuild undid the claim, or the order ended before this answer came: the tables know who carries it.
+    if (undone) deps.redispatch.recheckDriver(driverId);
+    return created(order, committed, 'driver_assigned', await deps.paymentWait.paymentWithin(order.id));
   }
 
   /** Nobody can take the order now: it is stored uncharged and waits, where there is room. */
@@ -109,10 +114,11 @@ export function createPlaceOrder(deps: {
       const outcome = await deps.groupCommit.commit(order, caller);
       if (outcome.kind !== 'created') return refused(order, outcome.kind);
       const committed = outcome.order;
-      deps.relay(committed.outbox);
+      deps.relay.relay(committed.outbox);
       const sinceMs = committed.createdAt.getTime();
       matcher.wait({ orderId: order.id, retailerId, tierId: order.tier.id, point: order.pickup, sinceMs });
-      deps.waits(order.id);
+      // A driver may have become free during the commit.
+      deps.redispatch.orderQueued(order.id);
       return created(order, committed, 'pending_dispatch', 'not_charged');
     } finally {
       deps.waitingRoom.leave(retailerId);
@@ -120,30 +126,31 @@ export function createPlaceOrder(deps: {
   }
 
   function refused(order: NewOrder, why: Exclude<CommitOutcome['kind'], 'created'>): PlaceOrderOutcome {
-    if (why === 'unknown') deps.unknownOutcomes(order.id);
+    // Should it be committed after all, its notice will come.
+    if (why === 'unknown') deps.unknownOutcomes.add(order.id);
     return { kind: REFUSALS[why] };
   }
 
-  /** The nearest driver, and who was passed over for him in this moment. */
+  /** The nearest driver, and the candidates rejected at that moment. */
   function claim(order: NewOrder, lost: ReadonlySet<string>): ChosenDriver | null {
     const query = {
       tierId: order.tier.id,
       point: order.pickup,
       radiusMeters: order.tier.radiusMeters,
-      nowMs: deps.now(),
+      nowMs: deps.clock.now(),
     };
     const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id });
     return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;
   }
 
-  /** The order did not get this driver. Where the tables know better, they are read again; the next claim won't wait. */
+  /** The order did not get this driver. Where the tables know better, they are read again; the next claim does not wait. */
   function releaseClaim(driverId: string, orderId: string, outcome: Exclude<CommitOutcome['kind'], 'created'>): void {
-    if (outcome === 'driver_lost') matcher.setAside(driverId, orderId, deps.now());
+    if (outcome === 'driver_lost') matcher.setAside(driverId, orderId, deps.clock.now());
     else if (outcome !== 'unknown') {
-      matcher.release(driverId, deps.now(), orderId);
-      deps.driverAvailable(driverId);
+      matcher.release(driverId, deps.clock.now(), orderId);
+      deps.redispatch.driverAvailable(driverId);
     }
-    if (outcome === 'driver_lost' || outcome === 'unknown') deps.refreshDriver(driverId);
+    if (outcome === 'driver_lost' || outcome === 'unknown') deps.redispatch.recheckDriver(driverId);
   }
 }
 

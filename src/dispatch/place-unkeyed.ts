@@ -4,10 +4,11 @@ import { newId } from '../domain/ids.ts';
 import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
 import type { EarlierRequest } from '../store/request-dedup.ts';
 import type { RetailerKey } from '../store/retailers.ts';
+import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Caller } from './group-commit.ts';
 import type { PlaceOnceOutcome } from './place-once.ts';
-import type { PlaceOrderOutcome } from './place-order.ts';
+import type { PlaceOrderOperation } from './place-order.ts';
 import type { RequestDedup } from './request-dedup.ts';
 
 /** Whoever waits for the reply: in the end either one or the other is called back. */
@@ -19,36 +20,29 @@ export type Client = {
 };
 
 export type ClientAsks = Caller & { readonly signal: Client };
-type Place = (
+
+/** Places the order of a request without an idempotency key. */
+export type PlaceUnkeyed = (
   request: PlaceOrder,
   key: RetailerKey,
   identity: Identity,
-  caller: Caller,
-  orderId: string,
-) => Promise<PlaceOrderOutcome>;
+  caller: ClientAsks,
+) => Promise<PlaceOnceOutcome>;
 
 /**
  * Places orders of requests without a key. One that says the same as another whose client never heard of its order, in this
  * process or elsewhere, gets that order; one that says the same as another that is at work elsewhere waits for how that ends.
  * Two that were both answered are two orders.
  *
- * @param fates what becomes of the requests of this process
- * @param store `settle` makes certain that an order either is there or never will be
+ * @param dedup keeps what becomes of the requests of this process
  */
 export function createPlaceUnkeyed(
-  placeOrder: Place,
+  placeOrder: PlaceOrderOperation,
   dedup: RequestDedup,
-  store: {
-    find(fingerprint: string): Promise<EarlierRequest | null>;
-    findMade(orderId: string): Promise<CreatedOrder | null>;
-    settle(orderId: string): Promise<unknown>;
-    adopt(fingerprint: string, orderId: string, from: string): Promise<boolean>;
-    forget(fingerprint: string, orderId: string): Promise<void>;
-  },
+  store: Pick<Store, 'findEarlierRequest' | 'findMade' | 'resolveUnknown' | 'adoptUndelivered' | 'forgetUndelivered'>,
   bounds: { readonly pollMs: number; readonly silentMs: number; readonly keptMs: number },
-  origin: string,
   logger: Logger,
-): (request: PlaceOrder, key: RetailerKey, identity: Identity, caller: ClientAsks) => Promise<PlaceOnceOutcome> {
+): PlaceUnkeyed {
   return async function placeUnkeyed(request, key, identity, caller) {
     const client = caller.signal;
     const { fingerprint } = identity;
@@ -109,22 +103,22 @@ export function createPlaceUnkeyed(
     adopting: (orderId: string | null, adopted: Promise<boolean>) => void,
   ): Promise<CreatedOrder | null> {
     while (!client.aborted) {
-      const found = await store.find(fingerprint);
+      const found = await store.findEarlierRequest(fingerprint);
       if (!found || found.ageMs > bounds.keptMs) return null;
       const orderId = orderOf(found);
       if (orderId === null) {
-        if (found.origin === origin) return null;
+        if (found.isOurs) return null;
         await delay(bounds.pollMs);
         continue;
       }
-      const made = await settled(orderId);
+      const made = await resolve(orderId);
       if (!made) {
-        await store.forget(fingerprint, orderId);
+        await store.forgetUndelivered(fingerprint, orderId);
         return null;
       }
       // Whose client left meanwhile answers for nothing any more.
       if (client.aborted) return null;
-      const adopted = store.adopt(fingerprint, orderId, found.origin);
+      const adopted = store.adoptUndelivered(fingerprint, orderId, found.processId);
       // Where that is not known, the order is remembered rather than lost.
       adopting(
         orderId,
@@ -138,14 +132,14 @@ export function createPlaceUnkeyed(
 
   /** The order that nobody heard of. Whether it was told by a process that has died since is not known; it is taken as not. */
   function orderOf(found: EarlierRequest): string | null {
-    const isLeftByTheDead = found.origin !== origin && !found.isAlive && found.ageMs > bounds.silentMs;
+    const isLeftByTheDead = !found.isOurs && !found.isAlive && found.ageMs > bounds.silentMs;
     return found.abandoned[0] ?? (isLeftByTheDead ? found.orderId : null);
   }
 
-  async function settled(orderId: string): Promise<CreatedOrder | null> {
+  async function resolve(orderId: string): Promise<CreatedOrder | null> {
     const made = await store.findMade(orderId);
     if (made) return made;
-    await store.settle(orderId);
+    await store.resolveUnknown([{ id: orderId }]);
     return store.findMade(orderId);
   }
 }

@@ -1,47 +1,59 @@
 import { isPoint } from '../geo/point.ts';
 import { MAX_CLOCK_LEAD_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { DriverPosition } from '../store/drivers.ts';
+import type { OrderEvents } from './order-events.ts';
+import type { Redispatch } from './redispatch.ts';
+import type { PositionWriter } from './write-behind.ts';
 
 export type PositionReport = {
   readonly lat: number;
   readonly lng: number;
-  /** When the phone took it; absent means now. One from the future counts as now. */
+  /** When the phone took it; absent means now. A time in the future counts as now. */
   readonly capturedAtMs?: number | undefined;
 };
 
 export type ReportOutcome = 'taken' | 'older' | 'unknown_driver' | 'off_range';
 
-type Position = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly atMs: number };
+export type Positions = {
+  /** Takes a position from a driver's phone. */
+  report(driverId: string, report: PositionReport): ReportOutcome;
+  /** Takes a position that another process was told. */
+  receive(position: DriverPosition): void;
+};
 
 /**
- * Takes a driver's position: into the matcher at once, behind into Postgres, over to the other processes and to the
- * page that watches him; and if orders wait, he may have come into the reach of one. Synchronous.
+ * Takes a driver's position: into the matcher at once, into Postgres later, to the other processes and to the page that
+ * shows the driver. A driver without an order may have come into the reach of a waiting one. Synchronous.
  */
-export function createReportPosition(deps: {
+export function createPositions(deps: {
   readonly matcher: Matcher;
-  readonly now: () => number;
-  readonly writeBehind: (position: Position) => void;
-  readonly share: (position: Position) => void;
-  readonly moved: (driverId: string, orderId: string | null, position: Position) => void;
-  readonly driverAvailable: (driverId: string) => void;
-}): { report(driverId: string, report: PositionReport): ReportOutcome; receive(position: Position): void } {
-  function apply(position: Position): boolean {
-    if (!deps.matcher.moveDriver(position.driverId, position, position.atMs)) return false;
-    const orderId = deps.matcher.orderOf(position.driverId);
-    deps.moved(position.driverId, orderId, position);
-    if (orderId === null && deps.matcher.waitingCount() > 0) deps.driverAvailable(position.driverId);
+  readonly writer: Pick<PositionWriter, 'put'>;
+  readonly redispatch: Pick<Redispatch, 'driverAvailable'>;
+  readonly events: Pick<OrderEvents, 'driverMoved' | 'positionReported'>;
+  readonly clock: Clock;
+}): Positions {
+  const { matcher, events } = deps;
+
+  function apply(position: DriverPosition): boolean {
+    const { driverId } = position;
+    if (!matcher.moveDriver(driverId, position, position.atMs)) return false;
+    const orderId = matcher.orderOf(driverId);
+    events.driverMoved(position, orderId);
+    if (orderId === null && matcher.waitingCount() > 0) deps.redispatch.driverAvailable(driverId);
     return true;
   }
 
   return {
     report(driverId, { lat, lng, capturedAtMs }) {
       if (!isPoint(lat, lng)) return 'off_range';
-      const nowMs = deps.now();
+      const nowMs = deps.clock.now();
       const atMs = capturedAtMs === undefined || capturedAtMs > nowMs + MAX_CLOCK_LEAD_MS ? nowMs : capturedAtMs;
       const position = { driverId, lat, lng, atMs: Math.min(atMs, nowMs) };
-      if (!apply(position)) return deps.matcher.driver(driverId) ? 'older' : 'unknown_driver';
-      deps.writeBehind(position);
-      deps.share(position);
+      if (!apply(position)) return matcher.driver(driverId) ? 'older' : 'unknown_driver';
+      deps.writer.put(position);
+      events.positionReported(position);
       return 'taken';
     },
     receive: apply,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LOSS_REPORT_MS } from '../limits.ts';
+import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
 /** The requests without a key that are at work in this process, by what they say. Each one enters and ends once. */
@@ -30,10 +31,7 @@ export type RequestDedup = {
  * left is written at once, and until it is no equal request of this process begins.
  */
 export function createRequestDedup(
-  store: {
-    release(fingerprints: readonly string[]): Promise<void>;
-    remember(fingerprint: string, orderId: string): Promise<void>;
-  },
+  store: Pick<Store, 'releaseRequests' | 'recordUndelivered'>,
   bounds: {
     readonly releaseMs: number;
     readonly retryMs: number;
@@ -77,7 +75,7 @@ export function createRequestDedup(
     const fingerprints = [...toRelease].filter((fingerprint) => !atWork.has(fingerprint));
     toRelease = new Set();
     if (fingerprints.length === 0) return;
-    const done = store.release(fingerprints).catch((error) => {
+    const done = store.releaseRequests(fingerprints).catch((error) => {
       report(error);
       for (const fingerprint of fingerprints) toRelease.add(fingerprint);
       if (!isClosed) schedule(bounds.retryMs);
@@ -90,7 +88,7 @@ export function createRequestDedup(
     const untilMs = performance.now() + bounds.keptMs;
     for (;;) {
       try {
-        return await store.remember(fingerprint, orderId);
+        return await store.recordUndelivered(fingerprint, orderId);
       } catch (error) {
         report(error as Error);
         if (isClosed || performance.now() > untilMs) return;

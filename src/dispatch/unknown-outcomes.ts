@@ -1,37 +1,34 @@
 import { classifyFailure } from '../postgres/failures.ts';
+import type { OrderEvents } from './order-events.ts';
 
 /**
- * Orders of which nobody knows whether a write of this process changed them: its answer was lost, or took too long. They
- * are read again at once; and since such a write may still come, our own notice of it is news for a while.
+ * Orders with a write of this process whose outcome is unknown: its answer was lost or took too long. Each is read again
+ * at once. Such a write may still arrive, so for a while our own notice of it counts as a change by somebody else.
  */
 export class UnknownOutcomes {
   readonly #keptMs: number;
   readonly #max: number;
   readonly #now: () => number;
+  readonly #events: Pick<OrderEvents, 'outcomeUnknown'>;
   /** Since when, oldest first. */
   readonly #since = new Map<string, number>();
-  #readAgain: (orderId: string) => void = () => undefined;
 
   /**
    * @param keptMs longer than a write can take
-   * @param max of more than so many the oldest are forgotten
+   * @param max beyond this many the oldest are forgotten
    */
-  constructor(keptMs: number, max: number, now: () => number) {
+  constructor(keptMs: number, max: number, now: () => number, events: Pick<OrderEvents, 'outcomeUnknown'>) {
     this.#keptMs = keptMs;
     this.#max = max;
     this.#now = now;
-  }
-
-  /** Says who reads such an order again and tells of it. */
-  onAdded(readAgain: (orderId: string) => void): void {
-    this.#readAgain = readAgain;
+    this.#events = events;
   }
 
   add(orderId: string): void {
     this.#since.delete(orderId);
     this.#since.set(orderId, this.#now());
     this.#forgetOldest();
-    this.#readAgain(orderId);
+    this.#events.outcomeUnknown(orderId);
   }
 
   has(orderId: string): boolean {
@@ -39,7 +36,7 @@ export class UnknownOutcomes {
     return this.#since.has(orderId);
   }
 
-  /** Passes on what became of a write to an order; where that is unknown, the order is added. */
+  /** Passes on the result of a write to an order; where that is unknown, the order is added. */
   async watch<T>(orderId: string, write: Promise<T>): Promise<T> {
     try {
       return await write;

@@ -1,5 +1,6 @@
 import { POSITION_FLUSH_MS, POSITION_ROWS_PER_SECOND } from '../limits.ts';
 import type { DriverPosition } from '../store/drivers.ts';
+import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
 export type PositionWriter = { put(position: DriverPosition): void; close(): Promise<void> };
@@ -8,10 +9,7 @@ export type PositionWriter = { put(position: DriverPosition): void; close(): Pro
  * Writes the last position of each driver behind, a bounded number of rows a second, oldest change first. What was not
  * yet written when a process dies is lost: at most the time it takes to write every driver once.
  */
-export function createPositionWriter(
-  write: (positions: readonly DriverPosition[]) => Promise<void>,
-  logger: Logger,
-): PositionWriter {
+export function createPositionWriter(store: Pick<Store, 'writePositions'>, logger: Logger): PositionWriter {
   const pending = new Map<string, DriverPosition>();
   const rowsPerFlush = Math.ceil((POSITION_ROWS_PER_SECOND * POSITION_FLUSH_MS) / 1000);
   let writing: Promise<void> | null = null;
@@ -25,7 +23,7 @@ export function createPositionWriter(
     for (const { driverId } of batch) pending.delete(driverId);
     if (batch.length === 0) return;
     try {
-      await write(batch);
+      await store.writePositions(batch);
     } catch (error) {
       logger.warn({ err: errorFields(error), rows: batch.length }, 'positions could not be written');
       for (const position of batch) if (!pending.has(position.driverId)) pending.set(position.driverId, position);

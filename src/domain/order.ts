@@ -14,6 +14,13 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
+/** The statuses of an order that has its driver on the road; a driver has one such order at a time. */
+export const ACTIVE_STATUSES = [
+  'driver_assigned',
+  'picked_up',
+  'undeliverable',
+] as const satisfies readonly OrderStatus[];
+
 const NEXT: Record<OrderStatus, readonly OrderStatus[]> = {
   pending_dispatch: ['driver_assigned', 'cancelled', 'expired'],
   driver_assigned: ['picked_up', 'pending_dispatch', 'cancelled'],

@@ -1,31 +1,51 @@
-import type { PaymentStatus } from '../domain/order.ts';
-import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
-import type { JobData, JobResult } from '../queues/queues.ts';
+import type { OrderEvents } from '../dispatch/order-events.ts';
+import {
+  MAX_JOBS_PER_STATEMENT,
+  MAX_PAYMENT_ATTEMPTS,
+  STRIPE_KEY_SECONDS,
+  STRIPE_QUIET_SECONDS,
+  VENDOR_PAUSE_MS,
+} from '../limits.ts';
+import { batched, type ConcurrencyLimit } from '../postgres/batched-reads.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { JobHandler, JobResult } from '../queues/queues.ts';
+import type { Relay } from '../queues/relay.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments.ts';
-import type { ChargeLookup, ChargeOutcome, ChargeRequest } from '../vendors/stripe.ts';
+import type { Store } from '../store/store.ts';
+import type { ChargeOutcome, StripeCharger } from '../vendors/stripe.ts';
 
 /**
  * Charges an order once. What is sent is stored before it is sent, so whoever comes second (another worker, a later
  * try) sends the same key and Stripe answers with the same charge.
  */
 export function createChargeJob(deps: {
-  readonly open: (orderId: string) => Promise<PaymentAttempt | null>;
-  readonly settle: (attempt: PaymentAttempt, result: PaymentResult, outboxId: number) => Promise<boolean>;
-  readonly finish: (outboxId: number) => Promise<void>;
-  readonly charge: (request: ChargeRequest) => Promise<ChargeOutcome>;
-  readonly findCharge: (orderId: string) => Promise<ChargeLookup>;
-  readonly settled: (orderId: string, status: PaymentStatus) => void;
-  readonly now: () => number;
-}): (data: JobData) => Promise<JobResult> {
+  readonly store: Pick<Store, 'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'finishOutbox'>;
+  /** Bounds the statements in flight that lock orders. */
+  readonly orderLocks: ConcurrencyLimit;
+  readonly stripe: Pick<StripeCharger, 'charge' | 'findCharge'>;
+  readonly relay: Pick<Relay, 'relay'>;
+  readonly events: Pick<OrderEvents, 'paymentRecorded'>;
+  readonly clock: Clock;
+}): JobHandler {
+  const { store, stripe, clock } = deps;
+  // Jobs at work at the same time share their statements.
+  const open = batched(
+    (ids: readonly string[]) => store.openPaymentAttempts(ids, MAX_PAYMENT_ATTEMPTS),
+    (id) => id,
+    MAX_JOBS_PER_STATEMENT,
+    deps.orderLocks,
+  );
+  const recordPaid = batched(store.recordPaid, ({ orderId }) => orderId, MAX_JOBS_PER_STATEMENT, deps.orderLocks);
+
   return async function chargeJob({ orderId, outboxId }) {
-    const openingMs = deps.now();
-    const attempt = await deps.open(orderId);
+    const openingMs = clock.now();
+    const attempt = await open(orderId);
     if (!attempt) {
-      await deps.finish(outboxId);
+      await store.finishOutbox(outboxId, null);
       return { kind: 'done' };
     }
     // A process that stood still meanwhile sees by the time that passed that its key has grown old.
-    const keySeconds = attempt.ageSeconds + Math.max(0, deps.now() - openingMs) / 1_000;
+    const keySeconds = attempt.ageSeconds + Math.max(0, clock.now() - openingMs) / 1_000;
     const untilLookUp = STRIPE_KEY_SECONDS - keySeconds;
     if (untilLookUp > 0 && untilLookUp < STRIPE_QUIET_SECONDS) {
       return { kind: 'wait', forMs: Math.ceil(untilLookUp * 1_000) };
@@ -33,22 +53,37 @@ export function createChargeJob(deps: {
     const outcome = await send(attempt, untilLookUp <= 0);
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;
-    const written = await deps.settle(attempt, result, outboxId);
+    const written = await record(attempt, result, outboxId);
     if (result.status === 'declined' && !result.final) return { kind: 'retry', reason: result.failureCode };
-    if (written) deps.settled(orderId, result.status === 'paid' ? 'paid' : 'failed');
+    if (written) deps.events.paymentRecorded(orderId, result.status === 'paid' ? 'paid' : 'failed');
     return { kind: 'done' };
   };
+
+  /** False where the result was recorded before. */
+  async function record(
+    { orderId, attempt }: PaymentAttempt,
+    result: PaymentResult,
+    outboxId: number,
+  ): Promise<boolean> {
+    if (result.status === 'paid') {
+      const { paymentIntentId } = result;
+      return (await recordPaid({ orderId, attempt, paymentIntentId, outboxId })) !== null;
+    }
+    const changed = await store.recordDeclined({ orderId, attempt }, result, outboxId);
+    if (changed) deps.relay.relay(changed.outbox);
+    return changed !== null;
+  }
 
   /** Stripe may forget a key after 24 hours; from 23 on the charge is looked up instead of sent again. */
   async function send(attempt: PaymentAttempt, isKeyOld: boolean): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId, stripePaymentMethodId } = attempt;
     if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };
     if (isKeyOld) {
-      const found = await deps.findCharge(orderId);
+      const found = await stripe.findCharge(orderId);
       if (found.kind === 'not_found') return { kind: 'declined', code: 'never_arrived', mayPass: true };
       return found;
     }
-    return deps.charge({
+    return stripe.charge({
       idempotencyKey: `${orderId}:${attempt.attempt}`,
       amountCents: attempt.amountCents,
       customerId: stripeCustomerId,

@@ -1,32 +1,30 @@
-import type { DropoffPoint } from '../domain/dropoff.ts';
-import type { DropoffAddress } from '../domain/order.ts';
+import { locateDropoff } from '../dispatch/locate-dropoff.ts';
+import type { OrderEvents } from '../dispatch/order-events.ts';
+import type { Places } from '../dispatch/places.ts';
 import { LOCATE_USEFUL_SECONDS } from '../limits.ts';
-import type { JobData, JobResult } from '../queues/queues.ts';
-import type { UnlocatedDropoff } from '../store/dropoffs.ts';
+import type { JobHandler } from '../queues/queues.ts';
+import type { Store } from '../store/store.ts';
 
 /**
- * Finds where an order goes, for the arrival estimate and the proof of delivery. Nothing waits for it and an order never
- * fails by it: a geocoder that stays away for too long leaves what the ZIP tells.
+ * Finds where an order goes, for the arrival estimate and the proof of delivery. Nothing waits for it, and no order fails
+ * by it: a geocoder that stays away for too long leaves what the ZIP tells.
  */
 export function createLocateJob(deps: {
-  /** Null where there is nothing to find any more. */
-  readonly read: (orderId: string) => Promise<UnlocatedDropoff | null>;
-  readonly locate: (address: DropoffAddress) => Promise<{ dropoff: DropoffPoint | null; again: boolean }>;
-  /** Writes the point, or that there is none to be found, and finishes the job. */
-  readonly settle: (orderId: string, dropoff: DropoffPoint | null, outboxId: number) => Promise<void>;
-  readonly finish: (outboxId: number) => Promise<void>;
-  readonly located: (orderId: string) => void;
-}): (data: JobData) => Promise<JobResult> {
-  return async ({ orderId, outboxId }) => {
-    const unlocated = await deps.read(orderId);
+  readonly store: Pick<Store, 'readUnlocated' | 'recordDropoff' | 'finishOutbox'>;
+  readonly places: Places;
+  readonly events: Pick<OrderEvents, 'detailsChanged'>;
+}): JobHandler {
+  const { store } = deps;
+  return async function locateJob({ orderId, outboxId }) {
+    const unlocated = await store.readUnlocated(orderId);
     if (!unlocated) {
-      await deps.finish(outboxId);
+      await store.finishOutbox(outboxId, null);
       return { kind: 'done' };
     }
-    const { dropoff, again } = await deps.locate(unlocated.address);
+    const { dropoff, again } = await locateDropoff(deps.places, unlocated.address);
     if (again && unlocated.ageSeconds < LOCATE_USEFUL_SECONDS) return { kind: 'retry', reason: 'geocoder_away' };
-    await deps.settle(orderId, dropoff, outboxId);
-    deps.located(orderId);
+    await store.recordDropoff(orderId, dropoff, outboxId);
+    deps.events.detailsChanged(orderId);
     return { kind: 'done' };
   };
 }

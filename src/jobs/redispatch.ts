@@ -1,13 +1,15 @@
-import type { JobData, JobResult } from '../queues/queues.ts';
+import type { Redispatch } from '../dispatch/redispatch.ts';
+import type { JobHandler } from '../queues/queues.ts';
+import type { Store } from '../store/store.ts';
 
 /** An order's own job at its limit: by then it was given to a driver, or it expires. */
 export function createRedispatchJob(deps: {
-  readonly expire: (orderId: string) => Promise<void>;
-  readonly finish: (outboxId: number) => Promise<void>;
-}): (data: JobData) => Promise<JobResult> {
-  return async ({ orderId, outboxId }) => {
-    await deps.expire(orderId);
-    await deps.finish(outboxId);
+  readonly redispatch: Pick<Redispatch, 'expire'>;
+  readonly store: Pick<Store, 'finishOutbox'>;
+}): JobHandler {
+  return async function redispatchJob({ orderId, outboxId }) {
+    await deps.redispatch.expire(orderId);
+    await deps.store.finishOutbox(outboxId, null);
     return { kind: 'done' };
   };
 }

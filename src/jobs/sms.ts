@@ -1,4 +1,7 @@
+import type { OrderEvents } from '../dispatch/order-events.ts';
 import {
+  MAX_JOB_STATEMENTS,
+  MAX_JOBS_PER_STATEMENT,
   MAX_TEXT_SENDS,
   TEXT_HELD_UP_MS,
   TEXT_LOOKBACK_MS,
@@ -6,9 +9,12 @@ import {
   TEXT_USEFUL_SECONDS,
   VENDOR_PAUSE_MS,
 } from '../limits.ts';
-import type { JobData, JobResult } from '../queues/queues.ts';
-import type { OwedText, SendToCount, TextResult } from '../store/messages.ts';
-import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
+import { batched, type ConcurrencyLimit, limitConcurrency } from '../postgres/batched-reads.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { JobHandler, JobResult } from '../queues/queues.ts';
+import type { OwedText, TextResult } from '../store/messages.ts';
+import type { Store } from '../store/store.ts';
+import type { TwilioSender } from '../vendors/twilio.ts';
 
 /**
  * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an
@@ -16,26 +22,34 @@ import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
  * sent once more. Nothing is sent for an order that was cancelled or has expired.
  */
 export function createSmsJob(deps: {
-  readonly open: (orderId: string) => Promise<OwedText | null>;
-  readonly count: (send: SendToCount) => Promise<boolean>;
-  readonly uncount: (send: SendToCount) => Promise<void>;
-  readonly settle: (orderId: string, result: TextResult, outboxId: number) => Promise<boolean>;
-  readonly finish: (outboxId: number) => Promise<void>;
-  readonly send: (message: { to: string; body: string }) => Promise<SendOutcome>;
-  readonly find: (message: { to: string; ending: string; sinceMs: number }) => Promise<TextLookup>;
+  readonly store: Pick<Store, 'openTexts' | 'countSends' | 'uncountSend' | 'recordTexts' | 'finishOutbox'>;
+  /** Bounds the statements in flight that lock orders. */
+  readonly orderLocks: ConcurrencyLimit;
+  readonly texts: Pick<TwilioSender, 'send' | 'find'>;
   readonly trackingUrl: string;
-  readonly now: () => number;
-  readonly settled: (orderId: string) => void;
-}): (data: JobData) => Promise<JobResult> {
+  readonly events: Pick<OrderEvents, 'detailsChanged'>;
+  readonly clock: Clock;
+}): JobHandler {
+  const { store, texts, clock } = deps;
+  // Jobs at work at the same time share their statements.
+  const batch = <Item, Value>(
+    statement: (items: readonly Item[]) => Promise<ReadonlyMap<string, Value>>,
+    keyOf: (item: Item) => string,
+    limit: ConcurrencyLimit = limitConcurrency(MAX_JOB_STATEMENTS),
+  ) => batched(statement, keyOf, MAX_JOBS_PER_STATEMENT, limit);
+  const open = batch(store.openTexts, (orderId) => orderId);
+  const countSend = batch(store.countSends, ({ orderId }) => orderId);
+  const record = batch(store.recordTexts, ({ orderId }) => orderId, deps.orderLocks);
+
   return async function smsJob({ orderId, outboxId }) {
-    const text = await deps.open(orderId);
+    const text = await open(orderId);
     if (!text) {
-      await deps.finish(outboxId);
+      await store.finishOutbox(outboxId, null);
       return { kind: 'done' };
     }
     const result = text.earlierSends > 0 ? await lookUp(text) : await send(text);
     if ('kind' in result) return result;
-    if (await deps.settle(orderId, result, outboxId)) deps.settled(orderId);
+    if (await record({ orderId, result, outboxId })) deps.events.detailsChanged(orderId);
     return { kind: 'done' };
   };
 
@@ -43,7 +57,7 @@ export function createSmsJob(deps: {
     const { secondsSinceSend } = text;
     if (secondsSinceSend < FIRST_LOOKUP) return waitFor(FIRST_LOOKUP - secondsSinceSend);
     const sinceMs = text.firstSentAt.getTime() - TEXT_LOOKBACK_MS;
-    const found = await deps.find({ to: text.to, ending: linkEnding(text), sinceMs });
+    const found = await texts.find({ to: text.to, ending: linkEnding(text), sinceMs });
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
     if (found.kind === 'retry_later') return later(found, 'lookup_failed');
     if (secondsSinceSend < LAST_LOOKUP) return waitFor(LAST_LOOKUP - secondsSinceSend);
@@ -53,21 +67,21 @@ export function createSmsJob(deps: {
 
   async function send(text: OwedText): Promise<TextResult | JobResult> {
     if (text.orderEnded) return { status: 'failed', failureCode: 'order_ended' };
-    if (deps.now() - text.orderedAt.getTime() > TEXT_USEFUL_SECONDS * 1000) {
+    if (clock.now() - text.orderedAt.getTime() > TEXT_USEFUL_SECONDS * 1000) {
       return { status: 'failed', failureCode: 'too_late' };
     }
-    const countingMs = deps.now();
-    if (!(await deps.count(text))) return { kind: 'retry', reason: 'sent_by_another' };
-    if (deps.now() - countingMs > TEXT_HELD_UP_MS) {
+    const countingMs = clock.now();
+    if (!(await countSend(text))) return { kind: 'retry', reason: 'sent_by_another' };
+    if (clock.now() - countingMs > TEXT_HELD_UP_MS) {
       // This process stood still: another one may be looking for this send already, and must not miss it.
-      await deps.uncount(text);
+      await store.uncountSend(text);
       return { kind: 'retry', reason: 'held_up' };
     }
-    const outcome = await deps.send({ to: text.to, body: textBody(text, deps.trackingUrl) });
+    const outcome = await texts.send({ to: text.to, body: textBody(text, deps.trackingUrl) });
     if (outcome.kind === 'sent') return { status: 'sent', sid: outcome.sid };
     if (outcome.kind === 'refused') return { status: 'failed', failureCode: outcome.code };
     if (outcome.ambiguous) return waitFor(FIRST_LOOKUP);
-    await deps.uncount(text);
+    await store.uncountSend(text);
     return later(outcome, 'not_sent');
   }
 }

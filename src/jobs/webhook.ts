@@ -6,46 +6,46 @@ import {
   WEBHOOK_RETRY_SECONDS,
   WEBHOOK_TRIED_SECONDS,
 } from '../limits.ts';
-import type { JobData, JobResult } from '../queues/queues.ts';
-import type { OutboxRow } from '../store/outbox.ts';
-import type { FailedTry, OwedDelivery } from '../store/webhooks.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { JobHandler, JobResult } from '../queues/queues.ts';
+import type { Relay } from '../queues/relay.ts';
+import type { Store } from '../store/store.ts';
+import type { FailedTry, OwedDelivery } from '../store/webhook-deliveries.ts';
 import type { Logger } from '../telemetry.ts';
-import type { WebhookOutcome } from '../vendors/webhook-client.ts';
+import type { WebhookClient, WebhookOutcome } from '../vendors/webhook-client.ts';
+import { signWebhook } from '../vendors/webhook-signature.ts';
 
 /**
  * Tells a store of one event. A try that failed is relayed again later through its outbox row, so the schedule is in the
  * database and survives the queue. It can happen twice, and not in order: the `webhook-id` and the sequence are for that.
  */
 export function createWebhookJob(deps: {
-  readonly open: (outboxId: number) => Promise<OwedDelivery | null>;
-  readonly send: (delivery: OwedDelivery & { readonly endpoint: object }) => Promise<WebhookOutcome>;
-  readonly recordDelivered: (delivery: OwedDelivery, result: string) => Promise<void>;
-  readonly recordFailedTry: (
-    delivery: OwedDelivery,
-    failed: FailedTry,
-  ) => Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }>;
-  readonly recordUndeliverable: (delivery: OwedDelivery, why: string) => Promise<void>;
-  readonly putOff: (delivery: OwedDelivery, seconds: number) => Promise<readonly OutboxRow[]>;
-  readonly relay: (rows: readonly OutboxRow[]) => void;
-  readonly finish: (outboxId: number) => Promise<void>;
+  readonly store: Pick<
+    Store,
+    'openDelivery' | 'recordDelivered' | 'recordFailedTry' | 'recordUndeliverable' | 'putOffDelivery' | 'finishOutbox'
+  >;
+  readonly client: Pick<WebhookClient, 'post'>;
+  readonly relay: Pick<Relay, 'relay'>;
+  readonly clock: Clock;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
   readonly logger: Logger;
-}): (data: JobData) => Promise<JobResult> {
+}): JobHandler {
+  const { store } = deps;
   const busy = new Map<string, number>();
 
   return async function webhookJob({ outboxId, relays }) {
-    const delivery = await deps.open(outboxId);
+    const delivery = await store.openDelivery(outboxId);
     if (delivery === null) {
-      await deps.finish(outboxId);
+      await store.finishOutbox(outboxId, null);
     } else if (isOutrun(delivery, relays)) {
       return { kind: 'done' };
     } else if (!hasEndpoint(delivery)) {
-      await deps.recordUndeliverable(delivery, 'no_endpoint');
+      await store.recordUndeliverable(delivery, 'no_endpoint');
     } else {
       const wait = waitSeconds(delivery);
       if (wait === 0) return attempt(delivery);
-      deps.relay(await deps.putOff(delivery, wait));
+      deps.relay.relay(await store.putOffDelivery(delivery, wait));
     }
     return { kind: 'done' };
   };
@@ -64,7 +64,7 @@ export function createWebhookJob(deps: {
     const { retailerId } = delivery;
     busy.set(retailerId, (busy.get(retailerId) ?? 0) + 1);
     try {
-      return await settle(delivery, await deps.send(delivery));
+      return await record(delivery, await send(delivery));
     } finally {
       const left = (busy.get(retailerId) ?? 1) - 1;
       if (left > 0) busy.set(retailerId, left);
@@ -72,21 +72,26 @@ export function createWebhookJob(deps: {
     }
   }
 
-  async function settle(delivery: Reachable, outcome: WebhookOutcome): Promise<JobResult> {
+  function send({ id, payload, endpoint: { url, secret } }: Reachable): Promise<WebhookOutcome> {
+    const headers = signWebhook(secret, id, deps.clock.now(), payload);
+    return deps.client.post({ url, headers, body: payload });
+  }
+
+  async function record(delivery: Reachable, outcome: WebhookOutcome): Promise<JobResult> {
     if (outcome.kind === 'stopped') return { kind: 'retry', reason: 'stopped' };
     if (outcome.kind === 'unanswered' && outcome.code === 'busy') {
-      deps.relay(await deps.putOff(delivery, WEBHOOK_BUSY_SECONDS));
+      deps.relay.relay(await store.putOffDelivery(delivery, WEBHOOK_BUSY_SECONDS));
       return { kind: 'done' };
     }
     const result = outcome.kind === 'answered' ? String(outcome.status) : outcome.code;
     if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300) {
-      await deps.recordDelivered(delivery, result);
+      await store.recordDelivered(delivery, result);
       return { kind: 'done' };
     }
     const receiver = receiverAfter(outcome);
     const retryInSeconds = receiver === 'gone' ? null : retryAfter(delivery, deps.random());
-    const { outbox, disabled } = await deps.recordFailedTry(delivery, { result, retryInSeconds, receiver });
-    deps.relay(outbox);
+    const { outbox, disabled } = await store.recordFailedTry(delivery, { result, retryInSeconds, receiver });
+    deps.relay.relay(outbox);
     const told = { retailerId: delivery.retailerId, deliveryId: delivery.id, result };
     if (disabled) deps.logger.warn(told, "a store's webhook was disabled");
     else deps.logger.info(told, 'a webhook failed');

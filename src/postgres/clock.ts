@@ -2,9 +2,10 @@ import type { Sql } from 'postgres';
 import { CLOCK_ROUND_TRIP_MS, CLOCK_SYNC_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
-export type DatabaseClock = {
-  /** Milliseconds since 1970 by the database's clock, as far as this process knows it. */
-  now(): number;
+/** Tells the time in milliseconds since 1970. */
+export type Clock = { now(): number };
+
+export type DatabaseClock = Clock & {
   close(): void;
 };
 

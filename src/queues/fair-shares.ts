@@ -1,5 +1,5 @@
 import { MAX_JOB_PRIORITY, SHARE_WINDOW_MS } from '../limits.ts';
-import type { QueueName } from '../store/outbox.ts';
+import type { QueueName } from '../store/outbox-rows.ts';
 
 /**
  * A fair share of a limited rate: a job's priority (1 goes first) is the number of jobs its store had in the last

@@ -1,28 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { JOB_HELD_MS, JOB_HELD_RETRY_MS } from '../limits.ts';
-import type { JobData, JobResult } from './queues.ts';
+import type { JobHandler } from './queues.ts';
 
 /**
- * The same handler, which holds a job in its place while the database is away and then tries it again: that is no fault of
- * the job, and one that had used up its attempts would be left until its lease ends. After `JOB_HELD_MS`, or once its worker
- * closes, it goes back to the queue; neither costs an attempt.
+ * The same handler, which holds a job in its place while the database is away and then runs it again. The outage is no
+ * fault of the job; a job that used up its attempts on it would wait until its lease ends. After `JOB_HELD_MS`, or once
+ * its worker closes, the job goes back to the queue. Neither costs an attempt.
  *
- * @param isAway whether the database answers nobody; what is thrown while it does not is forgiven
+ * @param database what is thrown while it is away is forgiven
  */
 export function holdWhileAway(
-  handle: (data: JobData) => Promise<JobResult>,
-  isAway: () => boolean,
+  handle: JobHandler,
+  database: { isAway(): boolean },
   isClosing: () => boolean,
-): (data: JobData) => Promise<JobResult> {
+): JobHandler {
   return async (data) => {
     const beganMs = performance.now();
     for (;;) {
       try {
         return await handle(data);
       } catch (error) {
-        if (!isAway()) throw error;
+        if (!database.isAway()) throw error;
       }
-      while (isAway()) {
+      while (database.isAway()) {
         const isOver = isClosing() || performance.now() - beganMs >= JOB_HELD_MS;
         if (isOver) return { kind: 'wait', forMs: JOB_HELD_RETRY_MS };
         await pause(JOB_HELD_RETRY_MS);

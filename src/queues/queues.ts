@@ -20,7 +20,7 @@ import {
   MAX_JOB_STALLS,
   WORKER_RETRY_MS,
 } from '../limits.ts';
-import { QUEUES, type QueueName } from '../store/outbox.ts';
+import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { holdWhileAway } from './hold-while-away.ts';
 
@@ -38,6 +38,9 @@ export type JobResult =
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'wait'; readonly forMs: number }
   | { readonly kind: 'rate_limited'; readonly forMs: number };
+
+/** Does one job. Safe to run twice. */
+export type JobHandler = (data: JobData) => Promise<JobResult>;
 
 /** BullMQ runs on Redis, or on Postgres where there is none. The pool must have `bullmq` as its search path. */
 export type QueueBackend =
@@ -109,18 +112,24 @@ function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
   return new OnPostgres.Queue(name, { connection: backend.pool as never, defaultJobOptions }) as unknown as AnyQueue;
 }
 
+export type WorkerSettings = {
+  /** Jobs at work at once in this process. */
+  readonly concurrency: number;
+  /** Most jobs started a second over all processes; 0 for no bound. */
+  readonly ratePerSecond: number;
+  /** The database that the handler needs. */
+  readonly database: { isAway(): boolean };
+};
+
 /**
- * Starts a worker. Handlers are safe to run twice, which BullMQ does when a process blocks or dies. What they throw costs
- * a job an attempt, unless the database is away.
- *
- * @param ratePerSecond most jobs started a second over all processes; 0 for no bound
- * @param isAway whether the database that the handler needs answers nobody
+ * Starts a worker. BullMQ runs a job twice when a process blocks or dies, so handlers are safe to run twice. What they
+ * throw costs a job an attempt, unless the database is away.
  */
 export function startWorker(
   name: QueueName,
   backend: QueueBackend,
-  handle: (data: JobData) => Promise<JobResult>,
-  options: { readonly concurrency: number; readonly ratePerSecond: number; readonly isAway?: () => boolean },
+  handle: JobHandler,
+  options: WorkerSettings,
   logger: Logger,
 ): { close(): Promise<void> } {
   const workerOptions = {
@@ -131,7 +140,7 @@ export function startWorker(
     ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
   };
   let isClosing = false;
-  const handleWhenBack = holdWhileAway(handle, options.isAway ?? never, () => isClosing);
+  const handleWhenBack = holdWhileAway(handle, options.database, () => isClosing);
   const process = async (job: Job<JobData>, token?: string): Promise<void> => {
     const result = await handleWhenBack(job.data);
     if (result.kind === 'done') return;
@@ -153,8 +162,6 @@ export function startWorker(
     },
   };
 }
-
-const never = (): boolean => false;
 
 function reportLoss(queue: QueueName, message: string, logger: Logger): (error: Error) => void {
   return atMostEvery(LOSS_REPORT_MS, (error) => logger.warn({ err: errorFields(error), queue }, message));

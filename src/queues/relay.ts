@@ -7,7 +7,9 @@ import {
   RELAY_MARK_MS,
   RELAY_RETRY_MS,
 } from '../limits.ts';
-import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox.ts';
+import type { Clock } from '../postgres/clock.ts';
+import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts';
+import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { fairShares } from './fair-shares.ts';
 import type { JobData } from './queues.ts';
@@ -40,14 +42,13 @@ export type Relay = {
  * A row that was handed over is marked a while later, if its job is not done by then: the sweeper then leaves it alone for
  * a lease. Most jobs are done sooner, and cost no mark.
  *
- * @param extendLease marks those of the rows that are not done
- * @param isFair whether a queue's stores take turns; it costs the queue more than first come, first served
+ * @param fairQueues queues whose stores take turns; that costs a queue more than first come, first served
  */
 export function createRelay(
   queues: ReadonlyMap<QueueName, Adder>,
-  extendLease: (ids: readonly number[]) => Promise<void>,
-  isFair: (queue: QueueName) => boolean,
-  now: () => number,
+  store: Pick<Store, 'extendLease'>,
+  fairQueues: ReadonlySet<QueueName>,
+  clock: Clock,
   logger: Logger,
 ): Relay {
   let pending: OutboxRow[] = [];
@@ -64,7 +65,7 @@ export function createRelay(
   let older: number[] = [];
   let marking = Promise.resolve();
   const shareOf = fairShares();
-  const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue.countWaiting, now)]));
+  const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, clock)]));
 
   /** What is handed over while a run ends must not wait for the next hand-over. */
   function start(): void {
@@ -93,7 +94,7 @@ export function createRelay(
 
   /** Nothing is lost of what is not held: the rows stay owed, and piling up would only use memory. */
   function held(rows: readonly OutboxRow[]): OutboxRow[] {
-    const young = rows.filter(({ runAt }) => runAt.getTime() > now() - RELAY_HELD_MS);
+    const young = rows.filter(({ runAt }) => runAt.getTime() > clock.now() - RELAY_HELD_MS);
     return young.slice(-RELAY_HELD_ROWS);
   }
 
@@ -125,8 +126,8 @@ export function createRelay(
       data: { outboxId: row.id, orderId: row.orderId, relays: row.relays },
       opts: {
         jobId: `${row.id}-${row.relays}`,
-        delay: Math.max(0, row.runAt.getTime() - now()),
-        priority: isFair(name) ? shareOf(name, row.retailerId, now()) : 0,
+        delay: Math.max(0, row.runAt.getTime() - clock.now()),
+        priority: fairQueues.has(name) ? shareOf(name, row.retailerId, clock.now()) : 0,
       },
     };
   }
@@ -143,7 +144,8 @@ export function createRelay(
   /** In parts, since those of a burst are more than one statement writes in its time. */
   async function mark(ids: readonly number[]): Promise<void> {
     try {
-      for (let from = 0; from < ids.length; from += RELAY_BATCH) await extendLease(ids.slice(from, from + RELAY_BATCH));
+      for (let from = 0; from < ids.length; from += RELAY_BATCH)
+        await store.extendLease(ids.slice(from, from + RELAY_BATCH));
     } catch (error) {
       logger.warn({ err: errorFields(error), rows: ids.length }, 'relayed jobs may be relayed twice');
     }
@@ -152,7 +154,7 @@ export function createRelay(
   return {
     relay(rows) {
       // A queue keeps what is for later in memory, done meanwhile or not; the sweeper brings what is still owed by then.
-      pending.push(...rows.filter(({ runAt }) => runAt.getTime() <= now() + RELAY_AHEAD_MS));
+      pending.push(...rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + RELAY_AHEAD_MS));
       if (isFailing) pending = held(pending);
       start();
     },

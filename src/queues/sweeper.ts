@@ -1,27 +1,29 @@
 import {
+  DRIVER_ACTIONS_KEPT_DAYS,
   END_LEASES_ROWS,
+  OUTBOX_KEPT_DAYS,
   OUTBOX_PRUNE_ROWS,
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_ROWS,
   OUTBOX_SWEEP_SOON_MS,
+  WEBHOOK_KEPT_DAYS,
 } from '../limits.ts';
-import type { OutboxRow, QueueName } from '../store/outbox.ts';
+import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { QueueMemory } from './memory.ts';
 import type { Relay } from './relay.ts';
 
+export type SweeperStore = Pick<
+  Store,
+  'takeExpired' | 'endLeases' | 'pruneOutbox' | 'pruneDeliveries' | 'pruneDriverActions' | 'pruneRequests'
+>;
+
 /**
  * Relays again what nobody finished: a process died before it handed its rows over, a queue lost them or had no room, or
  * a job used up its attempts. Also deletes what is old enough. Nothing of that waits for what fails.
- *
- * @param store `prunes`, by the name of what it deletes: deletes at most `limit` rows that were kept for long enough
  */
 export function startSweeper(
-  store: {
-    takeExpired(limit: number, queues: readonly QueueName[]): Promise<OutboxRow[]>;
-    endLeases(limit: number): Promise<number>;
-    readonly prunes: Readonly<Record<string, (limit: number) => Promise<number>>>;
-  },
+  store: SweeperStore,
   { relay, openQueues }: Pick<Relay, 'relay' | 'openQueues'>,
   memory: QueueMemory,
   logger: Logger,
@@ -48,7 +50,10 @@ export function startSweeper(
       if (taken > 0) logger.info({ rows: taken }, 'owed jobs are relayed again');
       relay(rows);
     });
-    for (const [what, prune] of Object.entries(store.prunes)) await attempt(what, () => prune(OUTBOX_PRUNE_ROWS));
+    await attempt('done jobs', () => store.pruneOutbox(OUTBOX_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
+    await attempt('webhook deliveries', () => store.pruneDeliveries(WEBHOOK_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
+    await attempt('driver actions', () => store.pruneDriverActions(DRIVER_ACTIONS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
+    await attempt('undelivered replies', () => store.pruneRequests(OUTBOX_PRUNE_ROWS));
     return taken === OUTBOX_SWEEP_ROWS;
   }
 

@@ -4,11 +4,7 @@ import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_SIMULATED_DRIVERS } from '../limits.ts';
-import type { Sql } from '../postgres/connect.ts';
-import { createDriver, findDriverByToken } from '../store/drivers.ts';
-import { showRetailer } from '../store/operator.ts';
-import { createRetailer, findKey } from '../store/retailers.ts';
-import { setWebhook } from '../store/webhook-endpoints.ts';
+import type { Store } from '../store/store.ts';
 import { TEST_CARDS } from './test-cards.ts';
 
 /** The demo store's registered address and point; its drivers move around it. */
@@ -17,6 +13,11 @@ export const DEMO_STORE = {
   address: '2000 Mission St, San Francisco, CA 94110',
   point: { lat: 37.76415, lng: -122.41957 } satisfies Point,
 };
+
+type DemoTables = Pick<
+  Store,
+  'createRetailer' | 'createDriver' | 'findKey' | 'findDriverByToken' | 'showRetailer' | 'setWebhook'
+>;
 
 export type Demo = {
   readonly retailerId: string;
@@ -32,22 +33,22 @@ const FIRST_NAMES = ['Ana', 'Ben', 'Carla', 'Dev', 'Elif', 'Femi', 'Grace', 'Hug
  * The sandbox's demo store and simulated drivers, made once. Their secrets are kept in `sandbox.json` under the data
  * folder, readable by its owner only, since the database holds hashes; what no longer fits the database is made anew.
  */
-export async function ensureDemo(sql: Sql, dataDir: string, drivers: number, origin: string): Promise<Demo> {
+export async function ensureDemo(store: DemoTables, dataDir: string, drivers: number): Promise<Demo> {
   const file = join(dataDir, 'sandbox.json');
   const kept = readKept(file);
-  const store = await keptStore(sql, kept);
-  const driverTokens = await keptDrivers(sql, kept.driverTokens ?? [], drivers);
+  const demoStore = await keptStore(store, kept);
+  const driverTokens = await keptDrivers(store, kept.driverTokens ?? [], drivers);
   while (driverTokens.length < drivers) {
     const index = driverTokens.length;
     const name = `${FIRST_NAMES[index % FIRST_NAMES.length]} (simulated ${index + 1})`;
-    driverTokens.push(await newDriver(sql, name, index, origin));
+    driverTokens.push(await newDriver(store, name, index));
   }
-  const [yours = await newDriver(sql, 'You', MAX_SIMULATED_DRIVERS, origin)] = await keptDrivers(
-    sql,
+  const [yours = await newDriver(store, 'You', MAX_SIMULATED_DRIVERS)] = await keptDrivers(
+    store,
     kept.yourDriverToken ? [kept.yourDriverToken] : [],
     1,
   );
-  const demo = { ...(store ?? (await newStore(sql))), driverTokens, yourDriverToken: yours };
+  const demo = { ...(demoStore ?? (await newStore(store))), driverTokens, yourDriverToken: yours };
   writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   return demo;
 }
@@ -56,11 +57,16 @@ export async function ensureDemo(sql: Sql, dataDir: string, drivers: number, ori
 const RECEIVER = /^http:\/\/127\.0\.0\.1:\d+\/demo-store$/;
 
 /** Has the demo store told at its own receiver, unless somebody set another webhook for it. */
-export async function tellDemoStore(sql: Sql, retailerId: string, receiverUrl: string, secret: string): Promise<void> {
-  const shown = await showRetailer(sql, retailerId);
+export async function tellDemoStore(
+  store: DemoTables,
+  retailerId: string,
+  receiverUrl: string,
+  secret: string,
+): Promise<void> {
+  const shown = await store.showRetailer(retailerId);
   const webhook = (shown?.webhook ?? null) as { readonly url: string } | null;
   if (webhook === null || RECEIVER.test(webhook.url)) {
-    await setWebhook(sql, retailerId, `${receiverUrl}/demo-store`, secret);
+    await store.setWebhook(retailerId, `${receiverUrl}/demo-store`, secret);
   }
 }
 
@@ -72,23 +78,22 @@ function readKept(file: string): Partial<Demo> {
   }
 }
 
-async function keptStore(sql: Sql, { retailerId, apiKey }: Partial<Demo>) {
+async function keptStore(store: DemoTables, { retailerId, apiKey }: Partial<Demo>) {
   if (!retailerId || !apiKey) return null;
-  const key = await findKey(sql, hashSecret(apiKey));
+  const key = await store.findKey(hashSecret(apiKey));
   return key?.retailerId === retailerId ? { retailerId, apiKey } : null;
 }
 
-async function keptDrivers(sql: Sql, tokens: readonly string[], most: number): Promise<string[]> {
+async function keptDrivers(store: DemoTables, tokens: readonly string[], most: number): Promise<string[]> {
   const good: string[] = [];
-  for (const token of tokens.slice(0, most)) if (await findDriverByToken(sql, hashSecret(token))) good.push(token);
+  for (const token of tokens.slice(0, most)) if (await store.findDriverByToken(hashSecret(token))) good.push(token);
   return good;
 }
 
-async function newStore(sql: Sql): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> {
+async function newStore(store: DemoTables): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> {
   const retailerId = newId();
   const apiKey = newSecret('api_key');
-  await createRetailer(
-    sql,
+  await store.createRetailer(
     {
       id: retailerId,
       ...DEMO_STORE,
@@ -101,9 +106,15 @@ async function newStore(sql: Sql): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> 
 }
 
 /** The numbers 555-0100 to 555-0199 are set aside for fiction. */
-async function newDriver(sql: Sql, name: string, index: number, origin: string): Promise<string> {
+async function newDriver(store: DemoTables, name: string, index: number): Promise<string> {
   const token = newSecret('driver_token');
   const phone = `+1415555${String(100 + (index % 100)).padStart(4, '0')}`;
-  await createDriver(sql, { id: newId(), name, phone, tokenHash: hashSecret(token), tierIds: TIER_IDS }, origin);
+  await store.createDriver({
+    id: newId(),
+    name,
+    phone,
+    tokenHash: hashSecret(token),
+    tierIds: TIER_IDS,
+  });
   return token;
 }

@@ -1,7 +1,9 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
-import { type OutboxRow, parseOutboxRows } from './outbox.ts';
-import { tellStore } from './webhooks.ts';
+import type { Db } from './db.ts';
+import { firstLease, jobsAsJson } from './fragments.ts';
+import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
+import { tellStore } from './webhook-events.ts';
 
 /** What a change of an order left behind. */
 export type ChangedOrder = {
@@ -34,14 +36,13 @@ export type ChangeParts = {
  * @returns null when the condition of the update did not hold, and then nothing was written
  */
 export async function changeOrder(
-  sql: Sql,
+  { sql, processId }: Db,
   update: Fragment,
   event: OrderEvent,
-  origin: string,
   parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
   const told = tellStore(sql, event);
-  const notice = `${origin}:${parts.notice ?? 'order'}:`;
+  const notice = `${processId}:${parts.notice ?? 'order'}:`;
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
       ${update} returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at
@@ -52,15 +53,14 @@ export async function changeOrder(
     ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}${told?.job ?? sql``}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
-      select owed.queue, changed.id, changed.retailer_id, owed.run_at, owed.run_at + interval '30 seconds'
+      select owed.queue, changed.id, changed.retailer_id, owed.run_at, owed.run_at + ${firstLease(sql)}
       from changed, owed
-      returning id, queue, order_id, retailer_id, run_at
+      returning id, queue, order_id, retailer_id, run_at, relays
     )${told?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
       select pg_notify('sameday', ${notice} || id) from changed
     )
     select changed.id, changed.sequence, changed.status, changed.driver_id,
-      (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
-              'retailer_id', retailer_id, 'run_at', run_at)), '[]') from jobs) as outbox
+      ${jobsAsJson(sql)} as outbox
     from changed, notice`;
   if (!row) return null;
   const { id, sequence, status } = row;
@@ -86,11 +86,10 @@ export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => s
  * @returns the orders that were changed
  */
 export async function changeOrders(
-  sql: Sql,
+  { sql, processId }: Db,
   before: Fragment,
   update: Fragment,
   events: Fragment,
-  origin: string,
 ): Promise<Map<string, true>> {
   const rows = await sql`
     with ${before}, changed as (
@@ -98,8 +97,13 @@ export async function changeOrders(
     ), event as (
       insert into order_events (order_id, sequence, type, data) ${events}
     ), notice as (
-      select pg_notify('sameday', ${origin} || ':details:' || string_agg(id::text, ',')) from changed having count(*) > 0
+      select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',')) from changed having count(*) > 0
     )
     select id from changed where (select count(*) from notice) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));
+}
+
+/** A charge that may have been made is given back; what is owed is for the refund's job to find out. */
+export function refundOwed(sql: Sql): Fragment {
+  return sql`select 'refund' as queue, now() as run_at from changed where payment_status in ('processing', 'paid')`;
 }

@@ -4,7 +4,8 @@ import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import { FLEET_PART } from '../limits.ts';
-import { ARRAY_OF } from '../postgres/types.ts';
+import type { Db } from './db.ts';
+import { active, rowsOf } from './fragments.ts';
 
 export type NewDriver = {
   readonly id: string;
@@ -15,47 +16,46 @@ export type NewDriver = {
 };
 
 /** Adds a driver, off duty. */
-export async function createDriver(sql: Sql, driver: NewDriver, origin: string): Promise<void> {
+export async function createDriver({ sql, processId }: Db, driver: NewDriver): Promise<void> {
   await sql`
     with made as (
       insert into drivers (id, name, phone, token_hash, tiers)
       values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[])
       returning id
     )
-    select pg_notify('sameday', ${origin} || ':driver:' || id) from made`;
+    select pg_notify('sameday', ${processId} || ':driver:' || id) from made`;
 }
 
 /** The active driver whose token has this hash. */
-export async function findDriverByToken(sql: Sql, tokenHash: string): Promise<{ driverId: string } | null> {
+export async function findDriverByToken({ sql }: Db, tokenHash: string): Promise<{ driverId: string } | null> {
   const [row] = await sql`select id from drivers where token_hash = ${tokenHash} and active`;
   return row ? { driverId: row.id } : null;
 }
 
 /** Sets a driver's duty; null when the driver is unknown or no longer active. Repeating it changes nothing. */
 export async function setDriverDuty(
-  sql: Sql,
+  { sql, processId }: Db,
   driverId: string,
   onDuty: boolean,
-  origin: string,
 ): Promise<{ onDuty: boolean } | null> {
   const [row] = await sql`
     with changed as (
       update drivers set free_since = case when on_duty then free_since else now() end, on_duty = ${onDuty}
       where id = ${driverId} and active returning id, on_duty
     ), notice as (
-      select pg_notify('sameday', ${origin} || ':driver:' || id) from changed
+      select pg_notify('sameday', ${processId} || ':driver:' || id) from changed
     )
     select on_duty from changed, notice`;
   return row ? { onDuty: row.on_duty } : null;
 }
 
-/** Takes a driver off the fleet for good; an order being carried stays with him. Null when unknown. */
-export async function deactivateDriver(sql: Sql, driverId: string, origin: string): Promise<true | null> {
+/** Takes a driver off the fleet for good; an order on the road stays with them. Null when unknown. */
+export async function deactivateDriver({ sql, processId }: Db, driverId: string): Promise<true | null> {
   const [row] = await sql`
     with changed as (
       update drivers set active = false, on_duty = false where id = ${driverId} returning id
     ), notice as (
-      select pg_notify('sameday', ${origin} || ':driver:' || id) from changed
+      select pg_notify('sameday', ${processId} || ':driver:' || id) from changed
     )
     select id from changed, notice`;
   return row ? true : null;
@@ -68,20 +68,22 @@ export type DriverPosition = {
   readonly atMs: number;
 };
 
+const POSITIONS = rowsOf<DriverPosition>([
+  ['driver_id', 'uuid', ({ driverId }) => driverId],
+  ['lat', 'float8', ({ lat }) => lat],
+  ['lng', 'float8', ({ lng }) => lng],
+  ['captured_at', 'timestamptz', ({ atMs }) => new Date(atMs)],
+]);
+
 /**
  * Writes the last positions of drivers behind the memory's back. Losing the newest second of them costs nothing that
  * the next report does not mend, so this one write does not wait for the disk.
  */
-export async function writePositions(sql: Sql, positions: readonly DriverPosition[]): Promise<void> {
+export async function writePositions({ sql }: Db, positions: readonly DriverPosition[]): Promise<void> {
   await sql`
     with fast as materialized (select set_config('synchronous_commit', 'off', true))
     insert into driver_positions (driver_id, lat, lng, captured_at)
-    select p.* from fast, unnest(
-      ${positions.map((p) => p.driverId)}::uuid[], ${positions.map((p) => p.lat)}::float8[],
-      ${positions.map((p) => p.lng)}::float8[], ${sql.array(
-        positions.map((p) => new Date(p.atMs)),
-        ARRAY_OF.timestamptz,
-      )}::timestamptz[]) as p
+    select p.* from fast, (${POSITIONS(sql, positions)}) p
     order by 1
     on conflict (driver_id) do update
     set lat = excluded.lat, lng = excluded.lng, captured_at = excluded.captured_at, received_at = now()
@@ -105,7 +107,7 @@ function toFleetDriver(row: Row): FleetDriver {
  *
  * @param part drivers that one statement reads
  */
-export async function loadFleet(sql: Sql, ids?: readonly string[], part = FLEET_PART): Promise<FleetDriver[]> {
+export async function loadFleet({ sql }: Db, ids?: readonly string[], part = FLEET_PART): Promise<FleetDriver[]> {
   if (ids) return readFleet(sql, sql`and d.id = any(${[...ids]}::uuid[])`);
   const all: FleetDriver[] = [];
   for (let after: string = FIRST_ID; ; ) {
@@ -123,12 +125,12 @@ async function readFleet(sql: Sql, which: Fragment): Promise<FleetDriver[]> {
       o.id as order_id
     from drivers d
     left join driver_positions p on p.driver_id = d.id
-    left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')
+    left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
     where d.active ${which}`;
   return rows.map(toFleetDriver);
 }
 
-/** The order a driver carries, with what is needed to do the job: where to fetch it, where to take it, to whom. */
+/** The order a driver carries, with what the job needs: where to fetch it, where to take it, to whom. */
 export type DriverOrder = {
   readonly id: string;
   readonly status: OrderStatus;
@@ -148,22 +150,22 @@ export type DriverOrder = {
   };
 };
 
-/** Whether a driver is on duty and what he carries. */
+/** Whether a driver is on duty, and the order they carry. */
 export type DriverState = { readonly onDuty: boolean; readonly order: DriverOrder | null };
 
-/** The state of one driver; null when he is unknown or no longer active. */
-export async function findDriverState(sql: Sql, driverId: string): Promise<DriverState | null> {
-  return (await findDriverStates(sql, [driverId])).get(driverId) ?? null;
+/** The state of one driver; null for a driver who is unknown or no longer active. */
+export async function findDriverState(db: Db, driverId: string): Promise<DriverState | null> {
+  return (await findDriverStates(db, [driverId])).get(driverId) ?? null;
 }
 
 /** The states of these drivers by their ids; one who is unknown or no longer active is missing. */
-export async function findDriverStates(sql: Sql, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
+export async function findDriverStates({ sql }: Db, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
   const rows = await sql`
     select d.id as driver_id, d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents,
       o.pickup_address, o.pickup_lat, o.pickup_lng, r.name as store_name, c.name, c.phone, a.line1, a.line2, a.city,
       a.state, a.zip
     from drivers d
-    left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')
+    left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
     left join retailers r on r.id = o.retailer_id
     left join customers c on c.id = o.customer_id
     left join dropoff_addresses a on a.id = o.dropoff_address_id

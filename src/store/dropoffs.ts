@@ -1,12 +1,12 @@
-import type { Sql } from 'postgres';
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress } from '../domain/order.ts';
+import type { Db } from './db.ts';
 
 /** An address whose point is still to be found, and how long ago its order came. */
 export type UnlocatedDropoff = { readonly address: DropoffAddress; readonly ageSeconds: number };
 
 /** The dropoff of an order under way that no geocoder has answered for; null where nothing is to be found any more. */
-export async function readUnlocated(sql: Sql, orderId: string): Promise<UnlocatedDropoff | null> {
+export async function readUnlocated({ sql }: Db, orderId: string): Promise<UnlocatedDropoff | null> {
   const [row] = await sql`
     select a.line1, a.line2, a.city, a.state, a.zip, extract(epoch from now() - o.created_at)::float8 as age
     from orders o join dropoff_addresses a on a.id = o.dropoff_address_id
@@ -19,11 +19,10 @@ export async function readUnlocated(sql: Sql, orderId: string): Promise<Unlocate
 
 /** Writes where a dropoff is, or that it is not known, marks the job done and tells the other processes' pages. */
 export async function recordDropoff(
-  sql: Sql,
+  { sql, processId }: Db,
   orderId: string,
   dropoff: DropoffPoint | null,
   outboxId: number,
-  origin: string,
 ): Promise<void> {
   await sql`
     with located as (
@@ -35,11 +34,11 @@ export async function recordDropoff(
     ), finished as (
       update outbox set done_at = now() where id = ${outboxId} and done_at is null
     )
-    select pg_notify('sameday', ${origin} || ':details:' || id) from located`;
+    select pg_notify('sameday', ${processId} || ':details:' || id) from located`;
 }
 
 /** Where an order goes; null where that is not known. */
-export async function findDropoffPoint(sql: Sql, orderId: string): Promise<DropoffPoint | null> {
+export async function findDropoffPoint({ sql }: Db, orderId: string): Promise<DropoffPoint | null> {
   const [row] = await sql`
     select a.lat, a.lng, a.accuracy_meters, a.point_source
     from orders o join dropoff_addresses a on a.id = o.dropoff_address_id

@@ -1,25 +1,22 @@
 import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
-import { type ChangedOrder, changeOrder, type OrderEvent } from './changes.ts';
+import { RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
+import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
+import type { Db } from './db.ts';
 
 /** What a driver's phone says of an action: its own id for it, and when it happened by its own clock. */
 export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
 
-/** A charge that may have been made is given back; what is owed is for the refund's job to find out. */
-export function refundOwed(sql: Sql): Fragment {
-  return sql`select 'refund' as queue, now() as run_at from changed where payment_status in ('processing', 'paid')`;
-}
-
 /** An action of the driver who carries the order: the change, and the action by its id, in one statement. */
 function act(
-  sql: Sql,
+  db: Db,
   driverId: string,
   update: Fragment,
   event: OrderEvent,
   stamp: ActionStamp,
-  origin: string,
   jobs?: Fragment,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const after = sql`, action as (
     insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
     select ${driverId}::uuid, ${stamp.actionId}::text, id, ${event.type}, status, sequence,
@@ -30,36 +27,36 @@ function act(
   const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
   const data = { ...event.data, ...captured };
   const told = Object.keys(data).length > 0 ? { type: event.type, data } : { type: event.type };
-  return changeOrder(sql, update, told, origin, { after, ...(jobs ? { jobs } : {}) });
+  return changeOrder(db, update, told, { after, ...(jobs ? { jobs } : {}) });
 }
 
-/** The driver took the parcel. Null when the order is not his or not `driver_assigned`. */
+/** The driver took the parcel. Null when it is another driver's order or not `driver_assigned`. */
 export function pickUpOrder(
-  sql: Sql,
+  db: Db,
   orderId: string,
   driverId: string,
   stamp: ActionStamp,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`
     update orders set status = 'picked_up', picked_up_at = now(), sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
-  return act(sql, driverId, update, { type: 'picked_up' }, stamp, origin);
+  return act(db, driverId, update, { type: 'picked_up' }, stamp);
 }
 
-/** How far the driver was from the dropoff, in whole meters, and when his position was taken. */
+/** How far the driver was from the dropoff, in whole meters, and when that position was taken. */
 export type HandoverProof = { readonly distanceMeters: number; readonly positionAt: Date };
 
-/** The driver handed the parcel over. Null when the order is not his or not `picked_up`. */
+/** The driver handed the parcel over. Null when it is another driver's order or not `picked_up`. */
 export function deliverOrder(
-  sql: Sql,
+  db: Db,
   orderId: string,
   driverId: string,
   photoName: string,
   stamp: ActionStamp,
-  origin: string,
   proof: HandoverProof | null = null,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`
     update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName}, payout_status = 'owed',
       proof_distance_meters = ${proof?.distanceMeters ?? null}::int4, sequence = sequence + 1
@@ -70,51 +67,51 @@ export function deliverOrder(
         data: { proof_distance_meters: proof.distanceMeters, position_at: proof.positionAt.toISOString() },
       }
     : { type: 'delivered' };
-  return act(sql, driverId, update, event, stamp, origin);
+  return act(db, driverId, update, event, stamp);
 }
 
-/** The order goes back to waiting, for at least an hour; a driver who gave it back himself is left out from now on. */
-const releasing = (sql: Sql, orderId: string, driverId: string, byHimself: boolean) => sql`
+/** The order waits again, for `RELEASED_ORDER_WAIT_SECONDS` at least. A driver who gave it back is not offered it again. */
+const releasing = (sql: Sql, orderId: string, driverId: string, byDriver: boolean) => sql`
   update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null, sequence = sequence + 1,
-    excluded_driver_ids = case when ${byHimself} then excluded_driver_ids || driver_id else excluded_driver_ids end,
-    expires_at = greatest(expires_at, now() + interval '1 hour')
+    excluded_driver_ids = case when ${byDriver} then excluded_driver_ids || driver_id else excluded_driver_ids end,
+    expires_at = greatest(expires_at, now() + make_interval(secs => ${RELEASED_ORDER_WAIT_SECONDS}))
   where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
 const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, expires_at as run_at from changed`;
 
-/** The driver gave the order back before pickup. Null when it is not his or not `driver_assigned`. */
+/** The driver gave the order back before pickup. Null when it is another driver's order or not `driver_assigned`. */
 export function releaseOrder(
-  sql: Sql,
+  db: Db,
   orderId: string,
   driverId: string,
   reason: ReleaseReason,
   stamp: ActionStamp,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const event = { type: 'released', data: { driver_id: driverId, reason } };
-  return act(sql, driverId, releasing(sql, orderId, driverId, true), event, stamp, origin, expiryOwed(sql));
+  return act(db, driverId, releasing(sql, orderId, driverId, true), event, stamp, expiryOwed(sql));
 }
 
 /**
- * The system took the order from a driver who fell silent before pickup; should he be heard of again while it waits, he
- * may have it again. Null when he has picked it up meanwhile.
+ * The system takes the order from a driver who is silent before pickup. A driver who is heard of again while it waits may
+ * get it again. Null when it was picked up meanwhile.
  */
 export function releaseFromSilent(
-  sql: Sql,
+  db: Db,
   orderId: string,
   driverId: string,
   silentMs: number,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`${releasing(sql, orderId, driverId, false)} and not exists (
     select from driver_positions p where p.driver_id = ${driverId}
     and p.received_at > now() - make_interval(secs => ${silentMs / 1000}))`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_silent' } };
-  return changeOrder(sql, update, event, origin, { jobs: expiryOwed(sql) });
+  return changeOrder(db, update, event, { jobs: expiryOwed(sql) });
 }
 
 /** Orders not picked up whose driver was not heard of for so long, at most `limit`. */
 export async function findSilent(
-  sql: Sql,
+  { sql }: Db,
   silentMs: number,
   limit: number,
 ): Promise<{ readonly orderId: string; readonly driverId: string }[]> {
@@ -126,50 +123,52 @@ export async function findSilent(
   return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id }));
 }
 
-/** The parcel could not be handed over; the driver keeps it until it is returned. Null when not his or not `picked_up`. */
+/** The handover failed; the driver keeps the parcel until it is returned. Null when it is another driver's or not `picked_up`. */
 export function markUndeliverable(
-  sql: Sql,
+  db: Db,
   orderId: string,
   driverId: string,
   reason: UndeliverableReason,
   stamp: ActionStamp,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`
     update orders set status = 'undeliverable', undeliverable_at = now(), reason_code = ${reason},
       sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
-  return act(sql, driverId, update, { type: 'undeliverable', data: { reason } }, stamp, origin);
+  return act(db, driverId, update, { type: 'undeliverable', data: { reason } }, stamp);
 }
 
 /** The operator ends an order that is not going to be handed over, its driver being free; no payout. Null when not `undeliverable`. */
-export function returnForDriver(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
+export function returnForDriver(db: Db, orderId: string): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`
     update orders set status = 'returned', ended_at = now(), sequence = sequence + 1
     where id = ${orderId} and status = 'undeliverable'`;
-  return changeOrder(sql, update, { type: 'returned', data: { by: 'operator' } }, origin);
+  return changeOrder(db, update, { type: 'returned', data: { by: 'operator' } });
 }
 
 /** The operator says that a parcel which is on its way will not be handed over. Null when it is not `picked_up`. */
-export function giveUpForDriver(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
+export function giveUpForDriver(db: Db, orderId: string): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`
     update orders set status = 'undeliverable', undeliverable_at = now(), reason_code = 'other', sequence = sequence + 1
     where id = ${orderId} and status = 'picked_up'`;
-  return changeOrder(sql, update, { type: 'undeliverable', data: { by: 'operator', reason: 'other' } }, origin);
+  return changeOrder(db, update, { type: 'undeliverable', data: { by: 'operator', reason: 'other' } });
 }
 
-/** The parcel is back at the store. Null when the order is not his or not `undeliverable`. */
+/** The parcel is back at the store. Null when it is another driver's order or not `undeliverable`. */
 export function returnOrder(
-  sql: Sql,
+  db: Db,
   orderId: string,
   driverId: string,
   stamp: ActionStamp,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`
     update orders set status = 'returned', ended_at = now(), payout_status = 'owed', sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'undeliverable'`;
-  return act(sql, driverId, update, { type: 'returned' }, stamp, origin);
+  return act(db, driverId, update, { type: 'returned' }, stamp);
 }
 
 /**
@@ -177,12 +176,12 @@ export function returnOrder(
  * store cancelled an order under the same key before.
  */
 export async function cancelOrder(
-  sql: Sql,
+  db: Db,
   orderId: string,
   by: { readonly retailerId: string; readonly idempotencyKey?: string | null } | 'operator',
   reason: CancelReason,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const who = by === 'operator' ? 'operator' : 'store';
   const key = by === 'operator' ? null : (by.idempotencyKey ?? null);
   const update = sql`
@@ -192,7 +191,7 @@ export async function cancelOrder(
       ${by === 'operator' ? sql`` : sql`and retailer_id = ${by.retailerId}`}`;
   const event = { type: 'cancelled', data: { by: who, reason } };
   try {
-    return await changeOrder(sql, update, event, origin, { jobs: refundOwed(sql) });
+    return await changeOrder(db, update, event, { jobs: refundOwed(sql) });
   } catch (error) {
     if ((error as { constraint_name?: unknown }).constraint_name === 'orders_cancel_key') return null;
     throw error;
@@ -201,7 +200,7 @@ export async function cancelOrder(
 
 /** The order that a store cancelled under an idempotency key, and why; null where there is none. */
 export async function findCancelledBy(
-  sql: Sql,
+  { sql }: Db,
   retailerId: string,
   idempotencyKey: string,
 ): Promise<{ readonly orderId: string; readonly reason: CancelReason } | null> {
@@ -212,7 +211,7 @@ export async function findCancelledBy(
 
 /** The answer that an action got when it was first sent; null when it is new. */
 export async function findAction(
-  sql: Sql,
+  { sql }: Db,
   driverId: string,
   actionId: string,
 ): Promise<{ readonly orderId: string; readonly status: OrderStatus; readonly sequence: number } | null> {

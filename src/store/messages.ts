@@ -1,5 +1,6 @@
-import type { Sql } from 'postgres';
 import { changeOrders, lockOrders } from './changes.ts';
+import type { Db } from './db.ts';
+import { rowsOf } from './fragments.ts';
 
 /** What is needed to text the customer of an order. */
 export type OwedText = {
@@ -20,9 +21,9 @@ export type OwedText = {
 
 /**
  * Claims the one text of each order before it is sent, so that a second send knows of the first. None for an order that
- * owes no text: no consent, or its fate is settled.
+ * owes no text: no consent, or its result is recorded.
  */
-export async function openTexts(sql: Sql, orderIds: readonly string[]): Promise<Map<string, OwedText>> {
+export async function openTexts({ sql }: Db, orderIds: readonly string[]): Promise<Map<string, OwedText>> {
   const rows = await sql`
     with owed as (
       select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name, o.status in ('cancelled', 'expired') as ended
@@ -58,11 +59,16 @@ export async function openTexts(sql: Sql, orderIds: readonly string[]): Promise<
 
 export type SendToCount = { readonly orderId: string; readonly earlierSends: number };
 
+const SENDS = rowsOf<SendToCount>([
+  ['order_id', 'uuid', ({ orderId }) => orderId],
+  ['earlier', 'int4', ({ earlierSends }) => earlierSends],
+]);
+
 /** Counts sends right before they happen; those are missing that another worker counted first. */
-export async function countSends(sql: Sql, sends: readonly SendToCount[]): Promise<Map<string, true>> {
+export async function countSends({ sql }: Db, sends: readonly SendToCount[]): Promise<Map<string, true>> {
   const rows = await sql`
     update messages m set sends = m.sends + 1, counted_at = now()
-    from unnest(${sends.map((s) => s.orderId)}::uuid[], ${sends.map((s) => s.earlierSends)}::int4[]) as t(order_id, earlier)
+    from (${SENDS(sql, sends)}) t
     where m.order_id = t.order_id and m.status = 'sending' and m.sends = t.earlier
     returning m.order_id`;
   return new Map(rows.map((row) => [row.order_id, true]));
@@ -72,7 +78,7 @@ export async function countSends(sql: Sql, sends: readonly SendToCount[]): Promi
  * Takes a counted send back that definitely did not happen; what was sent before it was looked up already. Not where
  * another worker has counted one since.
  */
-export async function uncountSend(sql: Sql, { orderId, earlierSends }: SendToCount): Promise<void> {
+export async function uncountSend({ sql }: Db, { orderId, earlierSends }: SendToCount): Promise<void> {
   await sql`
     update messages set sends = sends - 1, counted_at = null
     where order_id = ${orderId} and status = 'sending' and sends = ${earlierSends + 1}`;
@@ -84,22 +90,26 @@ export type TextResult =
 
 export type RecordedText = { readonly orderId: string; readonly result: TextResult; readonly outboxId: number };
 
+const RECORDED_TEXTS = rowsOf<RecordedText>([
+  ['order_id', 'uuid', ({ orderId }) => orderId],
+  ['status', 'text', ({ result }) => result.status],
+  ['sid', 'text', ({ result }) => (result.status === 'sent' ? result.sid : null)],
+  ['failure_code', 'text', ({ result }) => (result.status === 'failed' ? result.failureCode : null)],
+  ['outbox_id', 'int8', ({ outboxId }) => outboxId],
+]);
+
 /**
- * Settles the texts of orders: each text, its order, the event, the outbox row and the notice, in one statement. Returns
- * the orders that were written; those missing were settled before, and nothing is written again.
+ * Records the results of texts: each text, its order, the event, the outbox row and the notice, in one statement. Returns
+ * the orders that were written; a missing one was recorded before, and nothing is written again.
  *
  * @param texts at most one an order
  */
-export function recordTexts(sql: Sql, texts: readonly RecordedText[], origin: string): Promise<Map<string, true>> {
+export function recordTexts(db: Db, texts: readonly RecordedText[]): Promise<Map<string, true>> {
+  const { sql } = db;
   const orderIds = texts.map(({ orderId }) => orderId);
-  const sids = texts.map(({ result }) => (result.status === 'sent' ? result.sid : null));
-  const codes = texts.map(({ result }) => (result.status === 'failed' ? result.failureCode : null));
-  const settled = sql`
-    input as (
-      select * from unnest(${orderIds}::uuid[], ${texts.map(({ result }) => result.status)}::text[], ${sids}::text[],
-        ${codes}::text[], ${texts.map(({ outboxId }) => outboxId)}::int8[])
-        as t(order_id, status, sid, failure_code, outbox_id)
-    ), ${lockOrders(sql, orderIds)}, settled as (
+  const recorded = sql`
+    input as (${RECORDED_TEXTS(sql, texts)}
+    ), ${lockOrders(sql, orderIds)}, recorded as (
       update messages m set status = i.status, sid = i.sid, failure_code = i.failure_code
       from input i join locked on locked.id = i.order_id
       where m.order_id = i.order_id and m.status = 'sending'
@@ -110,10 +120,10 @@ export function recordTexts(sql: Sql, texts: readonly RecordedText[], origin: st
     )`;
   const update = sql`
     update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1
-    from settled s where o.id = s.order_id and o.sms_status = 'queued'`;
+    from recorded s where o.id = s.order_id and o.sms_status = 'queued'`;
   const events = sql`
     select id, sequence, 'sms_' || s.status, case when s.failure_code is not null
       then jsonb_build_object('code', s.failure_code) end
-    from changed join settled s on s.order_id = id`;
-  return changeOrders(sql, settled, update, events, origin);
+    from changed join recorded s on s.order_id = id`;
+  return changeOrders(db, recorded, update, events);
 }

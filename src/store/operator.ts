@@ -1,5 +1,8 @@
 import type { Row, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
+import { REFUND_MISSING_SECONDS } from '../limits.ts';
+import type { Db } from './db.ts';
+import { active } from './fragments.ts';
 
 /** A row as the operator's command line prints it: column names are wire names. */
 export type Printable = Record<string, unknown>;
@@ -7,7 +10,7 @@ export type Printable = Record<string, unknown>;
 const printable = (rows: readonly Row[]): Printable[] => rows.map((row) => ({ ...row }));
 
 /** Stores, newest first, with the number of their orders that are under way. */
-export async function listRetailers(sql: Sql, limit: number): Promise<Printable[]> {
+export async function listRetailers({ sql }: Db, limit: number): Promise<Printable[]> {
   return printable(
     await sql`
       select r.id as retailer_id, r.name, r.status, r.address, r.stripe_payment_method_id is not null as has_card,
@@ -16,8 +19,8 @@ export async function listRetailers(sql: Sql, limit: number): Promise<Printable[
   );
 }
 
-/** Applications that nobody has decided yet, oldest first. */
-export async function listApplications(sql: Sql, limit: number): Promise<Printable[]> {
+/** Undecided applications, oldest first. */
+export async function listApplications({ sql }: Db, limit: number): Promise<Printable[]> {
   return printable(
     await sql`
       select id as application_id, name, address, contact_email, status, applied_at
@@ -26,7 +29,7 @@ export async function listApplications(sql: Sql, limit: number): Promise<Printab
 }
 
 /** One store with its keys (never their secrets), or its application; null for neither. */
-export async function showRetailer(sql: Sql, id: string): Promise<Printable | null> {
+export async function showRetailer({ sql }: Db, id: string): Promise<Printable | null> {
   const [retailer] = await sql`
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
       r.stripe_payment_method_id, r.orders_per_second, r.created_at,
@@ -49,20 +52,20 @@ const driverColumns = (sql: Sql) => sql`
   p.lat, p.lng, p.captured_at as position_at, d.created_at
   from drivers d
   left join driver_positions p on p.driver_id = d.id
-  left join orders o on o.driver_id = d.id and o.status in ('driver_assigned', 'picked_up', 'undeliverable')`;
+  left join orders o on o.driver_id = d.id and o.status in ${active(sql)}`;
 
 /** Drivers, newest first, with their duty, order and last written position. */
-export async function listDrivers(sql: Sql, limit: number): Promise<Printable[]> {
+export async function listDrivers({ sql }: Db, limit: number): Promise<Printable[]> {
   return printable(await sql`select ${driverColumns(sql)} order by d.created_at desc limit ${limit}`);
 }
 
-export async function showDriver(sql: Sql, id: string): Promise<Printable | null> {
+export async function showDriver({ sql }: Db, id: string): Promise<Printable | null> {
   const [row] = await sql`select ${driverColumns(sql)} where d.id = ${id}`;
   return row ? { ...row } : null;
 }
 
 /** Orders, newest first, of one status or of all. */
-export async function listOrders(sql: Sql, status: OrderStatus | null, limit: number): Promise<Printable[]> {
+export async function listOrders({ sql }: Db, status: OrderStatus | null, limit: number): Promise<Printable[]> {
   return printable(
     await sql`
       select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
@@ -74,7 +77,7 @@ export async function listOrders(sql: Sql, status: OrderStatus | null, limit: nu
 }
 
 /** Everything on record about one order. */
-export async function showOrder(sql: Sql, id: string): Promise<Printable | null> {
+export async function showOrder({ sql }: Db, id: string): Promise<Printable | null> {
   const [row] = await sql`
     select to_jsonb(o) - 'request_fingerprint' as "order", to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
       (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' || case when e.considered is null then '{}'
@@ -91,9 +94,9 @@ export async function showOrder(sql: Sql, id: string): Promise<Printable | null>
 }
 
 /** Asks the running processes to try a waiting order again now; false when it does not wait. */
-export async function nudgeOrder(sql: Sql, id: string, origin: string): Promise<boolean> {
+export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<boolean> {
   const rows = await sql`
-    select pg_notify('sameday', ${origin} || ':order:' || id) from orders
+    select pg_notify('sameday', ${processId} || ':order:' || id) from orders
     where id = ${id} and status = 'pending_dispatch'`;
   return rows.length === 1;
 }
@@ -102,7 +105,7 @@ export async function nudgeOrder(sql: Sql, id: string, origin: string): Promise<
  * How many orders are in each status, how payments and texts of the last day went, and the fleet. `refunds_missing` are
  * the orders that ended undelivered a minute ago or earlier and are still paid for: refused by Stripe, or stuck.
  */
-export async function readStats(sql: Sql): Promise<Printable> {
+export async function readStats({ sql }: Db): Promise<Printable> {
   const [row] = await sql`
     select
       (select coalesce(jsonb_object_agg(status, n), '{}') from
@@ -115,7 +118,7 @@ export async function readStats(sql: Sql): Promise<Printable> {
          where status <> 'void' and created_at > now() - interval '1 day' group by 1) s) as texts_last_day,
       (select count(*)::int from orders
        where status in ('cancelled', 'expired') and payment_status = 'paid'
-         and ended_at < now() - interval '1 minute') as refunds_missing,
+         and ended_at < now() - make_interval(secs => ${REFUND_MISSING_SECONDS})) as refunds_missing,
       (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
        where active) as drivers,
       (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),

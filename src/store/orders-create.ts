@@ -1,15 +1,17 @@
-import type { Fragment, Row, Sql } from 'postgres';
+import type { Row, Sql } from 'postgres';
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { Identity } from '../domain/idempotency.ts';
-import type { CreatedOrder, PickupPointSource, PlaceOrder } from '../domain/order.ts';
+import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { ARRAY_OF } from '../postgres/types.ts';
-import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+import { NOTICE_IDS } from '../limits.ts';
+import type { Db } from './db.ts';
+import { claimFingerprints } from './dedup-claims.ts';
+import { firstLease, jobListAsJson, rowsOf } from './fragments.ts';
+import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
-import { claimFingerprints } from './request-dedup.ts';
-import { insertDeliveries } from './webhooks.ts';
+import { insertDeliveries } from './webhook-events.ts';
 
 /** An order on its way into the database: everything decided but whether its driver is still free. */
 export type NewOrder = {
@@ -40,6 +42,42 @@ export type CommittedOrder = {
 /** Why a row of a batch was not inserted; `key_used` of an idempotency key. */
 export type RefusedOrder = 'key_dead' | 'key_used' | 'driver_lost' | 'voided';
 
+/** What a batch sends: one array a column. */
+const INPUT = rowsOf<NewOrder>([
+  ['id', 'uuid', (order) => order.id],
+  ['retailer_id', 'uuid', (order) => order.request.retailerId],
+  ['key_id', 'uuid', (order) => order.keyId],
+  ['driver_id', 'uuid', (order) => order.driver?.driverId ?? null],
+  ['distance', 'float8', (order) => order.driver?.distanceMeters ?? null],
+  ['rejected', 'text', (order) => rejectedCandidatesText(order.driver)],
+  ['customer_id', 'uuid', (order) => order.customerId],
+  ['name', 'text', (order) => order.request.customer.name],
+  ['email', 'text', (order) => order.request.customer.email],
+  ['phone', 'text', (order) => order.request.customer.phone],
+  ['sms_opt_in', 'bool', (order) => order.request.customer.smsOptIn],
+  ['address_id', 'uuid', (order) => order.dropoffAddressId],
+  ['line1', 'text', (order) => order.request.dropoffAddress.line1],
+  ['line2', 'text', (order) => order.request.dropoffAddress.line2],
+  ['city', 'text', (order) => order.request.dropoffAddress.city],
+  ['state', 'text', (order) => order.request.dropoffAddress.state],
+  ['zip', 'text', (order) => order.request.dropoffAddress.zip],
+  ['to_lat', 'float8', (order) => order.dropoff?.point.lat ?? null],
+  ['to_lng', 'float8', (order) => order.dropoff?.point.lng ?? null],
+  ['to_accuracy', 'int4', (order) => order.dropoff?.accuracyMeters ?? null],
+  ['to_source', 'text', (order) => order.dropoff?.source ?? null],
+  ['tier', 'text', (order) => order.tier.id],
+  ['fee', 'int4', (order) => order.tier.feeCents],
+  ['payout', 'int4', (order) => order.tier.payoutCents],
+  ['max_wait', 'int4', (order) => order.tier.maxWaitSeconds],
+  ['token', 'text', (order) => order.trackingToken],
+  ['pickup', 'text', (order) => order.request.pickupAddress],
+  ['lat', 'float8', (order) => order.pickup.lat],
+  ['lng', 'float8', (order) => order.pickup.lng],
+  ['source', 'text', (order) => order.pickupPointSource],
+  ['idempotency_key', 'text', (order) => order.idempotency?.key ?? null],
+  ['fingerprint', 'text', (order) => order.idempotency?.fingerprint ?? null],
+]);
+
 /**
  * Inserts a batch of orders with their customers, addresses, events and outbox rows: one statement, one commit.
  *
@@ -47,44 +85,18 @@ export type RefusedOrder = 'key_dead' | 'key_used' | 'driver_lost' | 'voided';
  * was taken by another process. What did not come back is explained by {@link explainRefused}. Rows go in sorted by
  * driver, so that two processes with the same drivers cannot deadlock.
  *
- * @param origin the process that commits; it ignores its own notice
+ * @param processId the process that commits; it ignores its own notice
  * @param locate whether a job is owed that asks a geocoder for the dropoffs
  * @returns what was made, and null for a request without a key that an equal one stands in the way of (`unheard.ts`)
  */
 export async function insertOrders(
-  sql: Sql,
+  { commits: sql, processId }: Db,
   orders: readonly NewOrder[],
-  origin: string,
   locate = false,
 ): Promise<Map<string, CommittedOrder | null>> {
-  const of = <T>(pick: (order: NewOrder) => T): T[] => orders.map(pick);
   const rows = await sql`
-    with input as materialized (
-      select * from unnest(
-        ${of((o) => o.id)}::uuid[], ${of((o) => o.request.retailerId)}::uuid[], ${of((o) => o.keyId)}::uuid[],
-        ${of((o) => o.driver?.driverId ?? null)}::uuid[], ${of((o) => o.driver?.distanceMeters ?? null)}::float8[],
-        ${of((o) => o.customerId)}::uuid[], ${of((o) => o.request.customer.name)}::text[],
-        ${of((o) => o.request.customer.email)}::text[], ${of((o) => o.request.customer.phone)}::text[],
-        ${sql.array(
-          of((o) => o.request.customer.smsOptIn),
-          ARRAY_OF.bool,
-        )}::bool[],
-        ${of((o) => o.dropoffAddressId)}::uuid[], ${of((o) => o.request.dropoffAddress.line1)}::text[],
-        ${of((o) => o.request.dropoffAddress.line2)}::text[], ${of((o) => o.request.dropoffAddress.city)}::text[],
-        ${of((o) => o.request.dropoffAddress.state)}::text[], ${of((o) => o.request.dropoffAddress.zip)}::text[],
-        ${of((o) => o.tier.id)}::text[], ${of((o) => o.tier.feeCents)}::int4[],
-        ${of((o) => o.tier.payoutCents)}::int4[], ${of((o) => o.tier.maxWaitSeconds)}::int4[],
-        ${of((o) => o.trackingToken)}::text[], ${of((o) => o.request.pickupAddress)}::text[],
-        ${of((o) => o.pickup.lat)}::float8[], ${of((o) => o.pickup.lng)}::float8[],
-        ${of((o) => o.pickupPointSource)}::text[],
-        ${of((o) => o.dropoff?.point.lat ?? null)}::float8[], ${of((o) => o.dropoff?.point.lng ?? null)}::float8[],
-        ${of((o) => o.dropoff?.accuracyMeters ?? null)}::int4[], ${of((o) => o.dropoff?.source ?? null)}::text[],
-        ${of((o) => rejectedCandidatesText(o.driver))}::text[],
-        ${of((o) => o.idempotency?.key ?? null)}::text[], ${of((o) => o.idempotency?.fingerprint ?? null)}::text[]
-      ) as t(id, retailer_id, key_id, driver_id, distance, customer_id, name, email, phone, sms_opt_in,
-             address_id, line1, line2, city, state, zip, tier, fee, payout, max_wait, token, pickup, lat, lng, source,
-             to_lat, to_lng, to_accuracy, to_source, considered, idempotency_key, fingerprint)
-    ), taken as (${claimFingerprints(sql, origin)}
+    with input as materialized (${INPUT(sql, orders)}
+    ), taken as (${claimFingerprints(sql, processId)}
     ), fresh as materialized (
       select i.*, i.idempotency_key is null and i.fingerprint is not null and t.fingerprint is null as repeats
       from input i left join taken t on t.fingerprint = i.fingerprint
@@ -122,11 +134,11 @@ export async function insertOrders(
       select id, 1, 'created', created_at, null::jsonb, null from created
       union all
       select id, 2, 'driver_assigned', created_at,
-             jsonb_build_object('driver_id', created.driver_id, 'distance_meters', round(good.distance)), good.considered
+             jsonb_build_object('driver_id', created.driver_id, 'distance_meters', round(good.distance)), good.rejected
       from created join good using (id) where created.driver_id is not null
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
-      select queue, created.id, created.retailer_id, j.run_at, j.run_at + interval '30 seconds'
+      select queue, created.id, created.retailer_id, j.run_at, j.run_at + ${firstLease(sql)}
       from created cross join lateral (
         select 'charge' as queue, created.created_at as run_at where created.driver_id is not null
         union all select 'sms', created.created_at where created.sms_status = 'queued'
@@ -135,19 +147,17 @@ export async function insertOrders(
         union all select 'webhook', created.created_at from webhook_endpoints w
           where w.retailer_id = created.retailer_id and w.disabled_at is null and created.driver_id is not null
       ) j
-      returning id, queue, order_id, retailer_id, run_at
+      returning id, queue, order_id, retailer_id, run_at, relays
     ), deliveries as (${insertDeliveries(sql, 'order.assigned', assignedRows(sql))}
     ), notice as (
-      select pg_notify('sameday', ${origin} || ':order:' || string_agg(id::text, ','))
-      from (select id, row_number() over () / 200 as part from created) c group by part
+      select pg_notify('sameday', ${processId} || ':order:' || string_agg(id::text, ','))
+      from (select id, row_number() over () / ${NOTICE_IDS} as part from created) c group by part
     )
     select i.id, c.created_at, c.expires_at, coalesce(j.outbox, '[]') as outbox
     from fresh i left join created c on c.id = i.id
     -- Once over all jobs, not once an order: a batch of hundreds would look at each job hundreds of times.
     left join (
-      select order_id, json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
-        'retailer_id', retailer_id, 'run_at', run_at)) as outbox
-      from jobs group by order_id
+      select order_id, ${jobListAsJson(sql)} as outbox from jobs group by order_id
     ) j on j.order_id = c.id
     where (c.id is not null or i.repeats) and (select count(*) from notice) >= 0`;
   return new Map(rows.map((row) => [row.id, row.created_at === null ? null : committedOf(row)]));
@@ -161,16 +171,21 @@ const committedOf = (row: Row): CommittedOrder => {
 const assignedRows = (sql: Sql) => sql`
   select id, retailer_id, 2 as sequence, status, payment_status, driver_id, created_at as at from created`;
 
+const REFUSED = rowsOf<NewOrder>([
+  ['id', 'uuid', (order) => order.id],
+  ['key_id', 'uuid', (order) => order.keyId],
+  ['retailer_id', 'uuid', (order) => order.request.retailerId],
+  ['idempotency_key', 'text', (order) => order.idempotency?.key ?? null],
+]);
+
 /**
  * Reads back why rows of a batch were not inserted: a dead key, a voided id, an idempotency key that made an order before,
  * or else a driver who is no longer free.
  */
-export async function explainRefused(sql: Sql, orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>> {
+export async function explainRefused({ sql }: Db, orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>> {
   const rows = await sql`
     select i.id, o.id is not null as voided, k.id is null as key_dead, u.id is not null as key_used
-    from unnest(${orders.map((o) => o.id)}::uuid[], ${orders.map((o) => o.keyId)}::uuid[],
-                ${orders.map((o) => o.request.retailerId)}::uuid[],
-                ${orders.map((o) => o.idempotency?.key ?? null)}::text[]) as i(id, key_id, retailer_id, idempotency_key)
+    from (${REFUSED(sql, orders)}) i
     left join orders o on o.id = i.id
     left join (api_keys k join retailers r on r.id = k.retailer_id and r.status = 'active')
       on k.id = i.key_id and k.retailer_id = i.retailer_id and k.revoked_at is null
@@ -184,48 +199,14 @@ function reasonOf({ voided, key_dead, key_used }: Row): RefusedOrder {
   return key_used ? 'key_used' : 'driver_lost';
 }
 
-/** An order that was made before: as it was shown then, but its payment as it stands now. */
-export type PlacedOrder = { readonly order: CreatedOrder; readonly fingerprint: string };
-
-/** The order that a store's idempotency key made; null where it made none. Kept for as long as the order. */
-export function findPlaced(sql: Sql, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
-  return readPlaced(sql, sql`o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey}`);
-}
-
-/** The order with this id as it was made; null where there is none. */
-export async function findMade(sql: Sql, orderId: string): Promise<CreatedOrder | null> {
-  return (await readPlaced(sql, sql`o.id = ${orderId}`))?.order ?? null;
-}
-
-async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder | null> {
-  const [row] = await sql`
-    select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
-      o.request_fingerprint,
-      -- Who had a driver from the start was given him in the moment of creation.
-      exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
-        and e.at = o.created_at) as was_assigned
-    from orders o where ${which} and o.status <> 'void'`;
-  if (!row) return null;
-  const order: CreatedOrder = {
-    id: row.id,
-    status: row.was_assigned ? 'driver_assigned' : 'pending_dispatch',
-    tierId: row.delivery_tier,
-    feeCents: row.delivery_fee_cents,
-    paymentStatus: row.payment_status,
-    trackingToken: row.tracking_token,
-    createdAt: row.created_at,
-  };
-  return { order, fingerprint: row.request_fingerprint };
-}
-
 /**
- * Settles orders whose commit had an unknown outcome, by writing: a tombstone under the same id waits for a
- * transaction still in flight and blocks one that comes late. Afterwards each id is either a real order or void.
+ * Resolves commits of unknown outcome by writing: a tombstone under the same id waits for a transaction still in flight
+ * and blocks one that comes late. Afterwards each id is either a real order or void.
  *
  * @returns the ids that are real orders after all
  */
 export async function resolveUnknown(
-  sql: Sql,
+  { sql }: Db,
   orders: readonly { readonly id: string }[],
 ): Promise<Map<string, CommittedOrder>> {
   await sql`
@@ -237,9 +218,7 @@ export async function resolveUnknown(
     on conflict (id) do nothing`;
   const rows = await sql`
     select o.id, o.created_at, o.expires_at,
-      (select coalesce(json_agg(json_build_object('id', j.id, 'queue', j.queue, 'order_id', j.order_id,
-              'retailer_id', j.retailer_id, 'run_at', j.run_at)), '[]')
-       from outbox j where j.order_id = o.id) as outbox
+      (select ${jobListAsJson(sql)} from outbox where order_id = o.id) as outbox
     from orders o where o.id = any(${orders.map((o) => o.id)}::uuid[]) and o.status <> 'void'`;
   return new Map(rows.map((row) => [row.id, committedOf(row)]));
 }

@@ -1,6 +1,7 @@
-import type { Row, Sql } from 'postgres';
+import type { Row } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
 import { LIST_OVERLAP_MS } from '../limits.ts';
+import type { Db } from './db.ts';
 
 /** The last order of a page: microseconds since 1970 of its last change, as text, and its id. */
 export type OrderCursor = { readonly updatedMicros: string; readonly id: string };
@@ -21,7 +22,7 @@ export type OrderPage = { readonly orders: readonly object[]; readonly next: Ord
  * later. What is committed late is in time for `updatedAfter`, which looks back by `LIST_OVERLAP_MS`: whoever asks after
  * the latest change seen misses none, and sees the last ones again.
  */
-export async function listStoreOrders(sql: Sql, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
+export async function listStoreOrders({ sql }: Db, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
   const { status, updatedAfter, limit, cursor } = filter;
   const rows = await sql`
     select id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status, tracking_token,

@@ -1,18 +1,19 @@
-import type { Sql } from 'postgres';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import { type ChangedOrder, changeOrder } from './changes.ts';
-import { refundOwed } from './lifecycle.ts';
-import { type OutboxRow, parseOutboxRows } from './outbox.ts';
+import { type ChangedOrder, changeOrder, refundOwed } from './changes.ts';
+import type { Db } from './db.ts';
+import { active, firstLease, jobsAsJson } from './fragments.ts';
+import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
-import { tellStore } from './webhooks.ts';
+import { tellStore } from './webhook-events.ts';
 
-/** An order nobody could take in time. Null when it is no longer waiting or its time is not up. */
-export function expireOrder(sql: Sql, orderId: string, origin: string): Promise<ChangedOrder | null> {
+/** An order that no driver could take in time. Null when it is no longer waiting or its time is not up. */
+export function expireOrder(db: Db, orderId: string): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const update = sql`
     update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
     where id = ${orderId} and status = 'pending_dispatch' and expires_at <= now()`;
-  return changeOrder(sql, update, { type: 'expired' }, origin, { jobs: refundOwed(sql) });
+  return changeOrder(db, update, { type: 'expired' }, { jobs: refundOwed(sql) });
 }
 
 export type AssignOutcome =
@@ -26,10 +27,9 @@ export type AssignOutcome =
  * before it is judged: a plain read would show it as waiting when another process gives it away at the same moment.
  */
 export async function assignWaiting(
-  sql: Sql,
+  { sql, processId }: Db,
   orderId: string,
   driver: ChosenDriver,
-  origin: string,
 ): Promise<AssignOutcome> {
   const told = tellStore(sql, { type: 'driver_assigned' });
   const considered = rejectedCandidatesText(driver);
@@ -46,7 +46,7 @@ export async function assignWaiting(
       where o.id = waiting.id
         and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id
-                        and a.status in ('driver_assigned', 'picked_up', 'undeliverable'))
+                        and a.status in ${active(sql)})
       returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status
     ), event as (
       insert into order_events (order_id, sequence, type, data, considered)
@@ -62,15 +62,14 @@ export async function assignWaiting(
         and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')${told?.job ?? sql``}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, lease_until)
-      select owed.queue, changed.id, changed.retailer_id, owed.run_at + interval '30 seconds' from changed, owed
-      returning id, queue, order_id, retailer_id, run_at
+      select owed.queue, changed.id, changed.retailer_id, owed.run_at + ${firstLease(sql)} from changed, owed
+      returning id, queue, order_id, retailer_id, run_at, relays
     )${told?.delivery ?? sql``}, notice as (
-      select pg_notify('sameday', ${origin} || ':order:' || id) from changed
+      select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
     select exists (select from waiting) as waiting,
       (select count(*) from notice)::int as assigned,
-      (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
-              'retailer_id', retailer_id, 'run_at', run_at)), '[]') from jobs) as outbox`.catch(driverTaken);
+      ${jobsAsJson(sql)} as outbox`.catch(driverTaken);
   const row = rows?.[0];
   if (!row) return { kind: 'driver_lost' };
   if (row.assigned === 1) return { kind: 'assigned', outbox: parseOutboxRows(row.outbox) };
@@ -112,7 +111,7 @@ export type StoreOrder = {
 };
 
 /** One order of a store with its events, or null for an unknown id and for another store's alike. */
-export async function findStoreOrder(sql: Sql, orderId: string, retailerId: string): Promise<StoreOrder | null> {
+export async function findStoreOrder({ sql }: Db, orderId: string, retailerId: string): Promise<StoreOrder | null> {
   const [row] = await sql`
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
@@ -127,9 +126,9 @@ export async function findStoreOrder(sql: Sql, orderId: string, retailerId: stri
   return (row as StoreOrder | undefined) ?? null;
 }
 
-/** Status and driver of an order, whoever asks; null when there is none. */
+/** Status and driver of an order of any store; null when there is none. */
 export async function findOrderState(
-  sql: Sql,
+  { sql }: Db,
   orderId: string,
 ): Promise<{ status: OrderStatus; driverId: string | null } | null> {
   const [row] = await sql`select status, driver_id from orders where id = ${orderId} and status <> 'void'`;

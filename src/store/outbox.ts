@@ -1,46 +1,12 @@
-import type { Sql } from 'postgres';
 import { OUTBOX_HAND_OVER_SECONDS, OUTBOX_LEASE_SECONDS } from '../limits.ts';
-
-export const QUEUES = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'locate'] as const;
-export type QueueName = (typeof QUEUES)[number];
-
-/** A job owed to an order. */
-export type OutboxRow = {
-  readonly id: number;
-  readonly queue: QueueName;
-  readonly orderId: string;
-  readonly retailerId: string;
-  readonly runAt: Date;
-  /** How often the sweeper relayed it; 0 the first time. */
-  readonly relays: number;
-};
-
-/** Outbox rows as they come out of a statement's `json_agg`. */
-export function parseOutboxRows(
-  rows: readonly {
-    id: number;
-    queue: QueueName;
-    order_id: string;
-    retailer_id: string;
-    run_at: string;
-    relays?: number;
-  }[],
-): OutboxRow[] {
-  return rows.map((row) => ({
-    id: Number(row.id),
-    queue: row.queue,
-    orderId: row.order_id,
-    retailerId: row.retailer_id,
-    runAt: new Date(row.run_at),
-    relays: row.relays ?? 0,
-  }));
-}
+import type { Db } from './db.ts';
+import { type OutboxRow, parseOutboxRows, QUEUES, type QueueName } from './outbox-rows.ts';
 
 /**
  * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Those left out that are done, or
  * whose lease has ended: the queue may have lost these since.
  */
-export async function extendLease(sql: Sql, ids: readonly number[]): Promise<void> {
+export async function extendLease({ sql }: Db, ids: readonly number[]): Promise<void> {
   await sql`
     update outbox set lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     where id = any(${[...ids]}::int8[]) and done_at is null and lease_until > now()`;
@@ -51,7 +17,7 @@ export async function extendLease(sql: Sql, ids: readonly number[]): Promise<voi
  *
  * @returns how many; fewer than `limit` when none is left
  */
-export async function endLeases(sql: Sql, limit: number): Promise<number> {
+export async function endLeases({ sql }: Db, limit: number): Promise<number> {
   const result = await sql`
     update outbox set lease_until = now()
     where done_at is null and lease_until > now() and id = any(array(
@@ -64,7 +30,7 @@ export async function endLeases(sql: Sql, limit: number): Promise<number> {
  * for as long as that takes; a process that dies before it handed them over holds them up no longer.
  */
 export async function takeExpired(
-  sql: Sql,
+  { sql }: Db,
   limit: number,
   queues: readonly QueueName[] = QUEUES,
 ): Promise<OutboxRow[]> {
@@ -80,14 +46,14 @@ export async function takeExpired(
 }
 
 /** Marks a row as done; a failure code says that it was given up. Marking twice keeps the first result. */
-export async function finishOutbox(sql: Sql, id: number, failureCode: string | null): Promise<void> {
+export async function finishOutbox({ sql }: Db, id: number, failureCode: string | null): Promise<void> {
   await sql`
     update outbox set done_at = now(), failure_code = ${failureCode}
     where id = ${id} and done_at is null`;
 }
 
 /** Deletes done rows older than `days` days, at most `limit` at once; returns how many. */
-export async function pruneOutbox(sql: Sql, days: number, limit: number): Promise<number> {
+export async function pruneOutbox({ sql }: Db, days: number, limit: number): Promise<number> {
   const result = await sql`
     delete from outbox where id = any(array(
       select id from outbox where done_at < now() - make_interval(days => ${days}) order by done_at limit ${limit}))`;
@@ -104,7 +70,7 @@ export type Backlog = {
 };
 
 /** What each queue owes and what failed for good; asked of Postgres alone, so it is told while the queues are away. */
-export async function readBacklog(sql: Sql): Promise<Backlog[]> {
+export async function readBacklog({ sql }: Db): Promise<Backlog[]> {
   const rows = await sql`
     with owed as (
       select queue, count(*)::int as owed, extract(epoch from now() - min(run_at))::float8 as oldest

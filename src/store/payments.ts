@@ -1,6 +1,8 @@
 import type { Row, Sql } from 'postgres';
 import type { PaymentStatus } from '../domain/order.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from './changes.ts';
+import type { Db } from './db.ts';
+import { rowsOf } from './fragments.ts';
 
 /** What one attempt to charge an order sends; stored before it is sent, and sent again unchanged. */
 export type PaymentAttempt = {
@@ -15,18 +17,18 @@ export type PaymentAttempt = {
 };
 
 /**
- * Opens the attempts to send now, by order: the one still unsettled, or else the next after the last decline. None for an
- * order that owes nothing: it was never assigned, is settled, or has used up its attempts.
+ * Opens the attempts to send now, by order: the one whose result is not recorded, or else the next after the last decline. None for an
+ * order that owes nothing: it was never assigned, its result is recorded, or it has used up its attempts.
  */
 export async function openPaymentAttempts(
-  sql: Sql,
+  { sql }: Db,
   orderIds: readonly string[],
   maxAttempts: number,
 ): Promise<Map<string, PaymentAttempt>> {
   const opened = new Map<string, PaymentAttempt>();
   let unsure = orderIds;
   // A statement that waited for another worker, or for whoever ends the order, still sees the attempts as they were when
-  // it began: one settled meanwhile as being sent, one opened meanwhile not at all. Then a new look tells what is owed.
+  // it began: one recorded meanwhile as being sent, one opened meanwhile not at all. Then a new look tells what is owed.
   for (let look = 0; look <= maxAttempts; look++) {
     const rows = await insertAttempts(sql, unsure, maxAttempts);
     for (const row of rows) if (row.status === 'sending') opened.set(row.order_id, toAttempt(row));
@@ -83,7 +85,10 @@ function toAttempt(row: Row): PaymentAttempt {
 }
 
 /** How the payments of these orders stand, by the orders' ids. */
-export async function loadPaymentStatuses(sql: Sql, orderIds: readonly string[]): Promise<Map<string, PaymentStatus>> {
+export async function loadPaymentStatuses(
+  { sql }: Db,
+  orderIds: readonly string[],
+): Promise<Map<string, PaymentStatus>> {
   const rows = await sql`select id, payment_status from orders where id = any(${[...orderIds]}::uuid[])`;
   return new Map(rows.map((row) => [row.id, row.payment_status]));
 }
@@ -100,20 +105,25 @@ export type PaidAttempt = {
   readonly outboxId: number;
 };
 
+const PAID = rowsOf<PaidAttempt>([
+  ['order_id', 'uuid', ({ orderId }) => orderId],
+  ['attempt', 'int4', ({ attempt }) => attempt],
+  ['intent', 'text', ({ paymentIntentId }) => paymentIntentId],
+  ['outbox_id', 'int8', ({ outboxId }) => outboxId],
+]);
+
 /**
- * Settles attempts that were paid: each attempt, its order's payment status, the event, the outbox row and the notice, in
- * one statement. Returns the orders that were written; those missing were settled before, and nothing is written again.
+ * Records attempts that were paid: each attempt, its order's payment status, the event, the outbox row and the notice, in
+ * one statement. Returns the orders that were written; a missing one was recorded before, and nothing is written again.
  *
  * @param paid at most one attempt an order
  */
-export function recordPaid(sql: Sql, paid: readonly PaidAttempt[], origin: string): Promise<Map<string, true>> {
+export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<string, true>> {
+  const { sql } = db;
   const orderIds = paid.map(({ orderId }) => orderId);
-  const settled = sql`
-    input as (
-      select * from unnest(${orderIds}::uuid[], ${paid.map((p) => p.attempt)}::int4[],
-        ${paid.map((p) => p.paymentIntentId)}::text[], ${paid.map((p) => p.outboxId)}::int8[])
-        as t(order_id, attempt, intent, outbox_id)
-    ), ${lockOrders(sql, orderIds)}, settled as (
+  const recorded = sql`
+    input as (${PAID(sql, paid)}
+    ), ${lockOrders(sql, orderIds)}, recorded as (
       update payments p set status = 'paid', settled_at = now(), failure_code = null, payment_intent_id = i.intent
       from input i join locked on locked.id = i.order_id
       where p.order_id = i.order_id and p.attempt = i.attempt and p.status = 'sending'
@@ -124,27 +134,27 @@ export function recordPaid(sql: Sql, paid: readonly PaidAttempt[], origin: strin
   const update = sql`
     update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
       sequence = o.sequence + 1
-    from settled s where o.id = s.order_id and o.payment_status = 'processing'`;
-  return changeOrders(sql, settled, update, sql`select id, sequence, 'payment_paid', null::jsonb from changed`, origin);
+    from recorded s where o.id = s.order_id and o.payment_status = 'processing'`;
+  return changeOrders(db, recorded, update, sql`select id, sequence, 'payment_paid', null::jsonb from changed`);
 }
 
 /**
- * Settles an attempt that was declined, the same way. Null when it was settled before. A decline that is not final leaves
+ * Records an attempt that was declined, the same way. Null when its result was recorded before. A decline that is not final leaves
  * the order `processing` and its outbox row owed.
  */
 export function recordDeclined(
-  sql: Sql,
+  db: Db,
   attempt: { readonly orderId: string; readonly attempt: number },
   { failureCode, final }: { readonly failureCode: string; readonly final: boolean },
   outboxId: number,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const paymentStatus: PaymentStatus = final ? 'failed' : 'processing';
   const update = sql`
     update orders set payment_status = ${paymentStatus}, payment_failure_code = ${failureCode}, sequence = sequence + 1
-    where id in (select order_id from settled) and payment_status = 'processing'`;
-  const settled = sql`
-    ${lockOrders(sql, [attempt.orderId])}, settled as (
+    where id in (select order_id from recorded) and payment_status = 'processing'`;
+  const recorded = sql`
+    ${lockOrders(sql, [attempt.orderId])}, recorded as (
       update payments set status = 'declined', settled_at = now(), failure_code = ${failureCode}
       from locked
       where order_id = locked.id and attempt = ${attempt.attempt} and status = 'sending'
@@ -154,5 +164,5 @@ export function recordDeclined(
       where id = ${outboxId} and done_at is null and ${final}
     )`;
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode } };
-  return changeOrder(sql, update, event, origin, { before: settled, notice: 'details' });
+  return changeOrder(db, update, event, { before: recorded, notice: 'details' });
 }

@@ -1,55 +1,55 @@
-import type { Sql } from 'postgres';
 import { type ChangedOrder, changeOrder } from './changes.ts';
+import type { Db } from './db.ts';
 
 /**
  * What there is to give back of an order that ended undelivered: `in_flight`, a charge whose outcome is not known yet;
- * `paid`, a charge to refund; `nothing`, none was made or it was declined; `settled`, it is done already.
+ * `paid`, a charge to refund; `nothing`, none was made or it was declined; `done`, it is recorded already.
  */
 export type RefundState =
-  | { readonly kind: 'in_flight' | 'nothing' | 'settled' }
+  | { readonly kind: 'in_flight' | 'nothing' | 'done' }
   | { readonly kind: 'paid'; readonly paymentIntentId: string };
 
-/** Reads what a refund has to do. An order that did not end undelivered before pickup is `settled`. */
-export async function readRefundState(sql: Sql, orderId: string): Promise<RefundState> {
+/** Reads what a refund has to do. An order that did not end undelivered before pickup is `done`. */
+export async function readRefundState({ sql }: Db, orderId: string): Promise<RefundState> {
   const [row] = await sql`
     select o.payment_status, o.charge_id, o.status in ('cancelled', 'expired') as ended,
       exists (select from payments p where p.order_id = o.id and p.status = 'sending') as in_flight
     from orders o where o.id = ${orderId}`;
-  if (!row?.ended) return { kind: 'settled' };
+  if (!row?.ended) return { kind: 'done' };
   if (row.payment_status === 'paid') return { kind: 'paid', paymentIntentId: row.charge_id };
-  if (row.payment_status !== 'processing') return { kind: 'settled' };
+  if (row.payment_status !== 'processing') return { kind: 'done' };
   return { kind: row.in_flight ? 'in_flight' : 'nothing' };
 }
 
 /** Records a refund with its event. Null when it was recorded before; then nothing is written again. */
 export function recordRefund(
-  sql: Sql,
+  db: Db,
   orderId: string,
   refundId: string | null,
   outboxId: number,
-  origin: string,
 ): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const before = sql`job as (
     update outbox set done_at = now() where id = ${outboxId} and done_at is null
   )`;
   const update = sql`
     update orders set payment_status = 'refunded', refund_id = ${refundId}, sequence = sequence + 1
     where id = ${orderId} and payment_status = 'paid' and status in ('cancelled', 'expired')`;
-  return changeOrder(sql, update, { type: 'refunded' }, origin, { before, notice: 'details' });
+  return changeOrder(db, update, { type: 'refunded' }, { before, notice: 'details' });
 }
 
 /**
- * Records that Stripe refused a refund: the store stays charged until a person sees to it. Null when the job was settled
+ * Records that Stripe refused a refund: the store stays charged until a person sees to it. Null when it was recorded
  * before; then nothing is written again.
  */
 export function recordRefundRefused(
-  sql: Sql,
+  db: Db,
   orderId: string,
   code: string,
   outboxId: number,
-  origin: string,
 ): Promise<ChangedOrder | null> {
-  // The order is locked first, as in the other settlements.
+  const { sql } = db;
+  // The order is locked first, as in the other records.
   const before = sql`
     locked as (
       select id from orders where id = ${orderId} for no key update
@@ -61,16 +61,12 @@ export function recordRefundRefused(
   const update = sql`
     update orders set sequence = sequence + 1
     where id in (select order_id from job) and payment_status = 'paid' and status in ('cancelled', 'expired')`;
-  return changeOrder(sql, update, { type: 'refund_failed', data: { code } }, origin, { before, notice: 'details' });
+  return changeOrder(db, update, { type: 'refund_failed', data: { code } }, { before, notice: 'details' });
 }
 
 /** Records that nothing was charged: no attempt was made, or each was declined. Null when that is not so any more. */
-export function recordUncharged(
-  sql: Sql,
-  orderId: string,
-  outboxId: number,
-  origin: string,
-): Promise<ChangedOrder | null> {
+export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
+  const { sql } = db;
   const before = sql`job as (
     update outbox set done_at = now() where id = ${outboxId} and done_at is null
   )`;
@@ -80,5 +76,5 @@ export function recordUncharged(
         then 'failed' else 'not_charged' end
     where id = ${orderId} and payment_status = 'processing' and status in ('cancelled', 'expired')
       and not exists (select from payments p where p.order_id = orders.id and p.status in ('sending', 'paid'))`;
-  return changeOrder(sql, update, { type: 'not_charged' }, origin, { before, notice: 'details' });
+  return changeOrder(db, update, { type: 'not_charged' }, { before, notice: 'details' });
 }

@@ -1,5 +1,6 @@
 import type { Sql } from 'postgres';
 import type { Point } from '../geo/point.ts';
+import type { Db } from './db.ts';
 
 /** A store as an authenticated request knows it. */
 export type RetailerKey = {
@@ -24,12 +25,12 @@ export type NewRetailer = {
 export type NewKey = { readonly id: string; readonly keyHash: string };
 
 /** The active store behind a key's hash; null when the key is unknown or revoked or the store is not active. */
-export async function findKey(sql: Sql, keyHash: string): Promise<RetailerKey | null> {
-  return (await findKeys(sql, [keyHash])).get(keyHash) ?? null;
+export async function findKey(db: Db, keyHash: string): Promise<RetailerKey | null> {
+  return (await findKeys(db, [keyHash])).get(keyHash) ?? null;
 }
 
 /** The active stores behind the hashes of keys; without those unknown, revoked or of a store that is not active. */
-export async function findKeys(sql: Sql, keyHashes: readonly string[]): Promise<Map<string, RetailerKey>> {
+export async function findKeys({ sql }: Db, keyHashes: readonly string[]): Promise<Map<string, RetailerKey>> {
   const rows = await sql`
     select k.key_hash, k.id as key_id, r.id, r.name, r.address, r.lat, r.lng, r.orders_per_second
     from api_keys k join retailers r on r.id = k.retailer_id
@@ -56,7 +57,7 @@ const retailerValues = (sql: Sql, r: NewRetailer) => sql`
   returning id`;
 
 /** Adds an active store with its first key. */
-export async function createRetailer(sql: Sql, retailer: NewRetailer, key: NewKey): Promise<void> {
+export async function createRetailer({ sql }: Db, retailer: NewRetailer, key: NewKey): Promise<void> {
   await sql`
     with made as (${retailerValues(sql, retailer)})
     insert into api_keys (id, retailer_id, key_hash) select ${key.id}, id, ${key.keyHash} from made`;
@@ -70,7 +71,7 @@ export type NewApplication = {
 };
 
 /** Records a store's application for access. */
-export async function applyRetailer(sql: Sql, application: NewApplication): Promise<void> {
+export async function applyRetailer({ sql }: Db, application: NewApplication): Promise<void> {
   const { id, name, address, contactEmail } = application;
   await sql`
     insert into retailer_applications (id, name, address, contact_email)
@@ -79,7 +80,7 @@ export async function applyRetailer(sql: Sql, application: NewApplication): Prom
 
 export type Application = NewApplication & { readonly status: 'applied' | 'approved' | 'rejected' };
 
-export async function findApplication(sql: Sql, id: string): Promise<Application | null> {
+export async function findApplication({ sql }: Db, id: string): Promise<Application | null> {
   const [row] = await sql`
     select id, name, address, contact_email, status from retailer_applications where id = ${id}`;
   if (!row) return null;
@@ -89,7 +90,7 @@ export async function findApplication(sql: Sql, id: string): Promise<Application
 
 /** Approves an open application: store, key and decision in one statement. False when it was decided before. */
 export async function approveApplication(
-  sql: Sql,
+  { sql }: Db,
   applicationId: string,
   retailer: NewRetailer,
   key: NewKey,
@@ -110,7 +111,7 @@ export async function approveApplication(
 }
 
 /** Rejects an open application with a note. False when it is unknown or was decided before. */
-export async function rejectApplication(sql: Sql, applicationId: string, note: string): Promise<boolean> {
+export async function rejectApplication({ sql }: Db, applicationId: string, note: string): Promise<boolean> {
   const rows = await sql`
     update retailer_applications set status = 'rejected', decided_at = now(), decision_note = ${note}
     where id = ${applicationId} and status = 'applied' returning id`;
@@ -119,7 +120,7 @@ export async function rejectApplication(sql: Sql, applicationId: string, note: s
 
 /** Suspends or activates a store; no request that is sent after this returned creates an order for a suspended one. */
 export async function setRetailerStatus(
-  sql: Sql,
+  { sql }: Db,
   retailerId: string,
   status: 'active' | 'suspended',
 ): Promise<boolean> {
@@ -129,14 +130,14 @@ export async function setRetailerStatus(
 }
 
 /** Sets how many orders a store may create a second: 0 for no bound, null for what holds for all stores. */
-export async function setOrdersPerSecond(sql: Sql, retailerId: string, perSecond: number | null): Promise<boolean> {
+export async function setOrdersPerSecond({ sql }: Db, retailerId: string, perSecond: number | null): Promise<boolean> {
   const rows = await sql`
     update retailers set orders_per_second = ${perSecond}, updated_at = now() where id = ${retailerId} returning id`;
   return rows.length === 1;
 }
 
 /** Revokes every key of a store and adds a new one; no request sent after this returned creates an order with an old one. */
-export async function rotateKey(sql: Sql, retailerId: string, key: NewKey): Promise<boolean> {
+export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): Promise<boolean> {
   const rows = await sql`
     with revoked as (
       update api_keys set revoked_at = now() where retailer_id = ${retailerId} and revoked_at is null
@@ -148,7 +149,7 @@ export async function rotateKey(sql: Sql, retailerId: string, key: NewKey): Prom
 
 /** Sets the stored customer and card that a store's deliveries are charged to. */
 export async function setCard(
-  sql: Sql,
+  { sql }: Db,
   retailerId: string,
   stripeCustomerId: string,
   stripePaymentMethodId: string,
@@ -161,7 +162,7 @@ export async function setCard(
 }
 
 /** Whether a key that was found a moment ago still opens its active store. */
-export async function isKeyGood(sql: Sql, { keyId, retailerId }: RetailerKey): Promise<boolean> {
+export async function isKeyGood({ sql }: Db, { keyId, retailerId }: RetailerKey): Promise<boolean> {
   const rows = await sql`
     select from api_keys k join retailers r on r.id = k.retailer_id
     where k.id = ${keyId} and r.id = ${retailerId} and k.revoked_at is null and r.status = 'active'`;

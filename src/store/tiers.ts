@@ -1,8 +1,8 @@
-import type { Sql } from 'postgres';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
+import type { Db } from './db.ts';
 
 /** The tier table. */
-export async function loadTiers(sql: Sql): Promise<Tiers> {
+export async function loadTiers({ sql }: Db): Promise<Tiers> {
   const rows = await sql`select * from tiers`;
   return new Map(
     rows.map((row): [TierId, Tier] => [
@@ -23,10 +23,9 @@ export async function loadTiers(sql: Sql): Promise<Tiers> {
 
 /** Changes the given columns of a tier; orders already created keep their fee. False for an unknown tier. */
 export async function setTier(
-  sql: Sql,
+  { sql, processId }: Db,
   tierId: TierId,
   changes: Partial<Omit<Tier, 'id'>>,
-  origin: string,
 ): Promise<boolean> {
   const or = (value: number | undefined) => value ?? null;
   const rows = await sql`
@@ -41,7 +40,7 @@ export async function setTier(
         max_wait_seconds = coalesce(${or(changes.maxWaitSeconds)}, max_wait_seconds)
       where id = ${tierId} returning id
     ), notice as (
-      select pg_notify('sameday', ${origin} || ':tier:' || id) from changed
+      select pg_notify('sameday', ${processId} || ':tier:' || id) from changed
     )
     select id from changed, notice`;
   return rows.length === 1;

@@ -1,5 +1,6 @@
 import type { Row, Sql } from 'postgres';
 import type { TrackedOrder } from '../domain/tracked.ts';
+import type { Db } from './db.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -38,19 +39,19 @@ function toTracked(row: Row): TrackedOrder {
 }
 
 /** What the tracking page may show of the order behind a token; null for an unknown token. */
-export async function findTrackedByToken(sql: Sql, token: string): Promise<TrackedOrder | null> {
+export async function findTrackedByToken({ sql }: Db, token: string): Promise<TrackedOrder | null> {
   const [order] = await readTracked(sql, sql`o.tracking_token = ${token}`);
   return order ?? null;
 }
 
 /** The same of these orders, by their ids; one that is unknown is missing. */
-export async function findTrackedByIds(sql: Sql, orderIds: readonly string[]): Promise<Map<string, TrackedOrder>> {
+export async function findTrackedByIds({ sql }: Db, orderIds: readonly string[]): Promise<Map<string, TrackedOrder>> {
   const orders = await readTracked(sql, sql`o.id = any(${[...orderIds]}::uuid[])`);
   return new Map(orders.map((order) => [order.orderId, order]));
 }
 
 /** The stored name of the handover's photo; null for an unknown token or an order without one. */
-export async function findPhotoName(sql: Sql, token: string): Promise<string | null> {
+export async function findPhotoName({ sql }: Db, token: string): Promise<string | null> {
   const [row] = await sql`select photo_name from orders where tracking_token = ${token}`;
   return row?.photo_name ?? null;
 }

@@ -4,6 +4,8 @@ import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { CATCH_UP_DRIVERS } from '../limits.ts';
+import type { Db } from './db.ts';
+import { active } from './fragments.ts';
 
 /** An order that waits for a driver, as the matcher needs to know one. */
 export type WaitingRow = {
@@ -33,7 +35,7 @@ function toWaiting(row: Row): WaitingRow {
 }
 
 /** Every waiting order, oldest first, at most `limit`. */
-export async function loadWaiting(sql: Sql, limit: number): Promise<WaitingRow[]> {
+export async function loadWaiting({ sql }: Db, limit: number): Promise<WaitingRow[]> {
   const rows = await sql`
     select ${columns(sql)} from orders where ${waits(sql)} order by created_at limit ${limit}`;
   return rows.map(toWaiting);
@@ -48,7 +50,7 @@ export type OrderState = {
 };
 
 /** The truth about a few orders, read after a notice. */
-export async function loadOrderStates(sql: Sql, orderIds: readonly string[]): Promise<OrderState[]> {
+export async function loadOrderStates({ sql }: Db, orderIds: readonly string[]): Promise<OrderState[]> {
   const rows = await sql`
     select ${columns(sql)}, status, driver_id, ${waits(sql)} as waits
     from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
@@ -77,7 +79,7 @@ export type Matchable = {
  * @param after the drivers whose ids follow are looked at, `part` of them
  */
 export async function findMatchable(
-  sql: Sql,
+  { sql }: Db,
   limit: number,
   freshMs: number,
   after: string = FIRST_ID,
@@ -93,7 +95,7 @@ export async function findMatchable(
       (select string_agg(d.id::text, ',') from looked_at d join driver_positions p on p.driver_id = d.id
        where d.may and p.captured_at > now() - make_interval(secs => ${freshMs / 1000})
          and not exists (select from orders o where o.driver_id = d.id
-                         and o.status in ('driver_assigned', 'picked_up', 'undeliverable'))) as driver_ids,
+                         and o.status in ${active(sql)})) as driver_ids,
       (select id from looked_at order by id desc limit 1) as last,
       (select count(*) from looked_at)::int as looked_at`;
   const ids = (text: string | null | undefined) => (text ? text.split(',') : []);
@@ -102,14 +104,14 @@ export async function findMatchable(
 }
 
 /** The ids of waiting orders whose time is up, at most `limit`. */
-export async function findOverdue(sql: Sql, limit: number): Promise<string[]> {
+export async function findOverdue({ sql }: Db, limit: number): Promise<string[]> {
   const rows = await sql`
     select id from orders where status = 'pending_dispatch' and expires_at <= now() limit ${limit}`;
   return rows.map((row) => row.id);
 }
 
 /** How long the oldest waiting order has waited, in seconds; 0 when none waits. */
-export async function readOldestWaiting(sql: Sql): Promise<number> {
+export async function readOldestWaiting({ sql }: Db): Promise<number> {
   const [row] = await sql`
     select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as seconds from orders
     where status = 'pending_dispatch'`;

@@ -1,7 +1,8 @@
-import type { Sql } from 'postgres';
+import type { Db } from './db.ts';
+import type { DeliveryStatus } from './webhook-events.ts';
 
 /** Sets where a store is told, with a new secret; false for an unknown store. What failed before is forgotten. */
-export async function setWebhook(sql: Sql, retailerId: string, url: string, secret: string): Promise<boolean> {
+export async function setWebhook({ sql }: Db, retailerId: string, url: string, secret: string): Promise<boolean> {
   const rows = await sql`
     insert into webhook_endpoints (retailer_id, url, secret)
     select id, ${url}, ${secret} from retailers where id = ${retailerId}
@@ -12,7 +13,7 @@ export async function setWebhook(sql: Sql, retailerId: string, url: string, secr
 }
 
 /** Enables a disabled webhook with the URL and the secret it had; false when there is none. */
-export async function enableWebhook(sql: Sql, retailerId: string): Promise<boolean> {
+export async function enableWebhook({ sql }: Db, retailerId: string): Promise<boolean> {
   const rows = await sql`
     update webhook_endpoints
     set failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
@@ -21,17 +22,14 @@ export async function enableWebhook(sql: Sql, retailerId: string): Promise<boole
 }
 
 /** Ends the telling of a store; false when it was not told before. */
-export async function removeWebhook(sql: Sql, retailerId: string): Promise<boolean> {
+export async function removeWebhook({ sql }: Db, retailerId: string): Promise<boolean> {
   const rows = await sql`delete from webhook_endpoints where retailer_id = ${retailerId} returning retailer_id`;
   return rows.length === 1;
 }
 
-export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const satisfies readonly DeliveryStatus[];
-
 /** Deliveries, newest first, of one store or status or of all, as the command line prints them. */
 export async function listDeliveries(
-  sql: Sql,
+  { sql }: Db,
   filter: { readonly retailerId: string | null; readonly status: DeliveryStatus | null },
   limit: number,
 ): Promise<Record<string, unknown>[]> {
@@ -48,7 +46,7 @@ export async function listDeliveries(
 export type ReplayOutcome = 'replayed' | 'unknown' | 'still_tried' | 'no_endpoint';
 
 /** Sends a delivery again, the same id and body, for a day from now. The sweeper takes its job within seconds. */
-export async function replayDelivery(sql: Sql, deliveryId: string): Promise<ReplayOutcome> {
+export async function replayDelivery({ sql }: Db, deliveryId: string): Promise<ReplayOutcome> {
   const [row] = await sql`
     with known as (
       select d.id, d.order_id, d.retailer_id, d.status, w.retailer_id is not null as has_endpoint
@@ -69,8 +67,8 @@ export async function replayDelivery(sql: Sql, deliveryId: string): Promise<Repl
   return row.has_endpoint ? 'replayed' : 'no_endpoint';
 }
 
-/** Deletes settled deliveries older than `days` days, at most `limit` at once; returns how many. */
-export async function pruneDeliveries(sql: Sql, days: number, limit: number): Promise<number> {
+/** Deletes finished deliveries older than `days` days, at most `limit` at once; returns how many. */
+export async function pruneDeliveries({ sql }: Db, days: number, limit: number): Promise<number> {
   const result = await sql`
     delete from webhook_deliveries where id = any(array(
       select id from webhook_deliveries

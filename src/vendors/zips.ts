@@ -5,6 +5,9 @@ import { isPoint, type Point } from '../geo/point.ts';
 /** Where the build puts the table, the same from `src/` and from `dist/`. */
 export const ZIPS_FILE = fileURLToPath(new URL('../../dist/vendors/zips.bin', import.meta.url));
 
+/** The centroid of a ZIP of five digits; undefined for an unknown one. */
+export type ZipCentroid = (zip5: string) => Point | undefined;
+
 /** ZIP, latitude, longitude: four bytes each, written by `scripts/build-zips.mjs`. */
 const RECORD_BYTES = 12;
 const UNITS_PER_DEGREE = 10_000;
@@ -16,7 +19,7 @@ const UNITS_PER_DEGREE = 10_000;
  *
  * @throws when the file is missing or is not this table
  */
-export function loadZips(path: string): (zip5: string) => Point | undefined {
+export function loadZips(path: string): ZipCentroid {
   const table = readFileSync(path);
   const count = table.length / RECORD_BYTES;
   if (count === 0 || !Number.isInteger(count)) throw new Error('zips.bin is damaged: build it again');

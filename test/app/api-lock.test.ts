@@ -15,11 +15,11 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** An API process that holds the lock, and how often it was told that another one has it. */
-async function api(origin: string) {
+async function api(processId: string) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
   const told = { times: 0 };
-  await holdApiLock(database.url, origin, logger, closers, () => told.times++, CHECK_MS);
+  await holdApiLock({ url: database.url, processId }, logger, closers, () => told.times++, CHECK_MS);
   return { told, stop: () => closers.closeAll() };
 }
 

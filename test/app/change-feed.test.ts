@@ -1,20 +1,18 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
 import { Closers } from '../../src/app/closers.ts';
-import type { Dispatch } from '../../src/app/dispatch.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
-import { loadFleet } from '../../src/store/drivers.ts';
-import { pickUpOrder } from '../../src/store/lifecycle.ts';
-import { loadPaymentStatuses } from '../../src/store/payments.ts';
-import { findMatchable, loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
@@ -26,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** An API process that follows the news: what it read for them, whom it told and whom it woke. */
+/** An API process that follows the change feed: what it read for it, whom it told and whom it woke. */
 async function api() {
   const sql = connect({ url: database.url, applicationName: 'api', max: 2 });
   const closers = new Closers(logger);
@@ -40,47 +38,39 @@ async function api() {
     seen.push(what);
     return tables.areAway ? Promise.reject(new StatementGivenUp('DATABASE_AWAY')) : rows();
   };
-  const fleet = new Fleet(
-    new Matcher(TIERS),
-    {
-      loadFleet: (ids) => read(`drivers read ${ids ?? 'all'}`, () => loadFleet(sql, ids)),
-      loadWaiting: (limit) => loadWaiting(sql, limit),
-      loadOrderStates: (ids) => read(`orders read ${ids}`, () => loadOrderStates(sql, ids)),
-      findMatchable: (limit) => findMatchable(sql, limit, 1_000),
-    },
-    () => undefined,
-  );
-  const unknownOutcomes = new UnknownOutcomes(60_000, 10, Date.now);
-  const nothing = async () => undefined;
-  const redispatch = { listening: () => undefined, sweep: nothing, orderWaits: nothing };
-  const driverAvailable = (driverId: string) => void seen.push(`woken ${driverId}`);
-  const paymentWait = createPaymentWait(
-    (ids) => {
+  const real = storeOf(sql, 'api');
+  const store: Store = {
+    ...real,
+    loadFleet: (ids) => read(`drivers read ${ids ?? 'all'}`, () => real.loadFleet(ids)),
+    loadOrderStates: (ids) => read(`orders read ${ids}`, () => real.loadOrderStates(ids)),
+    loadPaymentStatuses(ids) {
       seen.push(`payments read ${ids}`);
-      return loadPaymentStatuses(sql, ids);
+      return real.loadPaymentStatuses(ids);
     },
-    60_000,
-    10,
-    10,
-  );
-  await followChanges(
-    {
-      sql,
-      origin: 'api',
-      dispatch: { fleet, unknownOutcomes, redispatch, driverAvailable } as unknown as Dispatch,
-      announce: {
-        orderChanged: (orderId, driverId) => void seen.push(`page ${orderId} of ${driverId}`),
-        driverChanged: (driverId) => void seen.push(`phone ${driverId}`),
-        driverMoved: () => undefined,
-        sharePosition: () => undefined,
-      },
-      reloadTiers: nothing,
-      paymentsMayBeSettled: paymentWait.mayBeSettled,
-      everythingChanged: () => void seen.push('everything told'),
-    },
+  };
+  const events = new OrderEvents();
+  events.subscribe({
+    orderChanged: (orderId, driverId) => seen.push(`page ${orderId} of ${driverId}`),
+    detailsChanged: (orderId) => seen.push(`details ${orderId}`),
+    paymentRecorded: (orderId) => seen.push(`payment ${orderId}`),
+    driverChanged: (driverId) => seen.push(`phone ${driverId}`),
+    everythingChanged: () => seen.push('everything told'),
+  });
+  const unknownOutcomes = new UnknownOutcomes(60_000, 10, Date.now, events);
+  const paymentWait = createPaymentWait(store, 60_000, 10, 10);
+  const nothing = async () => undefined;
+  await followChanges({
+    database: { sql, processId: 'api' },
+    fleet: new Fleet(new Matcher(TIERS), store, events),
+    redispatch: { driverAvailable: (driverId) => seen.push(`woken ${driverId}`), matchOrder: nothing },
+    sweep: { run: nothing, listening: () => undefined },
+    unknownOutcomes,
+    tiers: { reload: nothing },
+    paymentWait,
+    events,
     logger,
     closers,
-  );
+  });
   /** Everything that was sent before this call was heard when it returns. */
   const heard = async () => {
     const driverId = await addDriverRow(database.sql);
@@ -95,26 +85,26 @@ async function assignedOrder() {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const { orderId, jobs } = await addOrder(sql, await addStoreRow(sql), { driverId });
-  const charge = async (origin: string) => {
+  const charge = async (processId: string) => {
     await openAttempt(sql, orderId);
     const result = { status: 'paid', paymentIntentId: 'pi_1' } as const;
-    expect(await recordAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, origin)).toBe(true);
+    expect(await recordAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, processId)).toBe(true);
   };
-  const text = async (origin: string) => {
+  const text = async (processId: string) => {
     await openText(sql, orderId);
-    expect(await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, jobs.sms?.id ?? 0, origin)).toBe(true);
+    expect(await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, jobs.sms?.id ?? 0, processId)).toBe(true);
   };
   const stamp = { actionId: null, capturedAt: null };
-  const pickUp = (origin: string) => pickUpOrder(sql, orderId, driverId, stamp, origin);
+  const pickUp = (processId: string) => storeOf(sql, processId).pickUpOrder(orderId, driverId, stamp);
   return { orderId, driverId, charge, text, pickUp };
 }
 
-test('a charge and a text that another process settled are told to the page alone: nothing is read, nobody woken', async () => {
+test('a charge and a text that another process recorded are told to the page alone: nothing is read, nobody woken', async () => {
   const { orderId, charge, text } = await assignedOrder();
   const { heard } = await api();
   await charge('worker');
   await text('worker');
-  expect(await heard()).toEqual([`page ${orderId} of null`, `page ${orderId} of null`]);
+  expect(await heard()).toEqual([`details ${orderId}`, `details ${orderId}`]);
 });
 
 test('a reply that waits for a charge learns what it came to, read from the table', async () => {
@@ -123,7 +113,7 @@ test('a reply that waits for a charge learns what it came to, read from the tabl
   const waiting = paymentWait.paymentWithin(orderId);
   await charge('worker');
   expect(await waiting).toBe('paid');
-  expect(seen).toEqual([`page ${orderId} of null`, `payments read ${orderId}`]);
+  expect(seen).toEqual([`details ${orderId}`, `payments read ${orderId}`]);
 });
 
 test('a step of an order is read with its driver, who is woken and told', async () => {
@@ -140,7 +130,7 @@ test('a step of an order is read with its driver, who is woken and told', async 
   ]);
 });
 
-test('of its own notices a process takes none for news', async () => {
+test('of its own notices a process takes none for a change by others', async () => {
   const { charge, pickUp } = await assignedOrder();
   const { heard } = await api();
   await charge('api');

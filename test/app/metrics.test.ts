@@ -1,12 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openMetrics } from '../../src/app/metrics.ts';
-import type { Sql } from '../../src/postgres/connect.ts';
-import { QUEUES } from '../../src/store/outbox.ts';
+import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 
 test('the process is measured, but for its open files: to count them takes longer the more sockets there are', async () => {
-  const sql = (async () => Promise.reject(new Error('away'))) as unknown as Sql;
-  const text = await openMetrics({ sql, isAway: () => true }).registry.metrics();
+  const away = () => Promise.reject(new Error('away'));
+  const store = { readBacklog: away, readOldestWaiting: away };
+  const text = await openMetrics({ isAway: () => true }, store).registry.metrics();
   expect(text).toContain('process_resident_memory_bytes');
   expect(text).toContain('sameday_http_requests_total');
   expect(text).toContain('sameday_database_up 0');
@@ -19,7 +20,7 @@ test('every queue shows what it owes and the age of its oldest job, and the wait
   await database.sql`
     insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
     values ('refund', gen_random_uuid(), gen_random_uuid(), now() - interval '90 seconds', now())`;
-  const text = await openMetrics({ sql: database.sql, isAway: () => false }).registry.metrics();
+  const text = await openMetrics({ isAway: () => false }, storeOf(database.sql)).registry.metrics();
   for (const queue of QUEUES) {
     expect(text).toContain(`sameday_queue_owed{queue="${queue}"} ${queue === 'refund' ? 1 : 0}`);
     expect(text).toContain(`sameday_queue_oldest_seconds{queue="${queue}"} ${queue === 'refund' ? 9 : 0}`);

@@ -1,7 +1,6 @@
 import sharp from 'sharp';
 import { expect, test, vi } from 'vitest';
 import { createPhotos } from '../../src/app/photos.ts';
-import { connect } from '../../src/postgres/connect.ts';
 import type { PhotoStorage } from '../../src/vendors/photo-storage.ts';
 
 /** Photos on a storage where everything fails; the database is not asked. */
@@ -9,8 +8,8 @@ function world() {
   const down = () => Promise.reject(Object.assign(new Error('to jordan@example.com'), { code: 'DOWN' }));
   const storage: PhotoStorage = { put: down, get: down, remove: down };
   const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
-  const sql = connect({ url: 'postgres://127.0.0.1:1/none', applicationName: 'test', max: 1 });
-  return { photos: createPhotos(storage, sql, logger), logger };
+  const store = { findPhotoName: () => Promise.reject(new Error('the database was asked')) };
+  return { photos: createPhotos(storage, store, logger), logger };
 }
 
 test('a photo that cannot be stored is a failure, which the log tells once, by its code', async () => {

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { listenForNotices, type NoticeHandlers } from '../../src/bus/notices.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { insertOrders } from '../../src/store/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow, draftOrder } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { openGateway } from './gateway.ts';
 
 const logger = createLogger('silent');
@@ -54,7 +54,7 @@ test('an order committed by one process is heard by the others, and by itself as
   const { sql } = database;
   const [me, other] = [await listener({ origin: 'me' }), await listener({ origin: 'other' })];
   const order = await draftOrder(sql, await addStoreRow(sql));
-  await insertOrders(sql, [order], 'other');
+  await storeOf(sql, 'other').insertOrders([order]);
   await expect.poll(() => me.heard, soon).toEqual([`order ${order.id}`]);
   await expect.poll(() => other.heard, soon).toEqual([`own order ${order.id}`]);
 });

@@ -10,16 +10,17 @@ afterEach(async () => {
   for (let turn = 0; turn < 4; turn++) await nextTurn();
 });
 
-/** An intake, and who has begun, in their order; each takes so much of a slice. */
-function world({ behind = (): number => 0, tookMs = 0 } = {}) {
-  const admission = new AdmissionControl(SLICE_MS, 4, behind);
+/** Admission control, and the orders that have begun, in their order; each takes so much of a slice. */
+function world({ committing = 0, tookMs = 0 } = {}) {
+  const backlog = { orders: committing };
+  const admission = new AdmissionControl(SLICE_MS, 4, backlog);
   const began: number[] = [];
   const come = (n: number) =>
     admission.enter()?.then(() => {
       began.push(n);
       nowMs += tookMs;
     });
-  return { admission, began, come };
+  return { admission, backlog, began, come };
 }
 
 it('lets an order begin in the second turn after the one that it came with', async () => {
@@ -57,15 +58,14 @@ it('is not late for those whose turn has not come', async () => {
   expect(admission.isLate()).toBe(false);
 });
 
-it('takes no more than may wait, here and behind', async () => {
-  let behind = 2;
-  const { admission, come } = world({ behind: () => behind });
+it('admits no more than may wait, for their turn and for their commit', async () => {
+  const { admission, backlog, come } = world({ committing: 2 });
   expect([come(1), come(2), come(3)].map((entry) => entry !== null && entry !== undefined)).toEqual([
     true,
     true,
     false,
   ]);
   expect(admission.isFull()).toBe(true);
-  behind = 1;
+  backlog.orders = 1;
   expect(admission.isFull()).toBe(false);
 });

@@ -1,9 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createRedispatch } from '../../src/dispatch/redispatch.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import { createRedispatch, type RedispatchParts } from '../../src/dispatch/redispatch.ts';
+import { createSweep } from '../../src/dispatch/sweep.ts';
+import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import type { ChosenDriver } from '../../src/domain/rejected-candidate.ts';
 import { MAX_BATCH } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { AssignOutcome } from '../../src/store/orders.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
@@ -20,29 +24,33 @@ beforeEach(() => {
   refuse = () => undefined;
 });
 
-const sweep = () =>
-  createRedispatch({
-    matcher,
-    now: () => NOW,
-    async assignWaiting(orderId, driver) {
-      const refused = refuse(orderId, driver.driverId);
-      if (refused === 'driver_lost' || refused === 'order_gone') return { kind: refused };
-      given.set(orderId, driver);
-      return { kind: 'assigned', outbox: [] };
-    },
-    expireOrder: async () => null,
-    findOverdue: async () => [],
-    findSilent: async () => [],
-    releaseFromSilent: async () => null,
-    catchUp: async () => undefined,
-    refreshDrivers: async () => undefined,
-    refreshOrders: async () => undefined,
-    touched: () => undefined,
-    relay: () => undefined,
-    assigned: () => undefined,
-    orderChanged: () => undefined,
-    logger: createLogger('silent'),
-  }).sweep();
+const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'> = {
+  async assignWaiting(orderId, driver) {
+    const refused = refuse(orderId, driver.driverId);
+    if (refused === 'driver_lost' || refused === 'order_gone') return { kind: refused };
+    given.set(orderId, driver);
+    return { kind: 'assigned', outbox: [] };
+  },
+  expireOrder: async () => null,
+  findOverdue: async () => [],
+  findSilent: async () => [],
+  releaseFromSilent: async () => null,
+};
+const fleet = {
+  catchUp: async () => undefined,
+  refreshDrivers: async () => undefined,
+  refreshOrders: async () => [],
+  markStale: () => undefined,
+};
+
+function sweep(): Promise<void> {
+  const events = new OrderEvents();
+  const clock = { now: () => NOW };
+  const unknownOutcomes = new UnknownOutcomes(60_000, 10, clock.now, events);
+  const relay = { relay: () => undefined };
+  const parts = { store, matcher, fleet, unknownOutcomes, relay, events, clock, logger: createLogger('silent') };
+  return createSweep({ ...parts, redispatch: createRedispatch(parts) }).run();
+}
 
 function put(id: string, north: number, east = 0): void {
   const position = { ...displaced(STORE, north, east), atMs: NOW };
@@ -75,7 +83,7 @@ describe('a sweep that finds several orders and several drivers', () => {
     expect(Object.keys(holders()).sort()).toEqual(['middle', 'old']);
   });
 
-  it('records for each whom it went past', async () => {
+  it('records the rejected candidates of each', async () => {
     put('a', 0);
     put('b', 100);
     wait('x', 0, 60_000);
@@ -114,7 +122,7 @@ describe('a sweep that finds several orders and several drivers', () => {
     expect(matcher.isWaiting('x')).toBe(false);
   });
 
-  it('leaves nobody free beside an order he could take, however many there are', async () => {
+  it('leaves no driver free beside an order they could take, however many there are', async () => {
     for (const [drivers, orders] of [
       [300, 40],
       [40, 300],

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDriverActions, type DriverAction } from '../../src/dispatch/driver-actions.ts';
+import { type ActionStore, createDriverActions, type DriverAction } from '../../src/dispatch/driver-actions.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import { deliverOrder, findAction, pickUpOrder } from '../../src/store/lifecycle.ts';
-import { findOrderState } from '../../src/store/orders.ts';
-import { loadTiers } from '../../src/store/tiers.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from '../lifecycle/orders.ts';
 
 const PHOTO = `${'0'.repeat(32)}.jpg`;
@@ -21,35 +21,32 @@ type Meanwhile = (action: DriverAction) => Promise<unknown>;
 /** Actions on the real tables, and what happens once, right after a delivery was tried, and after its id was looked up. */
 async function actionsWith(action: DriverAction, afterTry: Meanwhile, afterLookUp?: Meanwhile) {
   const left = { afterTry: [afterTry], afterLookUp: afterLookUp ? [afterLookUp] : [] };
-  const { sql } = database;
-  const none = async () => null;
-  return createDriverActions({
-    matcher: new Matcher(await loadTiers(sql)),
-    now: Date.now,
-    store: {
-      setDuty: none,
-      pickUp: none,
-      async deliver(action, photo) {
-        const changed = await deliverOrder(sql, action.orderId, action.driverId, photo, action.stamp, 'test');
-        await left.afterTry.pop()?.(action);
-        return changed;
-      },
-      release: none,
-      undeliverable: none,
-      returned: none,
-      findState: (orderId) => findOrderState(sql, orderId),
-      async findAction(driverId, actionId) {
-        const found = await findAction(sql, driverId, actionId);
-        await left.afterLookUp.pop()?.(action);
-        return found;
-      },
+  const tables = storeOf(database.sql);
+  const store: ActionStore = {
+    ...tables,
+    async deliverOrder(...delivery) {
+      const changed = await tables.deliverOrder(...delivery);
+      await left.afterTry.pop()?.(action);
+      return changed;
     },
-    touched: () => undefined,
-    changed: () => undefined,
-    dutyChanged: () => undefined,
-    driverAvailable: () => undefined,
-    relay: () => undefined,
-    waitsAgain: () => undefined,
+    async findAction(driverId, actionId) {
+      const found = await tables.findAction(driverId, actionId);
+      await left.afterLookUp.pop()?.(action);
+      return found;
+    },
+  };
+  const nothing = () => undefined;
+  const events = new OrderEvents();
+  return createDriverActions({
+    store,
+    matcher: new Matcher(await tables.loadTiers()),
+    fleet: { markStale: nothing },
+    redispatch: { driverAvailable: nothing, driverFreed: nothing, orderReleased: nothing },
+    proofDistance: async () => null,
+    unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
+    relay: { relay: nothing },
+    events,
+    clock: { now: Date.now },
   });
 }
 
@@ -59,7 +56,8 @@ async function assigned(): Promise<DriverAction> {
   return { driverId, orderId, stamp: { actionId: 'a', capturedAt: null } };
 }
 
-const pickUp: Meanwhile = ({ orderId, driverId }) => pickUpOrder(database.sql, orderId, driverId, NO_STAMP, 'test');
+const pickUp: Meanwhile = ({ orderId, driverId }) =>
+  storeOf(database.sql, 'test').pickUpOrder(orderId, driverId, NO_STAMP);
 
 it('a delivery that comes while its pick-up is being made is made behind it', async () => {
   const action = await assigned();
@@ -72,7 +70,7 @@ it('a delivery that comes while its pick-up is being made is made behind it', as
 it('a delivery whose twin is made between two looks gets the twin’s answer', async () => {
   const action = await assigned();
   const twin: Meanwhile = ({ orderId, driverId, stamp }) =>
-    deliverOrder(database.sql, orderId, driverId, PHOTO, stamp, 'test');
+    storeOf(database.sql, 'test').deliverOrder(orderId, driverId, PHOTO, stamp);
   const actions = await actionsWith(action, pickUp, twin);
   expect(await actions.deliver(action, PHOTO)).toMatchObject({ kind: 'done', status: 'delivered', repeated: true });
 });

@@ -7,11 +7,12 @@ import {
 } from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { explainRefused, insertOrders, type NewOrder, resolveUnknown } from '../../src/store/orders-create.ts';
-import { rotateKey } from '../../src/store/retailers.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -33,30 +34,41 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
+/** A group commit with such a store, the orders that wait for it, and what surrounds it. */
+function open(
+  tables: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>,
+  changes: Partial<typeof bounds> = {},
+) {
+  const backlog = { orders: 0 };
+  const around = { isLate: false, isAway: false };
+  const parts = {
+    store: tables,
+    database: { isAway: () => around.isAway },
+    backlog,
+    admission: { isLate: () => around.isLate },
+    locatesDropoffs: false,
+  };
+  return { groupCommit: createGroupCommit(parts, { ...bounds, ...changes }, logger), backlog, around };
+}
+
 /** A group commit on the real statements, which counts them and can hold them back. */
-function world(changes: Partial<typeof bounds> = {}, isMoreComing?: () => boolean) {
-  const { sql } = database;
+function world(changes: Partial<typeof bounds> = {}) {
+  const real = storeOf(database.sql);
   const seen = { inserts: [] as number[], inFlight: 0, mostInFlight: 0 };
   let gate: Promise<unknown> = Promise.resolve();
-  const groupCommit = createGroupCommit(
-    {
-      async insert(orders) {
-        seen.inserts.push(orders.length);
-        seen.mostInFlight = Math.max(seen.mostInFlight, ++seen.inFlight);
-        await gate;
-        return insertOrders(sql, orders, 'test').finally(() => {
-          seen.inFlight--;
-        });
-      },
-      explain: (orders) => explainRefused(sql, orders),
-      settle: (orders) => resolveUnknown(sql, orders),
+  const counted: Store = {
+    ...real,
+    async insertOrders(orders, locate) {
+      seen.inserts.push(orders.length);
+      seen.mostInFlight = Math.max(seen.mostInFlight, ++seen.inFlight);
+      await gate;
+      return real.insertOrders(orders, locate).finally(() => {
+        seen.inFlight--;
+      });
     },
-    { ...bounds, ...changes },
-    logger,
-    isMoreComing,
-  );
+  };
   return {
-    groupCommit,
+    ...open(counted, changes),
     seen,
     hold: () => {
       let release = () => {};
@@ -75,22 +87,22 @@ const commitAll = (groupCommit: GroupCommit, orders: readonly NewOrder[]): Promi
 const kinds = (outcomes: readonly CommitOutcome[]) => outcomes.map((outcome) => outcome.kind);
 
 test('orders that arrive while a commit is in flight share the next one', async () => {
-  const { groupCommit, seen, hold } = world();
+  const { groupCommit, backlog, seen, hold } = world();
   const release = hold();
   const orders = await drafts(20);
   const first = commitAll(groupCommit, orders.slice(0, 1));
   await expect.poll(() => seen.inFlight).toBe(1);
   const rest = commitAll(groupCommit, orders.slice(1));
-  expect(groupCommit.depth()).toBe(20);
+  expect(backlog.orders).toBe(20);
   release();
   expect(kinds([...(await first), ...(await rest)])).toEqual(Array(20).fill('created'));
   expect(seen.inserts).toEqual([1, 19]);
   expect(seen.mostInFlight).toBe(1);
-  expect(groupCommit.depth()).toBe(0);
+  expect(backlog.orders).toBe(0);
 });
 
 test('the next commit goes beside one that is slow, and no third beside two', async () => {
-  const { groupCommit, seen, hold } = world({ slowMs: 1 });
+  const { groupCommit, backlog, seen, hold } = world({ slowMs: 1 });
   const release = hold();
   const orders = await drafts(20);
   const first = commitAll(groupCommit, orders.slice(0, 1));
@@ -98,12 +110,12 @@ test('the next commit goes beside one that is slow, and no third beside two', as
   const second = commitAll(groupCommit, orders.slice(1, 2));
   await expect.poll(() => seen.inFlight).toBe(2);
   const rest = commitAll(groupCommit, orders.slice(2));
-  expect(groupCommit.depth()).toBe(20);
+  expect(backlog.orders).toBe(20);
   release();
   expect(kinds([...(await first), ...(await second), ...(await rest)])).toEqual(Array(20).fill('created'));
   expect(seen.inserts).toEqual([1, 1, 18]);
   expect(seen.mostInFlight).toBe(2);
-  expect(groupCommit.depth()).toBe(0);
+  expect(backlog.orders).toBe(0);
 });
 
 test('the next commit goes beside one that is not slow where a whole batch waits', async () => {
@@ -130,7 +142,7 @@ test('a row the database refuses fails alone, whatever its place in the batch', 
 test('a dead key, a busy driver and a good order of one batch each get their own answer', async () => {
   const { groupCommit } = world();
   const dead = await addStoreRow(database.sql);
-  await rotateKey(database.sql, dead.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
+  await storeOf(database.sql).rotateKey(dead.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
   const driverId = await addDriverRow(database.sql);
   await addOrder(database.sql, store, { driverId });
   const outcomes = await commitAll(groupCommit, [
@@ -141,7 +153,7 @@ test('a dead key, a busy driver and a good order of one batch each get their own
   expect(kinds(outcomes)).toEqual(['key_dead', 'driver_lost', 'created']);
 });
 
-test('two orders of one batch for one driver: one gets him', async () => {
+test('two orders of one batch for one driver: one gets the driver', async () => {
   const { groupCommit } = world();
   const driverId = await addDriverRow(database.sql);
   const orders = [
@@ -152,7 +164,8 @@ test('two orders of one batch for one driver: one gets him', async () => {
 });
 
 test('while more orders come than can begin, a commit waits for a whole batch', async () => {
-  const { groupCommit, seen } = world({ maxBatch: 3 }, () => true);
+  const { groupCommit, around, seen } = world({ maxBatch: 3 });
+  around.isLate = true;
   const orders = await drafts(3);
   const first = commitAll(groupCommit, orders.slice(0, 2));
   await new Promise((resolve) => setImmediate(resolve));
@@ -163,7 +176,8 @@ test('while more orders come than can begin, a commit waits for a whole batch', 
 });
 
 test('and no longer than it may, though the others never come', async () => {
-  const { groupCommit, seen } = world({ gatherMs: 5 }, () => true);
+  const { groupCommit, around, seen } = world({ gatherMs: 5 });
+  around.isLate = true;
   const [one, two] = await drafts(2);
   expect(kinds([await groupCommit.commit(one as NewOrder, caller())])).toEqual(['created']);
   expect(kinds([await groupCommit.commit(two as NewOrder, caller())])).toEqual(['created']);
@@ -171,13 +185,13 @@ test('and no longer than it may, though the others never come', async () => {
 });
 
 test('more than may wait are refused at once', async () => {
-  const { groupCommit, seen, hold } = world({ maxQueue: 2, maxInFlight: 1 });
+  const { groupCommit, backlog, seen, hold } = world({ maxQueue: 2, maxInFlight: 1 });
   const release = hold();
   const orders = await drafts(4);
   const first = groupCommit.commit(orders[0] as NewOrder, caller());
   await expect.poll(() => seen.inFlight).toBe(1);
   const rest = commitAll(groupCommit, orders.slice(1));
-  await expect.poll(() => groupCommit.depth()).toBe(3);
+  await expect.poll(() => backlog.orders).toBe(3);
   release();
   expect(kinds([await first, ...(await rest)])).toEqual(['created', 'created', 'created', 'unavailable']);
 });
@@ -198,13 +212,13 @@ test('an order whose caller has gone before its turn came is never sent, and its
 });
 
 test('an order that waited too long is refused while the commits before it are stuck, and is not sent later', async () => {
-  const { groupCommit, seen, hold } = world({ maxWaitMs: 30 });
+  const { groupCommit, backlog, seen, hold } = world({ maxWaitMs: 30 });
   const release = hold();
   const orders = await drafts(2);
   const first = groupCommit.commit(orders[0] as NewOrder, caller());
   await expect.poll(() => seen.inFlight).toBe(1);
   expect((await groupCommit.commit(orders[1] as NewOrder, caller())).kind).toBe('unavailable');
-  expect(groupCommit.depth()).toBe(1);
+  expect(backlog.orders).toBe(1);
   release();
   expect((await first).kind).toBe('created');
   expect(seen.inserts).toEqual([1]);
@@ -219,19 +233,11 @@ test('an order that comes after its time is up already is not sent at all', asyn
   expect(seen.inserts).toEqual([]);
 });
 
-test('a commit whose connection died is settled by writing: the order is void and stays so', async () => {
+test('a commit whose connection died is resolved by writing: the order is void and stays so', async () => {
   const { sql } = database;
   const doomed = connect({ url: database.url, applicationName: 'doomed', max: 1 });
   const order = await draftOrder(sql, store);
-  const groupCommit = createGroupCommit(
-    {
-      insert: (orders) => insertOrders(doomed, orders, 'test'),
-      explain: (orders) => explainRefused(sql, orders),
-      settle: (orders) => resolveUnknown(sql, orders),
-    },
-    bounds,
-    logger,
-  );
+  const { groupCommit } = open({ ...storeOf(sql), insertOrders: storeOf(doomed).insertOrders });
   // Somebody holds the table, so the statement waits, and its backend is killed while it does.
   const blocker = connect({ url: database.url, applicationName: 'blocker', max: 1, statementTimeoutMs: 0 });
   const held = blocker.unsafe('begin; lock table customers in access exclusive mode').simple();
@@ -244,25 +250,20 @@ test('a commit whose connection died is settled by writing: the order is void an
   expect((await outcome).kind).toBe('failed');
   await blocker.unsafe('rollback').simple();
   expect((await orderRow(sql, order.id)).status).toBe('void');
-  expect((await insertOrders(sql, [order], 'test')).size).toBe(0);
+  expect((await storeOf(sql).insertOrders([order])).size).toBe(0);
   await Promise.all([doomed.end({ timeout: 1 }), blocker.end({ timeout: 1 })]);
 });
 
 test('a commit that was given up but goes through after all is told as created', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store);
-  const groupCommit = createGroupCommit(
-    {
-      async insert(orders) {
-        await insertOrders(sql, orders, 'test');
-        throw Object.assign(new Error('the reply was lost'), { code: 'CONNECTION_CLOSED' });
-      },
-      explain: (orders) => explainRefused(sql, orders),
-      settle: (orders) => resolveUnknown(sql, orders),
+  const { groupCommit } = open({
+    ...storeOf(sql),
+    async insertOrders(orders) {
+      await storeOf(sql).insertOrders(orders);
+      throw Object.assign(new Error('the reply was lost'), { code: 'CONNECTION_CLOSED' });
     },
-    bounds,
-    logger,
-  );
+  });
   const outcome = await groupCommit.commit(order, caller());
   expect(outcome).toMatchObject({ kind: 'created', order: { id: order.id } });
   expect(outcome.kind === 'created' && outcome.order.outbox.map((row) => row.queue).sort()).toEqual([
@@ -273,15 +274,7 @@ test('a commit that was given up but goes through after all is told as created',
 
 test('a database that cannot be reached leaves nothing behind', async () => {
   const nowhere = connect({ url: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test', max: 1 });
-  const groupCommit = createGroupCommit(
-    {
-      insert: (orders) => insertOrders(nowhere, orders, 'test'),
-      explain: (orders) => explainRefused(nowhere, orders),
-      settle: (orders) => resolveUnknown(nowhere, orders),
-    },
-    bounds,
-    logger,
-  );
+  const { groupCommit } = open(storeOf(nowhere));
   const order = await draftOrder(database.sql, store);
   expect((await groupCommit.commit(order, caller())).kind).toBe('unavailable');
   expect(await orderRow(database.sql, order.id)).toEqual({});
@@ -290,32 +283,29 @@ test('a database that cannot be reached leaves nothing behind', async () => {
 
 test('while the database is away nobody waits for those whose outcome is being found out', async () => {
   const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
-  let isAway = false;
-  let settling = 0;
-  const settle = () => {
-    settling++;
+  let tries = 0;
+  const resolveUnknown = () => {
+    tries++;
     return lost();
   };
-  const groupCommit = createGroupCommit(
-    { insert: lost, explain: lost, settle, isAway: () => isAway },
-    { ...bounds, maxInFlight: 1, resolveMs: 60_000, resolvePauseMs: 5 },
-    logger,
+  const { groupCommit, backlog, around } = open(
+    { insertOrders: lost, explainRefused: lost, resolveUnknown },
+    { maxInFlight: 1, resolveMs: 60_000, resolvePauseMs: 5 },
   );
   const [first, ...rest] = await drafts(3);
   void groupCommit.commit(first as NewOrder, caller());
-  await expect.poll(() => settling).toBeGreaterThan(0);
+  await expect.poll(() => tries).toBeGreaterThan(0);
   const waiting = commitAll(groupCommit, rest);
-  isAway = true;
+  around.isAway = true;
   expect(kinds(await waiting)).toEqual(['unavailable', 'unavailable']);
-  expect(groupCommit.depth()).toBe(1);
+  expect(backlog.orders).toBe(1);
 });
 
-test('what cannot be settled in time is told as unknown', async () => {
+test('an outcome that cannot be resolved in time is told as unknown', async () => {
   const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
-  const groupCommit = createGroupCommit(
-    { insert: lost, explain: lost, settle: lost },
-    { ...bounds, resolveMs: 50, resolvePauseMs: 5 },
-    logger,
+  const { groupCommit } = open(
+    { insertOrders: lost, explainRefused: lost, resolveUnknown: lost },
+    { resolveMs: 50, resolvePauseMs: 5 },
   );
   expect((await groupCommit.commit(await draftOrder(database.sql, store), caller())).kind).toBe('unknown');
 });

@@ -1,14 +1,17 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type DropoffAnswer, dropoffByZip, locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
+import { dropoffByZip, locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
 import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../../src/limits.ts';
+import type { Geocoder } from '../../src/vendors/geocoder.ts';
+
+type Answer = Awaited<ReturnType<Geocoder['geocode']>>;
 
 const ADDRESS = { line1: '401 Valencia St', line2: 'Apt 4', city: 'San Francisco', state: 'CA', zip: '94103-1234' };
 const DOOR = { lat: 37.7665, lng: -122.4219 };
 const CENTROID = { lat: 37.7725, lng: -122.4147 };
 const BY_ZIP = { point: CENTROID, accuracyMeters: ZIP_ACCURACY_METERS, source: 'zip_centroid' };
 const zipCentroid = (zip: string) => (zip === '94103' ? CENTROID : undefined);
-const located = (answer: DropoffAnswer | null, zip = ADDRESS.zip) =>
-  locateDropoff({ ...ADDRESS, zip }, answer && (async () => answer), zipCentroid);
+const located = (answer: Answer | null, zip = ADDRESS.zip) =>
+  locateDropoff({ geocoder: answer && { geocode: async () => answer }, zipCentroid }, { ...ADDRESS, zip });
 
 describe('a dropoff', () => {
   it('is where the geocoder says, as exactly as it says', async () => {
@@ -25,7 +28,7 @@ describe('a dropoff', () => {
   it('is the centroid of its ZIP, kilometers off, where the geocoder does not find it or there is none', async () => {
     expect(await located({ kind: 'not_found' })).toEqual({ dropoff: BY_ZIP, again: false });
     expect(await located(null)).toEqual({ dropoff: BY_ZIP, again: false });
-    expect(dropoffByZip({ zip: '94103' }, zipCentroid)).toEqual(BY_ZIP);
+    expect(dropoffByZip({ zipCentroid }, { zip: '94103' })).toEqual(BY_ZIP);
     expect(ZIP_ACCURACY_METERS).toBeGreaterThanOrEqual(2_000);
   });
 
@@ -37,7 +40,7 @@ describe('a dropoff', () => {
 
   it('is unknown where neither knows it', async () => {
     expect(await located({ kind: 'not_found' }, '00000')).toEqual({ dropoff: null, again: false });
-    expect(dropoffByZip({ zip: 'x' }, zipCentroid)).toBeNull();
+    expect(dropoffByZip({ zipCentroid }, { zip: 'x' })).toBeNull();
   });
 
   it('is asked for again where the geocoder is away', async () => {
@@ -45,8 +48,8 @@ describe('a dropoff', () => {
   });
 
   it('is asked for by house, without the flat', async () => {
-    const geocode = vi.fn(async (): Promise<DropoffAnswer> => ({ kind: 'not_found' }));
-    await locateDropoff(ADDRESS, geocode, zipCentroid);
+    const geocode = vi.fn(async (): Promise<Answer> => ({ kind: 'not_found' }));
+    await locateDropoff({ geocoder: { geocode }, zipCentroid }, ADDRESS);
     expect(geocode).toHaveBeenCalledWith('401 Valencia St, San Francisco, CA 94103-1234');
   });
 });

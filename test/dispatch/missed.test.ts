@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Fleet } from '../../src/dispatch/fleet.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
+import { createSweep } from '../../src/dispatch/sweep.ts';
+import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { FIRST_ID } from '../../src/domain/ids.ts';
 import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import { deactivateDriver, loadFleet, setDriverDuty, writePositions } from '../../src/store/drivers.ts';
-import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
-import { loadTiers } from '../../src/store/tiers.ts';
-import { findMatchable, findOverdue, loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -26,7 +27,7 @@ beforeEach(async () => {
 /** A driver on duty by the store, whose position was taken so long ago. */
 async function standing(ageMs = 0): Promise<string> {
   const driverId = await addDriverRow(database.sql);
-  await writePositions(database.sql, [{ driverId, ...PICKUP, atMs: Date.now() - ageMs }]);
+  await storeOf(database.sql).writePositions([{ driverId, ...PICKUP, atMs: Date.now() - ageMs }]);
   return driverId;
 }
 const isOverdue = (orderId: string) =>
@@ -35,40 +36,27 @@ const isOverdue = (orderId: string) =>
 /** The part of a process that matches, on the tables; it hears no notices. */
 async function openProcess() {
   const { sql } = database;
-  const matcher = new Matcher(await loadTiers(sql));
-  const fleet: Fleet = new Fleet(
-    matcher,
-    {
-      loadFleet: (ids) => loadFleet(sql, ids),
-      loadWaiting: (limit) => loadWaiting(sql, limit),
-      loadOrderStates: (ids) => loadOrderStates(sql, ids),
-      findMatchable: (limit, after) => findMatchable(sql, limit, POSITION_FRESH_MS, after),
-    },
-    () => undefined,
-  );
   let tries = 0;
-  const redispatch = createRedispatch({
-    matcher,
-    now: Date.now,
+  const tables: Store = {
+    ...storeOf(sql, 'me'),
     assignWaiting(orderId, driver) {
       tries++;
-      return assignWaiting(sql, orderId, driver, 'me');
+      return storeOf(sql, 'me').assignWaiting(orderId, driver);
     },
-    expireOrder: (orderId) => expireOrder(sql, orderId, 'me'),
-    findOverdue: (limit) => findOverdue(sql, limit),
     findSilent: async () => [],
-    releaseFromSilent: async () => null,
-    catchUp: () => fleet.catchUp(Date.now),
-    refreshDrivers: (ids) => fleet.refreshDrivers(ids),
-    refreshOrders: (ids) => fleet.refreshOrders(ids),
-    touched: (driverId) => fleet.touched(driverId),
-    relay: () => undefined,
-    assigned: (_orderId, driverId) => fleet.touched(driverId),
-    orderChanged: () => undefined,
-    logger: createLogger('silent'),
-  });
+  };
+  const matcher = new Matcher(await tables.loadTiers());
+  const events = new OrderEvents();
+  const clock = { now: Date.now };
+  const fleet = new Fleet(matcher, tables, events);
+  const unknownOutcomes = new UnknownOutcomes(60_000, 10, clock.now, events);
+  const relay = { relay: () => undefined };
+  const logger = createLogger('silent');
+  const parts = { store: tables, matcher, fleet, unknownOutcomes, relay, events, clock, logger };
+  const redispatch = createRedispatch(parts);
+  const sweep = createSweep({ ...parts, redispatch });
   await fleet.rebuild();
-  return { matcher, redispatch, tries: () => tries };
+  return { matcher, redispatch, sweep, tries: () => tries };
 }
 
 test('what can be matched is named: waiting orders in their time, drivers on duty, heard of and with nothing to carry', async () => {
@@ -79,21 +67,24 @@ test('what can be matched is named: waiting orders in their time, drivers on dut
   const free = await standing();
   await standing(POSITION_FRESH_MS + 1_000);
   await addDriverRow(sql);
-  await setDriverDuty(sql, await standing(), false, 'test');
-  await deactivateDriver(sql, await standing(), 'test');
+  await storeOf(sql, 'test').setDriverDuty(await standing(), false);
+  await storeOf(sql, 'test').deactivateDriver(await standing());
   await addOrder(sql, store, { driverId: await standing() });
-  expect(await findMatchable(sql, 10, POSITION_FRESH_MS)).toMatchObject({ orderIds: [waits], driverIds: [free] });
-  expect((await findMatchable(sql, 0, POSITION_FRESH_MS)).orderIds).toEqual([]);
+  expect(await storeOf(sql).findMatchable(10, POSITION_FRESH_MS)).toMatchObject({
+    orderIds: [waits],
+    driverIds: [free],
+  });
+  expect((await storeOf(sql).findMatchable(0, POSITION_FRESH_MS)).orderIds).toEqual([]);
 });
 
 test('of many drivers a part is looked at each time, until all were', async () => {
   const { sql } = database;
   for (const _ of Array(3)) await standing();
-  const { driverIds: all } = await findMatchable(sql, 0, POSITION_FRESH_MS);
+  const { driverIds: all } = await storeOf(sql).findMatchable(0, POSITION_FRESH_MS);
   const seen: string[] = [];
   let parts = 0;
   for (let after: string = FIRST_ID; ; parts++) {
-    const { driverIds, nextAfter } = await findMatchable(sql, 0, POSITION_FRESH_MS, after, 2);
+    const { driverIds, nextAfter } = await storeOf(sql).findMatchable(0, POSITION_FRESH_MS, after, 2);
     seen.push(...driverIds);
     if (nextAfter === FIRST_ID) break;
     after = nextAfter;
@@ -108,25 +99,25 @@ test('a driver beside an order whose time is up is given the next one, after one
   const { orderId: next } = await addOrder(sql, store);
   await sql`update orders set created_at = created_at - interval '1 hour' where id = ${overdue}`;
   const driverId = await standing();
-  const { matcher, redispatch, tries } = await openProcess();
+  const { matcher, redispatch, sweep, tries } = await openProcess();
   await isOverdue(overdue);
-  await redispatch.driverAvailable(driverId);
+  await redispatch.matchDriver(driverId);
   expect(await orderRow(sql, next)).toMatchObject({ status: 'driver_assigned', driver_id: driverId });
   expect(tries()).toBe(2);
   expect(matcher.waitingCount()).toBe(0);
-  await redispatch.sweep();
+  await sweep.run();
   expect(await orderRow(sql, overdue)).toMatchObject({ status: 'expired' });
 });
 
 test('a sweep brings together what came and went in the tables without a word', async () => {
   const { sql } = database;
   const { orderId: gone } = await addOrder(sql, store);
-  const { matcher, redispatch } = await openProcess();
+  const { matcher, sweep } = await openProcess();
   expect(matcher.isWaiting(gone)).toBe(true);
   await sql`update orders set status = 'cancelled' where id = ${gone}`;
   const { orderId } = await addOrder(sql, store);
   const driverId = await standing();
-  await redispatch.sweep();
+  await sweep.run();
   expect(await orderRow(sql, orderId)).toMatchObject({ status: 'driver_assigned', driver_id: driverId });
   expect(matcher.waitingCount()).toBe(0);
   expect(matcher.driver(driverId)).toMatchObject({ orderId });

@@ -9,16 +9,20 @@ afterEach(() => void vi.useRealTimers());
 
 function paymentWait(waitMs = WAIT_MS) {
   const table = new Map<string, PaymentStatus>();
-  const read = vi.fn(async (ids: readonly string[]) => new Map([...table].filter(([id]) => ids.includes(id))));
-  return { table, read, wait: createPaymentWait(read, waitMs, 2, 2) };
+  const store = {
+    loadPaymentStatuses: vi.fn(
+      async (ids: readonly string[]) => new Map([...table].filter(([id]) => ids.includes(id))),
+    ),
+  };
+  return { table, store, wait: createPaymentWait(store, waitMs, 2, 2) };
 }
 
 test('a reply learns at once what its charge came to, and another one’s is not told to it', async () => {
   const { wait } = paymentWait();
   const waiting = wait.paymentWithin('one');
-  wait.settled('other', 'failed');
-  wait.settled('one', 'processing');
-  wait.settled('one', 'paid');
+  wait.paymentRecorded('other', 'failed');
+  wait.paymentRecorded('one', 'processing');
+  wait.paymentRecorded('one', 'paid');
   expect(await waiting).toBe('paid');
 });
 
@@ -30,32 +34,32 @@ test('a reply does not wait for longer than it may, nor at all where that is not
   expect(await paymentWait(0).wait.paymentWithin('one')).toBe('processing');
 });
 
-test('of payments that may be settled those are read that a reply waits for, by one reading', async () => {
-  const { table, read, wait } = paymentWait();
+test('of payments that may be recorded those are read that a reply waits for, by one read', async () => {
+  const { table, store, wait } = paymentWait();
   const waiting = [wait.paymentWithin('one'), wait.paymentWithin('two')];
   table.set('one', 'paid').set('two', 'failed').set('nobody’s', 'paid');
-  await wait.mayBeSettled(['nobody’s', 'two', 'one']);
+  await wait.recheck(['nobody’s', 'two', 'one']);
   expect(await Promise.all(waiting)).toEqual(['paid', 'failed']);
-  expect(read.mock.calls).toEqual([[['two', 'one']]]);
+  expect(store.loadPaymentStatuses.mock.calls).toEqual([[['two', 'one']]]);
 });
 
 test('where no reply waits nothing is read', async () => {
-  const { read, wait } = paymentWait();
-  await wait.mayBeSettled(['one']);
+  const { store, wait } = paymentWait();
+  await wait.recheck(['one']);
   const waiting = wait.paymentWithin('one');
-  wait.settled('one', 'paid');
+  wait.paymentRecorded('one', 'paid');
   await waiting;
-  await wait.mayBeSettled(['one', 'two']);
-  expect(read).not.toHaveBeenCalled();
+  await wait.recheck(['one', 'two']);
+  expect(store.loadPaymentStatuses).not.toHaveBeenCalled();
 });
 
 test('a payment that is still under way leaves its reply waiting', async () => {
   const { table, wait } = paymentWait();
   const waiting = wait.paymentWithin('one');
   table.set('one', 'processing');
-  await wait.mayBeSettled(['one']);
+  await wait.recheck(['one']);
   table.set('one', 'paid');
-  await wait.mayBeSettled(['one']);
+  await wait.recheck(['one']);
   expect(await waiting).toBe('paid');
 });
 
@@ -67,10 +71,10 @@ test('after waits in vain one reply at a time finds out whether waiting pays aga
   expect(await Promise.all(missed)).toEqual(['processing', 'processing']);
   const probe = wait.paymentWithin('three');
   expect(await wait.paymentWithin('four')).toBe('processing');
-  wait.settled('three', 'paid');
+  wait.paymentRecorded('three', 'paid');
   expect(await probe).toBe('paid');
   const [five, six] = [wait.paymentWithin('five'), wait.paymentWithin('six')];
-  wait.settled('five', 'paid');
-  wait.settled('six', 'paid');
+  wait.paymentRecorded('five', 'paid');
+  wait.paymentRecorded('six', 'paid');
   expect(await Promise.all([five, six])).toEqual(['paid', 'paid']);
 });

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { createPlaceOnce } from '../../src/dispatch/place-once.ts';
 import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
 import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
-import type { PlacedOrder } from '../../src/store/orders-create.ts';
+import type { PlacedOrder } from '../../src/store/placed-orders.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 const REQUEST = {} as PlaceOrder;
 const keyOf = (retailerId: string) => ({ retailerId }) as RetailerKey;
 const STORE = keyOf('store');
-const ASKER = { sinceMs: 0, signal: { aborted: false } };
+const CALLER = { sinceMs: 0, signal: { aborted: false } };
 const said = (fingerprint: string, key = 'key') => ({ key, fingerprint });
 const orderOf = (id: string) => ({ id }) as CreatedOrder;
 
@@ -24,12 +24,12 @@ function world(
   const gates: (() => void)[] = [];
   const placeOnce = createPlaceOnce(
     async (_request, { retailerId }, idempotency) => {
-      const n = calls.push(`${retailerId} ${idempotency.key}`);
+      const n = calls.push(`${retailerId} ${idempotency?.key}`);
       await new Promise<void>((resolve) => gates.push(resolve));
       const kind = outcomes[n - 1] ?? 'created';
       return kind === 'created' ? { kind, order: orderOf(`order ${n}`) } : { kind };
     },
-    async (_retailerId, key) => found(key),
+    { findPlaced: async (_retailerId, key) => found(key) },
     createLogger('silent'),
   );
   /** Lets those go that wait, until nobody does. */
@@ -44,7 +44,7 @@ function world(
 
 test('of fifty with one key at once one makes the order, and all the others name it', async () => {
   const { placeOnce, calls, letAll } = world();
-  const all = Array.from({ length: 50 }, () => placeOnce(REQUEST, STORE, said('same'), ASKER));
+  const all = Array.from({ length: 50 }, () => placeOnce(REQUEST, STORE, said('same'), CALLER));
   await letAll();
   const outcomes = await Promise.all(all);
   expect(calls).toHaveLength(1);
@@ -54,7 +54,7 @@ test('of fifty with one key at once one makes the order, and all the others name
 
 test('one that says something else under the key is refused and told the order', async () => {
   const { placeOnce, calls, letAll } = world();
-  const both = [placeOnce(REQUEST, STORE, said('this'), ASKER), placeOnce(REQUEST, STORE, said('that'), ASKER)];
+  const both = [placeOnce(REQUEST, STORE, said('this'), CALLER), placeOnce(REQUEST, STORE, said('that'), CALLER)];
   await letAll();
   expect(await both[1]).toEqual({ kind: 'key_reused', orderId: 'order 1' });
   expect(calls).toHaveLength(1);
@@ -63,9 +63,9 @@ test('one that says something else under the key is refused and told the order',
 test('keys of two stores, and two keys of one store, have nothing to do with each other', async () => {
   const { placeOnce, calls, letAll } = world();
   const all = [
-    placeOnce(REQUEST, STORE, said('same'), ASKER),
-    placeOnce(REQUEST, keyOf('other'), said('same'), ASKER),
-    placeOnce(REQUEST, STORE, said('same', 'another'), ASKER),
+    placeOnce(REQUEST, STORE, said('same'), CALLER),
+    placeOnce(REQUEST, keyOf('other'), said('same'), CALLER),
+    placeOnce(REQUEST, STORE, said('same', 'another'), CALLER),
   ];
   await letAll();
   expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['created', 'created', 'created']);
@@ -74,7 +74,7 @@ test('keys of two stores, and two keys of one store, have nothing to do with eac
 
 test('a request that made no order binds nothing: the next one with the key makes it', async () => {
   const { placeOnce, calls, letAll } = world(['queue_full', 'internal']);
-  const all = Array.from({ length: 4 }, () => placeOnce(REQUEST, STORE, said('same'), ASKER));
+  const all = Array.from({ length: 4 }, () => placeOnce(REQUEST, STORE, said('same'), CALLER));
   await letAll();
   expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['queue_full', 'internal', 'created', 'replayed']);
   expect(calls).toHaveLength(3);
@@ -84,7 +84,7 @@ test.each(['key_used', 'queue_full', 'unavailable', 'outcome_unknown', 'internal
   'an order that the key made before is the answer, though this request came to %s',
   async (kind) => {
     const { placeOnce, letAll } = world([kind], () => ({ order: orderOf('first'), fingerprint: 'same' }));
-    const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
+    const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
     await letAll();
     expect(await placing).toEqual({ kind: 'replayed', order: orderOf('first') });
   },
@@ -92,7 +92,7 @@ test.each(['key_used', 'queue_full', 'unavailable', 'outcome_unknown', 'internal
 
 test('a key that was used for another content before is refused', async () => {
   const { placeOnce, letAll } = world(['key_used'], () => ({ order: orderOf('first'), fingerprint: 'other' }));
-  const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
+  const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
   await letAll();
   expect(await placing).toEqual({ kind: 'key_reused', orderId: 'first' });
 });
@@ -101,14 +101,14 @@ test('where the order of a used key cannot be read, the request may be sent agai
   const { placeOnce, letAll } = world(['key_used'], () => {
     throw new Error('away');
   });
-  const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
+  const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
   await letAll();
   expect(await placing).toEqual({ kind: 'unavailable' });
 });
 
 test('a dead API key is told nothing of what its store ordered', async () => {
   const { placeOnce, letAll } = world(['unauthorized'], () => ({ order: orderOf('first'), fingerprint: 'same' }));
-  const placing = placeOnce(REQUEST, STORE, said('same'), ASKER);
+  const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
   await letAll();
   expect(await placing).toEqual({ kind: 'unauthorized' });
 });

@@ -3,19 +3,13 @@ import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
 import { createPlaceUnkeyed } from '../../src/dispatch/place-unkeyed.ts';
 import { createRequestDedup } from '../../src/dispatch/request-dedup.ts';
 import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
-import { findMade, insertOrders, resolveUnknown } from '../../src/store/orders-create.ts';
-import {
-  adoptUndelivered,
-  findEarlierRequest,
-  forgetUndelivered,
-  recordUndelivered,
-  releaseRequests,
-} from '../../src/store/request-dedup.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { AbortNotice } from '../../src/transport/signal.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -34,46 +28,39 @@ afterAll(() => database.drop());
 /** A process on the real tables, of which a commit can be held back, and an outcome be told instead of the real one. */
 function world(silentMs = 60_000) {
   const { sql } = database;
-  const origin = `process ${++processes}`;
+  const real = storeOf(sql, `process ${++processes}`);
   const tables = { away: false };
   const sinceMs: number[] = [];
   const lookedFor: string[] = [];
   const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } = {};
-  const dedup = createRequestDedup(
-    {
-      release: (some) => releaseRequests(sql, some, origin),
-      remember: (fingerprint, orderId) =>
-        tables.away ? Promise.reject(new Error('away')) : recordUndelivered(sql, fingerprint, orderId, origin),
+  const watched: Store = {
+    ...real,
+    recordUndelivered: (fingerprint, orderId) =>
+      tables.away ? Promise.reject(new Error('away')) : real.recordUndelivered(fingerprint, orderId),
+    findEarlierRequest(fingerprint) {
+      lookedFor.push(fingerprint);
+      return real.findEarlierRequest(fingerprint);
     },
-    { releaseMs: 1, retryMs: 5, keptMs: 10_000, maxWriting: 100 },
-    logger,
-  );
+    async adoptUndelivered(fingerprint, orderId, from) {
+      await told.beforeAdopting?.();
+      return real.adoptUndelivered(fingerprint, orderId, from);
+    },
+  };
+  const dedup = createRequestDedup(watched, { releaseMs: 1, retryMs: 5, keptMs: 10_000, maxWriting: 100 }, logger);
   const place = createPlaceUnkeyed(
     async (_request, _key, idempotency, caller, id): Promise<PlaceOrderOutcome> => {
+      if (id === undefined) throw new Error('the order was given no id');
       sinceMs.push(caller.sinceMs);
       const { before, instead } = told;
       const draft = { ...(await draftOrder(sql, store)), id, idempotency };
       await before;
-      const made = (await insertOrders(sql, [draft], origin)).get(id);
+      const made = (await real.insertOrders([draft])).get(id);
       if (instead) return instead;
-      return made ? { kind: 'created', order: (await findMade(sql, id)) as CreatedOrder } : { kind: 'repeated' };
+      return made ? { kind: 'created', order: (await real.findMade(id)) as CreatedOrder } : { kind: 'repeated' };
     },
     dedup,
-    {
-      find(fingerprint) {
-        lookedFor.push(fingerprint);
-        return findEarlierRequest(sql, fingerprint);
-      },
-      findMade: (orderId) => findMade(sql, orderId),
-      settle: (id) => resolveUnknown(sql, [{ id }]),
-      async adopt(fingerprint, orderId, from) {
-        await told.beforeAdopting?.();
-        return adoptUndelivered(sql, fingerprint, orderId, from, origin);
-      },
-      forget: (fingerprint, orderId) => forgetUndelivered(sql, fingerprint, orderId),
-    },
+    watched,
     { pollMs: 5, silentMs, keptMs: 600_000 },
-    origin,
     logger,
   );
   return {
@@ -235,13 +222,13 @@ test('after an unknown outcome a repeat makes the order where there is none, and
   const [a, b] = [world(), world()];
   const fingerprint = sayNew();
   const late = await draftOrder(sql, store, { idempotency: { key: null, fingerprint } });
-  await recordUndelivered(sql, fingerprint, late.id, 'gone');
+  await storeOf(sql, 'gone').recordUndelivered(fingerprint, late.id);
   const second = b.send(fingerprint);
   expect(await second.outcome).toMatchObject({ kind: 'created' });
   second.client.answered();
   await a.close();
   await b.close();
-  expect((await insertOrders(sql, [late], 'gone')).get(late.id)).toBeFalsy();
+  expect((await storeOf(sql, 'gone').insertOrders([late])).get(late.id)).toBeFalsy();
 });
 
 test('the order of a process that died without a word is given to the repeat', async () => {
@@ -258,7 +245,7 @@ test('where it cannot be written that a client left, it is tried again, and no e
   void second.outcome.then(() => {
     isOver = true;
   });
-  await findEarlierRequest(database.sql, fingerprint);
+  await storeOf(database.sql).findEarlierRequest(fingerprint);
   expect(isOver).toBe(false);
   a.tables.away = false;
   expect(await second.id()).toBe(orderId);

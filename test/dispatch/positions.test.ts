@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createReportPosition } from '../../src/dispatch/positions.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import { createPositions } from '../../src/dispatch/positions.ts';
 import { MAX_CLOCK_LEAD_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from '../matcher/brute-force.ts';
@@ -13,13 +14,17 @@ function process() {
   matcher.putDriver({ ...driver, id: 'free', orderId: null });
   matcher.putDriver({ ...driver, id: 'busy', orderId: 'carried' });
   const seen: string[] = [];
-  const positions = createReportPosition({
+  const events = new OrderEvents();
+  events.subscribe({
+    driverMoved: ({ driverId }, orderId) => seen.push(`moved ${driverId} with ${orderId}`),
+    positionReported: ({ driverId }) => seen.push(`shared ${driverId}`),
+  });
+  const positions = createPositions({
     matcher,
-    now: () => NOW_MS,
-    writeBehind: ({ driverId }) => seen.push(`written ${driverId}`),
-    share: ({ driverId }) => seen.push(`shared ${driverId}`),
-    moved: (driverId, orderId) => seen.push(`moved ${driverId} with ${orderId}`),
-    driverAvailable: (driverId) => seen.push(`available ${driverId}`),
+    writer: { put: ({ driverId }) => seen.push(`written ${driverId}`) },
+    redispatch: { driverAvailable: (driverId) => seen.push(`available ${driverId}`) },
+    events,
+    clock: { now: () => NOW_MS },
   });
   return { matcher, positions, seen };
 }

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { createProofDistance } from '../../src/dispatch/proof-distance.ts';
 import type { DropoffPoint } from '../../src/domain/dropoff.ts';
 import { PROOF_DROPOFF_METERS, PROOF_POSITION_MS } from '../../src/limits.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
+import { TIERS } from '../matcher/brute-force.ts';
 
 const NOW = 1_700_000_000_000;
 const DOOR = { lat: 40.73, lng: -73.99 };
@@ -12,10 +14,20 @@ function proof(
   changes: { dropoff?: DropoffPoint | null; takenMs?: number; capturedMs?: number; placed?: boolean } = {},
 ) {
   const { dropoff = KNOWN, takenMs = NOW, capturedMs, placed = true } = changes;
+  const matcher = new Matcher(TIERS);
+  const position = placed ? { ...displaced(DOOR, 34, 0), atMs: takenMs } : null;
+  matcher.putDriver({
+    id: 'driver',
+    tierIds: ['standard'],
+    onDuty: true,
+    position,
+    freeSinceMs: NOW,
+    orderId: 'order',
+  });
   const measure = createProofDistance({
-    positionOf: () => (placed ? { ...displaced(DOOR, 34, 0), atMs: takenMs } : null),
-    findDropoff: async () => dropoff,
-    now: () => NOW,
+    matcher,
+    store: { findDropoffPoint: async () => dropoff },
+    clock: { now: () => NOW },
   });
   return measure('order', 'driver', capturedMs === undefined ? null : new Date(capturedMs));
 }

@@ -1,13 +1,15 @@
 import { expect, it } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 
 const KEPT_MS = 1_000;
 
 function world() {
   const clock = { ms: 0 };
-  const unknownOutcomes = new UnknownOutcomes(KEPT_MS, 2, () => clock.ms);
+  const events = new OrderEvents();
+  const unknownOutcomes = new UnknownOutcomes(KEPT_MS, 2, () => clock.ms, events);
   const readAgain: string[] = [];
-  unknownOutcomes.onAdded((orderId) => readAgain.push(orderId));
+  events.subscribe({ outcomeUnknown: (orderId) => readAgain.push(orderId) });
   return { clock, unknownOutcomes, readAgain };
 }
 /** As Postgres tells it where it has five characters, else as the client does. */

@@ -42,7 +42,7 @@ const textOf = (op: number) => ({ body: `Follow it here: http://sameday.test/tra
 
 /** A delivered order of one driver, without a text. */
 const ENDED: Partial<OrderRow> = { status: 'delivered', driverId: 'driver 7', smsStatus: 'none' };
-/** He took it on while it waited. */
+/** The driver took it on while it waited. */
 function carriedFrom(orderId: string, fromMs: number, toMs: number): EventRow[] {
   const event = (sequence: number, type: string, atMs: number): EventRow => {
     return { orderId, sequence, type, atMs, driverId: type === 'driver_assigned' ? 'driver 7' : null };
@@ -192,7 +192,7 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
   ['a forgotten refund', 'charge', () => ({ refunds: [] })],
   ['a double refund', 'charge', () => ({ refunds: [refundOf(2), refundOf(2)] })],
   [
-    'a charge that was never settled',
+    'a charge that was never recorded',
     'charge',
     ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), paymentStatus: 'processing' }, ...orders.slice(1)] }),
   ],

@@ -80,7 +80,7 @@ function lostOrders({ heard, orders }: Records): string[] {
   });
 }
 
-/** Whoever was told of an order was told of his own. */
+/** A client is told of no order but its own. */
 function foreignAnswers({ wanted, heard, orders }: Records): string[] {
   const byId = new Map(orders.map((order) => [order.id, order]));
   const byOp = new Map(wanted.map((one) => [one.op, one]));
@@ -225,7 +225,7 @@ function chargeFaults(
     [paymentStatus === 'paid' && charges.length !== 1, `is paid and was charged ${charges.length} times`],
     [
       wasAssigned && !endedUndelivered && paymentStatus === 'processing',
-      'had a driver and its charge was never settled',
+      'had a driver and its charge was never recorded',
     ],
   ];
   return faults.flatMap(([holds, fault]) => (holds ? [fault] : []));

@@ -1,4 +1,4 @@
-import { cancelOrder, deliverOrder, pickUpOrder, releaseOrder } from '../../src/store/lifecycle.ts';
+import { storeOf } from '../harness/store.ts';
 import type { Random } from '../harness/world.ts';
 import { later, type World } from './world.ts';
 
@@ -6,13 +6,14 @@ const PAUSE_MS = 250;
 const AT_ONCE = 100;
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const NO_STAMP = { actionId: null, capturedAt: null };
-const ORIGIN = 'faults';
+const PROCESS_ID = 'faults';
 
 /**
  * What drivers and operators do to orders meanwhile, by the service's own statements, as another process would: most are
  * picked up and delivered, some are given back or cancelled before. A statement that fails is left for the next round.
  */
 export function startDeliveries({ sql, isClosed }: World, random: Random): { stop(): Promise<void> } {
+  const store = storeOf(sql, PROCESS_ID);
   let isStopped = false;
 
   async function round(): Promise<void> {
@@ -21,10 +22,10 @@ export function startDeliveries({ sql, isClosed }: World, random: Random): { sto
     for (const { id, driver_id: driverId, status } of rows) {
       if (isStopped) return;
       const lot = random();
-      if (status === 'picked_up') await deliverOrder(sql, id, driverId, PHOTO, NO_STAMP, ORIGIN);
-      else if (lot < 0.1) await cancelOrder(sql, id, 'operator', 'other', ORIGIN);
-      else if (lot < 0.15) await releaseOrder(sql, id, driverId, 'vehicle', NO_STAMP, ORIGIN);
-      else await pickUpOrder(sql, id, driverId, NO_STAMP, ORIGIN);
+      if (status === 'picked_up') await store.deliverOrder(id, driverId, PHOTO, NO_STAMP);
+      else if (lot < 0.1) await store.cancelOrder(id, 'operator', 'other');
+      else if (lot < 0.15) await store.releaseOrder(id, driverId, 'vehicle', NO_STAMP);
+      else await store.pickUpOrder(id, driverId, NO_STAMP);
     }
   }
 

@@ -33,7 +33,7 @@ export function wrongDriverHistories({ orders, events }: Pick<Records, 'orders' 
   return wrong;
 }
 
-/** The driver whom an order is left with; one that ended stays with him who had it. */
+/** The driver whom an order is left with; one that ended stays with the driver who had it. */
 function driverAfter(steps: readonly EventRow[]): string | null {
   const last = steps.findLast(({ type }) => type === 'driver_assigned' || type === 'released');
   return last?.type === 'driver_assigned' ? last.driverId : null;

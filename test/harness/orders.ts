@@ -1,11 +1,9 @@
 import type { Identity } from '../../src/domain/idempotency.ts';
 import { hashSecret, newId, newSecret, newTrackingToken } from '../../src/domain/ids.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
-import { createDriver, setDriverDuty } from '../../src/store/drivers.ts';
-import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
-import type { OutboxRow, QueueName } from '../../src/store/outbox.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
-import { loadTiers } from '../../src/store/tiers.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
+import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
+import { storeOf } from './store.ts';
 
 export const PICKUP = { lat: 37.76415, lng: -122.41957 };
 
@@ -18,8 +16,7 @@ export async function addStoreRow(
 ): Promise<TestStore> {
   const retailerId = newId();
   const keyId = newId();
-  await createRetailer(
-    sql,
+  await storeOf(sql).createRetailer(
     {
       id: retailerId,
       name: 'Corner Market',
@@ -37,8 +34,14 @@ export async function addStoreRow(
 export async function addDriverRow(sql: Sql): Promise<string> {
   const id = newId();
   const tokenHash = hashSecret(newSecret('driver_token'));
-  await createDriver(sql, { id, name: 'Sam Rider', phone: '+14155550177', tokenHash, tierIds: ['standard'] }, 'test');
-  await setDriverDuty(sql, id, true, 'test');
+  await storeOf(sql, 'test').createDriver({
+    id,
+    name: 'Sam Rider',
+    phone: '+14155550177',
+    tokenHash,
+    tierIds: ['standard'],
+  });
+  await storeOf(sql, 'test').setDriverDuty(id, true);
   return id;
 }
 
@@ -49,7 +52,7 @@ export async function draftOrder(
   options: { driverId?: string | null; smsOptIn?: boolean; name?: string; idempotency?: Identity } = {},
 ): Promise<NewOrder> {
   const { driverId = null, smsOptIn = true, name = 'Jordan Lee', idempotency = null } = options;
-  const tier = (await loadTiers(sql)).get('standard');
+  const tier = (await storeOf(sql).loadTiers()).get('standard');
   if (!tier) throw new Error('the tier table is empty');
   return {
     id: newId(),
@@ -80,7 +83,7 @@ export async function addOrder(
   options: Parameters<typeof draftOrder>[2] = {},
 ): Promise<{ orderId: string; jobs: Partial<Record<QueueName, OutboxRow>>; order: NewOrder }> {
   const order = await draftOrder(sql, store, options);
-  const committed = (await insertOrders(sql, [order], 'test')).get(order.id);
+  const committed = (await storeOf(sql, 'test').insertOrders([order])).get(order.id);
   if (!committed) throw new Error('the order was not committed');
   return { orderId: order.id, order, jobs: Object.fromEntries(committed.outbox.map((row) => [row.queue, row])) };
 }

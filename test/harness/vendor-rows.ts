@@ -1,23 +1,11 @@
 import type { Sql } from '../../src/postgres/connect.ts';
-import {
-  countSends,
-  type OwedText,
-  openTexts,
-  recordTexts,
-  type SendToCount,
-  type TextResult,
-} from '../../src/store/messages.ts';
-import {
-  openPaymentAttempts,
-  type PaymentAttempt,
-  type PaymentResult,
-  recordDeclined,
-  recordPaid,
-} from '../../src/store/payments.ts';
+import type { OwedText, SendToCount, TextResult } from '../../src/store/messages.ts';
+import type { PaymentAttempt, PaymentResult } from '../../src/store/payments.ts';
+import { storeOf } from './store.ts';
 
 /** The statements for many charges and texts, for one order. */
 export async function openAttempt(sql: Sql, orderId: string, maxAttempts = 3): Promise<PaymentAttempt | null> {
-  return (await openPaymentAttempts(sql, [orderId], maxAttempts)).get(orderId) ?? null;
+  return (await storeOf(sql).openPaymentAttempts([orderId], maxAttempts)).get(orderId) ?? null;
 }
 
 /** Whether the result was written. */
@@ -29,18 +17,18 @@ export async function recordAttempt(
   origin = 'test',
 ): Promise<boolean> {
   if (result.status === 'declined') {
-    return (await recordDeclined(sql, { orderId, attempt }, result, outboxId, origin)) !== null;
+    return (await storeOf(sql, origin).recordDeclined({ orderId, attempt }, result, outboxId)) !== null;
   }
   const { paymentIntentId } = result;
-  return (await recordPaid(sql, [{ orderId, attempt, paymentIntentId, outboxId }], origin)).has(orderId);
+  return (await storeOf(sql, origin).recordPaid([{ orderId, attempt, paymentIntentId, outboxId }])).has(orderId);
 }
 
 export async function openText(sql: Sql, orderId: string): Promise<OwedText | null> {
-  return (await openTexts(sql, [orderId])).get(orderId) ?? null;
+  return (await storeOf(sql).openTexts([orderId])).get(orderId) ?? null;
 }
 
 export async function countSend(sql: Sql, send: SendToCount): Promise<boolean> {
-  return (await countSends(sql, [send])).has(send.orderId);
+  return (await storeOf(sql).countSends([send])).has(send.orderId);
 }
 
 /** Whether the result was written. */
@@ -51,5 +39,5 @@ export async function recordText(
   outboxId: number,
   origin = 'test',
 ): Promise<boolean> {
-  return (await recordTexts(sql, [{ orderId, result, outboxId }], origin)).has(orderId);
+  return (await storeOf(sql, origin).recordTexts([{ orderId, result, outboxId }])).has(orderId);
 }

@@ -76,7 +76,7 @@ describe('creating an order', () => {
         return { kind: 'unavailable' };
       },
       isRemembered: () => false,
-      admission: new AdmissionControl(60_000, 1, () => (isOverloaded ? 1 : 0)),
+      admission: new AdmissionControl(60_000, 1, { orders: isOverloaded ? 1 : 0 }),
       isKeyGood: async () => true,
     });
     const { url } = await startServer({ routes: [route as Route] });

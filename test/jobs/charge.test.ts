@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createChargeJob } from '../../src/jobs/charge.ts';
 import { STRIPE_KEY_SECONDS } from '../../src/limits.ts';
+import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { finishOutbox } from '../../src/store/outbox.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
+import { storeOf } from '../harness/store.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
@@ -35,21 +36,31 @@ async function world(
   const told: string[] = [];
   let lose = options.loseWrites ?? 0;
   let stoodStillMs = 0;
-  const job = createChargeJob({
-    async open(id) {
-      const opened = await openAttempt(sql, id);
-      stoodStillMs += options.standsStillMs ?? 0;
-      return opened;
-    },
-    async settle(attempt, result, outboxId) {
+  const tables = storeOf(sql);
+  const dieBefore = <Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) => {
+    return async (...args: Args): Promise<Result> => {
       if (lose-- > 0) throw new Error('the worker died before the write');
-      return recordAttempt(sql, attempt, result, outboxId);
+      return write(...args);
+    };
+  };
+  const events = new OrderEvents();
+  events.subscribe({ paymentRecorded: (_orderId, status) => void told.push(status) });
+  const job = createChargeJob({
+    store: {
+      ...tables,
+      async openPaymentAttempts(ids, maxAttempts) {
+        const opened = await tables.openPaymentAttempts(ids, maxAttempts);
+        stoodStillMs += options.standsStillMs ?? 0;
+        return opened;
+      },
+      recordPaid: dieBefore(tables.recordPaid),
+      recordDeclined: dieBefore(tables.recordDeclined),
     },
-    finish: (outboxId) => finishOutbox(sql, outboxId, null),
-    charge: stripe.charge,
-    findCharge: stripe.findCharge,
-    settled: (_orderId, status) => void told.push(status),
-    now: () => Date.now() + stoodStillMs,
+    orderLocks: limitConcurrency(1),
+    stripe,
+    relay: { relay: () => undefined },
+    events,
+    clock: { now: () => Date.now() + stoodStillMs },
   });
   const run = () => job({ orderId, outboxId: jobs.charge?.id ?? 0 });
   /** The charges that Stripe took for the order; a replayed key is not a new one. */

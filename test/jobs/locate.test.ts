@@ -1,20 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { DropoffPoint } from '../../src/domain/dropoff.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { RejectedCandidate } from '../../src/domain/rejected-candidate.ts';
 import { createLocateJob } from '../../src/jobs/locate.ts';
 import { LOCATE_USEFUL_SECONDS } from '../../src/limits.ts';
-import { findDropoffPoint, readUnlocated, recordDropoff } from '../../src/store/dropoffs.ts';
-import { deliverOrder, pickUpOrder, releaseOrder } from '../../src/store/lifecycle.ts';
-import { showOrder } from '../../src/store/operator.ts';
-import { assignWaiting, findStoreOrder } from '../../src/store/orders.ts';
-import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
-import { finishOutbox } from '../../src/store/outbox.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
-import { loadTiers } from '../../src/store/tiers.ts';
-import { findTrackedByIds } from '../../src/store/tracked.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
+import type { Geocoder } from '../../src/vendors/geocoder.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from '../store/transaction.ts';
 
 const ORIGIN = 'test';
@@ -36,7 +30,7 @@ beforeEach(async () => {
   keyId = newId();
   const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
   const card = { stripeCustomerId: null, stripePaymentMethodId: null };
-  await createRetailer(database.sql, { ...store, ...card }, { id: keyId, keyHash: keyId });
+  await storeOf(database.sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
 });
 
 async function newDriver(): Promise<string> {
@@ -48,7 +42,7 @@ async function newDriver(): Promise<string> {
 }
 
 async function newOrder(changes: Partial<NewOrder> = {}, locate = true) {
-  const tier = (await loadTiers(database.sql)).get('standard') as NewOrder['tier'];
+  const tier = (await storeOf(database.sql).loadTiers()).get('standard') as NewOrder['tier'];
   const order: NewOrder = {
     idempotency: null,
     id: newId(),
@@ -64,34 +58,37 @@ async function newOrder(changes: Partial<NewOrder> = {}, locate = true) {
     driver: null,
     ...changes,
   };
-  const committed = (await insertOrders(database.sql, [order], ORIGIN, locate)).get(order.id);
+  const committed = (await storeOf(database.sql, ORIGIN).insertOrders([order], locate)).get(order.id);
   const job = committed?.outbox.find(({ queue }) => queue === 'locate');
   return { orderId: order.id, job, outboxId: job?.id ?? 0 };
 }
 
-type Answer = Awaited<ReturnType<typeof locateDropoff>>;
-let asked: unknown[];
+type Answer = Awaited<ReturnType<Geocoder['geocode']>>;
+const FOUND: Answer = { kind: 'found', point: DOOR.point, accuracyMeters: DOOR.accuracyMeters };
+const NOT_FOUND: Answer = { kind: 'not_found' };
+const AWAY: Answer = { kind: 'unavailable' };
+let asked: string[];
 let told: string[];
-function runJob(orderId: string, outboxId: number, answer: Answer) {
+/** @param knowsZip whether the table of ZIP codes has the dropoff's */
+function runJob(orderId: string, outboxId: number, answer: Answer, knowsZip = false) {
   asked = [];
   told = [];
-  const { sql } = database;
-  return createLocateJob({
-    read: (id) => readUnlocated(sql, id),
-    async locate(address) {
-      asked.push(address);
+  const geocoder = {
+    async geocode(text: string) {
+      asked.push(text);
       return answer;
     },
-    settle: (id, dropoff, outbox) => recordDropoff(sql, id, dropoff, outbox, ORIGIN),
-    finish: (outbox) => finishOutbox(sql, outbox, null),
-    located: (id) => told.push(id),
-  })({ orderId, outboxId });
+  };
+  const events = new OrderEvents();
+  events.subscribe({ detailsChanged: (id) => void told.push(id) });
+  const places = { geocoder, zipCentroid: () => (knowsZip ? BY_ZIP.point : undefined) };
+  return createLocateJob({ store: storeOf(database.sql, ORIGIN), places, events })({ orderId, outboxId });
 }
 const isDone = async (outboxId: number) =>
   (await database.sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
 
 const trackedDropoff = async (orderId: string) =>
-  (await findTrackedByIds(database.sql, [orderId])).get(orderId)?.dropoff;
+  (await storeOf(database.sql).findTrackedByIds([orderId])).get(orderId)?.dropoff;
 
 describe('the job that finds a dropoff', () => {
   it('is owed from the creating statement on, where a geocoder is there to answer', async () => {
@@ -101,13 +98,13 @@ describe('the job that finds a dropoff', () => {
 
   it('reads the address from the row, writes the point, is done and tells the pages', async () => {
     const { orderId, outboxId } = await newOrder({ dropoff: BY_ZIP });
-    expect(await findDropoffPoint(database.sql, orderId)).toEqual(BY_ZIP);
+    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(BY_ZIP);
     const heard = await noticesDuring(database, async () => {
-      expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+      expect(await runJob(orderId, outboxId, FOUND)).toEqual({ kind: 'done' });
     });
     expect(heard).toEqual([`${ORIGIN}:details:${orderId}`]);
-    expect(asked).toEqual([ADDRESS]);
-    expect(await findDropoffPoint(database.sql, orderId)).toEqual(DOOR);
+    expect(asked).toEqual(['401 Valencia St, San Francisco, CA 94103']);
+    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(DOOR);
     expect(await isDone(outboxId)).toBe(true);
     expect(told).toEqual([orderId]);
     expect(await trackedDropoff(orderId)).toEqual({ ...DOOR.point, accuracyMeters: 12 });
@@ -117,50 +114,49 @@ describe('the job that finds a dropoff', () => {
     const { orderId, outboxId } = await newOrder();
     const read = () => database.sql`select * from orders where id = ${orderId}`;
     const [before] = await read();
-    await runJob(orderId, outboxId, { dropoff: DOOR, again: false });
+    await runJob(orderId, outboxId, FOUND);
     expect((await read())[0]).toEqual(before);
   });
 
   it('records that an address is not known, which is not the same as not having looked', async () => {
     const { orderId, outboxId } = await newOrder();
     const source = async () =>
-      (await findStoreOrder(database.sql, orderId, retailerId))?.dropoff_point.source ?? 'not looked';
+      (await storeOf(database.sql).findStoreOrder(orderId, retailerId))?.dropoff_point.source ?? 'not looked';
     expect(await source()).toBe('not looked');
-    await runJob(orderId, outboxId, { dropoff: null, again: false });
+    await runJob(orderId, outboxId, NOT_FOUND);
     expect(await source()).toBe('unknown');
-    expect(await findDropoffPoint(database.sql, orderId)).toBeNull();
+    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toBeNull();
     expect(await trackedDropoff(orderId)).toBeNull();
   });
 
   it('asks again while the geocoder is away, and gives up in the end with what the ZIP tells', async () => {
     const { orderId, outboxId } = await newOrder();
-    const away = { dropoff: BY_ZIP, again: true };
-    expect(await runJob(orderId, outboxId, away)).toMatchObject({ kind: 'retry' });
+    expect(await runJob(orderId, outboxId, AWAY, true)).toMatchObject({ kind: 'retry' });
     expect(await isDone(outboxId)).toBe(false);
     await database.sql`
       update orders set created_at = now() - make_interval(secs => ${LOCATE_USEFUL_SECONDS + 1}) where id = ${orderId}`;
-    expect(await runJob(orderId, outboxId, away)).toEqual({ kind: 'done' });
-    expect(await findDropoffPoint(database.sql, orderId)).toEqual(BY_ZIP);
+    expect(await runJob(orderId, outboxId, AWAY, true)).toEqual({ kind: 'done' });
+    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(BY_ZIP);
   });
 
   it('asks nobody for an order that is over or found already', async () => {
     const { orderId, outboxId } = await newOrder();
     await database.sql`update orders set status = 'cancelled' where id = ${orderId}`;
-    expect(await runJob(orderId, outboxId, { dropoff: DOOR, again: false })).toEqual({ kind: 'done' });
+    expect(await runJob(orderId, outboxId, FOUND)).toEqual({ kind: 'done' });
     expect(asked).toEqual([]);
     expect(await isDone(outboxId)).toBe(true);
 
     const found = await newOrder({ dropoff: DOOR });
-    await runJob(found.orderId, found.outboxId, { dropoff: null, again: false });
+    await runJob(found.orderId, found.outboxId, NOT_FOUND);
     expect(asked).toEqual([]);
-    expect(await findDropoffPoint(database.sql, found.orderId)).toEqual(DOOR);
+    expect(await storeOf(database.sql).findDropoffPoint(found.orderId)).toEqual(DOOR);
   });
 
   it('may run twice', async () => {
     const { orderId, outboxId } = await newOrder();
-    await runJob(orderId, outboxId, { dropoff: DOOR, again: false });
-    expect(await runJob(orderId, outboxId, { dropoff: null, again: false })).toEqual({ kind: 'done' });
-    expect(await findDropoffPoint(database.sql, orderId)).toEqual(DOOR);
+    await runJob(orderId, outboxId, FOUND);
+    expect(await runJob(orderId, outboxId, NOT_FOUND)).toEqual({ kind: 'done' });
+    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(DOOR);
   });
 });
 
@@ -176,7 +172,7 @@ describe('on record', () => {
     reason,
   }));
   const eventsShown = async (orderId: string) =>
-    (await showOrder(database.sql, orderId))?.events as { type: string; considered?: unknown; data: unknown }[];
+    (await storeOf(database.sql).showOrder(orderId))?.events as { type: string; considered?: unknown; data: unknown }[];
 
   it('is who was passed over, with an order that had a driver at once', async () => {
     const driverId = await newDriver();
@@ -191,14 +187,17 @@ describe('on record', () => {
     const { orderId } = await newOrder();
     const first = await newDriver();
     const second = await newDriver();
-    await assignWaiting(database.sql, orderId, { driverId: first, distanceMeters: 10, rejectedCandidates }, ORIGIN);
-    await releaseOrder(database.sql, orderId, first, 'vehicle', STAMP, ORIGIN);
-    await assignWaiting(
-      database.sql,
-      orderId,
-      { driverId: second, distanceMeters: 20, rejectedCandidates: [] },
-      ORIGIN,
-    );
+    await storeOf(database.sql, ORIGIN).assignWaiting(orderId, {
+      driverId: first,
+      distanceMeters: 10,
+      rejectedCandidates,
+    });
+    await storeOf(database.sql, ORIGIN).releaseOrder(orderId, first, 'vehicle', STAMP);
+    await storeOf(database.sql, ORIGIN).assignWaiting(orderId, {
+      driverId: second,
+      distanceMeters: 20,
+      rejectedCandidates: [],
+    });
     const given = (await eventsShown(orderId)).filter(({ type }) => type === 'driver_assigned');
     expect(given.map((event) => event.considered)).toEqual([onWire, undefined]);
   });
@@ -206,11 +205,11 @@ describe('on record', () => {
   it('is the distance at the handover, in the order and in its event', async () => {
     const driverId = await newDriver();
     const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 5 } });
-    await pickUpOrder(database.sql, orderId, driverId, STAMP, ORIGIN);
+    await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
     const positionAt = new Date('2026-03-02T15:00:00.000Z');
     const proof = { distanceMeters: 34, positionAt };
-    await deliverOrder(database.sql, orderId, driverId, 'photo.jpg', STAMP, ORIGIN, proof);
-    const order = await findStoreOrder(database.sql, orderId, retailerId);
+    await storeOf(database.sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', STAMP, proof);
+    const order = await storeOf(database.sql).findStoreOrder(orderId, retailerId);
     expect(order?.proof_distance_meters).toBe(34);
     expect(order?.events.at(-1)).toMatchObject({
       type: 'delivered',

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createRefundJob } from '../../src/jobs/refund.ts';
-import { cancelOrder } from '../../src/store/lifecycle.ts';
-import { readStats } from '../../src/store/operator.ts';
-import { finishOutbox } from '../../src/store/outbox.ts';
-import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../../src/store/refunds.ts';
 import type { RefundOutcome } from '../../src/vendors/stripe.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 
 const REFUSED: RefundOutcome = { kind: 'refused', code: 'charge_disputed' };
 let database: FreshDatabase;
@@ -20,18 +18,15 @@ async function world(outcome: RefundOutcome) {
   const { sql } = database;
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: await addDriverRow(sql) });
   await sql`update orders set payment_status = 'paid', charge_id = 'pi_1' where id = ${orderId}`;
-  const cancelled = await cancelOrder(sql, orderId, 'operator', 'other', 'test');
+  const cancelled = await storeOf(sql, 'test').cancelOrder(orderId, 'operator', 'other');
   const outboxId = cancelled?.outbox.find(({ queue }) => queue === 'refund')?.id ?? 0;
   const errors: unknown[] = [];
   const quiet = () => undefined;
   const job = createRefundJob({
-    read: (id) => readRefundState(sql, id),
-    refund: async () => outcome,
-    recordRefund: (id, refundId, outbox) => recordRefund(sql, id, refundId, outbox, 'test'),
-    recordRefused: (id, code, outbox) => recordRefundRefused(sql, id, code, outbox, 'test'),
-    recordUncharged: (id, outbox) => recordUncharged(sql, id, outbox, 'test'),
-    finish: (outbox) => finishOutbox(sql, outbox, null),
-    settled: quiet,
+    store: storeOf(sql),
+    stripe: { refund: async () => outcome },
+    relay: { relay: quiet },
+    events: new OrderEvents(),
     logger: { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void errors.push(fields) },
   });
   return {
@@ -64,7 +59,7 @@ test('a refusal heard twice is recorded once', async () => {
 
 test('the operator’s figures count a refund that has not come for a minute', async () => {
   const { sql } = database;
-  const missing = async () => Number((await readStats(sql)).refunds_missing);
+  const missing = async () => Number((await storeOf(sql).readStats()).refunds_missing);
   const before = await missing();
   const { orderId, run } = await world(REFUSED);
   await run();

@@ -1,17 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createSmsJob } from '../../src/jobs/sms.ts';
 import { TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
+import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { cancelOrder } from '../../src/store/lifecycle.ts';
-import { uncountSend } from '../../src/store/messages.ts';
-import { expireOrder } from '../../src/store/orders.ts';
-import { finishOutbox } from '../../src/store/outbox.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { countSend, openText, recordText } from '../harness/vendor-rows.ts';
+import { storeOf } from '../harness/store.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 let database: FreshDatabase;
@@ -44,24 +42,25 @@ async function world(
   const { orderId, jobs, order } = await addOrder(sql, await addStoreRow(sql), { smsOptIn: options.smsOptIn ?? true });
   let lose = options.loseWrites ?? 0;
   let stoodStillMs = 0;
+  const tables = storeOf(sql);
   const job = createSmsJob({
-    open: (id) => openText(sql, id),
-    async count(send) {
-      const counted = await countSend(sql, send);
-      stoodStillMs += options.standsStillMs ?? 0;
-      return counted;
+    store: {
+      ...tables,
+      async countSends(sends) {
+        const counted = await tables.countSends(sends);
+        stoodStillMs += options.standsStillMs ?? 0;
+        return counted;
+      },
+      async recordTexts(recorded) {
+        if (lose-- > 0) throw new Error('the worker died before the write');
+        return tables.recordTexts(recorded);
+      },
     },
-    uncount: (send) => uncountSend(sql, send),
-    async settle(id, result, outboxId) {
-      if (lose-- > 0) throw new Error('the worker died before the write');
-      return recordText(sql, id, result, outboxId);
-    },
-    finish: (outboxId) => finishOutbox(sql, outboxId, null),
-    send: twilio.send,
-    find: twilio.find,
+    orderLocks: limitConcurrency(1),
+    texts: twilio,
     trackingUrl: 'https://track.example',
-    now: () => Date.now() + (options.hoursLater ?? 0) * 3_600_000 + stoodStillMs,
-    settled: () => undefined,
+    events: new OrderEvents(),
+    clock: { now: () => Date.now() + (options.hoursLater ?? 0) * 3_600_000 + stoodStillMs },
   });
   const run = () => job({ orderId, outboxId: jobs.sms?.id ?? 0 });
   /** As if the last send had been so many seconds earlier. */
@@ -236,9 +235,9 @@ test('how late a confirmation is counts from the order, though nobody has tried 
 test('nobody is told of a delivery whose order was cancelled or has expired, and the order says why', async () => {
   const { sql } = database;
   const [cancelled, expired] = [await world(), await world()];
-  await cancelOrder(sql, cancelled.orderId, 'operator', 'other', 'test');
+  await storeOf(sql, 'test').cancelOrder(cancelled.orderId, 'operator', 'other');
   await sql`update orders set expires_at = now() where id = ${expired.orderId}`;
-  await expireOrder(sql, expired.orderId, 'test');
+  await storeOf(sql, 'test').expireOrder(expired.orderId);
   for (const { run, texts, row } of [cancelled, expired]) {
     expect(await run()).toEqual({ kind: 'done' });
     expect(texts()).toEqual([]);
@@ -255,7 +254,7 @@ test.each([
     const [, effect, result, count] = row;
     const cancelled = await world({ faults: { next: [{ kind: 'reset', effect }] } });
     expect(await cancelled.run()).toMatchObject({ kind: 'wait' });
-    await cancelOrder(database.sql, cancelled.orderId, 'operator', 'other', 'test');
+    await storeOf(database.sql, 'test').cancelOrder(cancelled.orderId, 'operator', 'other');
     await cancelled.wait(LATE);
     expect(await cancelled.run()).toEqual({ kind: 'done' });
     expect(cancelled.texts()).toHaveLength(count);

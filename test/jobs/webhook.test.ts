@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createWebhookJob, retryAfter } from '../../src/jobs/webhook.ts';
 import { MAX_WEBHOOKS_PER_STORE, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
-import type { FailedTry, OwedDelivery } from '../../src/store/webhooks.ts';
+import type { FailedTry, OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import type { WebhookOutcome } from '../../src/vendors/webhook-client.ts';
 
 const SECRET = 'whsec_c2VjcmV0';
@@ -38,20 +38,23 @@ function world(options: {
   } as const;
   const { outcome = { kind: 'answered', status: 204 } } = options;
   const job = createWebhookJob({
-    open: async (outboxId) => options.open(outboxId),
-    send: async () => (typeof outcome === 'function' ? outcome() : outcome),
-    recordDelivered: async (_delivery, result) => void done.push(['delivered', result]),
-    recordFailedTry: async (_delivery, failed: FailedTry) => {
-      done.push(['failed', failed]);
-      return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
+    store: {
+      openDelivery: async (outboxId) => options.open(outboxId),
+      recordDelivered: async (_delivery, result) => void done.push(['delivered', result]),
+      recordFailedTry: async (_delivery, failed) => {
+        done.push(['failed', failed]);
+        return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
+      },
+      recordUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
+      putOffDelivery: async ({ outboxId }, seconds) => {
+        done.push(['put off', outboxId, seconds]);
+        return [row];
+      },
+      finishOutbox: async (outboxId) => void done.push(['finish', outboxId]),
     },
-    recordUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
-    putOff: async ({ outboxId }, seconds) => {
-      done.push(['put off', outboxId, seconds]);
-      return [row];
-    },
-    relay: (rows) => void done.push(['relay', rows.length]),
-    finish: async (outboxId) => void done.push(['finish', outboxId]),
+    client: { post: async () => (typeof outcome === 'function' ? outcome() : outcome) },
+    relay: { relay: (rows) => void done.push(['relay', rows.length]) },
+    clock: Date,
     random: () => 0.5,
     logger: { debug: log, info: log, warn: log, error: log },
   });

@@ -3,27 +3,18 @@ import { Closers } from '../../src/app/closers.ts';
 import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import type { ActionOutcome, DriverAction } from '../../src/dispatch/driver-actions.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import { TierTable } from '../../src/dispatch/tier-table.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { canBecome, ORDER_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
 import { driverActionRoutes } from '../../src/http/routes/driver-actions.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import {
-  cancelOrder,
-  deliverOrder,
-  findSilent,
-  markUndeliverable,
-  pickUpOrder,
-  releaseFromSilent,
-  releaseOrder,
-  returnOrder,
-} from '../../src/store/lifecycle.ts';
-import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
-import type { OutboxRow } from '../../src/store/outbox.ts';
-import { loadTiers } from '../../src/store/tiers.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import type { RequestHead, Route } from '../../src/transport/route.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf, STORE_POINT } from './orders.ts';
 
 const PHOTO = `${'0'.repeat(32)}.jpg`;
@@ -31,14 +22,15 @@ const NO_STAMP = { actionId: null, capturedAt: null };
 const logger = createLogger('silent');
 
 let database: FreshDatabase;
+let store: Store;
 let retailerId: string;
 let dispatch: Dispatch;
 let matcher: Matcher;
-let relayed: OutboxRow[];
 let closers: Closers;
 
 beforeAll(async () => {
   database = await freshDatabase({ max: 10 });
+  store = storeOf(database.sql);
   retailerId = await addRetailer(database.sql);
 });
 afterAll(() => database?.drop());
@@ -47,34 +39,26 @@ beforeEach(async () => {
   // Nobody is left on duty by the test before.
   await database.sql`update drivers set on_duty = false`;
   await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
-  const tiers = await loadTiers(database.sql);
+  const tiers = await store.loadTiers();
   matcher = new Matcher(tiers);
-  relayed = [];
   closers = new Closers(logger);
   // As a process that has been listening for long enough to tell silence from its own absence.
   clockLeadMs = -2 * DRIVER_SILENT_MS;
-  dispatch = buildDispatch(
-    {
-      config: { geocoderUrl: null } as Config,
-      sql: database.sql,
-      commits: database.sql,
-      isAway: () => false,
-      matcher,
-      tiers: () => tiers,
-      now: () => Date.now() + clockLeadMs,
-      origin: 'test',
-      relay: { relay: (rows) => void relayed.push(...rows), openQueues: async () => [], close: async () => undefined },
-      paymentWait: { paymentWithin: async () => 'processing' },
-      announce: {
-        orderChanged: () => undefined,
-        driverChanged: () => undefined,
-        driverMoved: () => undefined,
-        sharePosition: () => undefined,
-      },
-    },
+  const events = new OrderEvents();
+  dispatch = buildDispatch({
+    config: { geocoderUrl: null } as Config,
+    database: { isAway: () => false },
+    store,
+    matcher,
+    tiers: new TierTable(store, matcher, tiers),
+    relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
+    paymentWait: { paymentWithin: async () => 'processing' },
+    events,
+    clock: { now: () => Date.now() + clockLeadMs },
     logger,
     closers,
-  );
+  });
+  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
   clockLeadMs = 0;
 });
 afterEach(() => closers.closeAll());
@@ -97,40 +81,40 @@ describe('a change of status', () => {
       event: 'driver_assigned',
       make: async (orderId) => {
         const driver = { driverId: await addDriverOnDuty(database.sql), distanceMeters: 10 };
-        return (await assignWaiting(database.sql, orderId, driver, 'test')).kind === 'assigned' ? {} : null;
+        return (await store.assignWaiting(orderId, driver)).kind === 'assigned' ? {} : null;
       },
     },
     {
       to: 'picked_up',
       event: 'picked_up',
-      make: (orderId, driverId) => pickUpOrder(database.sql, orderId, driverId, NO_STAMP, 'test'),
+      make: (orderId, driverId) => store.pickUpOrder(orderId, driverId, NO_STAMP),
     },
     {
       to: 'delivered',
       event: 'delivered',
-      make: (orderId, driverId) => deliverOrder(database.sql, orderId, driverId, PHOTO, NO_STAMP, 'test'),
+      make: (orderId, driverId) => store.deliverOrder(orderId, driverId, PHOTO, NO_STAMP),
     },
     {
       to: 'pending_dispatch',
       event: 'released',
-      make: (orderId, driverId) => releaseOrder(database.sql, orderId, driverId, 'vehicle', NO_STAMP, 'test'),
+      make: (orderId, driverId) => store.releaseOrder(orderId, driverId, 'vehicle', NO_STAMP),
     },
     {
       to: 'undeliverable',
       event: 'undeliverable',
-      make: (orderId, driverId) => markUndeliverable(database.sql, orderId, driverId, 'refused', NO_STAMP, 'test'),
+      make: (orderId, driverId) => store.markUndeliverable(orderId, driverId, 'refused', NO_STAMP),
     },
     {
       to: 'returned',
       event: 'returned',
-      make: (orderId, driverId) => returnOrder(database.sql, orderId, driverId, NO_STAMP, 'test'),
+      make: (orderId, driverId) => store.returnOrder(orderId, driverId, NO_STAMP),
     },
     {
       to: 'cancelled',
       event: 'cancelled',
-      make: (orderId) => cancelOrder(database.sql, orderId, { retailerId }, 'duplicate', 'test'),
+      make: (orderId) => store.cancelOrder(orderId, { retailerId }, 'duplicate'),
     },
-    { to: 'expired', event: 'expired', make: (orderId) => expireOrder(database.sql, orderId, 'test') },
+    { to: 'expired', event: 'expired', make: (orderId) => store.expireOrder(orderId) },
   ];
 
   /** An order in a status, with the driver who would have it there, its time up where it waits to expire. */
@@ -178,17 +162,17 @@ describe('a change of status', () => {
     const foreign = await addRetailer(database.sql);
     const { orderId } = await orderIn('driver_assigned', false);
     const before = await everythingOf(database.sql, orderId);
-    expect(await cancelOrder(database.sql, orderId, { retailerId: foreign }, 'other', 'test')).toBeNull();
+    expect(await store.cancelOrder(orderId, { retailerId: foreign }, 'other')).toBeNull();
     expect(await everythingOf(database.sql, orderId)).toEqual(before);
   });
 
   it('to expired waits for the time to be up', async () => {
     const { orderId } = await orderIn('pending_dispatch', false);
-    expect(await expireOrder(database.sql, orderId, 'test')).toBeNull();
+    expect(await store.expireOrder(orderId)).toBeNull();
   });
 });
 
-/** A driver's actions, each as his phone would send it, and the status from which it is legal. */
+/** A driver's actions, each as their phone would send it, and the status from which it is legal. */
 const ACTIONS: readonly {
   readonly name: string;
   readonly from: OrderStatus;
@@ -374,7 +358,7 @@ describe('a delivery over HTTP', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('of an order that is not his to deliver stores no photo', async () => {
+  it('of an order that is not theirs to deliver stores no photo', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await expect(send(orderId, driverId, 'early')).rejects.toMatchObject({ code: 'illegal_transition' });
     await expect(send(newId(), driverId, 'none')).rejects.toMatchObject({ code: 'not_found' });
@@ -394,11 +378,11 @@ describe('an order that was given back', () => {
     expect(matcher.bestDriverFor(orderId, Date.now())).toBeUndefined();
     expect(matcher.bestWaitingFor(driverId, Date.now())).toBeUndefined();
     expect(matcher.whyWaiting(orderId)).toBe('none_qualified');
-    expect(await assignWaiting(database.sql, orderId, { driverId, distanceMeters: 1 }, 'test')).toEqual({
+    expect(await store.assignWaiting(orderId, { driverId, distanceMeters: 1 })).toEqual({
       kind: 'driver_lost',
     });
     const other = await addOrder(database.sql, retailerId, 'pending_dispatch', null);
-    await dispatch.redispatch.waitsAgain(other);
+    await dispatch.redispatch.requeue(other);
     expect(await everythingOf(database.sql, other)).toMatchObject({ order: { driver_id: driverId } });
     expect(await everythingOf(database.sql, orderId)).toMatchObject({ order: { status: 'pending_dispatch' } });
   });
@@ -459,12 +443,12 @@ describe('a driver who falls silent', () => {
   }
   const SILENT_FOR = DRIVER_SILENT_MS + 1_000;
 
-  it('loses the order he has not picked up, to somebody else, with the reason on record', async () => {
+  it('loses an order that is not picked up, to another driver, with the reason on record', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     const next = await addDriverOnDuty(database.sql, STORE_POINT);
     await readEverything();
-    await dispatch.redispatch.sweep();
+    await dispatch.sweep.run();
     const { order, events } = await everythingOf(database.sql, orderId);
     expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, excluded_driver_ids: [] });
     expect(events[1]).toEqual({
@@ -480,17 +464,17 @@ describe('a driver who falls silent', () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await readEverything();
-    dispatch.redispatch.listening();
-    await dispatch.redispatch.sweep();
+    dispatch.sweep.listening();
+    await dispatch.sweep.run();
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
-  it('keeps it while he is heard of, though the tables take no positions', async () => {
+  it('keeps it while they are heard of, though the tables take no positions', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await readEverything();
     matcher.moveDriver(driverId, STORE_POINT, Date.now());
-    await dispatch.redispatch.sweep();
+    await dispatch.sweep.run();
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
@@ -498,42 +482,40 @@ describe('a driver who falls silent', () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, DRIVER_SILENT_MS - 30_000);
     await readEverything();
-    await dispatch.redispatch.sweep();
+    await dispatch.sweep.run();
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
-  it('keeps it when he was assigned only now, however long ago he was heard of', async () => {
+  it('keeps it when they were assigned only now, however long ago they were heard of', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await database.sql`update orders set assigned_at = now() where id = ${orderId}`;
-    expect((await findSilent(database.sql, DRIVER_SILENT_MS, 100)).map((found) => found.orderId)).not.toContain(
-      orderId,
-    );
+    expect((await store.findSilent(DRIVER_SILENT_MS, 100)).map((found) => found.orderId)).not.toContain(orderId);
   });
 
-  it('loses it too when he never said where he is', async () => {
+  it('loses it too when they never said where they are', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await database.sql`delete from driver_positions where driver_id = ${driverId}`;
     await readEverything();
-    await dispatch.redispatch.sweep();
+    await dispatch.sweep.run();
     expect((await everythingOf(database.sql, orderId)).order.status).toBe('pending_dispatch');
   });
 
-  it('keeps it when he reported between the look and the release', async () => {
+  it('keeps it when they reported between the look and the release', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
-    expect(await findSilent(database.sql, DRIVER_SILENT_MS, 100)).toContainEqual({ orderId, driverId });
+    expect(await store.findSilent(DRIVER_SILENT_MS, 100)).toContainEqual({ orderId, driverId });
     await database.sql`update driver_positions set received_at = now() where driver_id = ${driverId}`;
-    expect(await releaseFromSilent(database.sql, orderId, driverId, DRIVER_SILENT_MS, 'test')).toBeNull();
+    expect(await store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)).toBeNull();
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
   it.each(['picked_up', 'undeliverable'] as const)('keeps an order that is %s', async (status) => {
     const { orderId, driverId } = await carrying(status);
     await silence(driverId, SILENT_FOR);
-    await dispatch.redispatch.sweep();
-    expect(await releaseFromSilent(database.sql, orderId, driverId, DRIVER_SILENT_MS, 'test')).toBeNull();
+    await dispatch.sweep.run();
+    expect(await store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)).toBeNull();
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ status, driver_id: driverId });
   });
 
@@ -541,7 +523,7 @@ describe('a driver who falls silent', () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     const released = await Promise.all(
-      Array.from({ length: 4 }, () => releaseFromSilent(database.sql, orderId, driverId, DRIVER_SILENT_MS, 'test')),
+      Array.from({ length: 4 }, () => store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)),
     );
     expect(released.filter((change) => change !== null)).toHaveLength(1);
     expect((await everythingOf(database.sql, orderId)).events).toHaveLength(2);

@@ -2,8 +2,7 @@ import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { OrderStatus, PaymentStatus } from '../../src/domain/order.ts';
 import type { Point } from '../../src/geo/point.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
-import { createDriver } from '../../src/store/drivers.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
+import { storeOf } from '../harness/store.ts';
 
 export const STORE_POINT: Point = { lat: 40.73, lng: -73.99 };
 
@@ -11,19 +10,18 @@ export const STORE_POINT: Point = { lat: 40.73, lng: -73.99 };
 export async function addRetailer(sql: Sql): Promise<string> {
   const id = newId();
   const card = { stripeCustomerId: 'cus_test', stripePaymentMethodId: 'pm_card_visa' };
-  await createRetailer(
-    sql,
+  await storeOf(sql).createRetailer(
     { id, name: 'Corner Market', address: 'One Test Square', point: STORE_POINT, ...card },
     { id: newId(), keyHash: newTrackingToken() },
   );
   return id;
 }
 
-/** A driver on duty whose last position is at the store, or where told; his id. */
+/** A driver on duty whose last position is at the store, or where told; their id. */
 export async function addDriverOnDuty(sql: Sql, point: Point = STORE_POINT): Promise<string> {
   const id = newId();
   const tokenHash = newTrackingToken();
-  await createDriver(sql, { id, name: 'Sam Rider', phone: '+14155550177', tokenHash, tierIds: ['standard'] }, 'test');
+  await storeOf(sql).createDriver({ id, name: 'Sam Rider', phone: '+14155550177', tokenHash, tierIds: ['standard'] });
   await sql`update drivers set on_duty = true where id = ${id}`;
   await sql`
     insert into driver_positions (driver_id, lat, lng, captured_at) values (${id}, ${point.lat}, ${point.lng}, now())`;

@@ -1,20 +1,20 @@
 import fc, { type Scheduler } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createChargeJob } from '../../src/jobs/charge.ts';
 import { createRefundJob } from '../../src/jobs/refund.ts';
 import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
+import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { JobData } from '../../src/queues/queues.ts';
-import { cancelOrder, releaseOrder } from '../../src/store/lifecycle.ts';
-import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
-import { finishOutbox } from '../../src/store/outbox.ts';
-import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../../src/store/refunds.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
+import { storeOf } from '../harness/store.ts';
 import { type Answer, Bank, type Pause } from './bank.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 
 const NO_STAMP = { actionId: null, capturedAt: null };
+/** More statements than are ever at work at once: each of them races with all others. */
+const UNLIMITED = 100;
 let database: FreshDatabase;
 let retailerId: string;
 beforeAll(async () => {
@@ -28,37 +28,42 @@ class Died extends Error {}
 
 /** The two jobs of a worker, wired as in the service; between any two of its steps others act, or it dies. */
 function openWorker(bank: Bank, pause: Pause) {
-  const { sql } = database;
-  const step = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
-    await pause(what);
-    const result = await work();
-    await pause(`${what} is answered`);
-    return result;
+  const store = storeOf(database.sql);
+  const paused =
+    <Args extends unknown[], Result>(what: string, statement: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      await pause(what);
+      const result = await statement(...args);
+      await pause(`${what} is answered`);
+      return result;
+    };
+  const finishOutbox = paused('finish', store.finishOutbox);
+  const shared = {
+    stripe: bank,
+    relay: { relay: () => undefined },
+    events: new OrderEvents(),
+    clock: { now: Date.now },
+    logger: createLogger('silent'),
   };
   const charge = createChargeJob({
-    open: (orderId) => step('open', () => openAttempt(sql, orderId, MAX_PAYMENT_ATTEMPTS)),
-    settle: (attempt, result, outboxId) =>
-      step(`settle ${result.status}`, async () => {
-        return recordAttempt(sql, attempt, result, outboxId);
-      }),
-    finish: (outboxId) => step('finish', () => finishOutbox(sql, outboxId, null)),
-    charge: bank.charge,
-    findCharge: bank.findCharge,
-    settled: () => undefined,
-    now: Date.now,
+    ...shared,
+    store: {
+      finishOutbox,
+      openPaymentAttempts: paused('open', store.openPaymentAttempts),
+      recordPaid: paused('record paid', store.recordPaid),
+      recordDeclined: paused('record declined', store.recordDeclined),
+    },
+    orderLocks: limitConcurrency(UNLIMITED),
   });
   const refund = createRefundJob({
-    read: (orderId) => step('read', () => readRefundState(sql, orderId)),
-    refund: bank.refund,
-    recordRefund: (orderId, refundId, outboxId) =>
-      step('settle refund', () => recordRefund(sql, orderId, refundId, outboxId, 'test')),
-    recordRefused: (orderId, code, outboxId) =>
-      step('settle refusal', () => recordRefundRefused(sql, orderId, code, outboxId, 'test')),
-    recordUncharged: (orderId, outboxId) =>
-      step('settle uncharged', () => recordUncharged(sql, orderId, outboxId, 'test')),
-    finish: (outboxId) => step('finish', () => finishOutbox(sql, outboxId, null)),
-    settled: () => undefined,
-    logger: createLogger('silent'),
+    ...shared,
+    store: {
+      finishOutbox,
+      readRefundState: paused('read', store.readRefundState),
+      recordRefund: paused('record refund', store.recordRefund),
+      recordRefundRefused: paused('record refusal', store.recordRefundRefused),
+      recordUncharged: paused('record uncharged', store.recordUncharged),
+    },
   });
   return { charge, refund };
 }
@@ -114,16 +119,16 @@ async function act(what: Act, jobs: Jobs, orderId: string, driverId: string): Pr
       return Promise.all(runs.map((job) => jobs[job.queue](job)));
     }
     case 'cancel':
-      return cancelOrder(sql, orderId, { retailerId }, 'other', 'test');
+      return storeOf(sql).cancelOrder(orderId, { retailerId }, 'other');
     case 'cancel_as_operator':
-      return cancelOrder(sql, orderId, 'operator', 'other', 'test');
+      return storeOf(sql).cancelOrder(orderId, 'operator', 'other');
     case 'release':
-      return releaseOrder(sql, orderId, driverId, 'other', NO_STAMP, 'test');
+      return storeOf(sql).releaseOrder(orderId, driverId, 'other', NO_STAMP);
     case 'assign':
-      return assignWaiting(sql, orderId, { driverId: await addDriverOnDuty(sql), distanceMeters: 1 }, 'test');
+      return storeOf(sql).assignWaiting(orderId, { driverId: await addDriverOnDuty(sql), distanceMeters: 1 });
     case 'expire':
       await sql`update orders set expires_at = now() - interval '1 second' where id = ${orderId}`;
-      return expireOrder(sql, orderId, 'test');
+      return storeOf(sql).expireOrder(orderId);
   }
 }
 

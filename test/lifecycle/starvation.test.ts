@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
@@ -10,13 +11,13 @@ import { randomFrom } from '../matcher/world.ts';
 /*
  * How long an order can wait.
  *
- * A driver takes the order with the greatest waited × weight in his reach. Let X of weight a have waited w. Y of weight b
+ * A driver takes the order with the greatest waited × weight in their reach. Let X of weight a have waited w. Y of weight b
  * goes before X only if it has waited at least w·a/b. So:
  *
  *   (1) An order of no greater weight that came after X never goes before it, and one of greater weight only if it came
  *       within the first w·(1 − a/b) of X's wait: three quarters of it, for priority (4) before standard (1). Whatever
  *       comes after that, comes after X.
- *   (2) Whenever a standard order is passed over for a priority order, it has waited at most 4 times as long as that one.
+ *   (2) Whenever a priority order goes before a standard order, the latter has waited at most 4 times as long as that one.
  *
  * Let B orders wait when X comes, drivers in its reach be freed at a rate f, and priority orders come at a rate p. By (1)
  * the drivers freed during the wait W of X serve none but the B and at most p·W·¾ others: f·W ≤ B + ¾·p·W, so
@@ -88,23 +89,19 @@ class Simulation {
   #nowMs = 1_700_000_000_000;
   #orders = 0;
   readonly #redispatch = createRedispatch({
-    matcher: this.#matcher,
-    now: () => this.#nowMs,
-    assignWaiting: async (orderId, { driverId }) => {
-      this.#given(orderId, driverId);
-      return { kind: 'assigned', outbox: [] };
+    store: {
+      assignWaiting: async (orderId, { driverId }) => {
+        this.#given(orderId, driverId);
+        return { kind: 'assigned', outbox: [] };
+      },
+      expireOrder: async () => null,
     },
-    expireOrder: async () => null,
-    findOverdue: async () => [],
-    findSilent: async () => [],
-    releaseFromSilent: async () => null,
-    catchUp: async () => undefined,
-    refreshDrivers: async () => undefined,
-    refreshOrders: async () => undefined,
-    touched: () => undefined,
-    relay: () => undefined,
-    assigned: () => undefined,
-    orderChanged: () => undefined,
+    matcher: this.#matcher,
+    fleet: { refreshDrivers: async () => undefined, refreshOrders: async () => [], markStale: () => undefined },
+    unknownOutcomes: { watch: (_orderId, write) => write },
+    relay: { relay: () => undefined },
+    events: new OrderEvents(),
+    clock: { now: () => this.#nowMs },
     logger: createLogger('silent'),
   });
 
@@ -175,7 +172,7 @@ class Simulation {
     const perMinute = arrivals[Math.min(hour, arrivals.length - 1)] as number;
     this.#at(this.#nowMs + this.#some(MINUTE / perMinute), () => this.#nextArrival(startMs));
     const order = this.#arrive();
-    await this.#redispatch.orderWaits(order.id);
+    await this.#redispatch.matchOrder(order.id);
   }
 
   #arrive(ahead = this.#waiting.size): Order {
@@ -225,7 +222,7 @@ class Simulation {
     const driver = this.#matcher.driver(driverId);
     if (driver?.orderId !== null || !driver.position) return;
     this.#matcher.moveDriver(driverId, driver.position, this.#nowMs);
-    await this.#redispatch.driverAvailable(driverId);
+    await this.#redispatch.matchDriver(driverId);
     if (this.#matcher.driver(driverId)?.orderId === null) {
       this.#at(this.#nowMs + REPORT_MS, () => this.#look(driverId));
     }

@@ -3,7 +3,8 @@ import fc, { type Scheduler } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TierId } from '../../src/domain/tier.ts';
 import { displaced } from '../geo/places.ts';
-import { addDriver, addOrder, FAR, type Fate, type Process, STORE, startProcess, Tables, turnsOf } from './city.ts';
+import { type Fate, type Process, startProcess } from './city.ts';
+import { addDriver, addOrder, FAR, STORE, Tables, turnsOf } from './tables.ts';
 
 type Command =
   | { readonly kind: 'place'; readonly at: number; readonly tierId: TierId; readonly fate: Fate }
@@ -37,7 +38,7 @@ const sweep: fc.Arbitrary<Command> = fc.record({ kind: one('sweep'), at });
 async function openCity(processes: number): Promise<{ tables: Tables; city: Process[] }> {
   const tables = new Tables();
   for (let i = 0; i < DRIVERS; i++) {
-    // One stands by the store and works, one is on his way home, one comes from far away.
+    // One stands by the store and works, one is on the way home, one comes from far away.
     const position = { ...(i === 2 ? FAR : displaced(STORE, 100 * i, 0)), atMs: tables.now() };
     const tierIds: TierId[] = i === 1 ? ['standard'] : ['standard', 'priority'];
     addDriver(tables, { id: `driver-${i}`, tierIds, onDuty: i !== 1, position });
@@ -64,11 +65,11 @@ async function actAndDie(what: Command, tables: Tables): Promise<unknown> {
     }
     const carried = tables.carried(driverId);
     if (what.kind === 'release' && carried) return tables.release('lost', carried.id, driverId);
-    if (what.kind === 'finish' && carried) return tables.deliver('lost', carried.id);
+    if (what.kind === 'finish' && carried) return tables.finish('lost', carried.id);
   });
 }
 
-/** What one person does; resolves when he has his answer. Nothing to do counts as done. */
+/** What one person does; resolves when they have their answer. Nothing to do counts as done. */
 async function act(what: Command, process: Process, tables: Tables): Promise<unknown> {
   switch (what.kind) {
     case 'place':
@@ -76,7 +77,7 @@ async function act(what: Command, process: Process, tables: Tables): Promise<unk
     case 'lose_line':
       return process.loseLine();
     case 'sweep':
-      return process.redispatch.sweep();
+      return process.sweep.run();
     case 'cancel': {
       const order = [...tables.orders.values()][what.order];
       return order && process.cancelOrder(order.id, 'store', 'other');
@@ -107,8 +108,8 @@ async function untilQuiet(scheduler: Scheduler): Promise<void> {
   }
 }
 
-/** Everybody acts at a time of the scheduler's choice; each driver waits for his answer before he acts again. */
-async function settle(scheduler: Scheduler, commands: readonly Command[], city: Process[], tables: Tables) {
+/** Everybody acts at a time of the scheduler's choice; each driver waits for the answer before they act again. */
+async function actAll(scheduler: Scheduler, commands: readonly Command[], city: Process[], tables: Tables) {
   const lines = new Map<string, Promise<unknown>>();
   commands.forEach((what, index) => {
     const line = 'driver' in what ? `driver-${what.driver}` : `other-${index}`;
@@ -135,8 +136,8 @@ function expectAtRest(city: Process[], tables: Tables): void {
 
 /** An order may be remembered that another process took before its own commit was answered; no longer than to the sweep. */
 async function expectSweptClean(city: Process[], tables: Tables): Promise<void> {
-  for (const { matcher, redispatch } of city) {
-    await redispatch.sweep();
+  for (const { matcher, sweep } of city) {
+    await sweep.run();
     const remembered = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
     expect(remembered.sort()).toEqual(
       tables
@@ -162,7 +163,7 @@ describe.each([
           const { tables, city } = await openCity(processes);
           try {
             tables.turn = turnsOf(scheduler);
-            await settle(scheduler, commands, city, tables);
+            await actAll(scheduler, commands, city, tables);
             tables.turn = async () => undefined;
             expectAtRest(city, tables);
             await expectSweptClean(city, tables);
@@ -177,7 +178,7 @@ describe.each([
 });
 
 /** Holds the steps that fit until they are let go; everything else happens at once. */
-function holding(tables: Tables, step: RegExp): { releaseClaim(): Promise<void> } {
+function holding(tables: Tables, step: RegExp): { letGo(): Promise<void> } {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -186,7 +187,7 @@ function holding(tables: Tables, step: RegExp): { releaseClaim(): Promise<void> 
     if (step.test(what)) await gate;
   };
   return {
-    async releaseClaim() {
+    async letGo() {
       tables.turn = async () => undefined;
       open();
       await nextTurn();
@@ -207,11 +208,11 @@ describe('what comes free while something is being written', () => {
     addOrder(tables, 'order', 1_000);
     await process.fleet.rebuild();
     const held = holding(tables, /assign order to lost is carried out/);
-    const assigning = process.redispatch.driverAvailable('lost');
+    const assigning = process.redispatch.matchDriver('lost');
     // Another process sends the first one home.
     (tables.drivers.get('lost') as { onDuty: boolean }).onDuty = false;
     await process.actions.setDuty('late', true);
-    await held.releaseClaim();
+    await held.letGo();
     await assigning;
     expect(tables.carried('late')?.id).toBe('order');
     await process.close();
@@ -223,12 +224,12 @@ describe('what comes free while something is being written', () => {
     addOrder(tables, 'cancelled', 1_000);
     await process.fleet.rebuild();
     const held = holding(tables, /assign cancelled to driver is carried out/);
-    const assigning = process.redispatch.orderWaits('cancelled');
+    const assigning = process.redispatch.matchOrder('cancelled');
     tables.cancel('cli', 'cancelled');
     addOrder(tables, 'other', 1_000);
-    await process.redispatch.waitsAgain('other');
+    await process.redispatch.requeue('other');
     expect(tables.carried('driver')).toBeUndefined();
-    await held.releaseClaim();
+    await held.letGo();
     await assigning;
     expect(tables.carried('driver')?.id).toBe('other');
     await process.close();
@@ -242,17 +243,17 @@ describe('what comes free while something is being written', () => {
     tables.assign('elsewhere', 'given-back', 'driver');
     tables.release('elsewhere', 'given-back', 'driver');
     const held = holding(tables, /assign given-back to driver is carried out/);
-    const assigning = process.redispatch.orderWaits('given-back');
+    const assigning = process.redispatch.matchOrder('given-back');
     addOrder(tables, 'other', 1_000);
-    await process.redispatch.waitsAgain('other');
+    await process.redispatch.requeue('other');
     expect(tables.carried('driver')).toBeUndefined();
-    await held.releaseClaim();
+    await held.letGo();
     await assigning;
     expect(tables.carried('driver')?.id).toBe('other');
     await process.close();
   });
 
-  it('a driver whom a new order lost takes it after all, if he is back when he is read again', async () => {
+  it('a driver whom a new order lost takes it after all, if they are back when they are read again', async () => {
     const { tables, process } = await openOne(['driver']);
     tables.swallowsNotices = true;
     tables.setDuty('elsewhere', 'driver', false);
@@ -260,7 +261,7 @@ describe('what comes free while something is being written', () => {
     const placed = await process.place();
     expect(placed).toMatchObject({ order: { status: 'pending_dispatch' } });
     tables.setDuty('elsewhere', 'driver', true);
-    await held.releaseClaim();
+    await held.letGo();
     await nextTurn();
     expect(tables.carried('driver')).toBeDefined();
     await process.close();
@@ -271,16 +272,16 @@ describe('what comes free while something is being written', () => {
     addOrder(tables, 'cancelled', 1_000);
     await process.fleet.rebuild();
     const held = holding(tables, /assign cancelled to driver is answered/);
-    const assigning = process.redispatch.orderWaits('cancelled');
+    const assigning = process.redispatch.matchOrder('cancelled');
     await nextTurn();
     expect(tables.carried('driver')?.id).toBe('cancelled');
     await process.cancelOrder('cancelled', 'store', 'other');
     expect(process.matcher.isWaiting('cancelled')).toBe(false);
-    await held.releaseClaim();
+    await held.letGo();
     await assigning;
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
     addOrder(tables, 'next', 0);
-    await process.redispatch.waitsAgain('next');
+    await process.redispatch.requeue('next');
     expect(tables.carried('driver')?.id).toBe('next');
     await process.close();
   });
@@ -291,9 +292,9 @@ describe('what comes free while something is being written', () => {
     const placing = process.place('standard', 'refused');
     addOrder(tables, 'order', 1_000);
     await nextTurn();
-    await process.redispatch.waitsAgain('order');
+    await process.redispatch.requeue('order');
     expect(tables.carried('driver')).toBeUndefined();
-    await held.releaseClaim();
+    await held.letGo();
     expect(await placing).toEqual({ kind: 'internal' });
     await nextTurn();
     expect(tables.carried('driver')?.id).toBe('order');
@@ -304,7 +305,7 @@ describe('what comes free while something is being written', () => {
 describe('a reading that is answered late', () => {
   it('does not undo what a later one brought', async () => {
     const { tables, process } = await openOne(['driver']);
-    const held = holding(tables, /(fleet driver|news order) is answered/);
+    const held = holding(tables, /(fleet driver|states of order) is answered/);
     addOrder(tables, 'order', 1_000);
     tables.assign('elsewhere', 'order', 'driver');
     const early = [process.fleet.refreshDrivers(['driver']), process.fleet.refreshOrders(['order'])];
@@ -317,7 +318,7 @@ describe('a reading that is answered late', () => {
     });
     await process.fleet.refreshOrders(['order']);
     await process.fleet.refreshDrivers(['driver']);
-    await held.releaseClaim();
+    await held.letGo();
     await Promise.all(early);
     expect(process.matcher.isWaiting('order')).toBe(true);
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
@@ -334,7 +335,7 @@ describe('a reading that is answered late', () => {
     await nextTurn();
     tables.release('elsewhere', 'order', 'driver');
     await process.fleet.refreshOrders(['order']);
-    await held.releaseClaim();
+    await held.letGo();
     await early;
     expect(process.matcher.isWaiting('order')).toBe(true);
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
@@ -348,12 +349,12 @@ describe('a reading that is answered late', () => {
     addOrder(tables, 'order');
     await process.fleet.rebuild();
     const held = holding(tables, /(assign order to|fleet) driver is answered/);
-    const assigning = process.redispatch.orderWaits('order');
+    const assigning = process.redispatch.matchOrder('order');
     await nextTurn();
     tables.release('elsewhere', 'order', 'driver');
     const reading = process.fleet.refreshOrders(['order']);
     await process.actions.setDuty('late', true);
-    await held.releaseClaim();
+    await held.letGo();
     await Promise.all([assigning, reading]);
     expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
     expect(tables.carried('late')?.id).toBe('order');
@@ -362,7 +363,7 @@ describe('a reading that is answered late', () => {
 });
 
 describe('a driver whom a reading finds free', () => {
-  it('takes what waits, since the news of his order will not find him', async () => {
+  it('takes what waits, since the change feed will not find the holder of their order', async () => {
     const { tables, process } = await openOne(['driver']);
     tables.swallowsNotices = true;
     for (const id of ['carried', 'waits']) addOrder(tables, id, 1_000);
@@ -375,7 +376,7 @@ describe('a driver whom a reading finds free', () => {
     await process.close();
   });
 
-  it('is read again where he was still remembered to carry the order that another one is given', async () => {
+  it('is read again where memory still had them carry the order that another one is given', async () => {
     const { tables, process } = await openOne(['first', 'second']);
     tables.swallowsNotices = true;
     addOrder(tables, 'order', 1_000);
@@ -383,7 +384,7 @@ describe('a driver whom a reading finds free', () => {
     await process.fleet.rebuild();
     tables.release('elsewhere', 'order', 'first');
     process.matcher.wait(tables.waitingRow('order'));
-    await process.redispatch.orderWaits('order');
+    await process.redispatch.matchOrder('order');
     expect(tables.carried('second')?.id).toBe('order');
     expect(process.matcher.driver('first')).toMatchObject({ orderId: null });
     await process.close();

@@ -19,11 +19,7 @@ function world() {
   };
   return {
     state,
-    run: holdWhileAway(
-      handle,
-      () => state.isAway,
-      () => state.isClosing,
-    ),
+    run: holdWhileAway(handle, { isAway: () => state.isAway }, () => state.isClosing),
   };
 }
 
@@ -57,10 +53,6 @@ test('a worker that closes holds no job', async () => {
 
 test('what fails while the database answers fails', async () => {
   const handle = () => Promise.reject(new Error('a bug'));
-  const run = holdWhileAway(
-    handle,
-    () => false,
-    () => false,
-  );
+  const run = holdWhileAway(handle, { isAway: () => false }, () => false);
   await expect(run(DATA)).rejects.toThrow('a bug');
 });

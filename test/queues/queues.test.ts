@@ -13,11 +13,13 @@ import {
 } from '../../src/queues/queues.ts';
 import { createRelay } from '../../src/queues/relay.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
-import { extendLease, finishOutbox, type OutboxRow, takeExpired } from '../../src/store/outbox.ts';
+import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { freshRedis, hasRedis } from '../harness/redis.ts';
+import { storeOf } from '../harness/store.ts';
+import { sweeperStore } from './sweeper-store.ts';
 
 const logger = createLogger('silent');
 let database: FreshDatabase;
@@ -63,19 +65,14 @@ describe.each([
   /** A relay into the backend and one worker on `sms` that answers with these results in turn, then `done`. */
   function world(results: readonly JobResult[], ratePerSecond = 0) {
     const queues = createQueues(opened.backend, logger);
-    const relay = createRelay(
-      queues,
-      (ids) => extendLease(database.sql, ids),
-      () => false,
-      Date.now,
-      logger,
-    );
+    const relay = createRelay(queues, storeOf(database.sql), new Set(), Date, logger);
     const seen: JobData[] = [];
     const handle = async (data: JobData) => {
       seen.push(data);
       return results[seen.length - 1] ?? ({ kind: 'done' } as const);
     };
-    const worker = startWorker('sms', opened.backend, handle, { concurrency: 4, ratePerSecond }, logger);
+    const settings = { concurrency: 4, ratePerSecond, database: { isAway: () => false } };
+    const worker = startWorker('sms', opened.backend, handle, settings, logger);
     onTestFinished(async () => {
       await worker.close();
       await relay.close();
@@ -116,14 +113,14 @@ describe.each([
     const { relay, seen } = world([]);
     await database.sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
     const sweeper = startSweeper(
-      { takeExpired: (limit) => takeExpired(database.sql, limit), endLeases: async () => 0, prunes: {} },
+      sweeperStore({ takeExpired: (limit) => storeOf(database.sql).takeExpired(limit) }),
       relay,
       { check: async () => undefined },
       logger,
     );
     onTestFinished(() => sweeper.close());
     await expect.poll(() => seen.map((job) => job.outboxId), { timeout: 15_000 }).toContain(row.id);
-    await finishOutbox(database.sql, row.id, null);
+    await storeOf(database.sql).finishOutbox(row.id, null);
   });
 });
 
@@ -133,9 +130,9 @@ test('rows stay owed when the queue does not take them', async () => {
   const extended: number[] = [];
   const relay = createRelay(
     new Map([['sms', broken] as const]),
-    async (ids) => void extended.push(...ids),
-    () => false,
-    Date.now,
+    { extendLease: async (ids) => void extended.push(...ids) },
+    new Set(),
+    Date,
     logger,
   );
   relay.relay([jobs.sms as OutboxRow]);
@@ -147,7 +144,7 @@ test('a lease that ran out is taken by one sweeper, not by two', async () => {
   const { sql } = database;
   await addOrder(sql, await addStoreRow(sql));
   await sql`update outbox set lease_until = now() - interval '1 second' where done_at is null`;
-  const [a, b] = await Promise.all([takeExpired(sql, 1_000), takeExpired(sql, 1_000)]);
+  const [a, b] = await Promise.all([storeOf(sql).takeExpired(1_000), storeOf(sql).takeExpired(1_000)]);
   const ids = [...a, ...b].map((row) => row.id);
   expect(ids.length).toBeGreaterThan(0);
   expect(new Set(ids).size).toBe(ids.length);
@@ -174,9 +171,9 @@ test('of a fair queue a quiet store’s job goes before a busy one’s; of anoth
   });
   const relay = createRelay(
     new Map((['webhook', 'sms'] as const).map((name) => [name, queue(name)])),
-    async () => undefined,
-    (name) => name === 'webhook',
-    Date.now,
+    { extendLease: async () => undefined },
+    new Set(['webhook'] as const),
+    Date,
     logger,
   );
   const rows = (['webhook', 'sms'] as const).flatMap((name) =>

@@ -15,8 +15,9 @@ import {
 } from '../../src/limits.ts';
 import { createRelay } from '../../src/queues/relay.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
-import type { OutboxRow } from '../../src/store/outbox.ts';
+import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { sweeperStore } from './sweeper-store.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -36,9 +37,9 @@ function world({ waiting = 0, isAway = false } = {}) {
   };
   const relay = createRelay(
     new Map([['sms', queue] as const]),
-    async (ids) => void state.marked.push([...ids]),
-    () => false,
-    Date.now,
+    { extendLease: async (ids) => void state.marked.push([...ids]) },
+    new Set(),
+    Date,
     createLogger('silent'),
   );
   onTestFinished(() => relay.close());
@@ -194,15 +195,13 @@ test('the sweeper takes nothing for a full queue, and soon more while much is ow
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   const limits: number[] = [];
   const sweeper = startSweeper(
-    {
+    sweeperStore({
       async takeExpired(limit, queues) {
         expect(queues).toEqual(['sms']);
         limits.push(limit);
         return rowsOf(0, limits.length < 3 ? OUTBOX_SWEEP_ROWS : 1, 1);
       },
-      endLeases: async () => 0,
-      prunes: {},
-    },
+    }),
     relay,
     { check: async () => undefined },
     createLogger('silent'),

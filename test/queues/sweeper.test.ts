@@ -1,60 +1,76 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { END_LEASES_ROWS, OUTBOX_PRUNE_ROWS, OUTBOX_SWEEP_MS } from '../../src/limits.ts';
+import {
+  DRIVER_ACTIONS_KEPT_DAYS,
+  END_LEASES_ROWS,
+  OUTBOX_KEPT_DAYS,
+  OUTBOX_PRUNE_ROWS,
+  OUTBOX_SWEEP_MS,
+  WEBHOOK_KEPT_DAYS,
+} from '../../src/limits.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
-import { QUEUES } from '../../src/store/outbox.ts';
+import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { sweeperStore } from './sweeper-store.ts';
 
 const memory = { check: async () => undefined };
-const endLeases = async () => 0;
 const relay = { relay: () => undefined, openQueues: async () => [...QUEUES] };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test.each(['owed jobs', 'first', 'second', 'nothing'])(
-  'when %s fails, the rest of a round is done',
-  async (failing) => {
-    const done: string[] = [];
-    const work = (what: string) => async () => {
-      if (what === failing) throw new Error('the statement took too long');
-      done.push(what);
-    };
-    const prune = (what: string) => async (limit: number) => {
-      await work(what)();
-      return limit;
-    };
-    const sweeper = startSweeper(
-      {
-        takeExpired: async () => {
-          await work('owed jobs')();
-          return [];
-        },
-        endLeases,
-        prunes: { first: prune('first'), second: prune('second') },
-      },
-      relay,
-      memory,
-      createLogger('silent'),
-    );
-    onTestFinished(() => sweeper.close());
-    await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
-    const round = ['owed jobs', 'first', 'second'].filter((what) => what !== failing);
-    expect(done).toEqual([...round, ...round]);
-  },
-);
+const STEPS = ['owed jobs', 'done jobs', 'webhook deliveries', 'driver actions', 'undelivered replies'];
 
-test('a round deletes a bounded number of rows', async () => {
-  const limits: number[] = [];
-  const prune = async (limit: number) => limits.push(limit);
-  const sweeper = startSweeper(
-    { takeExpired: async () => [], endLeases, prunes: { rows: prune } },
-    relay,
-    memory,
-    createLogger('silent'),
-  );
+test.each([...STEPS, 'nothing'])('when %s fails, the rest of a round is done', async (failing) => {
+  const done: string[] = [];
+  const step = async (what: string) => {
+    if (what === failing) throw new Error('the statement took too long');
+    done.push(what);
+  };
+  const prune = (what: string) => async () => {
+    await step(what);
+    return 0;
+  };
+  const store = sweeperStore({
+    async takeExpired() {
+      await step('owed jobs');
+      return [];
+    },
+    pruneOutbox: prune('done jobs'),
+    pruneDeliveries: prune('webhook deliveries'),
+    pruneDriverActions: prune('driver actions'),
+    pruneRequests: prune('undelivered replies'),
+  });
+  const sweeper = startSweeper(store, relay, memory, createLogger('silent'));
+  onTestFinished(() => sweeper.close());
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
+  const round = STEPS.filter((what) => what !== failing);
+  expect(done).toEqual([...round, ...round]);
+});
+
+test('a round deletes a bounded number of rows, each kept for its days', async () => {
+  const deleted: unknown[] = [];
+  const prune = (what: string) => async (days: number, limit: number) => {
+    deleted.push([what, days, limit]);
+    return limit;
+  };
+  const store = sweeperStore({
+    pruneOutbox: prune('jobs'),
+    pruneDeliveries: prune('deliveries'),
+    pruneDriverActions: prune('actions'),
+    async pruneRequests(limit) {
+      deleted.push(['requests', limit]);
+      return limit;
+    },
+  });
+  const sweeper = startSweeper(store, relay, memory, createLogger('silent'));
   onTestFinished(() => sweeper.close());
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
-  expect(limits).toEqual([OUTBOX_PRUNE_ROWS]);
+  expect(deleted).toEqual([
+    ['jobs', OUTBOX_KEPT_DAYS, OUTBOX_PRUNE_ROWS],
+    ['deliveries', WEBHOOK_KEPT_DAYS, OUTBOX_PRUNE_ROWS],
+    ['actions', DRIVER_ACTIONS_KEPT_DAYS, OUTBOX_PRUNE_ROWS],
+    ['requests', OUTBOX_PRUNE_ROWS],
+  ]);
 });
 
 test('jobs that the queues lost are made owed again in parts, before the round takes what is owed', async () => {
@@ -62,17 +78,16 @@ test('jobs that the queues lost are made owed again in parts, before the round t
   const parts = [END_LEASES_ROWS, END_LEASES_ROWS, 3];
   let isLost = true;
   const sweeper = startSweeper(
-    {
-      takeExpired: async () => {
+    sweeperStore({
+      async takeExpired() {
         done.push('taken');
         return [];
       },
-      endLeases: async (limit) => {
+      async endLeases(limit) {
         done.push(`ended ${limit}`);
         return parts.shift() ?? 0;
       },
-      prunes: {},
-    },
+    }),
     relay,
     {
       async check(recover) {

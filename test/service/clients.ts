@@ -7,9 +7,8 @@ import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { createDriver } from '../../src/store/drivers.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
 import { orderBody } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
 
 export type WireOrder = {
   readonly id: string;
@@ -107,8 +106,7 @@ export async function addStore(
 ): Promise<Store> {
   const { name = 'Corner Market', point = newPlace(), card = TEST_CARDS.ok } = options;
   const store = { retailerId: newId(), apiKey: newSecret('api_key'), address: 'One Test Square', point };
-  await createRetailer(
-    sql,
+  await storeOf(sql).createRetailer(
     {
       id: store.retailerId,
       name,
@@ -172,7 +170,7 @@ export async function addDriver(
   const { name = 'Sam Rider', phone = '+14155550177', tiers = TIER_IDS } = options;
   const id = newId();
   const token = newSecret('driver_token');
-  await createDriver(sql, { id, name, phone, tokenHash: hashSecret(token), tierIds: tiers }, 'test');
+  await storeOf(sql, 'test').createDriver({ id, name, phone, tokenHash: hashSecret(token), tierIds: tiers });
   return driverOf(service, id, token);
 }
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
 import { type Answer, addStore, ask, type Body, place, type Store, show } from './clients.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -260,9 +260,9 @@ describe('authentication', () => {
 
   it('answers 401 where the store is not active, and takes its orders again once it is', async () => {
     const other = await addStore(database.sql);
-    await setRetailerStatus(database.sql, other.retailerId, 'suspended');
+    await storeOf(database.sql).setRetailerStatus(other.retailerId, 'suspended');
     expectError(await place(service, other), 401, 'unauthorized');
-    await setRetailerStatus(database.sql, other.retailerId, 'active');
+    await storeOf(database.sql).setRetailerStatus(other.retailerId, 'active');
     expect((await place(service, other)).status).toBe(201);
   });
 
@@ -297,14 +297,14 @@ describe('authentication', () => {
       const test = { retailer_id: other.retailerId };
       const [warm] = await Promise.all([place(service, other), create(test, { key: other.apiKey })]);
       expect(warm.status).toBe(201);
-      await setRetailerStatus(sql, other.retailerId, 'suspended');
+      await storeOf(sql).setRetailerStatus(other.retailerId, 'suspended');
       const suspended = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
       expect(suspended.map(({ status }) => status)).toEqual([401, 401]);
-      await setRetailerStatus(sql, other.retailerId, 'active');
+      await storeOf(sql).setRetailerStatus(other.retailerId, 'active');
       const active = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
       expect(active.map(({ status }) => status)).toEqual([400, 201]);
       const apiKey = newSecret('api_key');
-      await rotateKey(sql, other.retailerId, { id: newId(), keyHash: hashSecret(apiKey) });
+      await storeOf(sql).rotateKey(other.retailerId, { id: newId(), keyHash: hashSecret(apiKey) });
       const rotated = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
       expect(rotated.map(({ status }) => status)).toEqual([401, 401]);
       const renewed = await Promise.all([create(test, { key: apiKey }), place(service, { ...other, apiKey })]);

@@ -6,10 +6,10 @@ import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { setWebhook } from '../../src/store/webhook-endpoints.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, startBuiltService } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
 import { startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { addFreeDriver, addStore, ask, newPhone, northOf, place, type Store, storedPhotos } from './clients.ts';
 import { type Carried, Phone, Restarting, type Step } from './phones.ts';
@@ -127,7 +127,7 @@ async function openStore(): Promise<Store> {
   const store = await addStore(database.sql);
   const secret = newWebhookSecret();
   secretOf.set(store.retailerId, secret);
-  await setWebhook(database.sql, store.retailerId, `${receiver.url}/hook`, secret);
+  await storeOf(database.sql).setWebhook(store.retailerId, `${receiver.url}/hook`, secret);
   for (let index = 0; index < DRIVERS; index++) {
     const at = northOf(store.point, 10 * index);
     const driver = await addFreeDriver(await service.up(), database.sql, at);

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { deactivateDriver, setDriverDuty } from '../../src/store/drivers.ts';
-import { assignWaiting } from '../../src/store/orders.ts';
-import { insertOrders } from '../../src/store/orders-create.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -27,7 +25,7 @@ test('a waiting order is given to the driver, owes its charge from now on, and i
   const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const heard = await noticesDuring(database, async () => {
-    const outcome = await assignWaiting(sql, orderId, near(driverId), 'me');
+    const outcome = await storeOf(sql, 'me').assignWaiting(orderId, near(driverId));
     expect(outcome).toMatchObject({ kind: 'assigned', outbox: [{ queue: 'charge', orderId, relays: 0 }] });
   });
   expect(heard).toEqual([`me:order:${orderId}`]);
@@ -47,8 +45,8 @@ test('two drivers for one order at the same moment: one gets it, and the other l
   const { sql } = database;
   const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
   const other = await openTransaction(database);
-  expect(await assignWaiting(other.sql, orderId, near(first), 'other')).toMatchObject({ kind: 'assigned' });
-  const mine = assignWaiting(sql, orderId, near(second), 'me');
+  expect(await storeOf(other.sql, 'other').assignWaiting(orderId, near(first))).toMatchObject({ kind: 'assigned' });
+  const mine = storeOf(sql, 'me').assignWaiting(orderId, near(second));
   await untilBlocked(database);
   await other.commit();
   expect(await mine).toEqual({ kind: 'order_gone' });
@@ -60,8 +58,8 @@ test('two drivers for one order at the same moment: the second gets it where the
   const { sql } = database;
   const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
   const other = await openTransaction(database);
-  await assignWaiting(other.sql, orderId, near(first), 'other');
-  const mine = assignWaiting(sql, orderId, near(second), 'me');
+  await storeOf(other.sql, 'other').assignWaiting(orderId, near(first));
+  const mine = storeOf(sql, 'me').assignWaiting(orderId, near(second));
   await untilBlocked(database);
   await other.rollback();
   expect(await mine).toMatchObject({ kind: 'assigned' });
@@ -73,7 +71,7 @@ test('a change of the order that does not end its waiting does not keep the driv
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const other = await openTransaction(database);
   await other.sql`update orders set sms_status = 'sent', sequence = sequence + 1 where id = ${orderId}`;
-  const mine = assignWaiting(sql, orderId, near(driverId), 'me');
+  const mine = storeOf(sql, 'me').assignWaiting(orderId, near(driverId));
   await untilBlocked(database);
   await other.commit();
   expect(await mine).toMatchObject({ kind: 'assigned' });
@@ -84,8 +82,8 @@ test('one driver for two orders at the same moment: one order gets him, the othe
   const { sql } = database;
   const [first, second, driverId] = [await waitingOrder(), await waitingOrder(), await addDriverRow(sql)];
   const other = await openTransaction(database);
-  await assignWaiting(other.sql, first, near(driverId), 'other');
-  const mine = assignWaiting(sql, second, near(driverId), 'me');
+  await storeOf(other.sql, 'other').assignWaiting(first, near(driverId));
+  const mine = storeOf(sql, 'me').assignWaiting(second, near(driverId));
   await untilBlocked(database);
   await other.commit();
   expect(await mine).toEqual({ kind: 'driver_lost' });
@@ -98,16 +96,16 @@ test('a driver being given a new order at the same moment is lost for the waitin
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const fresh = await draftOrder(sql, store, { driverId });
   const other = await openTransaction(database);
-  await insertOrders(other.sql, [fresh], 'other');
-  const mine = assignWaiting(sql, orderId, near(driverId), 'me');
+  await storeOf(other.sql, 'other').insertOrders([fresh]);
+  const mine = storeOf(sql, 'me').assignWaiting(orderId, near(driverId));
   await untilBlocked(database);
   await other.commit();
   expect(await mine).toEqual({ kind: 'driver_lost' });
 
   const another = await addDriverRow(sql);
   const assigning = await openTransaction(database);
-  await assignWaiting(assigning.sql, orderId, near(another), 'other');
-  const inserting = insertOrders(sql, [await draftOrder(sql, store, { driverId: another })], 'me');
+  await storeOf(assigning.sql, 'other').assignWaiting(orderId, near(another));
+  const inserting = storeOf(sql, 'me').insertOrders([await draftOrder(sql, store, { driverId: another })]);
   await untilBlocked(database);
   await assigning.commit();
   expect((await inserting).size).toBe(0);
@@ -121,7 +119,7 @@ test('ten drivers and ten orders at once: every order one driver, every driver o
   const attempt = async (pair: { orderId: string; driverId: string }): Promise<string> => {
     for (;;) {
       try {
-        return (await assignWaiting(sql, pair.orderId, near(pair.driverId), 'me')).kind;
+        return (await storeOf(sql, 'me').assignWaiting(pair.orderId, near(pair.driverId))).kind;
       } catch (error) {
         // Statements that wait for each other's rows: one is ended and may be sent again.
         if ((error as { code?: string }).code !== '40P01') throw error;
@@ -141,12 +139,12 @@ test('a driver who is busy, off duty, gone or unknown is lost, and nothing is wr
   const busy = await addDriverRow(sql);
   await addOrder(sql, store, { driverId: busy });
   const offDuty = await addDriverRow(sql);
-  await setDriverDuty(sql, offDuty, false, 'test');
+  await storeOf(sql, 'test').setDriverDuty(offDuty, false);
   const gone = await addDriverRow(sql);
-  await deactivateDriver(sql, gone, 'test');
+  await storeOf(sql, 'test').deactivateDriver(gone);
   const heard = await noticesDuring(database, async () => {
     for (const driverId of [busy, offDuty, gone, newId()]) {
-      expect(await assignWaiting(sql, orderId, near(driverId), 'me')).toEqual({ kind: 'driver_lost' });
+      expect(await storeOf(sql, 'me').assignWaiting(orderId, near(driverId))).toEqual({ kind: 'driver_lost' });
     }
   });
   expect(heard).toEqual([]);
@@ -161,8 +159,8 @@ test('an order that is assigned, past its time or unknown is gone, whoever the d
   await sql`update orders set expires_at = now() - interval '1 second' where id = ${late}`;
   const driverId = await addDriverRow(sql);
   for (const orderId of [taken, late, newId()]) {
-    expect(await assignWaiting(sql, orderId, near(driverId), 'me')).toEqual({ kind: 'order_gone' });
-    expect(await assignWaiting(sql, orderId, near(newId()), 'me')).toEqual({ kind: 'order_gone' });
+    expect(await storeOf(sql, 'me').assignWaiting(orderId, near(driverId))).toEqual({ kind: 'order_gone' });
+    expect(await storeOf(sql, 'me').assignWaiting(orderId, near(newId()))).toEqual({ kind: 'order_gone' });
   }
 });
 
@@ -177,7 +175,7 @@ test('an order that was charged at its first assignment is not charged at its se
     [paid, 'paid'],
     [owing, 'processing'],
   ] as const) {
-    const outcome = await assignWaiting(sql, orderId, near(await addDriverRow(sql)), 'me');
+    const outcome = await storeOf(sql, 'me').assignWaiting(orderId, near(await addDriverRow(sql)));
     expect(outcome).toEqual({ kind: 'assigned', outbox: [] });
     expect((await orderRow(sql, orderId)).payment_status).toBe(payment);
     expect(await sql`select from outbox where order_id = ${orderId} and queue = 'charge'`).toHaveLength(1);

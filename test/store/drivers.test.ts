@@ -1,18 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
-import {
-  createDriver,
-  deactivateDriver,
-  findDriverByToken,
-  findDriverState,
-  findDriverStates,
-  loadFleet,
-  setDriverDuty,
-  writePositions,
-} from '../../src/store/drivers.ts';
-import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
 
 /** An action of which the phone said nothing more. */
@@ -26,20 +16,20 @@ afterAll(() => database.drop());
 
 const NOW = Date.parse('2026-03-01T12:00:00.123Z');
 const at = (driverId: string, lng: number, atMs: number) => ({ driverId, lat: 37.5, lng, atMs });
-const positionOf = async (driverId: string) => (await loadFleet(database.sql, [driverId]))[0]?.position;
+const positionOf = async (driverId: string) => (await storeOf(database.sql).loadFleet([driverId]))[0]?.position;
 
 test('a new driver is off duty, known by his token, and told to every process', async () => {
   const { sql } = database;
   const [id, token] = [newId(), newSecret('driver_token')];
   const driver = { id, name: 'Ada "Fast" O’Neil', phone: '+14155550111', tokenHash: hashSecret(token) };
   const heard = await noticesDuring(database, () =>
-    createDriver(sql, { ...driver, tierIds: ['standard', 'priority'] }, 'me'),
+    storeOf(sql, 'me').createDriver({ ...driver, tierIds: ['standard', 'priority'] }),
   );
   expect(heard).toEqual([`me:driver:${id}`]);
-  expect(await findDriverByToken(sql, hashSecret(token))).toEqual({ driverId: id });
-  expect(await findDriverByToken(sql, hashSecret('another'))).toBeNull();
-  expect(await findDriverState(sql, id)).toEqual({ onDuty: false, order: null });
-  expect(await loadFleet(sql, [id])).toEqual([
+  expect(await storeOf(sql).findDriverByToken(hashSecret(token))).toEqual({ driverId: id });
+  expect(await storeOf(sql).findDriverByToken(hashSecret('another'))).toBeNull();
+  expect(await storeOf(sql).findDriverState(id)).toEqual({ onDuty: false, order: null });
+  expect(await storeOf(sql).loadFleet([id])).toEqual([
     {
       id,
       tierIds: ['standard', 'priority'],
@@ -54,47 +44,49 @@ test('a new driver is off duty, known by his token, and told to every process', 
 test('coming on duty is told, counts as free since now, and once on duty says nothing new', async () => {
   const { sql } = database;
   const id = await addDriverRow(sql);
-  await setDriverDuty(sql, id, false, 'me');
+  await storeOf(sql, 'me').setDriverDuty(id, false);
   await sql`update drivers set free_since = now() - interval '1 hour' where id = ${id}`;
-  const freeSince = async () => (await loadFleet(sql, [id]))[0]?.freeSinceMs ?? 0;
+  const freeSince = async () => (await storeOf(sql).loadFleet([id]))[0]?.freeSinceMs ?? 0;
   const longAgo = await freeSince();
   const heard = await noticesDuring(database, async () => {
-    expect(await setDriverDuty(sql, id, true, 'me')).toEqual({ onDuty: true });
+    expect(await storeOf(sql, 'me').setDriverDuty(id, true)).toEqual({ onDuty: true });
   });
   expect(heard).toEqual([`me:driver:${id}`]);
   const since = await freeSince();
   expect(since).toBeGreaterThan(longAgo);
-  await setDriverDuty(sql, id, true, 'me');
+  await storeOf(sql, 'me').setDriverDuty(id, true);
   expect(await freeSince()).toBe(since);
-  expect(await setDriverDuty(sql, newId(), true, 'me')).toBeNull();
+  expect(await storeOf(sql, 'me').setDriverDuty(newId(), true)).toBeNull();
 });
 
 test('a driver who left is off the fleet for good, his token opens nothing, and the parcel stays with him', async () => {
   const { sql } = database;
   const [id, token] = [newId(), newSecret('driver_token')];
   const tokenHash = hashSecret(token);
-  await createDriver(sql, { id, name: 'Bo', phone: '+14155550112', tokenHash, tierIds: ['standard'] }, 'test');
-  await setDriverDuty(sql, id, true, 'test');
+  await storeOf(sql, 'test').createDriver({ id, name: 'Bo', phone: '+14155550112', tokenHash, tierIds: ['standard'] });
+  await storeOf(sql, 'test').setDriverDuty(id, true);
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: id });
-  const heard = await noticesDuring(database, async () => expect(await deactivateDriver(sql, id, 'me')).toBe(true));
+  const heard = await noticesDuring(database, async () =>
+    expect(await storeOf(sql, 'me').deactivateDriver(id)).toBe(true),
+  );
   expect(heard).toEqual([`me:driver:${id}`]);
-  expect(await findDriverByToken(sql, tokenHash)).toBeNull();
-  expect(await setDriverDuty(sql, id, true, 'me')).toBeNull();
-  expect(await loadFleet(sql, [id])).toEqual([]);
-  expect(await findDriverState(sql, id)).toBeNull();
+  expect(await storeOf(sql).findDriverByToken(tokenHash)).toBeNull();
+  expect(await storeOf(sql, 'me').setDriverDuty(id, true)).toBeNull();
+  expect(await storeOf(sql).loadFleet([id])).toEqual([]);
+  expect(await storeOf(sql).findDriverState(id)).toBeNull();
   const [order] = await sql`select driver_id, status from orders where id = ${orderId}`;
   expect({ ...order }).toEqual({ driver_id: id, status: 'driver_assigned' });
-  expect(await deactivateDriver(sql, newId(), 'me')).toBeNull();
+  expect(await storeOf(sql, 'me').deactivateDriver(newId())).toBeNull();
 });
 
 test('a fleet that is read in parts is the same, whatever their size', async () => {
   const { sql } = database;
   for (const _ of Array(5)) await addDriverRow(sql);
-  const whole = await loadFleet(sql);
+  const whole = await storeOf(sql).loadFleet();
   const idsOf = (fleet: typeof whole) => fleet.map(({ id }) => id).toSorted();
   expect(whole.length).toBeGreaterThanOrEqual(5);
   for (const part of [1, 2, whole.length, whole.length + 1]) {
-    expect(idsOf(await loadFleet(sql, undefined, part))).toEqual(idsOf(whole));
+    expect(idsOf(await storeOf(sql).loadFleet(undefined, part))).toEqual(idsOf(whole));
   }
 });
 
@@ -103,11 +95,13 @@ test('the fleet knows who carries which order, until it is delivered', async () 
   const [busy, free] = [await addDriverRow(sql), await addDriverRow(sql)];
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: busy });
   const carried = async () =>
-    Object.fromEntries((await loadFleet(sql, [busy, free, newId()])).map((driver) => [driver.id, driver.orderId]));
+    Object.fromEntries(
+      (await storeOf(sql).loadFleet([busy, free, newId()])).map((driver) => [driver.id, driver.orderId]),
+    );
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
-  await pickUpOrder(sql, orderId, busy, UNSTAMPED, 'me');
+  await storeOf(sql, 'me').pickUpOrder(orderId, busy, UNSTAMPED);
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
-  expect((await findDriverState(sql, busy))?.order).toMatchObject({
+  expect((await storeOf(sql).findDriverState(busy))?.order).toMatchObject({
     id: orderId,
     status: 'picked_up',
     sequence: 3,
@@ -115,35 +109,32 @@ test('the fleet knows who carries which order, until it is delivered', async () 
     storeName: 'Corner Market',
     dropoff: { name: 'Jordan Lee', phone: '+14155550123', line1: '401 Valencia St', line2: null, zip: '94103' },
   });
-  const states = await findDriverStates(sql, [free, newId(), busy]);
+  const states = await storeOf(sql).findDriverStates([free, newId(), busy]);
   expect(states.size).toBe(2);
   expect(states.get(free)).toEqual({ onDuty: true, order: null });
-  expect(states.get(busy)).toEqual(await findDriverState(sql, busy));
-  await deliverOrder(sql, orderId, busy, 'photo.webp', UNSTAMPED, 'me');
+  expect(states.get(busy)).toEqual(await storeOf(sql).findDriverState(busy));
+  await storeOf(sql, 'me').deliverOrder(orderId, busy, 'photo.webp', UNSTAMPED);
   expect(await carried()).toEqual({ [busy]: null, [free]: null });
-  expect(await findDriverState(sql, busy)).toEqual({ onDuty: true, order: null });
+  expect(await storeOf(sql).findDriverState(busy)).toEqual({ onDuty: true, order: null });
 });
 
 test('a position is kept to the millisecond and never replaced by an older one', async () => {
   const { sql } = database;
   const id = await addDriverRow(sql);
-  await writePositions(sql, [at(id, -122.1, NOW)]);
+  await storeOf(sql).writePositions([at(id, -122.1, NOW)]);
   expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.1, atMs: NOW });
-  await writePositions(sql, [at(id, -122.2, NOW - 1)]);
+  await storeOf(sql).writePositions([at(id, -122.2, NOW - 1)]);
   expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.1, atMs: NOW });
-  await writePositions(sql, [at(id, -122.4, NOW + 1)]);
+  await storeOf(sql).writePositions([at(id, -122.4, NOW + 1)]);
   expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.4, atMs: NOW + 1 });
 });
 
 test('positions of many drivers are written together, and none at all is fine', async () => {
   const { sql } = database;
   const ids = await Promise.all(Array.from({ length: 30 }, () => addDriverRow(sql)));
-  await writePositions(sql, []);
-  await writePositions(
-    sql,
-    ids.map((id, index) => at(id, -100 - index, NOW + index)),
-  );
-  const fleet = new Map((await loadFleet(sql, ids)).map((driver) => [driver.id, driver.position]));
+  await storeOf(sql).writePositions([]);
+  await storeOf(sql).writePositions(ids.map((id, index) => at(id, -100 - index, NOW + index)));
+  const fleet = new Map((await storeOf(sql).loadFleet(ids)).map((driver) => [driver.id, driver.position]));
   expect(ids.map((id) => fleet.get(id))).toEqual(
     ids.map((_, index) => ({ lat: 37.5, lng: -100 - index, atMs: NOW + index })),
   );
@@ -154,7 +145,7 @@ test('two processes that write the same positions in other orders never deadlock
   const ids = await Promise.all(Array.from({ length: 50 }, () => addDriverRow(sql)));
   for (let round = 0; round < 5; round++) {
     const positions = ids.map((id) => at(id, -120, NOW + round));
-    await Promise.all([writePositions(sql, positions), writePositions(sql, positions.toReversed())]);
+    await Promise.all([storeOf(sql).writePositions(positions), storeOf(sql).writePositions(positions.toReversed())]);
   }
   expect(await positionOf(ids[0] as string)).toMatchObject({ atMs: NOW + 4 });
 });
@@ -167,7 +158,7 @@ test('the writing of positions does not wait for the disk, and nothing after it 
   await commit();
   await sql.unsafe('set synchronous_commit = on').simple();
   await sql.unsafe('begin').simple();
-  await writePositions(sql, [at(id, -122.1, NOW)]);
+  await storeOf(sql).writePositions([at(id, -122.1, NOW)]);
   expect(await setting()).toBe('off');
   await commit();
   expect(await setting()).toBe('on');

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTexts, recordTexts, type TextResult, uncountSend } from '../../src/store/messages.ts';
+import type { TextResult } from '../../src/store/messages.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { countSend, openText, recordText } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
@@ -26,7 +27,7 @@ async function owed(smsOptIn = true) {
     outboxId,
     open: () => openText(sql, orderId),
     count: (earlierSends: number) => countSend(sql, { orderId, earlierSends }),
-    uncount: (earlierSends: number) => uncountSend(sql, { orderId, earlierSends }),
+    uncount: (earlierSends: number) => storeOf(sql).uncountSend({ orderId, earlierSends }),
     settle: (result: TextResult) => recordText(sql, orderId, result, outboxId, 'me'),
     row: () => orderRow(sql, orderId),
     job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
@@ -140,7 +141,7 @@ test('what is settled stays so, and nothing is owed or counted any more', async 
 test('one statement opens and settles many, each with its own result', async () => {
   const { sql } = database;
   const [first, second, silent] = await Promise.all([owed(), owed(), owed(false)]);
-  const opened = await openTexts(sql, [first.orderId, second.orderId, silent.orderId]);
+  const opened = await storeOf(sql).openTexts([first.orderId, second.orderId, silent.orderId]);
   expect(opened.get(second.orderId)).toEqual({ ...(await second.open()), secondsSinceSend: expect.any(Number) });
   expect([...opened.keys()].sort()).toEqual([first.orderId, second.orderId].sort());
   const texts = [
@@ -149,7 +150,9 @@ test('one statement opens and settles many, each with its own result', async () 
     { orderId: silent.orderId, result: SENT, outboxId: silent.outboxId },
   ];
   const heard = await noticesDuring(database, async () => {
-    expect([...(await recordTexts(sql, texts, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
+    expect([...(await storeOf(sql, 'me').recordTexts(texts)).keys()].sort()).toEqual(
+      [first.orderId, second.orderId].sort(),
+    );
   });
   expect(heard).toHaveLength(1);
   expect(await first.row()).toMatchObject({ sms_status: 'sent', sms_failure_code: null });

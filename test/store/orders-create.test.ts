@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { deactivateDriver, setDriverDuty } from '../../src/store/drivers.ts';
-import { explainRefused, findPlaced, insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
-import { rotateKey, setRetailerStatus } from '../../src/store/retailers.ts';
-import { setTier } from '../../src/store/tiers.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -25,7 +23,7 @@ test('an order with a driver is assigned, owes a charge and a text, and tells it
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const order = await draftOrder(sql, store, { driverId });
-  const committed = (await insertOrders(sql, [order], 'me')).get(order.id);
+  const committed = (await storeOf(sql, 'me').insertOrders([order])).get(order.id);
   const row = await orderRow(sql, order.id);
   expect(row).toMatchObject({
     retailer_id: store.retailerId,
@@ -59,7 +57,7 @@ test('an order with a driver is assigned, owes a charge and a text, and tells it
 test('an order without a driver waits uncharged, and its own job comes when its time is up', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { smsOptIn: false });
-  const committed = (await insertOrders(sql, [order], 'me')).get(order.id);
+  const committed = (await storeOf(sql, 'me').insertOrders([order])).get(order.id);
   expect(await orderRow(sql, order.id)).toMatchObject({
     driver_id: null,
     status: 'pending_dispatch',
@@ -97,8 +95,8 @@ test('an order is created at a whole millisecond, as its reply says', async () =
 test('the fee is the tier’s of that moment and stays the order’s', async () => {
   const { sql } = database;
   const { orderId } = await addOrder(sql, store);
-  await setTier(sql, 'standard', { feeCents: 1_234 }, 'test');
-  onTestFinished(async () => void (await setTier(sql, 'standard', { feeCents: 799 }, 'test')));
+  await storeOf(sql, 'test').setTier('standard', { feeCents: 1_234 });
+  onTestFinished(async () => void (await storeOf(sql, 'test').setTier('standard', { feeCents: 799 })));
   expect((await orderRow(sql, orderId)).delivery_fee_cents).toBe(799);
 });
 
@@ -118,7 +116,7 @@ test.each([
     dropoffAddress: { line1: text, line2: text, city: text, state: 'CA', zip: '94103-1234' },
   };
   const batch = [await draftOrder(sql, store), { ...order, request }, await draftOrder(sql, store)];
-  await insertOrders(sql, batch, 'me');
+  await storeOf(sql, 'me').insertOrders(batch);
   expect((await orderRow(sql, order.id)).pickup_address).toBe(text);
   expect(plain(await sql`select name, email from customers where id = ${order.customerId}`)).toEqual([
     { name: text, email: text },
@@ -134,15 +132,15 @@ test.each([
 async function badOrders(): Promise<Record<string, NewOrder>> {
   const { sql } = database;
   const rotated = await addStoreRow(sql);
-  await rotateKey(sql, rotated.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
+  await storeOf(sql).rotateKey(rotated.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
   const suspended = await addStoreRow(sql);
-  await setRetailerStatus(sql, suspended.retailerId, 'suspended');
+  await storeOf(sql).setRetailerStatus(suspended.retailerId, 'suspended');
   const busy = await addDriverRow(sql);
   await addOrder(sql, store, { driverId: busy });
   const offDuty = await addDriverRow(sql);
-  await setDriverDuty(sql, offDuty, false, 'test');
+  await storeOf(sql, 'test').setDriverDuty(offDuty, false);
   const gone = await addDriverRow(sql);
-  await deactivateDriver(sql, gone, 'test');
+  await storeOf(sql, 'test').deactivateDriver(gone);
   return {
     'a key that was rotated': await draftOrder(sql, rotated),
     'a store that is suspended': await draftOrder(sql, suspended),
@@ -162,10 +160,10 @@ test('bad rows of a batch are left out, each explained, and leave nothing behind
   const good = [await draftOrder(sql, store), await draftOrder(sql, store, { driverId: free })];
   const [first, second] = good as [NewOrder, NewOrder];
   const batch = [first, ...Object.values(bad), second];
-  const committed = await insertOrders(sql, batch, 'me');
+  const committed = await storeOf(sql, 'me').insertOrders(batch);
   expect([...committed.keys()].sort()).toEqual(good.map(({ id }) => id).sort());
 
-  const reasons = await explainRefused(sql, Object.values(bad));
+  const reasons = await storeOf(sql).explainRefused(Object.values(bad));
   expect(Object.fromEntries(Object.entries(bad).map(([what, { id }]) => [what, reasons.get(id)]))).toEqual({
     'a key that was rotated': 'key_dead',
     'a store that is suspended': 'key_dead',
@@ -193,17 +191,17 @@ test('one driver twice in a batch gets one of the two orders', async () => {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const batch = [await draftOrder(sql, store, { driverId }), await draftOrder(sql, store, { driverId })];
-  const committed = await insertOrders(sql, batch, 'me');
+  const committed = await storeOf(sql, 'me').insertOrders(batch);
   expect(committed.size).toBe(1);
   const lost = batch.filter(({ id }) => !committed.has(id));
-  expect([...(await explainRefused(sql, lost)).values()]).toEqual(['driver_lost']);
+  expect([...(await storeOf(sql).explainRefused(lost)).values()]).toEqual(['driver_lost']);
 });
 
 test('a batch of which nothing is good commits nothing and tells nobody', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: newId() });
   const heard = await noticesDuring(database, async () => {
-    expect((await insertOrders(sql, [order], 'me')).size).toBe(0);
+    expect((await storeOf(sql, 'me').insertOrders([order])).size).toBe(0);
   });
   expect(heard).toEqual([]);
 });
@@ -211,7 +209,7 @@ test('a batch of which nothing is good commits nothing and tells nobody', async 
 test('a commit’s notice says who committed and which orders', async () => {
   const { sql } = database;
   const orders = [await draftOrder(sql, store), await draftOrder(sql, store)];
-  const heard = await noticesDuring(database, () => insertOrders(sql, orders, 'me'));
+  const heard = await noticesDuring(database, () => storeOf(sql, 'me').insertOrders(orders));
   const [origin, kind, ids] = heard[0]?.split(':') ?? [];
   expect([heard.length, origin, kind, ids?.split(',').sort()]).toEqual([1, 'me', 'order', orders.map((o) => o.id)]);
 });
@@ -220,7 +218,7 @@ test('a batch larger than one notice holds is told whole, each notice below the 
   const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 600 }, () => draftOrder(sql, store)));
   const heard = await noticesDuring(database, async () => {
-    expect((await insertOrders(sql, orders, 'a'.repeat(12))).size).toBe(600);
+    expect((await storeOf(sql, 'a'.repeat(12)).insertOrders(orders)).size).toBe(600);
   });
   expect(Math.max(...heard.map((notice) => Buffer.byteLength(notice)))).toBeLessThan(8_000);
   const told = heard.flatMap((notice) => notice.split(':')[2]?.split(',') ?? []);
@@ -235,7 +233,10 @@ test('two processes that commit the same drivers the other way round never deadl
   const draftAll = (ids: readonly string[]) => Promise.all(ids.map((driverId) => draftOrder(sql, store, { driverId })));
   for (let round = 0; round < 8; round++) {
     const [mine, theirs] = await Promise.all([draftAll(drivers), draftAll([...drivers].reverse())]);
-    const results = await Promise.all([insertOrders(sql, mine, 'me'), insertOrders(other, theirs, 'other')]);
+    const results = await Promise.all([
+      storeOf(sql, 'me').insertOrders(mine),
+      storeOf(other, 'other').insertOrders(theirs),
+    ]);
     expect(results.reduce((sum, { size }) => sum + size, 0)).toBe(drivers.length);
     await sql`
       update orders set status = 'delivered' where driver_id = any(${drivers}::uuid[]) and status = 'driver_assigned'`;
@@ -253,12 +254,12 @@ test('an idempotency key makes one order of a store, whatever came to commit at 
   );
   const elsewhere = await draftOrder(sql, other, keyed('one'));
   const created = await Promise.all(
-    [first, second, elsewhere].map((order) => insertOrders(sql, [order as NewOrder], 'me')),
+    [first, second, elsewhere].map((order) => storeOf(sql, 'me').insertOrders([order as NewOrder])),
   );
   expect(created.map(({ size }) => size).toSorted()).toEqual([0, 1, 1]);
   expect(created[2]?.size).toBe(1);
   const refused = (created[0]?.size === 0 ? first : second) as NewOrder;
-  expect(await explainRefused(sql, [refused])).toEqual(new Map([[refused.id, 'key_used']]));
+  expect(await storeOf(sql).explainRefused([refused])).toEqual(new Map([[refused.id, 'key_used']]));
 });
 
 test('the order of a key is found as it was made, its payment as it stands now', async () => {
@@ -266,7 +267,7 @@ test('the order of a key is found as it was made, its payment as it stands now',
   const driverId = await addDriverRow(sql);
   const { orderId, order } = await addOrder(sql, store, { driverId, ...keyed('assigned', 'print') });
   await sql`update orders set status = 'delivered', payment_status = 'paid' where id = ${orderId}`;
-  const found = await findPlaced(sql, store.retailerId, 'assigned');
+  const found = await storeOf(sql).findPlaced(store.retailerId, 'assigned');
   expect(found).toEqual({
     fingerprint: 'print',
     order: {
@@ -282,9 +283,9 @@ test('the order of a key is found as it was made, its payment as it stands now',
   const waiting = await addOrder(sql, store, keyed('waiting'));
   await sql`update orders set status = 'driver_assigned', driver_id = ${newId()} where id = ${waiting.orderId}`;
   await sql`insert into order_events (order_id, sequence, type) values (${waiting.orderId}, 2, 'driver_assigned')`;
-  expect((await findPlaced(sql, store.retailerId, 'waiting'))?.order.status).toBe('pending_dispatch');
-  expect(await findPlaced(sql, store.retailerId, 'unknown')).toBeNull();
-  expect(await findPlaced(sql, (await addStoreRow(sql)).retailerId, 'assigned')).toBeNull();
+  expect((await storeOf(sql).findPlaced(store.retailerId, 'waiting'))?.order.status).toBe('pending_dispatch');
+  expect(await storeOf(sql).findPlaced(store.retailerId, 'unknown')).toBeNull();
+  expect(await storeOf(sql).findPlaced((await addStoreRow(sql)).retailerId, 'assigned')).toBeNull();
 });
 
 test('a dead API key is told first, before the idempotency key is', async () => {
@@ -292,7 +293,7 @@ test('a dead API key is told first, before the idempotency key is', async () => 
   const dying = await addStoreRow(sql);
   await addOrder(sql, dying, keyed('one'));
   const again = await draftOrder(sql, dying, keyed('one'));
-  await setRetailerStatus(sql, dying.retailerId, 'suspended');
-  expect((await insertOrders(sql, [again], 'me')).size).toBe(0);
-  expect(await explainRefused(sql, [again])).toEqual(new Map([[again.id, 'key_dead']]));
+  await storeOf(sql).setRetailerStatus(dying.retailerId, 'suspended');
+  expect((await storeOf(sql, 'me').insertOrders([again])).size).toBe(0);
+  expect(await storeOf(sql).explainRefused([again])).toEqual(new Map([[again.id, 'key_dead']]));
 });

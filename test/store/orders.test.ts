@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { deliverOrder, pickUpOrder } from '../../src/store/lifecycle.ts';
-import { expireOrder, findOrderState, findStoreOrder } from '../../src/store/orders.ts';
-import { findPhotoName, findTrackedByIds, findTrackedByToken } from '../../src/store/tracked.ts';
-import { findOverdue, loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
 
 /** An action of which the phone said nothing more. */
@@ -38,13 +35,13 @@ test('the path of an order: picked up, then delivered, each with its time, event
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const heard = await noticesDuring(database, async () => {
-    expect(await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me')).toMatchObject({
+    expect(await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED)).toMatchObject({
       id: orderId,
       sequence: 3,
       status: 'picked_up',
       driverId,
     });
-    expect(await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me')).toMatchObject({
+    expect(await storeOf(sql, 'me').deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED)).toMatchObject({
       id: orderId,
       sequence: 4,
       status: 'delivered',
@@ -66,28 +63,30 @@ test('another driver can neither pick an order up nor deliver it', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const stranger = await addDriverRow(sql);
-  await changesNothing(orderId, () => pickUpOrder(sql, orderId, stranger, UNSTAMPED, 'me'));
-  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
-  await changesNothing(orderId, () => deliverOrder(sql, orderId, stranger, 'photo.webp', UNSTAMPED, 'me'));
+  await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, stranger, UNSTAMPED));
+  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
+  await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, stranger, 'photo.webp', UNSTAMPED));
 });
 
 test('no step is skipped or taken twice, and nothing is delivered again with another photo', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'early.webp', UNSTAMPED, 'me'));
-  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
-  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me'));
-  await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me');
-  await changesNothing(orderId, () => deliverOrder(sql, orderId, driverId, 'other.webp', UNSTAMPED, 'me'));
-  await changesNothing(orderId, () => pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me'));
+  await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, driverId, 'early.webp', UNSTAMPED));
+  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
+  await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED));
+  await storeOf(sql, 'me').deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED);
+  await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, driverId, 'other.webp', UNSTAMPED));
+  await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED));
 });
 
 test('of two deliveries at once one counts', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
+  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
   const names = ['a', 'b', 'c', 'd'];
-  const results = await Promise.all(names.map((name) => deliverOrder(sql, orderId, driverId, name, UNSTAMPED, 'me')));
+  const results = await Promise.all(
+    names.map((name) => storeOf(sql, 'me').deliverOrder(orderId, driverId, name, UNSTAMPED)),
+  );
   expect(results.filter((result) => result !== null)).toHaveLength(1);
   expect((await orderRow(sql, orderId)).photo_name).toBe(names[results.findIndex((result) => result !== null)]);
   expect(await eventTypes(orderId)).toHaveLength(4);
@@ -96,38 +95,42 @@ test('of two deliveries at once one counts', async () => {
 test('a driver who delivered may have the next order', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
-  await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me');
+  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
+  await storeOf(sql, 'me').deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED);
   expect((await addOrder(sql, store, { driverId })).orderId).toBeTruthy();
 });
 
 test('an order expires when its time is up and not before, once, and never one that has a driver', async () => {
   const { sql } = database;
   const { orderId } = await addOrder(sql, store);
-  await changesNothing(orderId, () => expireOrder(sql, orderId, 'me'));
-  expect(await findOverdue(sql, 100)).not.toContain(orderId);
+  await changesNothing(orderId, () => storeOf(sql, 'me').expireOrder(orderId));
+  expect(await storeOf(sql).findOverdue(100)).not.toContain(orderId);
   await sql`update orders set expires_at = now() where id = ${orderId}`;
-  expect(await findOverdue(sql, 100)).toContain(orderId);
-  expect(await expireOrder(sql, orderId, 'me')).toMatchObject({ id: orderId, status: 'expired', driverId: null });
+  expect(await storeOf(sql).findOverdue(100)).toContain(orderId);
+  expect(await storeOf(sql, 'me').expireOrder(orderId)).toMatchObject({
+    id: orderId,
+    status: 'expired',
+    driverId: null,
+  });
   expect(await orderRow(sql, orderId)).toMatchObject({
     status: 'expired',
     reason_code: 'no_driver',
     payment_status: 'not_charged',
     ended_at: expect.any(Date),
   });
-  await changesNothing(orderId, () => expireOrder(sql, orderId, 'me'));
-  expect(await findOverdue(sql, 100)).not.toContain(orderId);
+  await changesNothing(orderId, () => storeOf(sql, 'me').expireOrder(orderId));
+  expect(await storeOf(sql).findOverdue(100)).not.toContain(orderId);
 
   const { orderId: taken } = await assignedOrder();
   await sql`update orders set expires_at = now() where id = ${taken}`;
-  await changesNothing(taken, () => expireOrder(sql, taken, 'me'));
+  await changesNothing(taken, () => storeOf(sql, 'me').expireOrder(taken));
 });
 
 test('a store sees its own order with all its events, and another store’s not at all', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
-  const order = await findStoreOrder(sql, orderId, store.retailerId);
+  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
+  const order = await storeOf(sql).findStoreOrder(orderId, store.retailerId);
   expect(order).toMatchObject({
     id: orderId,
     status: 'picked_up',
@@ -136,17 +139,17 @@ test('a store sees its own order with all its events, and another store’s not 
   });
   expect(order?.events.map(({ type }) => type)).toEqual(['created', 'driver_assigned', 'picked_up']);
   const other = await addStoreRow(sql);
-  expect(await findStoreOrder(sql, orderId, other.retailerId)).toBeNull();
-  expect(await findStoreOrder(sql, newId(), store.retailerId)).toBeNull();
-  expect(await findOrderState(sql, orderId)).toEqual({ status: 'picked_up', driverId });
-  expect(await findOrderState(sql, newId())).toBeNull();
+  expect(await storeOf(sql).findStoreOrder(orderId, other.retailerId)).toBeNull();
+  expect(await storeOf(sql).findStoreOrder(newId(), store.retailerId)).toBeNull();
+  expect(await storeOf(sql).findOrderState(orderId)).toEqual({ status: 'picked_up', driverId });
+  expect(await storeOf(sql).findOrderState(newId())).toBeNull();
 });
 
 test('the tracking page is told the driver’s first name and nothing of the customer', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const { tracking_token: token } = await orderRow(sql, orderId);
-  const tracked = await findTrackedByToken(sql, token as string);
+  const tracked = await storeOf(sql).findTrackedByToken(token as string);
   expect(tracked).toMatchObject({
     orderId,
     driverId,
@@ -154,28 +157,28 @@ test('the tracking page is told the driver’s first name and nothing of the cus
     storeName: 'Corner Market',
     hasPhoto: false,
   });
-  expect(await findTrackedByIds(sql, [orderId])).toEqual(new Map([[orderId, tracked]]));
+  expect(await storeOf(sql).findTrackedByIds([orderId])).toEqual(new Map([[orderId, tracked]]));
   const text = JSON.stringify(tracked);
   for (const secret of ['Rider', 'Jordan', 'Lee', 'jordan@example.com', '+1415', 'Valencia']) {
     expect(text).not.toContain(secret);
   }
-  await pickUpOrder(sql, orderId, driverId, UNSTAMPED, 'me');
-  await deliverOrder(sql, orderId, driverId, 'photo.webp', UNSTAMPED, 'me');
-  expect((await findTrackedByIds(sql, [orderId])).get(orderId)?.hasPhoto).toBe(true);
-  expect(await findPhotoName(sql, token as string)).toBe('photo.webp');
-  expect(await findTrackedByToken(sql, 'nobody’s')).toBeNull();
-  expect(await findPhotoName(sql, 'nobody’s')).toBeNull();
+  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
+  await storeOf(sql, 'me').deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED);
+  expect((await storeOf(sql).findTrackedByIds([orderId])).get(orderId)?.hasPhoto).toBe(true);
+  expect(await storeOf(sql).findPhotoName(token as string)).toBe('photo.webp');
+  expect(await storeOf(sql).findTrackedByToken('nobody’s')).toBeNull();
+  expect(await storeOf(sql).findPhotoName('nobody’s')).toBeNull();
 });
 
 test('of many orders the tracking page is told of each its own, and nothing of one that is unknown', async () => {
   const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: carried, driverId } = await assignedOrder();
-  const tracked = await findTrackedByIds(sql, [carried, newId(), waits]);
+  const tracked = await storeOf(sql).findTrackedByIds([carried, newId(), waits]);
   expect([...tracked.keys()].toSorted()).toEqual([carried, waits].toSorted());
   expect(tracked.get(waits)).toMatchObject({ orderId: waits, status: 'pending_dispatch', driverId: null });
   expect(tracked.get(carried)).toMatchObject({ orderId: carried, status: 'driver_assigned', driverId });
-  expect(await findTrackedByIds(sql, [])).toEqual(new Map());
+  expect(await storeOf(sql).findTrackedByIds([])).toEqual(new Map());
 });
 
 test('the waiting orders are read oldest first, at most so many, and as the matcher needs them', async () => {
@@ -190,8 +193,8 @@ test('the waiting orders are read oldest first, at most so many, and as the matc
       await sql`update orders set created_at = now() - make_interval(secs => ${age}) where id = ${id}`;
     }
     const oldestFirst = ids.toReversed();
-    expect((await loadWaiting(sql, 10)).map(({ orderId }) => orderId)).toEqual(oldestFirst);
-    const [oldest, ...others] = await loadWaiting(sql, 2);
+    expect((await storeOf(sql).loadWaiting(10)).map(({ orderId }) => orderId)).toEqual(oldestFirst);
+    const [oldest, ...others] = await storeOf(sql).loadWaiting(2);
     expect(others).toHaveLength(1);
     const { created_at: createdAt } = await orderRow(sql, oldestFirst[0] as string);
     expect(oldest).toEqual({
@@ -210,7 +213,9 @@ test('news of orders say who waits and who carries', async () => {
   const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: carried, driverId } = await assignedOrder();
-  const news = new Map((await loadOrderStates(sql, [waits, carried, newId()])).map((each) => [each.orderId, each]));
+  const news = new Map(
+    (await storeOf(sql).loadOrderStates([waits, carried, newId()])).map((each) => [each.orderId, each]),
+  );
   expect(news.size).toBe(2);
   expect(news.get(waits)).toMatchObject({ status: 'pending_dispatch', driverId: null, waiting: { orderId: waits } });
   expect(news.get(carried)).toMatchObject({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { endLeases, extendLease, finishOutbox, pruneOutbox, readBacklog, takeExpired } from '../../src/store/outbox.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 import { openTransaction } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -36,36 +36,36 @@ const leaseOf = async (id: number | undefined): Promise<number> => {
 test('only owed rows whose lease has run out are taken, and they are leased anew', async () => {
   const { sql } = database;
   const [expired, held, done] = await addRows([{ lease: -1 }, { lease: 60 }, { lease: -1, done: -1 }]);
-  const taken = await takeExpired(sql, 10);
+  const taken = await storeOf(sql).takeExpired(10);
   expect(taken.map(({ id, relays }) => ({ id, relays }))).toEqual([{ id: expired, relays: 1 }]);
   expect(await leaseOf(expired)).toBeCloseTo(30, -1);
   expect([await leaseOf(held), await leaseOf(done)].map(Math.round)).toEqual([60, -1]);
-  expect(await takeExpired(sql, 10)).toEqual([]);
+  expect(await storeOf(sql).takeExpired(10)).toEqual([]);
 });
 
 test('each time a row is taken again its number grows, so that the queue sees a new job', async () => {
   const { sql } = database;
   const [id] = await addRows([{ lease: -1 }]);
   for (const relays of [1, 2, 3]) {
-    expect((await takeExpired(sql, 10)).map((row) => row.relays)).toEqual([relays]);
+    expect((await storeOf(sql).takeExpired(10)).map((row) => row.relays)).toEqual([relays]);
     await sql`update outbox set lease_until = now() - interval '1 second' where id = ${id ?? 0}`;
   }
 });
 
 test('rows whose lease ran out first are taken first, at most so many', async () => {
   const [third, first, second] = await addRows([{ lease: -1 }, { lease: -30 }, { lease: -10 }]);
-  expect((await takeExpired(database.sql, 2)).map(({ id }) => id).sort()).toEqual([first, second].sort());
-  expect((await takeExpired(database.sql, 2)).map(({ id }) => id)).toEqual([third]);
+  expect((await storeOf(database.sql).takeExpired(2)).map(({ id }) => id).sort()).toEqual([first, second].sort());
+  expect((await storeOf(database.sql).takeExpired(2)).map(({ id }) => id)).toEqual([third]);
 });
 
 test('rows that another sweeper is taking are passed over without waiting', async () => {
   const { sql } = database;
   const ids = await addRows([{ lease: -9 }, { lease: -8 }, { lease: -7 }]);
   const other = await openTransaction(database);
-  expect((await takeExpired(other.sql, 2)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
-  expect((await takeExpired(sql, 10)).map(({ id }) => id)).toEqual([ids[2]]);
+  expect((await storeOf(other.sql).takeExpired(2)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
+  expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id)).toEqual([ids[2]]);
   await other.rollback();
-  expect((await takeExpired(sql, 10)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
+  expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
 });
 
 test('a row for later is leased from the time it is for', async () => {
@@ -75,7 +75,7 @@ test('a row for later is leased from the time it is for', async () => {
     { run: -60, lease: 30 },
     { lease: 30, done: -1 },
   ]);
-  await extendLease(sql, [later, now, done] as number[]);
+  await storeOf(sql).extendLease([later, now, done] as number[]);
   expect(await leaseOf(later)).toBeCloseTo(3_600 + 900, -2);
   expect(await leaseOf(now)).toBeCloseTo(900, -2);
   expect(Math.round(await leaseOf(done))).toBe(30);
@@ -83,7 +83,7 @@ test('a row for later is leased from the time it is for', async () => {
 
 test('a row whose lease has ended is not marked: its queue may have lost it since', async () => {
   const [ended] = await addRows([{ lease: -1 }]);
-  await extendLease(database.sql, [ended ?? 0]);
+  await storeOf(database.sql).extendLease([ended ?? 0]);
   expect(Math.round(await leaseOf(ended))).toBe(-1);
 });
 
@@ -95,20 +95,22 @@ test('leases end in parts, those that are due first, rows for later too; done ro
     { lease: 20 },
     { lease: 900, done: -1 },
   ]);
-  expect(await endLeases(sql, 2)).toBe(2);
-  expect((await takeExpired(sql, 10)).map(({ id }) => id).sort()).toEqual([now, soon]);
+  expect(await storeOf(sql).endLeases(2)).toBe(2);
+  expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id).sort()).toEqual([now, soon]);
   await sql`update outbox set done_at = now() where id = any(${[now ?? 0, soon ?? 0]}::int8[])`;
-  expect(await endLeases(sql, 2)).toBe(1);
-  expect((await takeExpired(sql, 10)).map(({ id, runAt }) => [id, runAt > new Date()])).toEqual([[later, true]]);
+  expect(await storeOf(sql).endLeases(2)).toBe(1);
+  expect((await storeOf(sql).takeExpired(10)).map(({ id, runAt }) => [id, runAt > new Date()])).toEqual([
+    [later, true],
+  ]);
   expect(Math.round(await leaseOf(done))).toBe(900);
 });
 
 test('what is finished is not owed any more, and keeps its first result', async () => {
   const { sql } = database;
   const [id = 0] = await addRows([{ lease: -1 }]);
-  await finishOutbox(sql, id, 'lost_card');
-  await finishOutbox(sql, id, null);
-  expect(await takeExpired(sql, 10)).toEqual([]);
+  await storeOf(sql).finishOutbox(id, 'lost_card');
+  await storeOf(sql).finishOutbox(id, null);
+  expect(await storeOf(sql).takeExpired(10)).toEqual([]);
   const [row] = await sql`select failure_code, done_at from outbox where id = ${id}`;
   expect({ ...row }).toEqual({ failure_code: 'lost_card', done_at: expect.any(Date) });
 });
@@ -122,9 +124,9 @@ test('done rows are deleted when they are old enough, at most so many at once; o
     { lease: 0, done: -6 * day },
     { lease: -30 * day, run: -30 * day },
   ]);
-  expect(await pruneOutbox(sql, 7, 1)).toBe(1);
-  expect(await pruneOutbox(sql, 7, 10)).toBe(1);
-  expect(await pruneOutbox(sql, 7, 10)).toBe(0);
+  expect(await storeOf(sql).pruneOutbox(7, 1)).toBe(1);
+  expect(await storeOf(sql).pruneOutbox(7, 10)).toBe(1);
+  expect(await storeOf(sql).pruneOutbox(7, 10)).toBe(0);
   const left = await sql`select id from outbox order by id`;
   expect(left.map(({ id }) => id)).toEqual([ids[2], ids[3]]);
 });
@@ -138,7 +140,7 @@ test('the backlog counts what is due and what was given up, of every queue', asy
     { queue: 'redispatch', lease: 3_600, run: 3_600 },
     { queue: 'sms', lease: 0, done: -1 },
   ]);
-  const backlog = await readBacklog(database.sql);
+  const backlog = await storeOf(database.sql).readBacklog();
   const idle = { owed: 0, oldestSeconds: 0, failed: 0 };
   expect(backlog).toEqual([
     { queue: 'charge', owed: 2, oldestSeconds: expect.closeTo(120, -1), failed: 1 },

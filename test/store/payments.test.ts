@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { loadPaymentStatuses, openPaymentAttempts, type PaymentResult, recordPaid } from '../../src/store/payments.ts';
-import { setCard } from '../../src/store/retailers.ts';
-import { setTier } from '../../src/store/tiers.ts';
+import type { PaymentResult } from '../../src/store/payments.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
@@ -55,10 +54,10 @@ test('an attempt holds the order’s fee and the store’s card, is stored befor
     stripePaymentMethodId: 'pm_card_visa',
     ageSeconds: 0,
   });
-  await setTier(sql, 'standard', { feeCents: 5_000 }, 'test');
-  await setCard(sql, store.retailerId, 'cus_2', 'pm_card_other');
+  await storeOf(sql, 'test').setTier('standard', { feeCents: 5_000 });
+  await storeOf(sql).setCard(store.retailerId, 'cus_2', 'pm_card_other');
   const again = await open();
-  await setTier(sql, 'standard', { feeCents: 799 }, 'test');
+  await storeOf(sql, 'test').setTier('standard', { feeCents: 799 });
   expect(again).toEqual({ ...attempt, ageSeconds: expect.any(Number) });
   expect(await attempts()).toEqual(['1 sending']);
 });
@@ -80,7 +79,7 @@ test('two workers at once open the same attempt', async () => {
 test('nothing is owed for an order that waits, that is unknown, or that is settled', async () => {
   const { sql } = database;
   const waiting = await addOrder(sql, await addStoreRow(sql));
-  expect(await openPaymentAttempts(sql, [waiting.orderId, newId()], 3)).toEqual(new Map());
+  expect(await storeOf(sql).openPaymentAttempts([waiting.orderId, newId()], 3)).toEqual(new Map());
   const { open, settle } = await owed();
   await open();
   await settle(1, PAID);
@@ -134,7 +133,7 @@ test('how payments stand is read for many orders, and of an unknown one nothing'
   const [paid, sending] = [await owed(), await owed()];
   await paid.open();
   await paid.settle(1, PAID);
-  const statuses = await loadPaymentStatuses(database.sql, [paid.orderId, sending.orderId, newId()]);
+  const statuses = await storeOf(database.sql).loadPaymentStatuses([paid.orderId, sending.orderId, newId()]);
   expect(statuses).toEqual(
     new Map([
       [paid.orderId, 'paid'],
@@ -154,7 +153,7 @@ test('a decline that may pass leaves the order owing, its job too, and opens the
     payment_failure_code: 'insufficient_funds',
   });
   expect(await isDone()).toBe(false);
-  await setCard(sql, store.retailerId, 'cus_2', 'pm_card_other');
+  await storeOf(sql).setCard(store.retailerId, 'cus_2', 'pm_card_other');
   expect(await open()).toMatchObject({ attempt: 2, stripeCustomerId: 'cus_2', ageSeconds: 0 });
   await settle(2, PAID);
   expect(await row()).toMatchObject({ payment_status: 'paid', payment_failure_code: null });
@@ -204,7 +203,7 @@ test('an attempt that is being settled elsewhere is not opened once more', async
   const { open, orderId, outboxId, attempts } = await owed();
   await open();
   const other = await openTransaction(database);
-  await recordPaid(other.sql, [{ orderId, attempt: 1, paymentIntentId: 'pi_1', outboxId }], 'other');
+  await storeOf(other.sql, 'other').recordPaid([{ orderId, attempt: 1, paymentIntentId: 'pi_1', outboxId }]);
   const opening = open();
   await untilBlocked(database);
   await other.commit();
@@ -221,7 +220,7 @@ test('one statement opens and settles many, each as it stands; what was settled 
   await third.open();
   await third.settle(1, PAID);
   const waiting = await addOrder(sql, await addStoreRow(sql));
-  const opened = await openPaymentAttempts(sql, [...orders.map(({ orderId }) => orderId), waiting.orderId], 3);
+  const opened = await storeOf(sql).openPaymentAttempts([...orders.map(({ orderId }) => orderId), waiting.orderId], 3);
   const attemptOf = ({ orderId }: Owed) => opened.get(orderId)?.attempt;
   expect([opened.size, ...[first, second, third, fourth].map(attemptOf)]).toEqual([3, 1, 2, undefined, 1]);
   expect(opened.get(fourth.orderId)).toMatchObject({ orderId: fourth.orderId, retailerId: fourth.store.retailerId });
@@ -229,7 +228,9 @@ test('one statement opens and settles many, each as it stands; what was settled 
     return { orderId, attempt: attemptOf(orders[i] as Owed) ?? 1, paymentIntentId: `pi_many_${i}`, outboxId };
   });
   const heard = await noticesDuring(database, async () => {
-    expect([...(await recordPaid(sql, paid, 'me')).keys()].sort()).toEqual([first.orderId, second.orderId].sort());
+    expect([...(await storeOf(sql, 'me').recordPaid(paid)).keys()].sort()).toEqual(
+      [first.orderId, second.orderId].sort(),
+    );
   });
   expect(heard).toHaveLength(1);
   expect((await first.row()).charge_id).toBe('pi_many_0');
@@ -242,12 +243,14 @@ test('one statement opens and settles many, each as it stands; what was settled 
 test('statements that settle the same orders in different orders at once do not deadlock', async () => {
   const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 12 }, owed));
-  await openPaymentAttempts(
-    sql,
+  await storeOf(sql).openPaymentAttempts(
     orders.map(({ orderId }) => orderId),
     3,
   );
   const paid = orders.map(({ orderId, outboxId }) => ({ orderId, attempt: 1, paymentIntentId: 'pi', outboxId }));
-  const outcomes = await Promise.all([recordPaid(sql, paid, 'a'), recordPaid(sql, paid.toReversed(), 'b')]);
+  const outcomes = await Promise.all([
+    storeOf(sql, 'a').recordPaid(paid),
+    storeOf(sql, 'b').recordPaid(paid.toReversed()),
+  ]);
   expect(outcomes.reduce((sum, { size }) => sum + size, 0)).toBe(12);
 });

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cancelOrder } from '../../src/store/lifecycle.ts';
-import { recordRefund, recordRefundRefused, recordUncharged } from '../../src/store/refunds.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
@@ -22,20 +21,30 @@ async function cancelled(paid: boolean) {
     const result = { status: 'paid', paymentIntentId: 'pi_1' } as const;
     await recordAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, 'me');
   }
-  const ended = await cancelOrder(sql, orderId, { retailerId: store.retailerId }, 'customer_request', 'me');
+  const ended = await storeOf(sql, 'me').cancelOrder(orderId, { retailerId: store.retailerId }, 'customer_request');
   const outboxId = ended?.outbox.find(({ queue }) => queue === 'refund')?.id ?? 0;
   const status = async () => (await orderRow(sql, orderId)).payment_status;
   return { orderId, outboxId, status };
 }
 
 test.each([
-  ['a refund', true, 'refunded', (id: string, job: number) => recordRefund(database.sql, id, 're_1', job, 'me')],
-  ['a refused one', true, 'paid', (id: string, job: number) => recordRefundRefused(database.sql, id, 'no', job, 'me')],
+  [
+    'a refund',
+    true,
+    'refunded',
+    (id: string, job: number) => storeOf(database.sql, 'me').recordRefund(id, 're_1', job),
+  ],
+  [
+    'a refused one',
+    true,
+    'paid',
+    (id: string, job: number) => storeOf(database.sql, 'me').recordRefundRefused(id, 'no', job),
+  ],
   [
     'nothing to give back',
     false,
     'not_charged',
-    (id: string, job: number) => recordUncharged(database.sql, id, job, 'me'),
+    (id: string, job: number) => storeOf(database.sql, 'me').recordUncharged(id, job),
   ],
 ])(
   '%s is settled once, and told as a detail: it changes nothing about who carries what',

@@ -1,24 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import {
-  explainRefused,
-  findMade,
-  insertOrders,
-  type NewOrder,
-  resolveUnknown,
-} from '../../src/store/orders-create.ts';
-import {
-  adoptUndelivered,
-  commitsOf,
-  findEarlierRequest,
-  forgetUndelivered,
-  pruneRequests,
-  recordUndelivered,
-  releaseRequests,
-} from '../../src/store/request-dedup.ts';
+import { commitsOf } from '../../src/store/dedup-claims.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -33,8 +20,8 @@ let said = 0;
 const sayNew = (): string => `fingerprint ${++said}`;
 const draft = (fingerprint: string, driverId: string | null = null): Promise<NewOrder> =>
   draftOrder(database.sql, store, { driverId, idempotency: { key: null, fingerprint } });
-const insert = async (orders: readonly NewOrder[], origin: string): Promise<('made' | 'repeated' | 'missing')[]> => {
-  const inserted = await insertOrders(database.sql, orders, origin);
+const insert = async (orders: readonly NewOrder[], processId: string): Promise<('made' | 'repeated' | 'missing')[]> => {
+  const inserted = await storeOf(database.sql, processId).insertOrders(orders);
   return orders.map(({ id }) => (inserted.get(id) ? 'made' : inserted.has(id) ? 'repeated' : 'missing'));
 };
 const age = (fingerprint: string, by: string) =>
@@ -59,10 +46,10 @@ test('an equal request of another process makes nothing until the first was answ
     'made',
   ]);
   expect(await orderRow(sql, second.id)).toEqual({});
-  expect(await findEarlierRequest(sql, said)).toMatchObject({ origin: 'a', orderId: first.id, abandoned: [] });
-  await releaseRequests(sql, [said], 'b');
+  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ processId: 'a', orderId: first.id, abandoned: [] });
+  await storeOf(sql, 'b').releaseRequests([said]);
   expect(await insert([second], 'b')).toEqual(['repeated']);
-  await releaseRequests(sql, [said], 'a');
+  await storeOf(sql, 'a').releaseRequests([said]);
   expect(await insert([second], 'b')).toEqual(['made']);
 });
 
@@ -70,7 +57,7 @@ test('an equal request waits for the commit of the first, and goes on where that
   const said = sayNew();
   const [first, second] = [await draft(said), await draft(said)];
   const inFlight = await openTransaction(database);
-  await insertOrders(inFlight.sql, [first], 'a');
+  await storeOf(inFlight.sql, 'a').insertOrders([first]);
   const later = insert([second], 'b');
   await untilBlocked(database);
   await inFlight.rollback();
@@ -81,7 +68,7 @@ test('an equal request of another process that commits at the same moment is see
   const said = sayNew();
   const [first, second] = [await draft(said), await draft(said)];
   const inFlight = await openTransaction(database);
-  await insertOrders(inFlight.sql, [first], 'a');
+  await storeOf(inFlight.sql, 'a').insertOrders([first]);
   const later = insert([second], 'b');
   await untilBlocked(database);
   await inFlight.commit();
@@ -93,10 +80,10 @@ test('an order that was left stands in the way of every equal request, also afte
   const said = sayNew();
   const first = await draft(said);
   await insert([first], 'a');
-  await recordUndelivered(sql, said, first.id, 'a');
-  await recordUndelivered(sql, said, first.id, 'a');
-  await releaseRequests(sql, [said], 'a');
-  expect(await findEarlierRequest(sql, said)).toMatchObject({ abandoned: [first.id] });
+  await storeOf(sql, 'a').recordUndelivered(said, first.id);
+  await storeOf(sql, 'a').recordUndelivered(said, first.id);
+  await storeOf(sql, 'a').releaseRequests([said]);
+  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ abandoned: [first.id] });
   expect(await insert([await draft(said)], 'a')).toEqual(['repeated']);
   expect(await insert([await draft(said)], 'b')).toEqual(['repeated']);
 });
@@ -104,22 +91,24 @@ test('an order that was left stands in the way of every equal request, also afte
 test('a process is alive for as long as it has a connection for its commits', async () => {
   const said = sayNew();
   const commits = connect({ url: database.url, applicationName: commitsOf('living'), max: 1 });
-  await insertOrders(commits, [await draft(said)], 'living');
-  expect(await findEarlierRequest(database.sql, said)).toMatchObject({ origin: 'living', isAlive: true });
+  await storeOf(commits, 'living').insertOrders([await draft(said)]);
+  expect(await storeOf(database.sql).findEarlierRequest(said)).toMatchObject({ processId: 'living', isAlive: true });
   await commits.end({ timeout: 5 });
-  await expect.poll(() => findEarlierRequest(database.sql, said)).toMatchObject({ origin: 'living', isAlive: false });
+  await expect
+    .poll(() => storeOf(database.sql).findEarlierRequest(said))
+    .toMatchObject({ processId: 'living', isAlive: false });
 });
 
 test('an order that was left before its commit is not made any more', async () => {
   const { sql } = database;
   const said = sayNew();
   const order = await draft(said);
-  await recordUndelivered(sql, said, order.id, 'a');
+  await storeOf(sql, 'a').recordUndelivered(said, order.id);
   expect(await insert([order], 'a')).toEqual(['repeated']);
-  await resolveUnknown(sql, [order]);
-  expect(await findMade(sql, order.id)).toBeNull();
-  await forgetUndelivered(sql, said, order.id);
-  expect(await findEarlierRequest(sql, said)).toBeNull();
+  await storeOf(sql).resolveUnknown([order]);
+  expect(await storeOf(sql).findMade(order.id)).toBeNull();
+  await storeOf(sql).forgetUndelivered(said, order.id);
+  expect(await storeOf(sql).findEarlierRequest(said)).toBeNull();
 });
 
 test('a repeat takes an order that was left, once; left again it is remembered again, answered it is done', async () => {
@@ -127,13 +116,13 @@ test('a repeat takes an order that was left, once; left again it is remembered a
   const said = sayNew();
   const first = await draft(said);
   await insert([first], 'a');
-  await recordUndelivered(sql, said, first.id, 'a');
-  expect(await adoptUndelivered(sql, said, first.id, 'a', 'b')).toBe(true);
-  expect(await adoptUndelivered(sql, said, first.id, 'a', 'c')).toBe(false);
+  await storeOf(sql, 'a').recordUndelivered(said, first.id);
+  expect(await storeOf(sql, 'b').adoptUndelivered(said, first.id, 'a')).toBe(true);
+  expect(await storeOf(sql, 'c').adoptUndelivered(said, first.id, 'a')).toBe(false);
   expect(await insert([await draft(said)], 'c')).toEqual(['repeated']);
-  await recordUndelivered(sql, said, first.id, 'b');
-  expect(await adoptUndelivered(sql, said, first.id, 'b', 'c')).toBe(true);
-  await releaseRequests(sql, [said], 'c');
+  await storeOf(sql, 'b').recordUndelivered(said, first.id);
+  expect(await storeOf(sql, 'c').adoptUndelivered(said, first.id, 'b')).toBe(true);
+  await storeOf(sql, 'c').releaseRequests([said]);
   expect(await insert([await draft(said)], 'a')).toEqual(['made']);
 });
 
@@ -142,22 +131,22 @@ test('of two orders that were left each is taken by a repeat of its own', async 
   const said = sayNew();
   const [first, second] = [await draft(said), await draft(said)];
   await insert([first, second], 'a');
-  for (const { id } of [first, second]) await recordUndelivered(sql, said, id, 'a');
-  expect(await adoptUndelivered(sql, said, first.id, 'a', 'b')).toBe(true);
-  await releaseRequests(sql, [said], 'b');
-  expect(await findEarlierRequest(sql, said)).toMatchObject({ abandoned: [second.id] });
-  await forgetUndelivered(sql, said, second.id);
-  expect(await findEarlierRequest(sql, said)).toBeNull();
+  for (const { id } of [first, second]) await storeOf(sql, 'a').recordUndelivered(said, id);
+  expect(await storeOf(sql, 'b').adoptUndelivered(said, first.id, 'a')).toBe(true);
+  await storeOf(sql, 'b').releaseRequests([said]);
+  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ abandoned: [second.id] });
+  await storeOf(sql).forgetUndelivered(said, second.id);
+  expect(await storeOf(sql).findEarlierRequest(said)).toBeNull();
 });
 
 test('forgetting one of two that were left keeps the other', async () => {
   const { sql } = database;
   const said = sayNew();
   const [first, second] = [newId(), newId()];
-  await recordUndelivered(sql, said, first, 'a');
-  await recordUndelivered(sql, said, second, 'b');
-  await forgetUndelivered(sql, said, first);
-  expect(await findEarlierRequest(sql, said)).toMatchObject({ abandoned: [second] });
+  await storeOf(sql, 'a').recordUndelivered(said, first);
+  await storeOf(sql, 'b').recordUndelivered(said, second);
+  await storeOf(sql).forgetUndelivered(said, first);
+  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ abandoned: [second] });
 });
 
 test('the order of a process that died can be taken, by one', async () => {
@@ -165,22 +154,22 @@ test('the order of a process that died can be taken, by one', async () => {
   const said = sayNew();
   const first = await draft(said);
   await insert([first], 'dead');
-  expect(await adoptUndelivered(sql, said, first.id, 'dead', 'b')).toBe(true);
-  expect(await adoptUndelivered(sql, said, first.id, 'dead', 'c')).toBe(false);
+  expect(await storeOf(sql, 'b').adoptUndelivered(said, first.id, 'dead')).toBe(true);
+  expect(await storeOf(sql, 'c').adoptUndelivered(said, first.id, 'dead')).toBe(false);
 });
 
 test('after ten minutes nothing stands in the way, and what is as old is deleted', async () => {
   const { sql } = database;
   const [old, pruned] = [sayNew(), sayNew()];
   for (const said of [old, pruned]) {
-    await recordUndelivered(sql, said, newId(), 'a');
+    await storeOf(sql, 'a').recordUndelivered(said, newId());
     expect(await insert([await draft(said)], 'b')).toEqual(['repeated']);
     await age(said, '601 s');
   }
   expect(await insert([await draft(old)], 'b')).toEqual(['made']);
-  expect(await pruneRequests(sql, 1_000)).toBe(1);
-  expect(await findEarlierRequest(sql, pruned)).toBeNull();
-  expect(await findEarlierRequest(sql, old)).toMatchObject({ origin: 'b', abandoned: [] });
+  expect(await storeOf(sql).pruneRequests(1_000)).toBe(1);
+  expect(await storeOf(sql).findEarlierRequest(pruned)).toBeNull();
+  expect(await storeOf(sql).findEarlierRequest(old)).toMatchObject({ processId: 'b', abandoned: [] });
 });
 
 test('an order as it was made is found by its id', async () => {
@@ -188,7 +177,7 @@ test('an order as it was made is found by its id', async () => {
   const order = await draft(sayNew(), driverId);
   await insert([order], 'a');
   await database.sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
-  expect(await findMade(database.sql, order.id)).toMatchObject({
+  expect(await storeOf(database.sql).findMade(order.id)).toMatchObject({
     id: order.id,
     status: 'driver_assigned',
     paymentStatus: 'paid',
@@ -201,7 +190,7 @@ test('a request that repeats is explained as nothing else is wrong with it', asy
   await insert([await draft(said)], 'a');
   const again = await draft(said);
   expect(await insert([again], 'b')).toEqual(['repeated']);
-  expect([...(await explainRefused(database.sql, [again])).values()]).toEqual(['driver_lost']);
+  expect([...(await storeOf(database.sql).explainRefused([again])).values()]).toEqual(['driver_lost']);
 });
 
 test('commits and releases of the same requests, the other way round, never deadlock', async () => {
@@ -213,10 +202,10 @@ test('commits and releases of the same requests, the other way round, never dead
       Promise.all([...all].reverse().map((said) => draft(said))),
     ]);
     await Promise.all([
-      insertOrders(database.sql, mine, 'a'),
-      insertOrders(other, theirs, 'b'),
-      releaseRequests(other, [...all].reverse(), 'a'),
-      releaseRequests(database.sql, all, 'b'),
+      storeOf(database.sql, 'a').insertOrders(mine),
+      storeOf(other, 'b').insertOrders(theirs),
+      storeOf(other, 'a').releaseRequests([...all].reverse()),
+      storeOf(database.sql, 'b').releaseRequests(all),
     ]);
   }
   await other.end({ timeout: 1 });

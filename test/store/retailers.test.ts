@@ -2,24 +2,11 @@ import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { CLOCK_ROUND_TRIP_MS, CLOCK_SYNC_MS } from '../../src/limits.ts';
 import { createDatabaseClock } from '../../src/postgres/clock.ts';
-import {
-  applyRetailer,
-  approveApplication,
-  findApplication,
-  findKey,
-  isKeyGood,
-  type NewKey,
-  type NewRetailer,
-  rejectApplication,
-  rotateKey,
-  setCard,
-  setOrdersPerSecond,
-  setRetailerStatus,
-} from '../../src/store/retailers.ts';
-import { loadTiers, setTier } from '../../src/store/tiers.ts';
+import type { NewKey, NewRetailer } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow, PICKUP } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -42,14 +29,14 @@ const newStore = (): NewRetailer => ({
 async function storeWithKey(): Promise<{ retailerId: string; key: NewKey }> {
   const { retailerId } = await addStoreRow(database.sql);
   const key = newKey();
-  await rotateKey(database.sql, retailerId, key);
+  await storeOf(database.sql).rotateKey(retailerId, key);
   return { retailerId, key };
 }
 
 test('a key opens its own active store, and nothing else does', async () => {
   const { sql } = database;
   const { retailerId, key } = await storeWithKey();
-  const found = await findKey(sql, key.keyHash);
+  const found = await storeOf(sql).findKey(key.keyHash);
   expect(found).toEqual({
     keyId: key.id,
     retailerId,
@@ -58,49 +45,55 @@ test('a key opens its own active store, and nothing else does', async () => {
     point: PICKUP,
     ordersPerSecond: null,
   });
-  expect(found && (await isKeyGood(sql, found))).toBe(true);
-  expect(await findKey(sql, hashSecret('another'))).toBeNull();
+  expect(found && (await storeOf(sql).isKeyGood(found))).toBe(true);
+  expect(await storeOf(sql).findKey(hashSecret('another'))).toBeNull();
 });
 
 test('a suspended store is shut the moment the call returned, and open again once it is active', async () => {
   const { sql } = database;
   const { retailerId, key } = await storeWithKey();
-  const found = await findKey(sql, key.keyHash);
-  expect(await setRetailerStatus(sql, retailerId, 'suspended')).toBe(true);
-  expect([await findKey(sql, key.keyHash), found && (await isKeyGood(sql, found))]).toEqual([null, false]);
-  expect(await setRetailerStatus(sql, retailerId, 'active')).toBe(true);
-  expect(await findKey(sql, key.keyHash)).toEqual(found);
-  expect(await setRetailerStatus(sql, newId(), 'suspended')).toBe(false);
+  const found = await storeOf(sql).findKey(key.keyHash);
+  expect(await storeOf(sql).setRetailerStatus(retailerId, 'suspended')).toBe(true);
+  expect([await storeOf(sql).findKey(key.keyHash), found && (await storeOf(sql).isKeyGood(found))]).toEqual([
+    null,
+    false,
+  ]);
+  expect(await storeOf(sql).setRetailerStatus(retailerId, 'active')).toBe(true);
+  expect(await storeOf(sql).findKey(key.keyHash)).toEqual(found);
+  expect(await storeOf(sql).setRetailerStatus(newId(), 'suspended')).toBe(false);
 });
 
 test('what a store may create a second is its key’s next finder’s to know; null stands for what holds for all', async () => {
   const { sql } = database;
   const { retailerId, key } = await storeWithKey();
   for (const perSecond of [5, 0, null]) {
-    expect(await setOrdersPerSecond(sql, retailerId, perSecond)).toBe(true);
-    expect((await findKey(sql, key.keyHash))?.ordersPerSecond).toBe(perSecond);
+    expect(await storeOf(sql).setOrdersPerSecond(retailerId, perSecond)).toBe(true);
+    expect((await storeOf(sql).findKey(key.keyHash))?.ordersPerSecond).toBe(perSecond);
   }
-  await expect(setOrdersPerSecond(sql, retailerId, -1)).rejects.toMatchObject({ code: '23514' });
-  expect(await setOrdersPerSecond(sql, newId(), 5)).toBe(false);
+  await expect(storeOf(sql).setOrdersPerSecond(retailerId, -1)).rejects.toMatchObject({ code: '23514' });
+  expect(await storeOf(sql).setOrdersPerSecond(newId(), 5)).toBe(false);
 });
 
 test('a rotated key is dead, the new one works, and other stores keep theirs', async () => {
   const { sql } = database;
   const [one, other] = [await storeWithKey(), await storeWithKey()];
-  const found = await findKey(sql, one.key.keyHash);
+  const found = await storeOf(sql).findKey(one.key.keyHash);
   const next = newKey();
-  expect(await rotateKey(sql, one.retailerId, next)).toBe(true);
-  expect([await findKey(sql, one.key.keyHash), found && (await isKeyGood(sql, found))]).toEqual([null, false]);
-  expect((await findKey(sql, next.keyHash))?.retailerId).toBe(one.retailerId);
-  expect((await findKey(sql, other.key.keyHash))?.retailerId).toBe(other.retailerId);
-  expect(await rotateKey(sql, newId(), newKey())).toBe(false);
+  expect(await storeOf(sql).rotateKey(one.retailerId, next)).toBe(true);
+  expect([await storeOf(sql).findKey(one.key.keyHash), found && (await storeOf(sql).isKeyGood(found))]).toEqual([
+    null,
+    false,
+  ]);
+  expect((await storeOf(sql).findKey(next.keyHash))?.retailerId).toBe(one.retailerId);
+  expect((await storeOf(sql).findKey(other.key.keyHash))?.retailerId).toBe(other.retailerId);
+  expect(await storeOf(sql).rotateKey(newId(), newKey())).toBe(false);
 });
 
 async function application(): Promise<string> {
   const id = newId();
   const asked = { id, name: 'Corner Market', address: 'One Test Square', contactEmail: 'owner@example.com' };
-  await applyRetailer(database.sql, asked);
-  expect(await findApplication(database.sql, id)).toEqual({ ...asked, status: 'applied' });
+  await storeOf(database.sql).applyRetailer(asked);
+  expect(await storeOf(database.sql).findApplication(id)).toEqual({ ...asked, status: 'applied' });
   return id;
 }
 
@@ -108,36 +101,36 @@ test('approving makes store and key and records it; of approvals at once one cou
   const { sql } = database;
   const id = await application();
   const tries = Array.from({ length: 4 }, () => ({ store: newStore(), key: newKey() }));
-  const results = await Promise.all(tries.map(({ store, key }) => approveApplication(sql, id, store, key)));
+  const results = await Promise.all(tries.map(({ store, key }) => storeOf(sql).approveApplication(id, store, key)));
   expect(results.filter(Boolean)).toHaveLength(1);
-  const opened = await Promise.all(tries.map(({ key }) => findKey(sql, key.keyHash)));
+  const opened = await Promise.all(tries.map(({ key }) => storeOf(sql).findKey(key.keyHash)));
   expect(opened.map((key) => key !== null)).toEqual(results);
   const ids = tries.map(({ store }) => store.id);
   expect(await sql`select from retailers where id = any(${ids}::uuid[])`).toHaveLength(1);
-  expect((await findApplication(sql, id))?.status).toBe('approved');
-  expect(await rejectApplication(sql, id, 'too late')).toBe(false);
+  expect((await storeOf(sql).findApplication(id))?.status).toBe('approved');
+  expect(await storeOf(sql).rejectApplication(id, 'too late')).toBe(false);
 });
 
 test('a rejected application stays so, and no store comes of it', async () => {
   const { sql } = database;
   const id = await application();
-  expect(await rejectApplication(sql, id, 'out of area')).toBe(true);
+  expect(await storeOf(sql).rejectApplication(id, 'out of area')).toBe(true);
   const store = newStore();
-  expect(await approveApplication(sql, id, store, newKey())).toBe(false);
+  expect(await storeOf(sql).approveApplication(id, store, newKey())).toBe(false);
   expect(await sql`select from retailers where id = ${store.id}`).toHaveLength(0);
-  expect((await findApplication(sql, id))?.status).toBe('rejected');
-  expect(await rejectApplication(sql, newId(), '')).toBe(false);
-  expect(await findApplication(sql, newId())).toBeNull();
+  expect((await storeOf(sql).findApplication(id))?.status).toBe('rejected');
+  expect(await storeOf(sql).rejectApplication(newId(), '')).toBe(false);
+  expect(await storeOf(sql).findApplication(newId())).toBeNull();
 });
 
 test('a card is set for a store that is there', async () => {
   const { retailerId } = await storeWithKey();
-  expect(await setCard(database.sql, retailerId, 'cus_9', 'pm_9')).toBe(true);
-  expect(await setCard(database.sql, newId(), 'cus_9', 'pm_9')).toBe(false);
+  expect(await storeOf(database.sql).setCard(retailerId, 'cus_9', 'pm_9')).toBe(true);
+  expect(await storeOf(database.sql).setCard(newId(), 'cus_9', 'pm_9')).toBe(false);
 });
 
 test('the tiers are the three of the contract, priced as the first schema says', async () => {
-  const tiers = await loadTiers(database.sql);
+  const tiers = await storeOf(database.sql).loadTiers();
   expect([...tiers.keys()].sort()).toEqual(['priority', 'scheduled', 'standard']);
   expect(tiers.get('standard')).toEqual({
     id: 'standard',
@@ -154,14 +147,16 @@ test('the tiers are the three of the contract, priced as the first schema says',
 
 test('a change of a tier keeps its other columns, is told, and is refused where it makes no sense', async () => {
   const { sql } = database;
-  const before = (await loadTiers(sql)).get('priority');
+  const before = (await storeOf(sql).loadTiers()).get('priority');
   const heard = await noticesDuring(database, async () => {
-    expect(await setTier(sql, 'priority', { feeCents: 1_500, weight: 2.5 }, 'me')).toBe(true);
+    expect(await storeOf(sql, 'me').setTier('priority', { feeCents: 1_500, weight: 2.5 })).toBe(true);
   });
   expect(heard).toEqual(['me:tier:priority']);
-  expect((await loadTiers(sql)).get('priority')).toEqual({ ...before, feeCents: 1_500, weight: 2.5 });
-  await expect(setTier(sql, 'priority', { maxRadiusMeters: 10 }, 'me')).rejects.toMatchObject({ code: '23514' });
-  expect(await setTier(sql, 'overnight' as never, { feeCents: 100 }, 'me')).toBe(false);
+  expect((await storeOf(sql).loadTiers()).get('priority')).toEqual({ ...before, feeCents: 1_500, weight: 2.5 });
+  await expect(storeOf(sql, 'me').setTier('priority', { maxRadiusMeters: 10 })).rejects.toMatchObject({
+    code: '23514',
+  });
+  expect(await storeOf(sql, 'me').setTier('overnight' as never, { feeCents: 100 })).toBe(false);
 });
 
 test('the clock is the database’s, whatever this machine’s says, and goes on by itself between two looks', async () => {

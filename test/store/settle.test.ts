@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findOrderState, findStoreOrder } from '../../src/store/orders.ts';
-import { explainRefused, insertOrders, resolveUnknown } from '../../src/store/orders-create.ts';
-import { findTrackedByIds } from '../../src/store/tracked.ts';
-import { loadOrderStates, loadWaiting } from '../../src/store/waiting.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -19,11 +16,13 @@ test('settling waits for a commit that is still in flight, and an order that cam
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
   const inFlight = await openTransaction(database);
-  await insertOrders(inFlight.sql, [order], 'me');
+  await storeOf(inFlight.sql, 'me').insertOrders([order]);
   let settled = false;
-  const settling = resolveUnknown(sql, [order]).finally(() => {
-    settled = true;
-  });
+  const settling = storeOf(sql)
+    .resolveUnknown([order])
+    .finally(() => {
+      settled = true;
+    });
   await untilBlocked(database);
   expect(settled).toBe(false);
   await inFlight.commit();
@@ -38,8 +37,8 @@ test('settling waits for a commit that is still in flight, and one that was roll
   const { sql } = database;
   const order = await draftOrder(sql, store);
   const inFlight = await openTransaction(database);
-  await insertOrders(inFlight.sql, [order], 'me');
-  const settling = resolveUnknown(sql, [order]);
+  await storeOf(inFlight.sql, 'me').insertOrders([order]);
+  const settling = storeOf(sql).resolveUnknown([order]);
   await untilBlocked(database);
   await inFlight.rollback();
   expect((await settling).size).toBe(0);
@@ -49,10 +48,10 @@ test('settling waits for a commit that is still in flight, and one that was roll
 test('an order that was settled as void can never be written, not even by a statement that comes late', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
-  expect((await resolveUnknown(sql, [order])).size).toBe(0);
-  expect((await insertOrders(sql, [order], 'me')).size).toBe(0);
-  expect([...(await explainRefused(sql, [order])).values()]).toEqual(['voided']);
-  expect((await resolveUnknown(sql, [order])).size).toBe(0);
+  expect((await storeOf(sql).resolveUnknown([order])).size).toBe(0);
+  expect((await storeOf(sql, 'me').insertOrders([order])).size).toBe(0);
+  expect([...(await storeOf(sql).explainRefused([order])).values()]).toEqual(['voided']);
+  expect((await storeOf(sql).resolveUnknown([order])).size).toBe(0);
   const [left] = await sql`
     select (select count(*)::int from outbox where order_id = ${order.id}) as jobs,
       (select count(*)::int from order_events where order_id = ${order.id}) as events,
@@ -64,8 +63,8 @@ test('a late statement waits for the settling that is still in flight, and then 
   const { sql } = database;
   const order = await draftOrder(sql, store);
   const settling = await openTransaction(database);
-  await resolveUnknown(settling.sql, [order]);
-  const late = insertOrders(sql, [order], 'me');
+  await storeOf(settling.sql).resolveUnknown([order]);
+  const late = storeOf(sql, 'me').insertOrders([order]);
   await untilBlocked(database);
   await settling.commit();
   expect((await late).size).toBe(0);
@@ -74,20 +73,20 @@ test('a late statement waits for the settling that is still in flight, and then 
 test('of a batch each order gets its own answer', async () => {
   const { sql } = database;
   const [written, lost] = [await draftOrder(sql, store), await draftOrder(sql, store)];
-  await insertOrders(sql, [written], 'me');
-  expect([...(await resolveUnknown(sql, [lost, written])).keys()]).toEqual([written.id]);
+  await storeOf(sql, 'me').insertOrders([written]);
+  expect([...(await storeOf(sql).resolveUnknown([lost, written])).keys()]).toEqual([written.id]);
 });
 
 test('no reader ever sees a void order, and its driver stays free', async () => {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const order = await draftOrder(sql, store, { driverId });
-  await resolveUnknown(sql, [order]);
-  expect(await findStoreOrder(sql, order.id, store.retailerId)).toBeNull();
-  expect(await findStoreOrder(sql, order.id, order.id)).toBeNull();
-  expect(await findOrderState(sql, order.id)).toBeNull();
-  expect(await findTrackedByIds(sql, [order.id])).toEqual(new Map());
-  expect(await loadOrderStates(sql, [order.id])).toEqual([]);
-  expect((await loadWaiting(sql, 1_000)).map(({ orderId }) => orderId)).not.toContain(order.id);
-  expect((await insertOrders(sql, [await draftOrder(sql, store, { driverId })], 'me')).size).toBe(1);
+  await storeOf(sql).resolveUnknown([order]);
+  expect(await storeOf(sql).findStoreOrder(order.id, store.retailerId)).toBeNull();
+  expect(await storeOf(sql).findStoreOrder(order.id, order.id)).toBeNull();
+  expect(await storeOf(sql).findOrderState(order.id)).toBeNull();
+  expect(await storeOf(sql).findTrackedByIds([order.id])).toEqual(new Map());
+  expect(await storeOf(sql).loadOrderStates([order.id])).toEqual([]);
+  expect((await storeOf(sql).loadWaiting(1_000)).map(({ orderId }) => orderId)).not.toContain(order.id);
+  expect((await storeOf(sql, 'me').insertOrders([await draftOrder(sql, store, { driverId })])).size).toBe(1);
 });

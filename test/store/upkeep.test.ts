@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
-import { pruneOutbox, readBacklog } from '../../src/store/outbox.ts';
-import { pruneDriverActions } from '../../src/store/upkeep.ts';
-import { pruneDeliveries } from '../../src/store/webhook-endpoints.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 import { openTransaction } from './transaction.ts';
 
 /** So many that reading a whole table is never the quicker way. */
@@ -30,9 +28,9 @@ test('drivers’ actions are deleted when they are old enough, at most so many a
   const { sql } = database;
   await addActions(3, '8 days');
   await addActions(2, '6 days');
-  expect(await pruneDriverActions(sql, 7, 2)).toBe(2);
-  expect(await pruneDriverActions(sql, 7, 2)).toBe(1);
-  expect(await pruneDriverActions(sql, 7, 2)).toBe(0);
+  expect(await storeOf(sql).pruneDriverActions(7, 2)).toBe(2);
+  expect(await storeOf(sql).pruneDriverActions(7, 2)).toBe(1);
+  expect(await storeOf(sql).pruneDriverActions(7, 2)).toBe(0);
   expect(await sql`select action_id from driver_actions`).toHaveLength(2);
 });
 
@@ -53,10 +51,10 @@ test('jobs are deleted and counted without reading all that are kept', async () 
       case when n > 20 then now() - make_interval(mins => n) end, case when n between 21 and 30 then 'lost_card' end
     from generate_series(1, ${ROWS}::int) n`;
   await sql`vacuum analyze outbox`;
-  expect(await wholeReads('outbox', (transaction) => pruneOutbox(transaction, 7, 5_000))).toBe(0);
-  expect(await wholeReads('outbox', (transaction) => pruneOutbox(transaction, 30, 5_000))).toBe(0);
-  expect(await wholeReads('outbox', readBacklog)).toBe(0);
-  expect((await readBacklog(sql))[0]).toMatchObject({ queue: 'charge', owed: 20, failed: 10 });
+  expect(await wholeReads('outbox', (transaction) => storeOf(transaction).pruneOutbox(7, 5_000))).toBe(0);
+  expect(await wholeReads('outbox', (transaction) => storeOf(transaction).pruneOutbox(30, 5_000))).toBe(0);
+  expect(await wholeReads('outbox', (transaction) => storeOf(transaction).readBacklog())).toBe(0);
+  expect((await storeOf(sql).readBacklog())[0]).toMatchObject({ queue: 'charge', owed: 20, failed: 10 });
 });
 
 test('deliveries and drivers’ actions are deleted without reading all that are kept', async () => {
@@ -68,6 +66,10 @@ test('deliveries and drivers’ actions are deleted without reading all that are
   await addActions(1_000, '8 days');
   await addActions(ROWS, '1 day');
   await sql`vacuum analyze webhook_deliveries, driver_actions`;
-  expect(await wholeReads('webhook_deliveries', (transaction) => pruneDeliveries(transaction, 30, 5_000))).toBe(0);
-  expect(await wholeReads('driver_actions', (transaction) => pruneDriverActions(transaction, 7, 5_000))).toBe(0);
+  expect(await wholeReads('webhook_deliveries', (transaction) => storeOf(transaction).pruneDeliveries(30, 5_000))).toBe(
+    0,
+  );
+  expect(await wholeReads('driver_actions', (transaction) => storeOf(transaction).pruneDriverActions(7, 5_000))).toBe(
+    0,
+  );
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { TIER_IDS, type TierId } from '../../../src/domain/tier.ts';
 
-/** A driver's step with the order he was given. */
+/** A driver's step with the order they were given. */
 export const STEPS = ['pick-up', 'deliver', 'release', 'undeliverable', 'return'] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -47,7 +47,7 @@ export const STORES = 2;
 export const DRIVERS = 4;
 /** Where a driver can be: near, at the edge, in reach of the widest tier alone, and out of everybody's reach. */
 export const RING_METERS = [500, 3_000, 11_900, 60_000] as const;
-/** The driver who carries the order, whoever he is; and no key, no id for an action. */
+/** The driver who carries the order, whoever that is; and no key, no id for an action. */
 export const CARRIER = DRIVERS;
 export const NONE = 0;
 

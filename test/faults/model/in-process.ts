@@ -1,23 +1,21 @@
 import { followChanges } from '../../../src/app/change-feed.ts';
 import { Closers } from '../../../src/app/closers.ts';
 import { buildDispatch } from '../../../src/app/dispatch.ts';
-import { buildChargeJob } from '../../../src/app/vendor-jobs.ts';
 import type { Config } from '../../../src/config.ts';
+import { OrderEvents } from '../../../src/dispatch/order-events.ts';
+import { TierTable } from '../../../src/dispatch/tier-table.ts';
 import { fingerprintOf } from '../../../src/domain/idempotency.ts';
-import type { CancelReason, PlaceOrder } from '../../../src/domain/order.ts';
+import type { CancelReason, PaymentStatus, PlaceOrder } from '../../../src/domain/order.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
+import { createChargeJob } from '../../../src/jobs/charge.ts';
 import { createRefundJob } from '../../../src/jobs/refund.ts';
 import { Matcher } from '../../../src/matcher/matcher.ts';
 import { limitConcurrency } from '../../../src/postgres/batched-reads.ts';
 import { connect } from '../../../src/postgres/connect.ts';
-import { deactivateDriver } from '../../../src/store/drivers.ts';
-import { cancelOrder, giveUpForDriver, returnForDriver } from '../../../src/store/lifecycle.ts';
-import { nudgeOrder } from '../../../src/store/operator.ts';
-import { finishOutbox } from '../../../src/store/outbox.ts';
-import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../../../src/store/refunds.ts';
-import { setRetailerStatus } from '../../../src/store/retailers.ts';
+import type { Relay } from '../../../src/queues/relay.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
+import { storeOf } from '../../harness/store.ts';
 import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
 import type { Model } from './model.ts';
@@ -25,16 +23,16 @@ import type { Answer } from './nouns.ts';
 import type { System } from './system.ts';
 import { compareTables } from './tables.ts';
 
-const ORIGIN = 'model';
+const PROCESS_ID = 'model';
 const OTHER = 'other';
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const DRAIN_ROUNDS = 6;
 
-/** One API process's dispatch, its jobs and its ear for notices on a real database; everything but HTTP and the queues. */
+/** One API process's dispatch, its jobs and its change feed on a real database; everything but HTTP and the queues. */
 export async function openProcess(url: string, tiers: Tiers): Promise<System & { close(): Promise<void> }> {
   const logger = createLogger('silent');
   const closers = new Closers(logger);
-  const sql = connect({ url, applicationName: ORIGIN, max: 12 });
+  const sql = connect({ url, applicationName: PROCESS_ID, max: 12 });
   closers.add('sql', () => sql.end({ timeout: 5 }));
   const matcher = new Matcher(tiers);
   // Each moment is later than the one before, as positions of one driver must be.
@@ -43,60 +41,24 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
     lastMs = Math.max(lastMs + 0.001, Date.now());
     return lastMs;
   };
-  const announce = {
-    orderChanged: () => undefined,
-    driverChanged: () => undefined,
-    driverMoved: () => undefined,
-    sharePosition: () => undefined,
+  const clock = { now };
+  const store = storeOf(sql, PROCESS_ID);
+  const tierTable = new TierTable({ loadTiers: async () => tiers }, matcher, tiers);
+  const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
+  const paymentWait = {
+    paymentWithin: async (): Promise<PaymentStatus> => 'processing',
+    recheck: async () => undefined,
   };
-  const dispatch = buildDispatch(
-    {
-      config: { geocoderUrl: null } as Config,
-      sql,
-      commits: sql,
-      isAway: () => false,
-      matcher,
-      tiers: () => tiers,
-      now,
-      origin: ORIGIN,
-      relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
-      paymentWait: { paymentWithin: async () => 'processing' },
-      announce,
-    },
-    logger,
-    closers,
-  );
-  const reloads = { reloadTiers: async () => undefined, paymentsMayBeSettled: async () => undefined };
-  await followChanges(
-    { sql, origin: ORIGIN, dispatch, announce, ...reloads, everythingChanged: () => undefined },
-    logger,
-    closers,
-  );
+  const events = new OrderEvents();
+  const parts = { store, matcher, tiers: tierTable, relay, paymentWait, events, clock, logger, closers };
+  const config = { geocoderUrl: null } as Config;
+  const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
+  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
+  await followChanges({ ...parts, ...dispatch, database: { sql, processId: PROCESS_ID } });
 
   const bank = openBank();
-  const finishJob = (outboxId: number) => finishOutbox(sql, outboxId, null);
-  const chargeJob = buildChargeJob(
-    {
-      sql,
-      origin: ORIGIN,
-      stripe: bank,
-      lane: limitConcurrency(4),
-      finish: finishJob,
-      relayed: (settling) => settling,
-      now,
-    },
-    () => undefined,
-  );
-  const refundJob = createRefundJob({
-    read: (orderId) => readRefundState(sql, orderId),
-    refund: bank.refund,
-    recordRefund: (orderId, refundId, outboxId) => recordRefund(sql, orderId, refundId, outboxId, ORIGIN),
-    recordRefused: (orderId, code, outboxId) => recordRefundRefused(sql, orderId, code, outboxId, ORIGIN),
-    recordUncharged: (orderId, outboxId) => recordUncharged(sql, orderId, outboxId, ORIGIN),
-    finish: finishJob,
-    settled: () => undefined,
-    logger,
-  });
+  const chargeJob = createChargeJob({ ...parts, stripe: bank, orderLocks: limitConcurrency(4) });
+  const refundJob = createRefundJob({ ...parts, stripe: bank });
 
   async function run(queue: 'charge' | 'refund', orderId: string, answer: BankAnswer): Promise<Answer> {
     const [row] = await sql`select id, retailer_id from outbox where order_id = ${orderId} and queue = ${queue}`;
@@ -110,17 +72,18 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
     isExact: true,
     resolveMs: 3_000,
     settled: () => undefined,
-    async create(store, { tierId, key, body }) {
+    async create(retailer, { tierId, key, body }) {
       const request: PlaceOrder = {
-        retailerId: store.retailerId,
+        retailerId: retailer.retailerId,
         customer: { name: `Says ${body}`, email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
-        pickupAddress: store.address,
+        pickupAddress: retailer.address,
         dropoffAddress: { line1: '1 First St', line2: null, city: 'New York', state: 'NY', zip: '10001' },
         tierId,
       };
       const identity = { key, fingerprint: fingerprintOf(request) };
       const signal = new AbortNotice();
-      const outcome = await dispatch.placeOnce(request, store, identity, { sinceMs: performance.now(), signal });
+      const caller = { sinceMs: performance.now(), signal };
+      const outcome = await dispatch.placeRequest(request, retailer, identity, caller);
       signal.answered();
       if ('order' in outcome) {
         const { id, status, paymentStatus } = outcome.order;
@@ -128,14 +91,14 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
       }
       return outcome;
     },
-    cancel: (store, orderId, reason, key) =>
-      dispatch.cancelOrder(orderId, store.retailerId, reason as CancelReason, key),
-    cancelByOperator: async (orderId) => (await cancelOrder(sql, orderId, 'operator', 'other', OTHER)) !== null,
+    cancel: ({ retailerId }, orderId, reason, key) =>
+      dispatch.cancelOrder(orderId, retailerId, reason as CancelReason, key),
+    cancelByOperator: async (orderId) => (await storeOf(sql, OTHER).cancelOrder(orderId, 'operator', 'other')) !== null,
     async returnByOperator(orderId) {
-      await giveUpForDriver(sql, orderId, OTHER);
-      return (await returnForDriver(sql, orderId, OTHER)) !== null;
+      await storeOf(sql, OTHER).giveUpForDriver(orderId);
+      return (await storeOf(sql, OTHER).returnForDriver(orderId)) !== null;
     },
-    nudge: (orderId) => nudgeOrder(sql, orderId, OTHER),
+    nudge: (orderId) => storeOf(sql, OTHER).nudgeOrder(orderId),
     setDuty: async ({ id }, onDuty) => ({
       kind: (await dispatch.actions.setDuty(id, onDuty)) ? 'done' : 'unauthorized',
     }),
@@ -164,9 +127,9 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
       }
       await dispatch.redispatch.expire(orderId);
     },
-    suspend: (store, active) => setRetailerStatus(sql, store.retailerId, active ? 'active' : 'suspended'),
-    deactivate: ({ id }) => deactivateDriver(sql, id, OTHER),
-    sweep: () => dispatch.redispatch.sweep(),
+    suspend: ({ retailerId }, active) => store.setRetailerStatus(retailerId, active ? 'active' : 'suspended'),
+    deactivate: ({ id }) => storeOf(sql, OTHER).deactivateDriver(id),
+    sweep: () => dispatch.sweep.run(),
     charge: (orderId, answer) => run('charge', orderId, answer),
     refund: (orderId, answer) => run('refund', orderId, answer),
     memoryDiffers: (model) => memoryDiffers(matcher, model),

@@ -11,7 +11,7 @@ const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliv
 /**
  * The life of the orders of a few stores and drivers, as the README tells it, one request after the other. Who is given
  * which order is watched rather than foretold: {@link Model.give} says whether it was right, {@link Model.leftOver} what must
- * not be left when everything has settled.
+ * not be left when nothing is at work any more.
  */
 export class Model {
   readonly stores: readonly ModelStore[];
@@ -57,7 +57,7 @@ export class Model {
     if (key !== null) this.stores.find((store) => store.id === order.storeId)?.made.set(key, id);
   }
 
-  /** Carries out a driver's step; what he must be told. */
+  /** Carries out a driver's step; what they must be told. */
   step(step: Step, driver: ModelDriver, orderId: string, actionId: string | null): Answer {
     const order = this.orders.get(orderId);
     const { from, to, event } = LEADS[step];

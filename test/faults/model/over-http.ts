@@ -1,8 +1,7 @@
 import { POSITION_BROADCAST_MS } from '../../../src/limits.ts';
-import { cancelOrder, giveUpForDriver, returnForDriver } from '../../../src/store/lifecycle.ts';
-import { nudgeOrder } from '../../../src/store/operator.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { orderBody } from '../../harness/service.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { any } from '../row.ts';
 import { later, type World } from '../world.ts';
@@ -83,19 +82,20 @@ export function overHttp(
       if (heard.replayed) return { kind: 'replayed' };
       return { kind: heard.body.message?.includes('before') ? 'already' : 'cancelled' };
     },
-    cancelByOperator: async (orderId) => (await cancelOrder(sql, orderId, 'operator', 'other', OPERATOR)) !== null,
+    cancelByOperator: async (orderId) =>
+      (await storeOf(sql, OPERATOR).cancelOrder(orderId, 'operator', 'other')) !== null,
     async returnByOperator(orderId) {
-      await giveUpForDriver(sql, orderId, OPERATOR);
-      return (await returnForDriver(sql, orderId, OPERATOR)) !== null;
+      await storeOf(sql, OPERATOR).giveUpForDriver(orderId);
+      return (await storeOf(sql, OPERATOR).returnForDriver(orderId)) !== null;
     },
-    nudge: (orderId) => nudgeOrder(sql, orderId, OPERATOR),
+    nudge: (orderId) => storeOf(sql, OPERATOR).nudgeOrder(orderId),
     async setDuty({ token }, onDuty) {
       const heard = await ask('/driver/duty', { method: 'PUT', secret: token, body: { on_duty: onDuty } });
       return heard.status === 200 ? { kind: 'done' } : refusalOf(heard);
     },
     async move({ token }, { lat, lng }) {
       await ask('/driver/location', { secret: token, body: { lat, lng } });
-      // Until then another process may give him an order by where he was.
+      // Until then another process may give them an order by where they were.
       await later(3 * POSITION_BROADCAST_MS);
     },
     async step(step, { token }, orderId, actionId) {

@@ -2,9 +2,9 @@ import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import type { TierId } from '../../../src/domain/tier.ts';
 import type { Point } from '../../../src/geo/point.ts';
 import type { Sql } from '../../../src/postgres/connect.ts';
-import { createDriver } from '../../../src/store/drivers.ts';
-import { createRetailer, type RetailerKey } from '../../../src/store/retailers.ts';
+import type { RetailerKey } from '../../../src/store/retailers.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
+import { storeOf } from '../../harness/store.ts';
 import { offset } from '../../harness/world.ts';
 import { DRIVERS, RING_METERS, STORES } from './commands.ts';
 
@@ -52,15 +52,14 @@ export async function makePlace(sql: Sql): Promise<Place> {
   });
   const card = { stripeCustomerId: 'cus_sandbox_ok', stripePaymentMethodId: 'pm_card_visa' };
   for (const { keyId, retailerId, apiKey, name, address, point: at } of stores) {
-    await createRetailer(
-      sql,
+    await storeOf(sql).createRetailer(
       { id: retailerId, name, address, point: at, ...card },
       { id: keyId, keyHash: hashSecret(apiKey) },
     );
   }
   for (const { id, token, tierIds } of drivers) {
     const driver = { id, name: 'Model driver', phone: '+14155550177', tokenHash: hashSecret(token), tierIds };
-    await createDriver(sql, driver, 'faults');
+    await storeOf(sql, 'faults').createDriver(driver);
   }
   return { point, stores, drivers };
 }

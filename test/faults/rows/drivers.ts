@@ -38,13 +38,13 @@ export const driverTaps: Row = {
       const tokens = await giveTokens(world);
       const phones: Phones = { world, random, tokens, photo: await smallPhoto(), taps: [], problems: [] };
       let orders = 0;
-      const lane = async (): Promise<void> => {
+      const keepOrdering = async (): Promise<void> => {
         while (phones.taps.length < count) {
           orders++;
           await oneOrder(phones);
         }
       };
-      await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, lane));
+      await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, keepOrdering));
       const { taps, problems } = phones;
       const broken = await findings(world);
       const { events } = await world.records();
@@ -150,7 +150,7 @@ async function end(phones: Phones, orderId: string, apiKey: string): Promise<voi
   }
 }
 
-/** Of an order that is not his a driver learns what he learns of one that there never was. */
+/** Of another driver's order a driver learns what they learn of one that never was. */
 async function foreign(phones: Phones, orderId: string, former: readonly string[]): Promise<void> {
   const driverId = [...phones.tokens.keys()].find((id) => !former.includes(id)) as string;
   const kind = any(KINDS, phones.random);

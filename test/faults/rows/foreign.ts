@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import sharp from 'sharp';
 import { newId, newSecret, newTrackingToken } from '../../../src/domain/ids.ts';
-import { cancelOrder, deliverOrder, markUndeliverable, pickUpOrder } from '../../../src/store/lifecycle.ts';
 import { orderBody } from '../../harness/service.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, want } from '../clients.ts';
 import { giveTokens, tokenOf } from '../driver-tokens.ts';
@@ -130,10 +130,10 @@ async function makeOrders(world: World, random: Random): Promise<Named[]> {
   const stamp = { actionId: 'used', capturedAt: null };
   for (const { id, driver_id: driverId } of await sql`select id, driver_id from orders where driver_id is not null`) {
     const lot = Math.floor(random() * 5);
-    if (lot === 0) await cancelOrder(sql, id, 'operator', 'other', 'faults');
-    if (lot > 1) await pickUpOrder(sql, id, driverId, stamp, 'faults');
-    if (lot === 3) await deliverOrder(sql, id, driverId, PHOTO_NAME, stamp, 'faults');
-    if (lot === 4) await markUndeliverable(sql, id, driverId, 'refused', stamp, 'faults');
+    if (lot === 0) await storeOf(sql, 'faults').cancelOrder(id, 'operator', 'other');
+    if (lot > 1) await storeOf(sql, 'faults').pickUpOrder(id, driverId, stamp);
+    if (lot === 3) await storeOf(sql, 'faults').deliverOrder(id, driverId, PHOTO_NAME, stamp);
+    if (lot === 4) await storeOf(sql, 'faults').markUndeliverable(id, driverId, 'refused', stamp);
   }
   const keys = new Map(world.stores.map(({ id, apiKey }) => [id, apiKey]));
   const rows = await sql`

@@ -118,7 +118,7 @@ async function makeOrders(world: World, count: number, random: () => number): Pr
   return rows.map(({ token }) => token);
 }
 
-/** Makes every order and every driver news again and again; the most memory that was seen, in megabytes. */
+/** Tells the change feed of every order and every driver again and again; the most memory that was seen, in megabytes. */
 async function changeEverything({ sql }: World, tokens: readonly string[], pid: number): Promise<number> {
   let most = 0;
   for (let i = 0; i < CHANGES; i++) {

@@ -1,5 +1,5 @@
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
-import { rotateKey, setRetailerStatus } from '../../../src/store/retailers.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
@@ -22,13 +22,13 @@ async function shut({ sql }: World, { id, point }: Store, random: Random): Promi
   const apiKey = newSecret('api_key');
   const key = { id: newId(), keyHash: hashSecret(apiKey) };
   if (random() < 0.5) {
-    await rotateKey(sql, id, key);
+    await storeOf(sql).rotateKey(id, key);
     return async () => ({ id, point, apiKey });
   }
-  await setRetailerStatus(sql, id, 'suspended');
+  await storeOf(sql).setRetailerStatus(id, 'suspended');
   return async () => {
-    await setRetailerStatus(sql, id, 'active');
-    await rotateKey(sql, id, key);
+    await storeOf(sql).setRetailerStatus(id, 'active');
+    await storeOf(sql).rotateKey(id, key);
     return { id, point, apiKey };
   };
 }

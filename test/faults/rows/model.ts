@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { loadTiers } from '../../../src/store/tiers.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyCommand, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
 import { openProcess } from '../model/in-process.ts';
@@ -62,7 +62,7 @@ export const modelInProcess: Row = {
       // What is looked for here is not lost with the power, so nothing waits for the disk.
       await sql`alter system set synchronous_commit = off`;
       await sql`select pg_reload_conf()`;
-      const tiers = await loadTiers(sql);
+      const tiers = await storeOf(sql).loadTiers();
       const process = await openProcess(world.postgres.url, tiers);
       const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
       const half = Math.ceil(count / 2);
@@ -91,7 +91,7 @@ export const modelOverHttp: Row = {
     const world = await openWorld({ drivers: 0, stores: 0, apis: 3, workers: 2 });
     const { sql } = world;
     try {
-      const tiers = await loadTiers(sql);
+      const tiers = await storeOf(sql).loadTiers();
       const photo = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'green' } })
         .jpeg()
         .toBuffer();

@@ -1,5 +1,5 @@
 import { TIER_IDS } from '../../../src/domain/tier.ts';
-import { expireOrder } from '../../../src/store/orders.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
@@ -128,7 +128,7 @@ async function runRounds(world: World, random: Random, count: number): Promise<v
 /** Those that wait would fill the queue; here it is the race that counts. */
 async function expireWaiting({ sql }: World): Promise<void> {
   const rows = await sql`update orders set expires_at = now() where status = 'pending_dispatch' returning id`;
-  await Promise.all(rows.map(({ id }) => expireOrder(sql, id, 'faults')));
+  await Promise.all(rows.map(({ id }) => storeOf(sql, 'faults').expireOrder(id)));
 }
 
 /** All drivers stand at the store and may take everything. */

@@ -1,5 +1,5 @@
 import { CANCEL_REASONS } from '../../../src/domain/order.ts';
-import { cancelOrder, deliverOrder } from '../../../src/store/lifecycle.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { giveTokens, tokenOf } from '../driver-tokens.ts';
@@ -37,7 +37,7 @@ export const cancelRaces: Row = {
           if (problem) problems.push(`race: order ${race.orderId} ${problem}`);
           if (winner !== 'pickup') continue;
           pickedUp.push(race.orderId);
-          await deliverOrder(world.sql, race.orderId, race.driverId, PHOTO, NO_STAMP, 'faults');
+          await storeOf(world.sql, 'faults').deliverOrder(race.orderId, race.driverId, PHOTO, NO_STAMP);
         }
       }
       await Promise.all(Array.from({ length: AT_ONCE }, keepRacing));
@@ -56,7 +56,7 @@ export const cancelRaces: Row = {
 async function endOthers({ sql }: World): Promise<void> {
   const open = () => sql`select id from orders where status in ('pending_dispatch', 'driver_assigned')`;
   for (let left = await open(); left.length > 0; left = await open()) {
-    await Promise.all(left.map(({ id }) => cancelOrder(sql, id, 'operator', 'other', 'faults')));
+    await Promise.all(left.map(({ id }) => storeOf(sql, 'faults').cancelOrder(id, 'operator', 'other')));
   }
 }
 
@@ -96,7 +96,8 @@ function cancellations(world: World, random: Random, { orderId, apiKey }: Race):
     post(world, random, `/orders/${orderId}/cancel`, apiKey, { reason }, headers);
   const lot = random();
   if (lot < 0.3) return [byStore({})];
-  if (lot < 0.5) return [async () => (await cancelOrder(world.sql, orderId, 'operator', reason, 'faults')) !== null];
+  if (lot < 0.5)
+    return [async () => (await storeOf(world.sql, 'faults').cancelOrder(orderId, 'operator', reason)) !== null];
   const keyed = byStore({ 'idempotency-key': `cancel ${orderId}` });
   return lot < 0.7 ? [keyed] : [keyed, keyed];
 }

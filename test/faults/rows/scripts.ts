@@ -3,10 +3,9 @@ import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { TIER_IDS } from '../../../src/domain/tier.ts';
 import { MAX_CITY_LENGTH } from '../../../src/limits.ts';
 import { TEST_CARDS } from '../../../src/sandbox/test-cards.ts';
-import { createDriver } from '../../../src/store/drivers.ts';
-import { createRetailer } from '../../../src/store/retailers.ts';
 import { findChromium, launchBrowser } from '../../harness/chromium.ts';
 import { orderBody } from '../../harness/service.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
 import { askUntilTaken, smallPhoto } from '../phones.ts';
@@ -18,8 +17,8 @@ const PHONES = 2;
 /** An operator's text, which Leaflet would take for markup. */
 const MAP = { TILE_URL: '/tiles/{z}/{x}/{y}.png', TILE_ATTRIBUTION: '<img src=x onerror=ran()>' };
 
-/** A driver with the page open, his own corner of the world, and what went wrong there. */
-type ConcurrencyLimit = {
+/** A corner of the world with one driver whose page is open, and what went wrong there. */
+type Corner = {
   readonly world: World;
   readonly api: string;
   readonly driverPage: Page;
@@ -49,8 +48,8 @@ export const scriptPayloads: Row = {
       const problems: string[] = [];
       const scripts = chosen(count, random);
       const work = async (number: number): Promise<void> => {
-        const lane = await openLimit(world, browser.context.browser() as Browser, number, problems);
-        for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(lane, script);
+        const corner = await openCorner(world, browser.context.browser() as Browser, number, problems);
+        for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(corner, script);
       };
       const done = scripts.length;
       await Promise.all(Array.from({ length: PHONES }, (_, i) => work(i)));
@@ -69,16 +68,11 @@ function chosen(count: number, random: Random): string[] {
   return mixed.slice(0, count).map(({ script }) => script);
 }
 
-async function openLimit(
-  world: World,
-  browser: Browser,
-  number: number,
-  problems: string[],
-): Promise<ConcurrencyLimit> {
+async function openCorner(world: World, browser: Browser, number: number, problems: string[]): Promise<Corner> {
   const api = world.apis[0]?.url() as string;
   const [driverId, token] = [newId(), newSecret('driver_token')];
   const driver = { id: driverId, name: 'x', phone: '+14155550177', tokenHash: hashSecret(token), tierIds: TIER_IDS };
-  await createDriver(world.sql, driver, 'faults');
+  await storeOf(world.sql, 'faults').createDriver(driver);
   // Far from every town, and from each other.
   const at = { lat: -40 - number * 5, lng: 100 };
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
@@ -98,15 +92,15 @@ async function openLimit(
 }
 
 /** One order with the script in every field, from its creation to the photo, on both pages. */
-async function look(lane: ConcurrencyLimit, script: string): Promise<void> {
-  const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = lane;
+async function look(corner: Corner, script: string): Promise<void> {
+  const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = corner;
   const name = script.trim();
   const [line1, line2, city] = [`1 ${name}`, `2 ${name}`, name.slice(0, MAX_CITY_LENGTH).trim()];
   const address = `3 ${name}`;
-  // The page's own name for him ends at the first space.
+  // The page's own name for the driver ends at the first space.
   await world.sql`update drivers set name = ${name} where id = ${driverId}`;
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
-  const { retailerId, key } = await openStore(lane, name, address);
+  const { retailerId, key } = await openStore(corner, name, address);
   const order = await askUntilTaken(`${api}/orders/create`, {
     method: 'POST',
     key,
@@ -166,10 +160,10 @@ async function proveWatch(world: World, browser: Browser): Promise<string[]> {
   return (await isWatched(page, seen)) ? [] : ['script: one that was put into a page was not noticed'];
 }
 
-async function openStore({ world, at }: ConcurrencyLimit, name: string, address: string) {
+async function openStore({ world, at }: Corner, name: string, address: string) {
   const [retailerId, key] = [newId(), newSecret('api_key')];
   const { customer: stripeCustomerId, paymentMethod: stripePaymentMethodId } = TEST_CARDS.ok;
   const store = { id: retailerId, name, address, point: at, stripeCustomerId, stripePaymentMethodId };
-  await createRetailer(world.sql, store, { id: newId(), keyHash: hashSecret(key) });
+  await storeOf(world.sql).createRetailer(store, { id: newId(), keyHash: hashSecret(key) });
   return { retailerId, key };
 }

@@ -1,8 +1,8 @@
 import { createServer as createHttp } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { setWebhook } from '../../../src/store/webhook-endpoints.ts';
 import { readWebhookUrl } from '../../../src/vendors/webhook-client.ts';
 import { newWebhookSecret } from '../../../src/vendors/webhook-signature.ts';
+import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { type Answers, askingOnly, startNameServer } from '../name-server.ts';
@@ -142,7 +142,7 @@ async function tellOne(
   const store = world.stores[i] as World['stores'][number];
   const taken = literal && typeof readWebhookUrl(url, false) !== 'string';
   const unasked = taken ? [`address: the command line takes ${url}`] : [];
-  await setWebhook(world.sql, store.id, url, newWebhookSecret());
+  await storeOf(world.sql).setWebhook(store.id, url, newWebhookSecret());
   const order = anyOrder({ ...world, stores: [store] }, random, false);
   note(world, order);
   const { orderId } = await send(world, order, random);

@@ -23,7 +23,7 @@ type Moment = (round: {
   order(): Promise<readonly string[]>;
 }) => Promise<boolean>;
 
-/** `count` workers die, each with charges at the same moment of their life; what they left, those that come after settle. */
+/** `count` workers die, each with charges at the same moment of their life; what they left, the next ones record. */
 function workerDeath(name: string, what: string, moment: Moment): Row {
   return {
     name: `worker-death-${name}`,

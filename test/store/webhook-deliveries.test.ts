@@ -1,29 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { cancelOrder, deliverOrder, markUndeliverable, pickUpOrder, returnOrder } from '../../src/store/lifecycle.ts';
-import { assignWaiting, expireOrder } from '../../src/store/orders.ts';
-import { insertOrders, type NewOrder } from '../../src/store/orders-create.ts';
-import { takeExpired } from '../../src/store/outbox.ts';
-import { recordRefund } from '../../src/store/refunds.ts';
-import { createRetailer } from '../../src/store/retailers.ts';
-import { loadTiers } from '../../src/store/tiers.ts';
-import {
-  enableWebhook,
-  listDeliveries,
-  pruneDeliveries,
-  removeWebhook,
-  replayDelivery,
-  setWebhook,
-} from '../../src/store/webhook-endpoints.ts';
-import {
-  type OwedDelivery,
-  openDelivery,
-  putOffDelivery,
-  recordDelivered,
-  recordFailedTry,
-  recordUndeliverable,
-} from '../../src/store/webhooks.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
+import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../harness/vendor-rows.ts';
 
 const ORIGIN = 'test';
@@ -47,8 +27,8 @@ beforeEach(async () => {
   keyId = newId();
   const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
   const card = { stripeCustomerId: 'cus_1', stripePaymentMethodId: 'pm_1' };
-  await createRetailer(sql, { ...store, ...card }, { id: keyId, keyHash: keyId });
-  await setWebhook(sql, retailerId, URL_OF_STORE, 'whsec_c2VjcmV0');
+  await storeOf(sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
+  await storeOf(sql).setWebhook(retailerId, URL_OF_STORE, 'whsec_c2VjcmV0');
 });
 
 async function newDriver(): Promise<string> {
@@ -60,7 +40,7 @@ async function newDriver(): Promise<string> {
 }
 
 async function newOrder(driverId: string | null = null): Promise<string> {
-  const tier = (await loadTiers(database.sql)).get('standard') as NewOrder['tier'];
+  const tier = (await storeOf(database.sql).loadTiers()).get('standard') as NewOrder['tier'];
   const order: NewOrder = {
     idempotency: null,
     id: newId(),
@@ -75,7 +55,7 @@ async function newOrder(driverId: string | null = null): Promise<string> {
     dropoff: null,
     driver: driverId ? { driverId, distanceMeters: 10 } : null,
   };
-  const committed = (await insertOrders(database.sql, [order], ORIGIN)).get(order.id);
+  const committed = (await storeOf(database.sql, ORIGIN).insertOrders([order])).get(order.id);
   expect(committed).toBeDefined();
   return order.id;
 }
@@ -93,7 +73,7 @@ const types = async (orderId: string) => (await told(orderId)).map(({ type }) =>
 async function newDelivery(): Promise<OwedDelivery> {
   const orderId = await newOrder(await newDriver());
   const [row] = await database.sql`select outbox_id from webhook_deliveries where order_id = ${orderId}`;
-  return (await openDelivery(database.sql, row?.outbox_id)) as OwedDelivery;
+  return (await storeOf(database.sql).openDelivery(row?.outbox_id)) as OwedDelivery;
 }
 
 const show = async (id: string) => (await database.sql`select * from webhook_deliveries where id = ${id}`)[0];
@@ -103,8 +83,9 @@ const fail = (
   delivery: OwedDelivery,
   retryInSeconds: number | null = 5,
   receiver: 'ill' | 'refuses' | 'gone' = 'ill',
-) => recordFailedTry(database.sql, delivery, { result: '500', retryInSeconds, receiver });
-const reopened = async ({ outboxId }: OwedDelivery) => (await openDelivery(database.sql, outboxId)) as OwedDelivery;
+) => storeOf(database.sql).recordFailedTry(delivery, { result: '500', retryInSeconds, receiver });
+const reopened = async ({ outboxId }: OwedDelivery) =>
+  (await storeOf(database.sql).openDelivery(outboxId)) as OwedDelivery;
 /** The endpoint has been failing for so long. */
 const failingFor = (seconds: number) => database.sql`
   update webhook_endpoints set failing_since = now() - make_interval(secs => ${seconds})
@@ -137,11 +118,11 @@ describe('what a store is told', () => {
     const driverId = await newDriver();
     const orderId = await newOrder();
     expect(await told(orderId)).toEqual([]);
-    const assigned = await assignWaiting(sql, orderId, { driverId, distanceMeters: 5 }, ORIGIN);
+    const assigned = await storeOf(sql, ORIGIN).assignWaiting(orderId, { driverId, distanceMeters: 5 });
     expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }, { queue: 'webhook' }] });
-    const picked = await pickUpOrder(sql, orderId, driverId, STAMP, ORIGIN);
+    const picked = await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
     expect(picked?.outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
-    await deliverOrder(sql, orderId, driverId, 'photo', STAMP, ORIGIN);
+    await storeOf(sql, ORIGIN).deliverOrder(orderId, driverId, 'photo', STAMP);
     expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
     const events = await sql`
       select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
@@ -154,9 +135,9 @@ describe('what a store is told', () => {
     const { sql } = database;
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
-    await pickUpOrder(sql, orderId, driverId, STAMP, ORIGIN);
-    await markUndeliverable(sql, orderId, driverId, 'nobody_home', STAMP, ORIGIN);
-    await returnOrder(sql, orderId, driverId, { actionId: newId(), capturedAt: new Date(0) }, ORIGIN);
+    await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
+    await storeOf(sql, ORIGIN).markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
+    await storeOf(sql, ORIGIN).returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
     const all = await told(orderId);
     expect(all.slice(2).map(({ type, data }) => [type, data.reason])).toEqual([
       ['order.undeliverable', 'nobody_home'],
@@ -169,9 +150,9 @@ describe('what a store is told', () => {
     const orderId = await newOrder(await newDriver());
     const attempt = await openAttempt(sql, orderId);
     await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
-    const cancelled = await cancelOrder(sql, orderId, 'operator', 'duplicate', ORIGIN);
+    const cancelled = await storeOf(sql, ORIGIN).cancelOrder(orderId, 'operator', 'duplicate');
     expect(cancelled?.outbox.map(({ queue }) => queue).toSorted()).toEqual(['refund', 'webhook']);
-    await recordRefund(sql, orderId, 're_1', 0, ORIGIN);
+    await storeOf(sql, ORIGIN).recordRefund(orderId, 're_1', 0);
     expect((await told(orderId)).slice(1)).toMatchObject([
       { type: 'order.cancelled', data: { status: 'cancelled', by: 'operator', reason: 'duplicate' } },
       { type: 'order.refunded', data: { status: 'cancelled', payment_status: 'refunded' } },
@@ -195,14 +176,14 @@ describe('what a store is told', () => {
     const { sql } = database;
     const orderId = await newOrder();
     await sql`update orders set expires_at = now() where id = ${orderId}`;
-    await expireOrder(sql, orderId, ORIGIN);
+    await storeOf(sql, ORIGIN).expireOrder(orderId);
     expect(await types(orderId)).toEqual(['order.expired']);
   });
 
   it('holds nothing about the customer', async () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
-    await cancelOrder(sql, orderId, { retailerId }, 'customer_request', ORIGIN);
+    await storeOf(sql, ORIGIN).cancelOrder(orderId, { retailerId }, 'customer_request');
     const text = JSON.stringify(await told(orderId));
     for (const value of ['Jordan', 'example.com', '4155550123', 'Valencia', '94103']) expect(text).not.toContain(value);
   });
@@ -212,12 +193,12 @@ describe('a store that is not told', () => {
   const count = async () => (await database.sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
   const liveOneOrder = async () => {
     const orderId = await newOrder(await newDriver());
-    await cancelOrder(database.sql, orderId, 'operator', 'other', ORIGIN);
+    await storeOf(database.sql, ORIGIN).cancelOrder(orderId, 'operator', 'other');
     return (await database.sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
   };
 
   it('has neither deliveries nor jobs, without an endpoint', async () => {
-    await removeWebhook(database.sql, retailerId);
+    await storeOf(database.sql).removeWebhook(retailerId);
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
@@ -233,7 +214,7 @@ describe('a store that is not told', () => {
   it('has no delivery of a change that did not happen', async () => {
     const orderId = await newOrder(await newDriver());
     const before = await count();
-    expect(await pickUpOrder(database.sql, orderId, newId(), STAMP, ORIGIN)).toBeNull();
+    expect(await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, newId(), STAMP)).toBeNull();
     expect(await count()).toBe(before);
   });
 });
@@ -250,11 +231,11 @@ describe('a try', () => {
   it('that was taken ends the delivery and the endpoint’s trouble', async () => {
     const delivery = await newDelivery();
     await failingFor(600);
-    await recordDelivered(database.sql, delivery, '204');
+    await storeOf(database.sql).recordDelivered(delivery, '204');
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1, result: '204' });
     expect((await job(delivery.outboxId))?.done_at).toBeInstanceOf(Date);
     expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null });
-    expect(await openDelivery(database.sql, delivery.outboxId)).toBeNull();
+    expect(await storeOf(database.sql).openDelivery(delivery.outboxId)).toBeNull();
   });
 
   it('that failed is relayed again under a job id of its own, and by the sweeper where the queue loses it', async () => {
@@ -265,10 +246,10 @@ describe('a try', () => {
     expect(outbox).toMatchObject([{ id: delivery.outboxId, queue: 'webhook', relays: 1 }]);
     expect((outbox[0]?.runAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(100_000);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1, result: '500' });
-    expect((await takeExpired(sql, 100)).map(({ id }) => id)).not.toContain(delivery.outboxId);
+    expect((await storeOf(sql).takeExpired(100)).map(({ id }) => id)).not.toContain(delivery.outboxId);
     await sql`update outbox set run_at = now() - interval '1 minute', lease_until = now() - interval '1 second'
       where id = ${delivery.outboxId}`;
-    expect(await takeExpired(sql, 100)).toContainEqual(
+    expect(await storeOf(sql).takeExpired(100)).toContainEqual(
       expect.objectContaining({ id: delivery.outboxId, queue: 'webhook', relays: 2 }),
     );
   });
@@ -282,7 +263,7 @@ describe('a try', () => {
 
   it('that failed after another one was taken changes nothing', async () => {
     const delivery = await newDelivery();
-    await recordDelivered(database.sql, delivery, '204');
+    await storeOf(database.sql).recordDelivered(delivery, '204');
     expect(await fail(delivery)).toEqual({ outbox: [], disabled: false });
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
@@ -309,7 +290,7 @@ describe('a try', () => {
   it('that two runs put off leaves one job', async () => {
     const delivery = await newDelivery();
     const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
-    const jobs = await Promise.all(runs.map((run) => putOffDelivery(database.sql, run, 30)));
+    const jobs = await Promise.all(runs.map((run) => storeOf(database.sql).putOffDelivery(run, 30)));
     expect(jobs.flat()).toHaveLength(1);
   });
 
@@ -317,7 +298,7 @@ describe('a try', () => {
     const { sql } = database;
     const delivery = await newDelivery();
     await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
-    expect((await takeExpired(sql, 1_000)).map(({ id }) => id)).toContain(delivery.outboxId);
+    expect((await storeOf(sql).takeExpired(1_000)).map(({ id }) => id)).toContain(delivery.outboxId);
     expect((await fail(delivery, 30)).outbox).toEqual([]);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
     expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: 0 });
@@ -325,17 +306,17 @@ describe('a try', () => {
 
   it('put off counts for nothing', async () => {
     const delivery = await newDelivery();
-    expect(await putOffDelivery(database.sql, delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
+    expect(await storeOf(database.sql).putOffDelivery(delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });
 
   it('for a store without an endpoint gives the delivery up', async () => {
     const delivery = await newDelivery();
-    await removeWebhook(database.sql, retailerId);
-    const opened = (await openDelivery(database.sql, delivery.outboxId)) as OwedDelivery;
+    await storeOf(database.sql).removeWebhook(retailerId);
+    const opened = (await storeOf(database.sql).openDelivery(delivery.outboxId)) as OwedDelivery;
     expect(opened.endpoint).toBeNull();
-    await recordUndeliverable(database.sql, opened, 'no_endpoint');
+    await storeOf(database.sql).recordUndeliverable(opened, 'no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
   });
 });
@@ -351,7 +332,7 @@ describe('an endpoint', () => {
 
   it('that has failed for long is left alone for a quarter of that time, at most 15 minutes', async () => {
     const delivery = await newDelivery();
-    const held = async () => (await openDelivery(database.sql, delivery.outboxId))?.endpoint?.heldSeconds;
+    const held = async () => (await storeOf(database.sql).openDelivery(delivery.outboxId))?.endpoint?.heldSeconds;
     await failingFor(400);
     await fail(delivery);
     expect(await held()).toBeCloseTo(100, -1);
@@ -368,7 +349,7 @@ describe('an endpoint', () => {
     expect((await fail(await reopened(first))).disabled).toBe(true);
     expect((await fail(second)).disabled).toBe(false);
     expect(await endpoint()).toMatchObject({ disabled_at: expect.any(Date), disabled_because: 'failing' });
-    expect((await openDelivery(database.sql, first.outboxId))?.endpoint).toBeNull();
+    expect((await storeOf(database.sql).openDelivery(first.outboxId))?.endpoint).toBeNull();
   });
 
   it('that is gone is disabled at once', async () => {
@@ -389,40 +370,40 @@ describe('an endpoint', () => {
 
   it('that was replaced meanwhile is not well because its predecessor was', async () => {
     const [old, young] = [await newDelivery(), await newDelivery()];
-    await setWebhook(database.sql, retailerId, 'https://new.test/', 'whsec_bmV3');
+    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
     await fail(await reopened(young));
-    await recordDelivered(database.sql, old, '204');
+    await storeOf(database.sql).recordDelivered(old, '204');
     expect(await show(old.id)).toMatchObject({ status: 'delivered' });
     expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
   });
 
   it('that was replaced meanwhile does not inherit a failure', async () => {
     const delivery = await newDelivery();
-    await setWebhook(database.sql, retailerId, 'https://new.test/', 'whsec_bmV3');
+    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
     await fail(delivery, null, 'gone');
     expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
   });
 
   it('that is enabled again keeps its secret and starts anew', async () => {
     await fail(await newDelivery(), null, 'gone');
-    expect(await enableWebhook(database.sql, retailerId)).toBe(true);
+    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
     expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
     expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
-    expect(await enableWebhook(database.sql, newId())).toBe(false);
-    expect(await setWebhook(database.sql, newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
+    expect(await storeOf(database.sql).enableWebhook(newId())).toBe(false);
+    expect(await storeOf(database.sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
   });
 });
 
 describe('deliveries', () => {
   it('are listed newest first, by store and by status', async () => {
     const [first, second] = [await newDelivery(), await newDelivery()];
-    await recordDelivered(database.sql, first, '200');
+    await storeOf(database.sql).recordDelivered(first, '200');
     const list = async (status: 'pending' | 'delivered' | null) =>
-      (await listDeliveries(database.sql, { retailerId, status }, 10)).map((row) => row.delivery_id);
+      (await storeOf(database.sql).listDeliveries({ retailerId, status }, 10)).map((row) => row.delivery_id);
     expect(await list(null)).toEqual([second.id, first.id]);
     expect(await list('delivered')).toEqual([first.id]);
     expect(await list('pending')).toEqual([second.id]);
-    const [row] = await listDeliveries(database.sql, { retailerId, status: 'delivered' }, 10);
+    const [row] = await storeOf(database.sql).listDeliveries({ retailerId, status: 'delivered' }, 10);
     expect(row).toMatchObject({ type: 'order.assigned', attempts: 1, result: '200', next_try_at: null });
     expect(JSON.stringify(row)).not.toContain('whsec_');
   });
@@ -432,35 +413,35 @@ describe('deliveries', () => {
     const delivery = await newDelivery();
     await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
     await fail(delivery, null);
-    expect(await replayDelivery(sql, delivery.id)).toBe('replayed');
+    expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('replayed');
     const row = await show(delivery.id);
     expect(row).toMatchObject({ status: 'pending', attempts: 0 });
     expect(row?.outbox_id).not.toBe(delivery.outboxId);
-    const again = await openDelivery(sql, row?.outbox_id);
+    const again = await storeOf(sql).openDelivery(row?.outbox_id);
     expect(again).toMatchObject({ id: delivery.id, payload: delivery.payload });
     expect(again?.ageSeconds).toBeLessThan(60);
-    expect((await takeExpired(sql, 100)).map(({ id }) => id)).toContain(row?.outbox_id);
+    expect((await storeOf(sql).takeExpired(100)).map(({ id }) => id)).toContain(row?.outbox_id);
   });
 
   it('are not replayed while they are tried, nor to nobody', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
-    expect(await replayDelivery(sql, delivery.id)).toBe('still_tried');
-    await recordDelivered(sql, delivery, '200');
-    await removeWebhook(sql, retailerId);
-    expect(await replayDelivery(sql, delivery.id)).toBe('no_endpoint');
+    expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('still_tried');
+    await storeOf(sql).recordDelivered(delivery, '200');
+    await storeOf(sql).removeWebhook(retailerId);
+    expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered' });
-    expect(await replayDelivery(sql, newId())).toBe('unknown');
+    expect(await storeOf(sql).replayDelivery(newId())).toBe('unknown');
   });
 
   it('are deleted after their days, but not while they are tried', async () => {
     const { sql } = database;
     const [old, pending, young] = [await newDelivery(), await newDelivery(), await newDelivery()];
-    await recordDelivered(sql, old, '200');
-    await recordDelivered(sql, young, '200');
+    await storeOf(sql).recordDelivered(old, '200');
+    await storeOf(sql).recordDelivered(young, '200');
     await sql`update webhook_deliveries set created_at = now() - interval '31 days'
       where id = any(${[old.id, pending.id]}::uuid[])`;
-    expect(await pruneDeliveries(sql, 30, 100)).toBe(1);
+    expect(await storeOf(sql).pruneDeliveries(30, 100)).toBe(1);
     expect([await show(old.id), await show(pending.id), await show(young.id)]).toEqual([
       undefined,
       expect.anything(),

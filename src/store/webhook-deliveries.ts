@@ -1,72 +1,13 @@
-import type { Fragment, Sql } from 'postgres';
-import { WEBHOOK_DISABLE_SECONDS, WEBHOOK_HOLD_AFTER_SECONDS, WEBHOOK_HOLD_MAX_SECONDS } from '../limits.ts';
-import { type OutboxRow, parseOutboxRows } from './outbox.ts';
-
-/** Events of an order that its store is told of, and by what name. */
-const WEBHOOK_TYPES: ReadonlyMap<string, string> = new Map([
-  ['driver_assigned', 'order.assigned'],
-  ['picked_up', 'order.picked_up'],
-  ['delivered', 'order.delivered'],
-  ['cancelled', 'order.cancelled'],
-  ['expired', 'order.expired'],
-  ['undeliverable', 'order.undeliverable'],
-  ['returned', 'order.returned'],
-  ['payment_failed', 'order.payment_failed'],
-  ['refunded', 'order.refunded'],
-]);
-/** What a store is told of an event's data; nothing about its customer. */
-const TOLD_DETAILS = ['reason', 'by', 'code'] as const;
-
-/** The parts of a statement that changes an order which tell its store. */
-export type ToldStore = {
-  /** `union all select …`: the job, for stores with an endpoint; reads `changed`. */
-  readonly job: Fragment;
-  /** `, delivery as (…)`: what the job delivers; reads `changed`, `event` (its `at`) and `jobs`. */
-  readonly delivery: Fragment;
-};
-
-/** Null for events that stores are not told of; then the statement is as if there were no webhooks. */
-export function tellStore(
-  sql: Sql,
-  event: { readonly type: string; readonly data?: Readonly<Record<string, unknown>> },
-): ToldStore | null {
-  const type = WEBHOOK_TYPES.get(event.type);
-  if (type === undefined) return null;
-  const details = Object.fromEntries(
-    TOLD_DETAILS.flatMap((name) => (event.data && name in event.data ? [[name, event.data[name]]] : [])),
-  );
-  const rows = sql`
-    select changed.id, changed.retailer_id, changed.sequence, changed.status, changed.payment_status,
-      changed.driver_id, event.at from changed, event`;
-  return {
-    job: sql`
-      union all select 'webhook', now() from changed join webhook_endpoints w using (retailer_id)
-      where w.disabled_at is null`,
-    delivery: sql`, delivery as (${insertDeliveries(sql, type, rows, details)})`,
-  };
-}
-
-/**
- * Writes the deliveries of the `webhook` jobs among `jobs`.
- *
- * @param rows a query of id, retailer_id, sequence, status, payment_status, driver_id and at, one row an order
- */
-export function insertDeliveries(
-  sql: Sql,
-  type: string,
-  rows: Fragment,
-  details: Readonly<Record<string, unknown>> = {},
-): Fragment {
-  return sql`
-    insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload)
-    select jobs.id, o.retailer_id, o.id, ${type}::text, o.sequence, json_build_object(
-      'type', ${type}::text,
-      'timestamp', to_char(o.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-      'data', jsonb_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'sequence', o.sequence,
-        'status', o.status, 'payment_status', o.payment_status, 'driver_id', o.driver_id)
-        || ${sql.json(details as never)}::jsonb)
-    from jobs join (${rows}) o on o.id = jobs.order_id where jobs.queue = 'webhook'`;
-}
+import type { Sql } from 'postgres';
+import {
+  OUTBOX_FIRST_LEASE_SECONDS,
+  WEBHOOK_DISABLE_SECONDS,
+  WEBHOOK_HOLD_AFTER_SECONDS,
+  WEBHOOK_HOLD_MAX_SECONDS,
+} from '../limits.ts';
+import type { Db } from './db.ts';
+import { jobsAsJson } from './fragments.ts';
+import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 
 /** A delivery as its job finds it. */
 export type OwedDelivery = {
@@ -86,7 +27,7 @@ export type OwedDelivery = {
 };
 
 /** Reads what a job has to deliver; null when it was delivered or given up before. */
-export async function openDelivery(sql: Sql, outboxId: number): Promise<OwedDelivery | null> {
+export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedDelivery | null> {
   const [row] = await sql`
     select d.id, d.retailer_id, d.payload::text as payload, d.attempts, b.relays, w.url, w.secret,
       greatest(0, extract(epoch from b.run_at - now()))::float8 as due_in,
@@ -110,7 +51,7 @@ export async function openDelivery(sql: Sql, outboxId: number): Promise<OwedDeli
 }
 
 /** Records that a store took a delivery; the endpoint that took it is well again. */
-export async function recordDelivered(sql: Sql, delivery: OwedDelivery, result: string): Promise<void> {
+export async function recordDelivered({ sql }: Db, delivery: OwedDelivery, result: string): Promise<void> {
   await sql`
     with job as (
       update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null
@@ -141,7 +82,7 @@ export type FailedTry = {
  * @returns the job to relay again, if any, and whether the endpoint was disabled by this failure
  */
 export async function recordFailedTry(
-  sql: Sql,
+  { sql }: Db,
   delivery: OwedDelivery,
   { result, retryInSeconds, receiver }: FailedTry,
 ): Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }> {
@@ -172,12 +113,12 @@ export async function recordFailedTry(
       where id = ${delivery.outboxId} and done_at is null and ${retryInSeconds === null}
         and exists (select from tried)
     )
-    select exists (select from failing where disabled_at is not null) as disabled, ${asJson(sql)} as outbox`;
+    select exists (select from failing where disabled_at is not null) as disabled, ${jobsAsJson(sql)} as outbox`;
   return { outbox: parseOutboxRows(row?.outbox ?? []), disabled: row?.disabled ?? false };
 }
 
 /** Ends a delivery that can't be tried: its store has no working endpoint any more. */
-export async function recordUndeliverable(sql: Sql, delivery: OwedDelivery, why: string): Promise<void> {
+export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, why: string): Promise<void> {
   await sql`
     with job as (
       update outbox set done_at = now(), failure_code = ${why} where id = ${delivery.outboxId} and done_at is null
@@ -187,10 +128,10 @@ export async function recordUndeliverable(sql: Sql, delivery: OwedDelivery, why:
 }
 
 /** Lets a delivery wait without counting a try; the job to relay again, none where another run was quicker. */
-export async function putOffDelivery(sql: Sql, delivery: OwedDelivery, seconds: number): Promise<OutboxRow[]> {
+export async function putOffDelivery({ sql }: Db, delivery: OwedDelivery, seconds: number): Promise<OutboxRow[]> {
   const [row] = await sql`
     with jobs as (${putOff(sql, delivery, seconds)} returning id, queue, order_id, retailer_id, run_at, relays)
-    select ${asJson(sql)} as outbox`;
+    select ${jobsAsJson(sql)} as outbox`;
   return parseOutboxRows(row?.outbox ?? []);
 }
 
@@ -200,9 +141,5 @@ export async function putOffDelivery(sql: Sql, delivery: OwedDelivery, seconds: 
  */
 const putOff = (sql: Sql, { outboxId, relays }: OwedDelivery, seconds: number) => sql`
   update outbox set relays = relays + 1, run_at = now() + make_interval(secs => ${seconds}),
-    lease_until = now() + make_interval(secs => ${seconds + 30})
+    lease_until = now() + make_interval(secs => ${seconds + OUTBOX_FIRST_LEASE_SECONDS})
   where id = ${outboxId} and done_at is null and relays = ${relays}`;
-
-const asJson = (sql: Sql) => sql`
-  (select coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id,
-     'retailer_id', retailer_id, 'run_at', run_at, 'relays', relays)), '[]') from jobs)`;

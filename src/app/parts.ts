@@ -1,0 +1,24 @@
+import type { Config } from '../config.ts';
+import type { OrderEvents } from '../dispatch/order-events.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { QueueBackend } from '../queues/queues.ts';
+import type { Relay } from '../queues/relay.ts';
+import type { Store } from '../store/store.ts';
+import type { Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+import type { Database } from './database.ts';
+import type { Metrics } from './metrics.ts';
+
+/** What every role of a process is built from. */
+export type ServiceParts = {
+  readonly config: Config;
+  readonly database: Database;
+  readonly store: Store;
+  readonly backend: QueueBackend;
+  readonly relay: Relay;
+  readonly events: OrderEvents;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly closers: Closers;
+};

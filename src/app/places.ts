@@ -1,0 +1,17 @@
+import type { Config } from '../config.ts';
+import type { Places } from '../dispatch/places.ts';
+import { createGeocoder } from '../vendors/geocoder.ts';
+import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
+
+/**
+ * The geocoder of the settings, if there is one, and the table of ZIP codes.
+ *
+ * @param timeoutMs longest wait for the geocoder; by default as long as a store waits for its reply
+ */
+export function openPlaces({ geocoderUrl }: Pick<Config, 'geocoderUrl'>, timeoutMs?: number): Places {
+  const options = timeoutMs === undefined ? {} : { timeoutMs };
+  return {
+    geocoder: geocoderUrl ? createGeocoder({ url: geocoderUrl, ...options }) : null,
+    zipCentroid: loadZips(ZIPS_FILE),
+  };
+}

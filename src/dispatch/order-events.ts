@@ -1,0 +1,72 @@
+import type { PaymentStatus } from '../domain/order.ts';
+import type { DriverPosition } from '../store/drivers.ts';
+
+/** What can happen to orders and drivers, as this process sees it. A subscriber handles the moments it cares about. */
+export type OrderSubscriber = {
+  /** An order has another status or driver. `driverId` is the driver who has or had it, null for none. */
+  orderChanged?(orderId: string, driverId: string | null): void;
+  /** A detail of an order changed: its payment, its text or the point of its dropoff. */
+  detailsChanged?(orderId: string): void;
+  /** The result of an order's charge is in the database. */
+  paymentRecorded?(orderId: string, status: PaymentStatus): void;
+  /** Nobody knows whether a write to an order was executed. */
+  outcomeUnknown?(orderId: string): void;
+  /** A driver's duty or order may have changed. */
+  driverChanged?(driverId: string): void;
+  /** A read shows that a driver who held an order in memory carries none. */
+  driverFreed?(driverId: string): void;
+  /** A driver moved; `orderId` is the order they carry. */
+  driverMoved?(position: DriverPosition, orderId: string | null): void;
+  /** A driver's phone reported a position to this process, not to another one. */
+  positionReported?(position: DriverPosition): void;
+  /** Notices may have been missed: whatever is shown has to be read again. */
+  everythingChanged?(): void;
+};
+
+/**
+ * Tells subscribers what happened, at once and in the order in which they subscribed. A subscriber must not throw.
+ * `app/api.ts` lists all of them.
+ */
+export class OrderEvents implements Required<OrderSubscriber> {
+  readonly #subscribers: OrderSubscriber[] = [];
+
+  subscribe(subscriber: OrderSubscriber): void {
+    this.#subscribers.push(subscriber);
+  }
+
+  orderChanged(orderId: string, driverId: string | null): void {
+    for (const each of this.#subscribers) each.orderChanged?.(orderId, driverId);
+  }
+
+  detailsChanged(orderId: string): void {
+    for (const each of this.#subscribers) each.detailsChanged?.(orderId);
+  }
+
+  paymentRecorded(orderId: string, status: PaymentStatus): void {
+    for (const each of this.#subscribers) each.paymentRecorded?.(orderId, status);
+  }
+
+  outcomeUnknown(orderId: string): void {
+    for (const each of this.#subscribers) each.outcomeUnknown?.(orderId);
+  }
+
+  driverChanged(driverId: string): void {
+    for (const each of this.#subscribers) each.driverChanged?.(driverId);
+  }
+
+  driverFreed(driverId: string): void {
+    for (const each of this.#subscribers) each.driverFreed?.(driverId);
+  }
+
+  driverMoved(position: DriverPosition, orderId: string | null): void {
+    for (const each of this.#subscribers) each.driverMoved?.(position, orderId);
+  }
+
+  positionReported(position: DriverPosition): void {
+    for (const each of this.#subscribers) each.positionReported?.(position);
+  }
+
+  everythingChanged(): void {
+    for (const each of this.#subscribers) each.everythingChanged?.();
+  }
+}

@@ -1,0 +1,87 @@
+import type { Db } from './db.ts';
+import * as drivers from './drivers.ts';
+import * as dropoffs from './dropoffs.ts';
+import * as lifecycle from './lifecycle.ts';
+import * as messages from './messages.ts';
+import * as operator from './operator.ts';
+import * as orders from './orders.ts';
+import * as ordersCreate from './orders-create.ts';
+import * as ordersList from './orders-list.ts';
+import * as outbox from './outbox.ts';
+import * as payments from './payments.ts';
+import * as placedOrders from './placed-orders.ts';
+import * as refunds from './refunds.ts';
+import * as requestDedup from './request-dedup.ts';
+import * as retailers from './retailers.ts';
+import * as tiers from './tiers.ts';
+import * as tracked from './tracked.ts';
+import * as upkeep from './upkeep.ts';
+import * as waiting from './waiting.ts';
+import * as webhookDeliveries from './webhook-deliveries.ts';
+import * as webhookEndpoints from './webhook-endpoints.ts';
+
+type Statement = (db: Db, ...args: never[]) => unknown;
+
+/**
+ * A family of statements without their first parameter. The mapping keeps each member's declaration, so an editor leads
+ * from `store.cancelOrder` to the SQL.
+ */
+type Bound<Family> = {
+  readonly [Name in keyof Family]: Family[Name] extends (db: Db, ...args: infer Args) => infer Result
+    ? (...args: Args) => Result
+    : never;
+};
+
+/** Every statement of the service. Operations take the few they use: `Pick<Store, 'cancelOrder' | 'findOrderState'>`. */
+export interface Store
+  extends Bound<typeof drivers>,
+    Bound<typeof dropoffs>,
+    Bound<typeof lifecycle>,
+    Bound<typeof messages>,
+    Bound<typeof operator>,
+    Bound<typeof orders>,
+    Bound<typeof ordersCreate>,
+    Bound<typeof ordersList>,
+    Bound<typeof outbox>,
+    Bound<typeof payments>,
+    Bound<typeof placedOrders>,
+    Bound<typeof refunds>,
+    Bound<typeof requestDedup>,
+    Bound<typeof retailers>,
+    Bound<typeof tiers>,
+    Bound<typeof tracked>,
+    Bound<typeof upkeep>,
+    Bound<typeof waiting>,
+    Bound<typeof webhookDeliveries>,
+    Bound<typeof webhookEndpoints> {}
+
+const FAMILIES = [
+  drivers,
+  dropoffs,
+  lifecycle,
+  messages,
+  operator,
+  orders,
+  ordersCreate,
+  ordersList,
+  outbox,
+  payments,
+  placedOrders,
+  refunds,
+  requestDedup,
+  retailers,
+  tiers,
+  tracked,
+  upkeep,
+  waiting,
+  webhookDeliveries,
+  webhookEndpoints,
+];
+
+/** Binds every statement to the connections of this process, once. */
+export function openStore(db: Db): Store {
+  const bound = FAMILIES.flatMap((family) =>
+    Object.entries(family).map(([name, statement]) => [name, (statement as Statement).bind(null, db)]),
+  );
+  return Object.fromEntries(bound) as Store;
+}

@@ -1,0 +1,223 @@
+import type { Scheduler } from 'fast-check';
+import type { CommitOutcome } from '../../src/dispatch/group-commit.ts';
+import type { OrderStatus } from '../../src/domain/order.ts';
+import { radiusAfter, type Tier, type TierId } from '../../src/domain/tier.ts';
+import { distanceMeters, type Point } from '../../src/geo/point.ts';
+import type { ChangedOrder } from '../../src/store/changes.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
+import { displaced } from '../geo/places.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+
+export const STORE: Point = { lat: 40.73, lng: -73.99 };
+/** Beyond the greatest radius of the tiers that are used here. */
+export const FAR: Point = displaced(STORE, 60_000, 0);
+
+type Order = {
+  readonly id: string;
+  readonly tierId: TierId;
+  readonly point: Point;
+  readonly sinceMs: number;
+  status: OrderStatus;
+  driverId: string | null;
+  excluded: string[];
+  sequence: number;
+};
+type Driver = {
+  readonly id: string;
+  readonly tierIds: readonly TierId[];
+  onDuty: boolean;
+  freeSinceMs: number;
+  position: Point & { atMs: number };
+};
+type Listener = (payload: string) => void;
+
+const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
+
+/** How a step comes to happen: at once, or whenever the scheduler of a test says so. */
+type Turn = (what: string) => Promise<void>;
+
+/**
+ * The tables as far as dispatch reads and writes them: every statement is one step that happens at some time after it was
+ * sent, and its answer comes at some time after that. Commits send notices, which arrive in any order.
+ */
+export class Tables {
+  readonly orders = new Map<string, Order>();
+  readonly drivers = new Map<string, Driver>();
+  readonly listeners: { readonly hear: Listener }[] = [];
+  turn: Turn = async () => undefined;
+  swallowsNotices = false;
+  overdue: readonly string[] = [];
+  silent: readonly { readonly orderId: string; readonly driverId: string }[] = [];
+  #ms = 1_700_000_000_000;
+
+  now = (): number => ++this.#ms;
+  pass(ms: number): void {
+    this.#ms += ms;
+  }
+
+  /** One statement. */
+  async run<T>(what: string, effect: () => T): Promise<T> {
+    await this.turn(`${what} is carried out`);
+    const result = effect();
+    await this.turn(`${what} is answered`);
+    return result;
+  }
+
+  notify(processId: string, kind: 'order' | 'driver', id: string): void {
+    if (this.swallowsNotices) return;
+    for (const { hear } of this.listeners) {
+      void this.turn(`notice ${kind} ${id}`).then(() => hear(`${processId}:${kind}:${id}`));
+    }
+  }
+
+  carried(driverId: string): Order | undefined {
+    return [...this.orders.values()].find((order) => order.driverId === driverId && ACTIVE.includes(order.status));
+  }
+
+  isFree(driverId: string): boolean {
+    return this.drivers.get(driverId)?.onDuty === true && this.carried(driverId) === undefined;
+  }
+
+  /** An order of a batch that a process commits, with its driver if that one is free. */
+  insert(processId: string, { id, tier, pickup, driver }: NewOrder): CommitOutcome {
+    const driverId = driver?.driverId ?? null;
+    if (driverId !== null && !this.isFree(driverId)) return { kind: 'driver_lost' };
+    const sinceMs = this.now();
+    const status = driverId === null ? 'pending_dispatch' : 'driver_assigned';
+    this.orders.set(id, { id, tierId: tier.id, point: pickup, sinceMs, status, driverId, excluded: [], sequence: 1 });
+    this.notify(processId, 'order', id);
+    return {
+      kind: 'created',
+      order: { id, createdAt: new Date(sinceMs), expiresAt: new Date(sinceMs), outbox: [] },
+    };
+  }
+
+  /** Changes an order where it is in the status and, if so asked, this driver's; with its notice. */
+  change(
+    processId: string,
+    orderId: string,
+    from: readonly OrderStatus[],
+    driverId: string | null,
+    make: (order: Order) => void,
+  ): ChangedOrder | null {
+    const order = this.orders.get(orderId);
+    if (!order || !from.includes(order.status) || (driverId !== null && order.driverId !== driverId)) return null;
+    make(order);
+    order.sequence++;
+    this.notify(processId, 'order', orderId);
+    return { id: orderId, sequence: order.sequence, status: order.status, driverId: order.driverId, outbox: [] };
+  }
+
+  assign(processId: string, orderId: string, driverId: string): 'assigned' | 'driver_lost' | 'order_gone' {
+    const order = this.orders.get(orderId);
+    if (order?.status !== 'pending_dispatch') return 'order_gone';
+    if (!this.isFree(driverId) || order.excluded.includes(driverId)) return 'driver_lost';
+    this.change(processId, orderId, ['pending_dispatch'], null, (changed) => {
+      changed.status = 'driver_assigned';
+      changed.driverId = driverId;
+    });
+    return 'assigned';
+  }
+
+  cancel(processId: string, orderId: string): ChangedOrder | null {
+    return this.change(processId, orderId, ['pending_dispatch', 'driver_assigned'], null, (order) => {
+      order.status = 'cancelled';
+    });
+  }
+
+  expire(processId: string, orderId: string): ChangedOrder | null {
+    return this.change(processId, orderId, ['pending_dispatch'], null, (order) => {
+      order.status = 'expired';
+    });
+  }
+
+  release(processId: string, orderId: string, driverId: string): ChangedOrder | null {
+    return this.change(processId, orderId, ['driver_assigned'], driverId, (order) => {
+      order.status = 'pending_dispatch';
+      order.driverId = null;
+      order.excluded = [...order.excluded, driverId];
+    });
+  }
+
+  pickUp(processId: string, orderId: string, driverId: string): ChangedOrder | null {
+    return this.change(processId, orderId, ['driver_assigned'], driverId, (order) => {
+      order.status = 'picked_up';
+    });
+  }
+
+  deliver(processId: string, orderId: string, driverId: string): ChangedOrder | null {
+    return this.change(processId, orderId, ['picked_up'], driverId, (order) => {
+      order.status = 'delivered';
+    });
+  }
+
+  /** A delivery, whoever carries the order and whether the pickup was told of or not. */
+  finish(processId: string, orderId: string): ChangedOrder | null {
+    return this.change(processId, orderId, ['driver_assigned', 'picked_up'], null, (order) => {
+      order.status = 'delivered';
+    });
+  }
+
+  setDuty(processId: string, driverId: string, onDuty: boolean): { onDuty: boolean } {
+    (this.drivers.get(driverId) as Driver).onDuty = onDuty;
+    this.notify(processId, 'driver', driverId);
+    return { onDuty };
+  }
+
+  waitingRow(orderId: string) {
+    const { id, tierId, point, sinceMs, excluded } = this.orders.get(orderId) as Order;
+    const base = { orderId: id, retailerId: 'store', tierId, point, sinceMs };
+    return excluded.length > 0 ? { ...base, excludedDriverIds: new Set(excluded) } : base;
+  }
+
+  stateRow({ id, status, driverId }: Order) {
+    return { orderId: id, status, driverId, waiting: status === 'pending_dispatch' ? this.waitingRow(id) : null };
+  }
+
+  fleetRow({ id, tierIds, onDuty, freeSinceMs, position }: Driver) {
+    return { id, tierIds, onDuty, freeSinceMs, position, orderId: this.carried(id)?.id ?? null };
+  }
+
+  waiting(): Order[] {
+    return [...this.orders.values()].filter(({ status }) => status === 'pending_dispatch');
+  }
+
+  /** Pairs of a waiting order and a free driver in its reach: what must not be left when nothing is at work any more. */
+  leftOver(): string[] {
+    const nowMs = this.now();
+    return this.waiting().flatMap((order) =>
+      [...this.drivers.values()]
+        .filter(({ id, tierIds, position }) => {
+          const reach = radiusAfter(TIERS.get(order.tierId) as Tier, nowMs - order.sinceMs);
+          if (distanceMeters(order.point, position) > reach || !tierIds.includes(order.tierId)) return false;
+          return this.isFree(id) && !order.excluded.includes(id);
+        })
+        .map(({ id }) => `${order.id} waits beside ${id}`),
+    );
+  }
+}
+
+/** A driver on duty who serves every tier, unless told otherwise. */
+export function addDriver(tables: Tables, driver: Pick<Driver, 'id' | 'position'> & Partial<Driver>): void {
+  const tierIds: TierId[] = ['standard', 'priority'];
+  tables.drivers.set(driver.id, { tierIds, onDuty: true, freeSinceMs: tables.now(), ...driver });
+}
+
+/** A waiting order that nobody is told of. */
+export function addOrder(tables: Tables, id: string, waitedMs = 0, point = STORE): void {
+  tables.orders.set(id, {
+    id,
+    tierId: 'standard',
+    point,
+    sinceMs: tables.now() - waitedMs,
+    status: 'pending_dispatch',
+    driverId: null,
+    excluded: [],
+    sequence: 1,
+  });
+}
+
+/** Steps that the scheduler brings into an order of its own. */
+export function turnsOf(scheduler: Scheduler): Turn {
+  return (what) => scheduler.schedule(Promise.resolve(), what);
+}

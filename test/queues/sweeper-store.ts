@@ -1,0 +1,16 @@
+import type { SweeperStore } from '../../src/queues/sweeper.ts';
+
+const none = async () => 0;
+
+/** Tables in which nothing is owed and nothing is old, but for what a test says. */
+export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
+  return {
+    takeExpired: async () => [],
+    endLeases: none,
+    pruneOutbox: none,
+    pruneDeliveries: none,
+    pruneDriverActions: none,
+    pruneRequests: none,
+    ...differently,
+  };
+}

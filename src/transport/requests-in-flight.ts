@@ -1,3 +1,5 @@
+import { withTimeout } from '../with-timeout.ts';
+
 /** Counts the requests of one server: all of them, to know when the last is done, and those at work, to bound them. */
 export class RequestsInFlight {
   readonly #maxWorking: number;
@@ -40,12 +42,8 @@ export class RequestsInFlight {
   /** Resolves when no request is left, at the latest after `ms`; true where none is left. */
   async idle(ms: number): Promise<boolean> {
     if (this.#present === 0) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
-    await Promise.race([new Promise<void>((resolve) => this.#onIdle.push(resolve)), timeout]);
-    clearTimeout(timer);
+    const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    await withTimeout(idle, ms, () => new Error('Some requests are still at work')).catch(() => undefined);
     return this.#present === 0;
   }
 }

@@ -1,6 +1,7 @@
 import uWS, { type HttpResponse, type TemplatedApp, type us_socket_context_t, type WebSocket } from 'uWebSockets.js';
 import { type ErrorCode, ServiceError } from '../domain/errors.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { LiveSocket, SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
@@ -130,7 +131,7 @@ export class SocketMount {
     if (this.#open.size + this.#pending > this.#behaviour.maxSockets) {
       throw new ServiceError('unavailable', 'Too many live connections. Try again in a moment.');
     }
-    const data = await within(this.#settings.limits.upgradeDeadlineMs, this.#behaviour.accept(head));
+    const data = await withTimeout(this.#behaviour.accept(head), this.#settings.limits.upgradeDeadlineMs, upgradeLate);
     if (isRefusal(data)) throw new ServiceError(...REFUSALS[data.refuse]);
     return { data, live: null };
   }
@@ -193,15 +194,4 @@ function isRefusal(value: unknown): value is { readonly refuse: 404 | 410 | 503 
   return typeof value === 'object' && value !== null && 'refuse' in value;
 }
 
-/** What `promise` gives, or a 503 after `ms`. */
-async function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ServiceError('unavailable', 'The answer took too long to find.')), ms);
-  });
-  try {
-    return await Promise.race([promise, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const upgradeLate = (): Error => new ServiceError('unavailable', 'The answer took too long to find.');

@@ -2,15 +2,8 @@ import type { Config } from '../config.ts';
 import { createPaymentWait } from '../dispatch/payment-wait.ts';
 import type { PaymentStatus } from '../domain/order.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
-import {
-  MAX_LIVE_READS_PER_STATEMENT,
-  MAX_LIVE_STATEMENTS,
-  MAX_PAYMENT_WAITERS,
-  PAYMENT_WAIT_MISSES,
-  REDISPATCH_CONCURRENCY,
-} from '../limits.ts';
+import { MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES, REDISPATCH_CONCURRENCY } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
-import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import { type QueueBackend, startWorker } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import { finishOutbox } from '../store/outbox.ts';
@@ -20,6 +13,7 @@ import { findTrackedByIds, findTrackedByToken } from '../store/tracked.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createTracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
+import { openTransport } from '../transport/transport.ts';
 import { followChanges } from './change-feed.ts';
 import type { Closers } from './closers.ts';
 import { openCredentialCaches } from './credential-caches.ts';
@@ -62,17 +56,15 @@ export async function buildApi(
     PAYMENT_WAIT_MISSES,
   );
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a page could not be kept current');
-  const positionOf = (driverId: string) => matcher.driver(driverId)?.position ?? null;
+  const transport = openTransport(config.tls ?? undefined);
+  closers.add('transport', () => transport.close());
   const tracking = createTracking({
-    findByToken: (token) => findTrackedByToken(sql, token),
-    findById: batched(
-      (orderIds: readonly string[]) => findTrackedByIds(sql, orderIds),
-      (orderId) => orderId,
-      MAX_LIVE_READS_PER_STATEMENT,
-      limitConcurrency(MAX_LIVE_STATEMENTS),
-    ),
-    positionOf,
-    publish: (topic, text) => server.publish(topic, text),
+    store: {
+      findTrackedByToken: (token) => findTrackedByToken(sql, token),
+      findTrackedByIds: (orderIds) => findTrackedByIds(sql, orderIds),
+    },
+    matcher,
+    transport,
     now,
     failed,
   });
@@ -111,14 +103,13 @@ export async function buildApi(
   const driverLive = openDriverLive(sql, credentials.drivers, dispatch, now, failed, closers);
   const positionBus = await openPositionBus(config, origin, dispatch.positions.receive, logger, closers);
   const photos = createPhotos(await openPhotoStorage(config, closers), sql, logger);
-  const server = createServer({
+  const server = createServer(transport, {
     routes: apiRoutes({
       config,
       sql,
       credentials,
       dispatch,
       matcher,
-      positionOf,
       now,
       metrics: parts.metrics,
       photos,
@@ -130,7 +121,6 @@ export async function buildApi(
     supportEmail: config.supportEmail,
     trustProxy: config.trustProxy,
     observe: parts.metrics.observeRequest,
-    ...(config.tls ? { tls: config.tls } : {}),
   });
   closers.add('sockets', () => server.close());
   parts.metrics.watch(matcher, dispatch.groupCommit, tracking, server);

@@ -1,9 +1,4 @@
-import { ServiceError } from '../domain/errors.ts';
-import { hashSecret } from '../domain/ids.ts';
 import { createDriverLive, type DriverLive } from '../driver-app/live.ts';
-import { validateDriverLocation } from '../http/driver-input.ts';
-import { MAX_LIVE_READS_PER_STATEMENT, MAX_LIVE_STATEMENTS } from '../limits.ts';
-import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Sql } from '../postgres/connect.ts';
 import { findDriverStates } from '../store/drivers.ts';
 import type { Closers } from './closers.ts';
@@ -19,26 +14,9 @@ export function openDriverLive(
   failed: (error: unknown) => void,
   closers: Closers,
 ): DriverLive {
-  const live = createDriverLive({
-    authenticate: (token, address) => drivers.find(hashSecret(token), address).catch(laterIfGuessing),
-    validateReport: validateDriverLocation,
-    report: dispatch.positions.report,
-    setDuty: dispatch.actions.setDuty,
-    findState: batched(
-      (driverIds: readonly string[]) => findDriverStates(sql, driverIds),
-      (driverId) => driverId,
-      MAX_LIVE_READS_PER_STATEMENT,
-      limitConcurrency(MAX_LIVE_STATEMENTS),
-    ),
-    now,
-    failed,
-  });
+  const { actions, positions } = dispatch;
+  const store = { findDriverStates: (ids: readonly string[]) => findDriverStates(sql, ids) };
+  const live = createDriverLive({ drivers, actions, positions, store, now, failed });
   closers.add('driver sockets', () => live.close());
   return live;
-}
-
-/** An address that guesses is nothing that went wrong here. */
-function laterIfGuessing(error: unknown): 'later' {
-  if (error instanceof ServiceError && error.code === 'rate_limited') return 'later';
-  throw error;
 }

@@ -4,8 +4,8 @@ import { CLOSE_DEADLINE_MS, DRAIN_MS } from '../limits.ts';
 import { createDatabaseClock } from '../postgres/clock.ts';
 import { removeServiceFile, writeServiceFile } from '../sandbox/service-file.ts';
 import { createLogger, type Logger } from '../telemetry.ts';
-import type { Route } from '../transport/route.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
+import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
 import { Closers } from './closers.ts';
 import { asStartError, holdApiLock, openDatabase } from './database.ts';
@@ -96,8 +96,8 @@ function openHealthServer(
   logger: Logger,
   closers: Closers,
 ): HttpServer {
-  const server = createServer({
-    routes: healthRoutes(parts.database.sql, parts.metrics) as Route[],
+  const server = createServer(openTransport(), {
+    routes: healthRoutes(parts.database.sql, parts.metrics),
     sockets: [],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

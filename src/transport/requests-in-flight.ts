@@ -1,6 +1,6 @@
 import { withTimeout } from '../with-timeout.ts';
 
-/** Counts the requests of one server: all of them, to know when the last is done, and those at work, to bound them. */
+/** Counts a server's requests: all of them, so that a stop can wait for the last, and those at work, to bound them. */
 export class RequestsInFlight {
   readonly #maxWorking: number;
   #present = 0;
@@ -11,7 +11,7 @@ export class RequestsInFlight {
     this.#maxWorking = maxWorking;
   }
 
-  /** Requests whose reply or whose work is not done. */
+  /** Requests that are not answered, or whose work is not done. */
   get present(): number {
     return this.#present;
   }
@@ -39,7 +39,7 @@ export class RequestsInFlight {
     this.#working--;
   }
 
-  /** Resolves when no request is left, at the latest after `ms`; true where none is left. */
+  /** Waits at most `ms` milliseconds until no request is left; false where some are. */
   async idle(ms: number): Promise<boolean> {
     if (this.#present === 0) return true;
     const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));

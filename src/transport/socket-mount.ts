@@ -3,18 +3,17 @@ import { type ErrorCode, ServiceError } from '../domain/errors.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { LiveSocket, SocketBehaviour } from './live-socket.ts';
+import type { SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
 import { countParams, type ReadHead, readHead } from './request.ts';
 import { type ReplySettings, Responder } from './responder.ts';
+import { type Attached, SocketConnection } from './socket-connection.ts';
 
 /** Close codes of RFC 6455, section 7.4.1. */
 const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
 const INTERNAL_ERROR = 1011;
 
-/** What the transport keeps with a socket. */
-type Attached = { readonly data: unknown; live: Connection | null };
 type Native = WebSocket<Attached>;
 
 export type SocketSettings = ReplySettings & {
@@ -24,49 +23,11 @@ export type SocketSettings = ReplySettings & {
   readonly limits: HttpLimits;
 };
 
-/** One open WebSocket as a behaviour sees it. After its end every call does nothing. */
-class Connection implements LiveSocket<unknown> {
-  readonly data: unknown;
-  #native: Native | null;
-
-  constructor(native: Native) {
-    this.#native = native;
-    this.data = native.getUserData().data;
-  }
-
-  send(text: string): boolean {
-    let taken = false;
-    const native = this.#native;
-    // 2: not sent, because too much waits for the reader already; the transport drops him.
-    native?.cork(() => {
-      taken = native.send(text) !== 2;
-    });
-    return taken;
-  }
-
-  close(code: number, reason: string): void {
-    this.#native?.end(code, reason);
-  }
-
-  subscribe(topic: string): void {
-    this.#native?.subscribe(topic);
-  }
-
-  unsubscribe(topic: string): void {
-    this.#native?.unsubscribe(topic);
-  }
-
-  /** The transport's socket is gone and may not be touched any more. */
-  detach(): void {
-    this.#native = null;
-  }
-}
-
-/** The sockets of one behaviour: accepts, counts and guards them. */
+/** The sockets of one behaviour: accepts and counts them, and keeps their failures to themselves. */
 export class SocketMount {
   readonly #settings: SocketSettings;
   readonly #behaviour: SocketBehaviour<unknown>;
-  readonly #open = new Set<Connection>();
+  readonly #open = new Set<SocketConnection>();
   readonly #onUpgraded: () => void;
   #pending = 0;
 
@@ -83,7 +44,7 @@ export class SocketMount {
       maxPayloadLength: maxMessageBytes,
       idleTimeout: idleTimeoutSeconds,
       maxBackpressure: this.#settings.limits.socketBackpressureBytes,
-      // A number in the transport's types; it drops whoever lets published messages pile up.
+      // A number in the types. It closes the socket of a reader who lets published messages pile up.
       closeOnBackpressureLimit: 1,
       compression: uWS.DISABLED,
       upgrade: (response, request, context) => {
@@ -113,7 +74,7 @@ export class SocketMount {
     try {
       if (fault !== null) throw new ServiceError('invalid_request', fault);
       const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress() });
-      // No subprotocol and no extension is agreed on, whatever the client offers.
+      // No subprotocol and no extension, whatever the client offers.
       responder.upgrade((upgradable) => upgradable.upgrade<Attached>(accepted, key, '', '', context));
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log(error);
@@ -125,7 +86,11 @@ export class SocketMount {
     }
   }
 
-  /** What to keep with the new socket; throws a `ServiceError` where it is refused. */
+  /**
+   * What to keep with the new socket.
+   *
+   * @throws {ServiceError} where the socket is refused
+   */
   async #accept(head: { params: readonly string[]; remoteAddress: string }): Promise<Attached> {
     if (this.#settings.closing()) throw new ServiceError('unavailable', 'The server is stopping.');
     if (this.#open.size + this.#pending > this.#behaviour.maxSockets) {
@@ -138,7 +103,7 @@ export class SocketMount {
 
   #opened(native: Native): void {
     this.#onUpgraded();
-    const connection = new Connection(native);
+    const connection = new SocketConnection(native);
     native.getUserData().live = connection;
     this.#open.add(connection);
     if (this.#settings.closing()) connection.close(GOING_AWAY, 'The server is stopping');
@@ -152,7 +117,7 @@ export class SocketMount {
       connection.close(UNSUPPORTED_DATA, 'Text messages only');
       return;
     }
-    // Copied: the transport's memory is gone when this returns. That it is UTF-8 the transport has checked.
+    // A copy, since the message's memory is gone when this returns. uWebSockets.js has checked that it is UTF-8.
     const text = Buffer.from(message).toString('utf8');
     this.#guard(connection, () => this.#behaviour.message(connection, text));
   }
@@ -165,8 +130,8 @@ export class SocketMount {
     this.#guard(connection, () => this.#behaviour.closed(connection));
   }
 
-  /** A behaviour that fails costs its own socket, not the process; also where it fails later, in a promise. */
-  #guard(connection: Connection, act: () => unknown): void {
+  /** A behaviour that fails, at once or in a promise, costs its own socket and not the process. */
+  #guard(connection: SocketConnection, act: () => unknown): void {
     const failed = (error: unknown) => {
       this.#log(error);
       connection.close(INTERNAL_ERROR, 'Internal error');

@@ -1,9 +1,9 @@
 /**
- * Resolves or rejects as `work` does, or rejects once `ms` milliseconds have passed. `work` itself is not cancelled, and
- * what becomes of it afterwards is ignored.
+ * Resolves or rejects as `work` does, or rejects once `ms` milliseconds have passed. `work` itself is not
+ * cancelled, and what becomes of it afterwards is ignored.
  *
- * The rejection goes through the event loop once more, so that a process that was blocked first reads the answers that
- * arrived meanwhile.
+ * The rejection goes through the event loop once more, so that a process that was blocked first reads the
+ * answers that arrived meanwhile.
  *
  * @param late makes the error of the rejection
  */

@@ -36,7 +36,7 @@ export type ProofPhotos = {
   discard(name: string): Promise<void>;
 };
 
-/** A driver's actions on an order: `POST /driver/orders/{id}/pick-up`, `deliver`, `release`, `undeliverable`, `return`. */
+/** Actions on an order: `POST /driver/orders/{id}/pick-up`, `deliver`, `release`, `undeliverable`, `return`. */
 export function driverActionRoutes(parts: {
   readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
   readonly actions: DriverActions;

@@ -18,8 +18,8 @@ export type DriverLocation = {
 };
 
 /**
- * Validates a position as sent to `POST /driver/location` or over the driver's socket. A phone may send null for what it
- * does not know, as the browser's Geolocation API does; other fields are ignored.
+ * Validates a position as sent to `POST /driver/location` or over the driver's socket. A phone may send null
+ * for what it does not know, as the browser's Geolocation API does; other fields are ignored.
  */
 export function validateLocation(body: JsonObject): Validated<DriverLocation> {
   const { lat, lng } = body;
@@ -49,8 +49,8 @@ export function validateLocation(body: JsonObject): Validated<DriverLocation> {
 export type ActionBody = { readonly action_id?: string; readonly captured_at?: string };
 
 /**
- * Validates a driver's action against its schema. `action_id` and `captured_at` may be absent or null; an action without
- * an id is not recognized when it is sent twice.
+ * Validates a driver's action against its schema. `action_id` and `captured_at` may be absent or null; an
+ * action without an id is not recognized when it is sent twice.
  */
 export function validateAction<Body extends ActionBody>(
   fits: Validator<Body>,

@@ -20,7 +20,7 @@ type DriverLiveStore = { findDriverStates(ids: readonly string[]): Promise<Reado
 
 export type DriverLive = {
   readonly behaviour: SocketBehaviour<DriverSession>;
-  /** Sends the driver's state again. Costs nothing where the driver is not connected to this process; never throws. */
+  /** Sends the driver's state again. Costs nothing where the driver is not connected here; never throws. */
   driverChanged(driverId: string): void;
   /** Reads the state of every connected driver again, for when notices may have been missed. */
   everythingChanged(): void;
@@ -31,9 +31,9 @@ export type DriverLive = {
 /**
  * A driver's phone over a WebSocket, as JSON messages. Up: `{"type":"hello","token"}` first and within
  * DRIVER_HELLO_MS, then `{"type":"position","lat","lng","captured_at"}`, `{"type":"duty","on_duty"}` and
- * `{"type":"ping"}`. Down: `{"type":"state","on_duty","order"}` after the hello and on every change (`order.sequence`
- * orders it with replies over HTTP), `{"type":"error","code","message"}`, `{"type":"pong"}`. A second connection of a
- * driver replaces the first.
+ * `{"type":"ping"}`. Down: `{"type":"state","on_duty","order"}` after the hello and on every change
+ * (`order.sequence` orders it with replies over HTTP), `{"type":"error","code","message"}`,
+ * `{"type":"pong"}`. A second connection of a driver replaces the first.
  *
  * @param parts.now a clock in milliseconds, for the rate of messages alone
  * @param parts.failed called for each read or write that failed; reads are retried

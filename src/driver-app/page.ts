@@ -9,11 +9,11 @@ const GROUND = '#ffffff';
 const BRAND = '#0b5f58';
 
 /**
- * The driver's page, made once and the same for everybody: `GET /driver` is its shell, which holds nothing of any driver,
- * `GET /driver/manifest.webmanifest` what a phone needs to install it, and `GET /driver/worker.js` the service worker,
- * which keeps the shell for when there is no network.
+ * The driver's page, made once and the same for everybody: its shell at `GET /driver`, which holds no
+ * driver's data, what a phone needs to install it, and the service worker, which keeps the shell for when
+ * there is no network.
  *
- * @param parts.publicUrl where drivers reach the service; older Safaris do not count its WebSocket as `'self'`
+ * @param parts.publicUrl where drivers reach the service, for the page's security policy
  */
 export function driverPageRoutes(parts: {
   readonly assets: Assets;
@@ -44,7 +44,7 @@ export function driverPageRoutes(parts: {
       {
         'Content-Type': 'text/javascript; charset=utf-8',
         'Cache-Control': 'no-cache',
-        // The page's own address has no slash at its end, so it lies outside of what the worker's folder would allow.
+        // The page's address has no slash at its end, so it lies outside of the worker's default scope.
         'Service-Worker-Allowed': '/driver',
       },
       withShell(code, shell, kept),
@@ -57,7 +57,10 @@ function constant(pattern: string, headers: Readonly<Record<string, string>>, bo
   return { method: 'get', pattern, authenticate: anyone, handle: () => reply };
 }
 
-/** The worker with the list of what it keeps; its bytes change with the shell's, which is how a browser sees a new one. */
+/**
+ * The worker with the list of files that it keeps. Its bytes change with the shell's, by which a browser
+ * notices a new one.
+ */
 function withShell(code: string | Buffer, shell: string, kept: readonly string[]): string {
   const version = createHash('sha256').update(shell).update(kept.join()).digest('hex').slice(0, 16);
   return `self.SHELL=${JSON.stringify({ version, paths: kept })};\n${code.toString()}`;
@@ -84,7 +87,7 @@ function manifestOf(files: { readonly icon: string; readonly largeIcon: string }
   };
 }
 
-/** Nothing runs or loads but our own files and the preview of a photo; camera and position are for this page alone. */
+/** Only our own files and the preview of a photo load, and only this page may use camera and position. */
 function shellHeaders(publicUrl: string | null): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",

@@ -10,18 +10,22 @@ export type Credentials<Holder> = {
    * The holder of a secret, from memory if it was read within `keepMs`; null where nobody holds it.
    *
    * @param address the client's
-   * @throws {ServiceError} `rate_limited` for a secret unknown here from an address that sent too many unknown ones
+   * @throws {ServiceError} `rate_limited` for an unknown secret from an address that sent too many of them
    */
   find(secretHash: string, address: string): Promise<Holder | null>;
-  /** Whether somebody held it within `rememberMs`: too old to let anybody in, but known at once. False says nothing. */
+  /**
+   * Whether it was held within `rememberMs`: too old to let anybody in, but known at once. False says
+   * nothing.
+   */
   remembers(secretHash: string): boolean;
 };
 
 /**
- * Caches who holds a secret for `keepMs`, so that a busy client costs two look-ups in that time and not one a request. A
- * revoked secret stops working when that time is over, whatever became of notices; "nobody" is never cached, so a new
- * secret works at once. Look-ups of one secret at the same time are one. A secret that was good once is always looked up
- * again; others are not, once their address has sent too many secrets that nobody ever held here.
+ * Caches who holds a secret for `keepMs`, so that a busy client costs two look-ups in that time and not one a
+ * request. A revoked secret stops working when that time is over, whatever became of notices; "nobody" is
+ * never cached, so a new secret works at once. Look-ups of one secret at the same time are one. A secret that
+ * was good once is always looked up again; others are not, once their address has sent too many secrets that
+ * nobody ever held here.
  */
 export function createCredentials<Holder>(
   lookUp: (secretHash: string) => Promise<Holder | null>,
@@ -65,7 +69,9 @@ export function createCredentials<Holder>(
     return answer;
   }
 
-  /** Who held it when it was last read, and for how long that counts; looked up again before the time is over. */
+  /**
+   * Who held it when it was last read, and for how long that counts; looked up again before the time is over.
+   */
   function recall(secretHash: string): { readonly holder: Holder; readonly leftMs: number } | null {
     const known = kept.get(secretHash);
     if (!known) return null;
@@ -99,8 +105,8 @@ export function createCredentials<Holder>(
 /** Authenticates requests by their bearer secrets. */
 export type Authenticator<Holder> = {
   /**
-   * @throws {ServiceError} `unauthorized` where the secret is missing or nobody's; `unavailable` where it cannot be looked
-   * up; `rate_limited` where its address sent too many unknown secrets
+   * @throws {ServiceError} `unauthorized` where the secret is missing or nobody's; `unavailable` where it
+   *   cannot be looked up; `rate_limited` where its address sent too many unknown secrets
    */
   authenticate(head: RequestHead): Promise<Holder>;
   /** Whether the request's secret was good a moment ago, known at once; false says nothing. */

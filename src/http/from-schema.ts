@@ -1,6 +1,6 @@
 /**
- * The type of a value that fits a JSON Schema declared `as const`. It knows the keywords that `schemas.ts` uses; any other
- * schema gives `unknown`, which no code can use by mistake.
+ * The type of a value that fits a JSON Schema declared `as const`. It knows the keywords that `schemas.ts`
+ * uses; any other schema gives `unknown`, which no code can use by mistake.
  */
 export type FromSchema<Schema> = Schema extends { readonly enum: readonly (infer Choice)[] }
   ? Choice

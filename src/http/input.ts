@@ -28,7 +28,9 @@ export function orderIdOf(head: RequestHead): string {
   return id;
 }
 
-/** Errors for a query's parameters that the schema does not name, since a misspelt one would count as absent. */
+/**
+ * Errors for a query's parameters that the schema does not name, since a misspelt one would count as absent.
+ */
 export function unknownNames(query: URLSearchParams, properties: object): FieldError[] {
   const names = [...new Set(query.keys())].filter((name) => !Object.hasOwn(properties, name));
   return names.slice(0, MAX_FIELD_ERRORS).map((field) => ({ field, message: 'is not known here' }));

@@ -7,17 +7,17 @@ import { type Validated, validate } from './validate.ts';
 import { validators } from './validators.js';
 
 /**
- * The store that a body names, as sent, or undefined where it names none. A string other than the key's store is a 401
- * before any other field is checked; a missing or ill-typed one is an error of that field.
+ * The store that a body names, as sent, or undefined where it names none. A string other than the key's store
+ * is a 401 before any other field is checked; a missing or ill-typed one is an error of that field.
  */
 export function readRetailerId(body: JsonObject): string | undefined {
   return typeof body.retailer_id === 'string' ? body.retailer_id : undefined;
 }
 
 /**
- * Validates the body of `POST /orders/create` and brings it into the domain's form: outer spaces trimmed, state in upper
- * case, an empty second line dropped, defaults filled in. Fields that the contract does not name are ignored. All wrong
- * fields are named at once.
+ * Validates the body of `POST /orders/create` and brings it into the domain's form: outer spaces trimmed,
+ * state in upper case, an empty second line dropped, defaults filled in. Fields that the contract does not
+ * name are ignored. All wrong fields are named at once.
  */
 export function validatePlaceOrder(body: JsonObject): Validated<PlaceOrder> {
   const checked = validate(validators.placeOrder, normalise(body));

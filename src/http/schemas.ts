@@ -18,8 +18,8 @@ export const STORABLE_TEXT = '^[^\\u0000\\ud800-\\udfff]*$';
 export const E164_PHONE = '^\\+[1-9]\\d{6,14}$';
 export const ZIP = '^\\d{5}(?:-\\d{4})?$';
 /**
- * One @, no spaces, and a domain of at least two labels, letters of any script. Quoted local parts and address literals are
- * left out, because no customer has one. Only a mail can show whether the address takes mail.
+ * One @, no spaces, and a domain of at least two labels, letters of any script. Quoted local parts and
+ * address literals are left out, because no customer has one.
  */
 export const PLAUSIBLE_EMAIL =
   '^[^\\s@\\p{Cc}\\p{Cs}]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?\\.)+[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}]$';
@@ -37,15 +37,16 @@ function text(maxLength: number) {
   return { type: 'string', minLength: 1, maxLength, pattern: STORABLE_TEXT } as const;
 }
 
-/** What every action may hold: the phone's own id for it, so that sending it again changes nothing, and when it happened. */
+/** What every action may hold: the phone's id for it, so that a repetition changes nothing, and its time. */
 const stamp = {
   action_id: { type: 'string', minLength: 1, maxLength: MAX_ACTION_ID_LENGTH, pattern: ACTION_ID },
   captured_at: { type: 'string', pattern: TIMESTAMP },
 } as const;
 
 /**
- * What requests may hold, as JSON Schema (draft 7). A schema describes a body after `*-input.ts` has trimmed it.
- * `scripts/build-validators.mjs` compiles each into the validator of the same name; types follow from it (`FromSchema`).
+ * What requests may hold, as JSON Schema (draft 7). A schema describes a body after `*-input.ts` has trimmed
+ * it. `scripts/build-validators.mjs` compiles each into the validator of the same name; `FromSchema` derives
+ * its type.
  */
 export const schemas = {
   /** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1). */

@@ -13,8 +13,8 @@ export type StoreRates = {
 };
 
 /**
- * Counts the orders of each store in this process, in windows of a second. A window is forgotten when it is over, so that
- * only the stores of the last second take memory.
+ * Counts the orders of each store in this process, in windows of a second. A window is forgotten when it is
+ * over, so that only the stores of the last second take memory.
  *
  * @param defaultPerSecond for stores without a setting of their own; 0 for no bound
  */

@@ -10,8 +10,9 @@ export type UnknownSecrets = {
 };
 
 /**
- * Counts the secrets that each client address sent and nobody holds. Addresses share a fixed number of slots, which bounds
- * the memory; each process draws by a salt of its own which addresses share one, so that nobody can choose a neighbour.
+ * Counts the secrets that each client address sent and nobody holds. Addresses share a fixed number of slots,
+ * which bounds the memory; each process draws by a salt of its own which addresses share one, so that nobody
+ * can choose a neighbour.
  */
 export function createUnknownSecrets(bounds: {
   readonly most: number;
@@ -35,7 +36,7 @@ export function createUnknownSecrets(bounds: {
   };
 }
 
-/** What an address is counted as: itself, or for IPv6 its /64, since one household or machine has all of its addresses. */
+/** What an address is counted as: itself, or for IPv6 its /64, which one household or machine has whole. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const groups = groupsOf(address);

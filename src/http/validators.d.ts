@@ -14,7 +14,9 @@ export type Validator<Value> = {
   errors?: readonly SchemaError[] | null;
 };
 
-/** A validator for each schema of `schemas.ts`, under its name; `scripts/build-validators.mjs` compiles them. */
+/**
+ * A validator for each schema of `schemas.ts`, under its name; `scripts/build-validators.mjs` compiles them.
+ */
 export declare const validators: {
   readonly [Name in keyof typeof schemas]: Validator<FromSchema<(typeof schemas)[Name]>>;
 };

@@ -11,11 +11,13 @@ const CONTENT_TYPES: Record<string, string> = {
   json: 'application/json; charset=utf-8',
   png: 'image/png',
 };
-/** Names hold a hash of the content, so a name never changes its meaning. */
+/** File names hold a hash of the content, so the content of a name never changes. */
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
 
 export type Assets = {
-  /** The path of a built file by the name of its source, such as `track.js`. Throws where the build did not make it. */
+  /**
+   * The path of a built file by the name of its source, such as `track.js`. Throws where it was not built.
+   */
   path(source: string): string;
   /** The file of that hashed name; null where there is none. */
   serve(name: string, acceptEncoding: string): Reply | null;

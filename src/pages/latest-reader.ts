@@ -9,13 +9,13 @@ import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 
 export type LatestReader = {
   /**
-   * Asks for a read of `key` that begins after this call. Resolves when its first try is over, whatever came of it.
-   * Only ask for keys somebody watches: what is watched is bounded, so is this.
+   * Requests a read of `key` that begins after this call. Resolves when its first try is over, whatever its
+   * result. Only for keys that somebody watches, since their number bounds the memory.
    */
   request(key: string): Promise<void>;
-  /** Whether something changed that has not been read and applied yet. */
+  /** Whether a read was requested whose result has not been applied yet. */
   isPending(key: string): boolean;
-  /** Nobody watches `key` any more: a read under way is not applied, a failed one not tried again. */
+  /** Nobody watches `key` any more: a read under way is not applied, and a failed one not retried. */
   forget(key: string): void;
   close(): void;
 };
@@ -24,9 +24,10 @@ type Deferred = { readonly promise: Promise<void>; readonly resolve: () => void 
 type Entry = { reading: boolean; wanted: Deferred | null; failures: number; retry: NodeJS.Timeout | null };
 
 /**
- * Reads the newest state of keys reported as changed. Two reads of one key never overlap, so results are applied in the
- * order in which they were true. Changes that come during a read share one more; keys that are read at the same time share
- * statements, MAX_LIVE_STATEMENTS at once. A failed read is retried until it succeeds or nobody watches.
+ * Reads the newest state of keys reported as changed. Two reads of one key never overlap, so results are
+ * applied in the order in which they were true. Changes that come during a read share one more; keys that are
+ * read at the same time share statements, MAX_LIVE_STATEMENTS at once. A failed read is retried until it
+ * succeeds or nobody watches.
  *
  * @param source.read one statement; a key that is missing from its result is applied as null
  * @param source.failed called for each read that failed, and for each value that could not be applied

@@ -1,7 +1,7 @@
 /**
- * The headers of every page: nothing runs or loads but our own files and the map's tiles, nothing is kept, nobody is
- * told where the visitor comes from. `data:` images are Leaflet's (an empty pixel and its icons); its inline styles are
- * set by script, which the policy allows.
+ * The headers of every tracking page: only our own files and the map's tiles load, nothing is cached, and no
+ * site is told where the visitor comes from. `data:` images are Leaflet's (an empty pixel and its icons); its
+ * inline styles are set by script, which the policy allows.
  *
  * @param tileUrl the map's tile template, or null for none
  * @param publicUrl where customers reach the service
@@ -30,12 +30,15 @@ export function pageHeaders(tileUrl: string | null, publicUrl: string | null): R
   };
 }
 
-/** The service's WebSocket as a policy names it, since older Safaris do not count it as `'self'`; empty without a URL. */
+/**
+ * The service's WebSocket as a policy names it, since older Safaris do not count it as `'self'`; empty
+ * without a URL.
+ */
 export function socketOrigin(publicUrl: string | null): string {
   return publicUrl === null ? '' : new URL(publicUrl).origin.replace(/^http/, 'ws');
 }
 
-/** The origin of a tile template as a policy names it: `{s}` becomes a wildcard, our own path is `'self'` already. */
+/** The origin of a tile template as a policy names it, `{s}` as a wildcard; empty for a path of our own. */
 export function tileSource(tileUrl: string): string {
   if (/^\/(?!\/)/.test(tileUrl)) return '';
   const origin = /^(https?:\/\/)((?:\{s\}\.)?[\w.-]+(?::\d+)?)\//.exec(tileUrl);

@@ -30,11 +30,14 @@ type TrackedStore = {
 
 export type Tracking = {
   readonly behaviour: SocketBehaviour<Viewer>;
-  /** Sends the order's pages its new state. Costs nothing where none is open in this process; never throws. */
+  /**
+   * Sends the order's pages its new state. Costs nothing where none is open in this process; never throws.
+   */
   orderChanged(orderId: string): Promise<void>;
   /**
-   * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A position of any other
-   * driver is left out: memory may still hold a driver who gave the order back at another process.
+   * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A
+   * position of any other driver is left out: memory may still hold a driver who gave the order back at
+   * another process.
    */
   driverMoved(orderId: string, position: DriverPosition): void;
   /** Reads every watched order again, for when notices may have been missed. */
@@ -45,9 +48,9 @@ export type Tracking = {
 };
 
 /**
- * The live side of the tracking page. A new socket subscribes first and is then sent a snapshot read after that, so a
- * change between the two reaches it as well; the page keeps whichever has the higher sequence. Memory is bounded by the
- * number of sockets, since only watched orders are kept.
+ * The live side of the tracking page. A new socket subscribes first and is then sent a snapshot read after
+ * that, so a change between the two reaches it as well; the page keeps whichever has the higher sequence.
+ * Memory is bounded by the number of sockets, since only watched orders are kept.
  *
  * @param parts.now the database's clock in milliseconds
  * @param parts.failed called for each read that failed; reads of watched orders are retried
@@ -64,7 +67,9 @@ export function createTracking(parts: {
   let sockets = 0;
   const reader = createLatestReader({ read: (ids) => store.findTrackedByIds(ids), apply, failed });
 
-  /** Sends what was read to all pages of the order where it is newer than what they have, else to the new ones alone. */
+  /**
+   * Sends what was read to all of the order's pages where it is newer than theirs, else to new pages alone.
+   */
   function apply(orderId: string, order: TrackedOrder | null): void {
     const watched = watchedOrders.get(orderId);
     if (!watched) return;
@@ -87,8 +92,8 @@ export function createTracking(parts: {
   }
 
   /**
-   * While a change is not read yet, the newest position waits: the status decides what may be shown of it, and of the
-   * driver of a delivered order nothing may be.
+   * While a change is not read yet, the newest position waits: the status decides what may be shown of it,
+   * and of the driver of a delivered order nothing may be.
    */
   function publishPosition(orderId: string, watched: Watched): void {
     watched.timer = null;

@@ -22,7 +22,8 @@ type Lookup = { readonly kind: 'found'; readonly view: TrackingView } | { readon
 const NO_PHOTO_NOW = 'The photo cannot be fetched right now; please try again.';
 
 /**
- * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, and the files of the pages.
+ * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, and the files
+ * of the pages.
  *
  * @param parts.publicUrl where customers reach the service, for the page's security policy
  * @param parts.now the database's clock in milliseconds

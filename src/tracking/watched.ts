@@ -21,7 +21,9 @@ export function newWatched(): Watched {
   return { sockets: 0, joining: new Set(), order: null, moved: null, publishedMs: 0, timer: null };
 }
 
-/** Whether the pages must be sent `order`: after an event, or where the dropoff was found meanwhile, which is no event. */
+/**
+ * Whether the pages must be sent `order`: after an event, or once the dropoff is found, which is no event.
+ */
 export function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolean {
   if (known === null || order.sequence > known.sequence) return true;
   return order.sequence === known.sequence && order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters;

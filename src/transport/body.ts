@@ -25,14 +25,16 @@ export class BodyBudget {
   }
 }
 
-/** How a body ended: `no_room` where the process holds too many bytes already, `gone` where the client left. */
+/**
+ * How a body ended: `no_room` where the process holds too many bytes already, `gone` where the client left.
+ */
 export type BodyOutcome =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' | 'no_room' | 'gone' };
 
 /**
- * Collects a request's body, at most `maxBytes`. Before `admit` it pauses the upload after `maxUnauthenticatedBytes`. A
- * refused body is only counted.
+ * Collects a request's body, at most `maxBytes`. Before `admit` it pauses the upload after
+ * `maxUnauthenticatedBytes`. A refused body is only counted.
  */
 export class BodyReader {
   readonly outcome: Promise<BodyOutcome>;
@@ -64,7 +66,7 @@ export class BodyReader {
     return this.#received;
   }
 
-  /** The sender is authenticated: up to `maxBytes` are kept from now on. Not to be called once the response is over. */
+  /** Keeps up to `maxBytes` from now on: the sender is authenticated. Not to be called after the response. */
   admit(): void {
     this.#admitted = true;
     this.resume();

@@ -2,10 +2,11 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../telemetry.ts';
 import { type BodyBudget, BodyReader } from './body.ts';
+import { checkBodyHead, tooLarge } from './body-head.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { logRefusal } from './refusal-log.ts';
 import { errorReply } from './reply.ts';
-import { canKeepConnection, isMediaType, type ReadHead } from './request.ts';
+import { canKeepConnection, type ReadHead } from './request.ts';
 import type { RequestsInFlight } from './requests-in-flight.ts';
 import { type ReplySettings, Responder } from './responder.ts';
 import type { Reply, Route } from './route.ts';
@@ -30,8 +31,8 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIO
 const NO_BODY = Buffer.alloc(0);
 
 /**
- * One request and its reply. Every route has the same order of checks: 401, 415, 413, 503 where too many requests are at
- * work, 408 while the body arrives, and then the route's own.
+ * One request and its reply. Every route has the same order of checks: 401, 415, 413, 503 where too many
+ * requests are at work, 408 while the body arrives, and then the route's own.
  */
 export class Exchange {
   readonly #settings: ExchangeSettings;
@@ -45,7 +46,7 @@ export class Exchange {
   #authenticated = false;
   #headers: Readonly<Record<string, string>> = {};
 
-  /** Starts serving; everything of the transport's request has been copied into `read`. */
+  /** Starts serving. `read` holds copies of all that is needed of the request. */
   static start(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead): void {
     void new Exchange(settings, route, response, read).#run();
   }
@@ -83,7 +84,7 @@ export class Exchange {
     const principal = await this.#route.authenticate(this.#request.head);
     if (this.#responder.over) return null;
     this.#authenticated = true;
-    this.#judgeHead();
+    checkBodyHead(this.#route.body, this.#request);
     const { requests } = this.#settings;
     if (!requests.begin())
       throw new ServiceError('unavailable', 'Too many requests are at work. Try again in a moment.');
@@ -94,16 +95,6 @@ export class Exchange {
     } finally {
       requests.end();
     }
-  }
-
-  #judgeHead(): void {
-    const { body } = this.#route;
-    if (!body || (body.optional && this.#request.announcedBytes === 0)) return;
-    if (!isMediaType(this.#request.head.header('content-type'), body.contentTypes)) {
-      const message = `The Content-Type must be ${body.contentTypes.join(' or ')}.`;
-      throw new ServiceError('unsupported_media_type', message);
-    }
-    if ((this.#request.announcedBytes ?? 0) > body.maxBytes) throw tooLarge(body.maxBytes);
   }
 
   async #receiveBody(): Promise<Buffer | null> {
@@ -204,8 +195,4 @@ function readerOf({ limits, budgets }: ExchangeSettings, response: HttpResponse,
   const unauthenticated = limits.maxUnauthenticatedBodyBytes;
   const budget = maxBytes > unauthenticated ? budgets.large : budgets.small;
   return new BodyReader(response, budget, maxBytes, unauthenticated);
-}
-
-function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
 }

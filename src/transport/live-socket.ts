@@ -14,7 +14,7 @@ export type UpgradeHead = {
   readonly remoteAddress: string;
 };
 
-/** What is spoken over the WebSockets of one address; the server mounts it. */
+/** A protocol over the WebSockets of one address, for the server to mount. */
 export type SocketBehaviour<Data> = {
   readonly path: string;
   readonly maxMessageBytes: number;

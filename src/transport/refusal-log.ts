@@ -1,7 +1,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
-/** Logs why a request was refused: as an error where it is one of ours, for debugging where the caller can mend it. */
+/** Logs why a request was refused: an error where it is the service's own, else for debugging. */
 export function logRefusal(logger: Logger, error: unknown, request: string, route: string): void {
   if (!(error instanceof ServiceError)) {
     logger.error({ request, route, error: errorFields(error) }, 'request failed');

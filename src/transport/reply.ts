@@ -23,8 +23,8 @@ export function bytes(status: number, contentType: string, body: Buffer, headers
 }
 
 /**
- * The reply to an error; every error is written here. Of an error that is not a `ServiceError` the caller learns only that
- * it happened, so whoever caught it logs it.
+ * The reply to an error; every error is written here. Of an error that is not a `ServiceError` the caller
+ * learns only that it happened, so whoever caught it logs it.
  */
 export function errorReply(error: unknown, requestId: string, supportEmail: string, headers: Headers = {}): Reply {
   const known =

@@ -7,12 +7,14 @@ export type ReadHead = {
   readonly head: RequestHead;
   /** Bytes of the body as announced: 0 without a body, undefined where it comes in chunks. */
   readonly announcedBytes: number | undefined;
-  /** Why the request is refused and its connection ended, such as two lengths; null where nothing is wrong. */
+  /**
+   * Why the request is refused and its connection ended, such as two lengths; null where nothing is wrong.
+   */
   readonly fault: string | null;
   /**
-   * Whether the connection ends with this request, because where the request ends is uncertain: uWebSockets.js reads the
-   * frames of chunks loosely, and after a header without a name it sees no further ones, such as a length. A HEAD is the
-   * last one too, because uWebSockets.js cannot end its reply.
+   * Whether the connection ends with this request, because where the request ends is uncertain:
+   * uWebSockets.js reads the frames of chunks loosely, and after a header without a name it sees no further
+   * ones, such as a length. A HEAD is the last one too, because uWebSockets.js cannot end its reply.
    */
   readonly isLast: boolean;
 };
@@ -28,7 +30,9 @@ const SINGLE: ReadonlySet<string> = new Set([
 ]);
 const COPIED: ReadonlySet<string> = new Set([...HEADER_NAMES, ...SINGLE, 'x-forwarded-for']);
 
-/** Copies what is needed of a request, before anything asynchronous: `request` must not outlive its callback. */
+/**
+ * Copies what is needed of a request, before anything asynchronous: `request` must not outlive its callback.
+ */
 export function readHead(
   response: HttpResponse,
   request: HttpRequest,

@@ -1,6 +1,8 @@
 import { withTimeout } from '../with-timeout.ts';
 
-/** Counts a server's requests: all of them, so that a stop can wait for the last, and those at work, to bound them. */
+/**
+ * Counts a server's requests: all, so that a stop can wait for the last, and those at work, to bound them.
+ */
 export class RequestsInFlight {
   readonly #maxWorking: number;
   #present = 0;

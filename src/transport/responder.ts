@@ -14,8 +14,8 @@ export type ReplySettings = {
 const UNFIT_FOR_HEADER = /[^\x20-\x7e]/;
 
 /**
- * Answers a request at most once, in one packet, and never after the client is gone. To be constructed in the callback of
- * uWebSockets.js, which ends the process if nobody listens for an aborted request.
+ * Answers a request at most once, in one packet, and never after the client is gone. To be constructed in the
+ * callback of uWebSockets.js, which ends the process if nobody listens for an aborted request.
  */
 export class Responder {
   readonly #response: HttpResponse;
@@ -61,9 +61,9 @@ export class Responder {
   }
 
   /**
-   * Sends the reply as the last one of its connection, in a later turn of the event loop: the parser of uWebSockets.js takes
-   * what follows an already answered request for the next one and then forgets to close, while behind an unanswered request
-   * it closes the connection. False where it is too late.
+   * Sends the reply as the last one of its connection, in a later turn of the event loop: the parser of
+   * uWebSockets.js takes what follows an already answered request for the next one and then forgets to close,
+   * while behind an unanswered request it closes the connection. False where it is too late.
    */
   async sendLast(reply: Reply): Promise<boolean> {
     await new Promise((resolve) => setImmediate(resolve));
@@ -73,9 +73,9 @@ export class Responder {
   /**
    * Accepts the request as a WebSocket by calling `upgrade`. False where it is too late.
    *
-   * The upgrade stays outside of the cork: it makes the response's memory the socket's, and where that memory did not move,
-   * the cork goes on to read the response's state in it and may close the new socket (uWebSockets.js 20, seen in one of
-   * four processes).
+   * The upgrade stays outside of the cork: it makes the response's memory the socket's, and where that memory
+   * did not move, the cork goes on to read the response's state in it and may close the new socket
+   * (uWebSockets.js 20, seen in one of four processes).
    */
   upgrade(upgrade: (response: HttpResponse) => void): boolean {
     if (this.#over) return false;
@@ -102,8 +102,8 @@ export class Responder {
   }
 
   /**
-   * The rest of what the client does not take is kept here and the request stays unanswered, so that uWebSockets.js cuts a
-   * client that reads nothing and goes on asking; `end` would pile up replies without a bound.
+   * The rest of what the client does not take is kept here and the request stays unanswered, so that
+   * uWebSockets.js cuts a client that reads nothing and goes on asking; `end` would pile up replies.
    */
   #end(body: string | Buffer): void {
     const response = this.#response;

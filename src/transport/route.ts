@@ -13,18 +13,18 @@ export type RequestHead = {
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   header(name: HeaderName): string | undefined;
-  /** The client's address; behind a trusted proxy, the one that the proxy saw. To be called before anything asynchronous. */
+  /** The client's address, or what a trusted proxy says it is. To be called before anything asynchronous. */
   remoteAddress(): string;
   /** New for every request; callers quote it. */
   readonly requestId: string;
 };
 
-/** Whether anybody still waits for the reply: nobody does once the connection closed or the deadline was replied. */
+/** Whether anybody waits for the reply: nobody does once the connection closed or the deadline passed. */
 export type RequestSignal = {
   readonly aborted: boolean;
   /** Calls `listener` once when nobody waits for the reply; at once where that has happened. */
   onAbort(listener: () => void): void;
-  /** Calls `listener` once when the route's reply was handed to the connection; whether it arrives cannot be known. */
+  /** Calls `listener` once when the reply was handed to the connection; whether it arrives is not known. */
   onAnswered(listener: () => void): void;
 };
 
@@ -46,16 +46,16 @@ export type Reply = {
 };
 
 /**
- * One method of one address. A `get` route answers `HEAD` too. Expected failures are thrown as `ServiceError` by
- * `authenticate` and `handle`; anything else thrown is logged and replied to with 500.
+ * One method of one address. A `get` route answers `HEAD` too. Expected failures are thrown as `ServiceError`
+ * by `authenticate` and `handle`; anything else thrown is logged and replied to with 500.
  */
 export type Route<Principal = unknown> = {
   readonly method: 'get' | 'post' | 'put';
   /** Segments, with `:name` for a parameter and a last `*` for the rest. */
   readonly pattern: string;
   /**
-   * Refuses a request by its head before anything is set up for it, so that a flood costs little; null where it is to be
-   * served. Only for callers whose secret is known to be good, since all others are answered 401 first.
+   * Refuses a request by its head before anything is set up for it, so that a flood costs little; null where
+   * it is to be served. Only for callers whose secret is known to be good; all others are answered 401 first.
    */
   shed?(head: RequestHead): ServiceError | null;
   /** The caller; runs while the body arrives, before any other check. */

@@ -20,19 +20,19 @@ export type ServerOptions = {
   readonly supportEmail: string;
   /** Whether to believe `X-Forwarded-For`: only behind a proxy of one's own that sets it. */
   readonly trustProxy: boolean;
-  /** Called for every reply: the route's pattern, the method, the status (0 where the client left first), the time. */
+  /** Called for every reply. The status is 0 where the client left first. */
   readonly observe?: (pattern: string, method: string, status: number, durationMs: number) => void;
   readonly limits?: Partial<HttpLimits>;
 };
 
 export type HttpServer = {
-  /** Listens on this address alone; port 0 takes any free one. Rejects with a sentence that says why it cannot. */
+  /** Listens on this address alone; port 0 takes any free one. Rejects with the reason where it cannot. */
   listen(host: string, port: number): Promise<{ readonly port: number }>;
   /** Takes no new connections and no new sockets; open connections end with their next reply. */
   stopAccepting(): void;
   /**
-   * Waits at most `ms` milliseconds until every accepted request is answered and its work done; false where some are not.
-   * From then on requests over open connections are refused with 503, so that a stop cuts no work short.
+   * Waits at most `ms` milliseconds until every accepted request is answered and its work done; false where
+   * some are not. From then on requests over open connections are refused with 503, so that no work is cut.
    */
   drain(ms: number): Promise<boolean>;
   /** Tells the sockets that the server goes away (1001), then closes the transport. Harmless twice. */
@@ -102,7 +102,9 @@ export function createServer(transport: Transport, options: ServerOptions): Http
   };
 }
 
-/** Closes connections beyond the bound. The filter does not report the end of upgraded ones, so `upgraded` does. */
+/**
+ * Closes connections beyond the bound. The filter does not report when upgraded ones end; `upgraded` does.
+ */
 function boundConnections(app: TemplatedApp, max: number): { upgraded(): void } {
   let open = 0;
   const count = (response: HttpResponse, change: number): void => {

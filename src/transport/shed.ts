@@ -11,8 +11,9 @@ const replies = new WeakMap<ServiceError, Reply>();
 const ID = '{request_id}';
 
 /**
- * Refuses a request by its head alone where its route says so, at once in the callback of uWebSockets.js; its body is
- * dropped as it arrives. False where the request is to be served, as it always is where its connection must end with it.
+ * Refuses a request by its head alone where its route says so, at once in the callback of uWebSockets.js; its
+ * body is dropped as it arrives. False where the request is to be served, as it always is where its
+ * connection must end with it.
  */
 export function shed(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead): boolean {
   if (!route.shed || !canKeepConnection(read, 0, settings.limits.maxDiscardedBodyBytes)) return false;

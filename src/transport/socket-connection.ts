@@ -4,7 +4,7 @@ import type { LiveSocket } from './live-socket.ts';
 /** What uWebSockets.js keeps with a socket. */
 export type Attached = { readonly data: unknown; live: SocketConnection | null };
 
-/** What `send` of uWebSockets.js returns where too much waits for the reader already; the socket is then closed. */
+/** What `send` of uWebSockets.js returns where too much waits for the reader; it then closes the socket. */
 const DROPPED = 2;
 
 /** One open WebSocket as a behaviour sees it. After the socket's end every call does nothing. */

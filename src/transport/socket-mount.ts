@@ -117,7 +117,7 @@ export class SocketMount {
       connection.close(UNSUPPORTED_DATA, 'Text messages only');
       return;
     }
-    // A copy, since the message's memory is gone when this returns. uWebSockets.js has checked that it is UTF-8.
+    // A copy, since the message's memory is gone when this returns. It is UTF-8, as uWebSockets.js checks.
     const text = Buffer.from(message).toString('utf8');
     this.#guard(connection, () => this.#behaviour.message(connection, text));
   }

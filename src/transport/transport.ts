@@ -4,8 +4,8 @@ import { accessSync, constants } from 'node:fs';
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 
 /**
- * uWebSockets.js, before anything is mounted on it. It exists before the routes and sockets, so that what publishes to
- * sockets is constructed with it; `createServer` mounts them.
+ * uWebSockets.js, before anything is mounted on it. It exists before the routes and sockets, so that what
+ * publishes to sockets is constructed with it; `createServer` mounts them.
  */
 export class Transport {
   /** For this folder alone. */
@@ -22,7 +22,7 @@ export class Transport {
     if (!this.#isClosed) this.app.publish(topic, text);
   }
 
-  /** Listens on this address alone and gives the port; port 0 takes any free one. Throws a sentence where it cannot. */
+  /** Listens on this address alone and gives the port; 0 takes any free one. Throws where it cannot. */
   listen(host: string, port: number): number {
     this.#listening = listenExclusively(this.app, host, port);
     return uWS.us_socket_local_port(this.#listening);

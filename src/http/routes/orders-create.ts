@@ -78,7 +78,7 @@ export function ordersCreate(parts: {
   }
 }
 
-/** A body with nothing but `retailer_id` tests a key (contract, part 5.4), so the key is read from the tables anew. */
+/** A body with nothing but `retailer_id` tests a key (contract, part 5.4), so the tables are asked again. */
 function isKeyTest(body: JsonObject): boolean {
   return typeof body.retailer_id === 'string' && Object.keys(body).length === 1;
 }

@@ -83,7 +83,7 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
   };
 }
 
-/** An assignment in brief: how far away the driver was, and how many candidates were rejected for which reason. */
+/** An assignment in brief: how far the driver was, and how many candidates were rejected for which reason. */
 function dispatchOnWire({ at, data, considered }: StoreOrder['events'][number]) {
   const rejectedCandidates: Record<string, number> = {};
   for (const { reason } of considered ?? []) rejectedCandidates[reason] = (rejectedCandidates[reason] ?? 0) + 1;

@@ -13,7 +13,7 @@ import { validators } from '../validators.js';
 
 type OrderListStore = { listStoreOrders(retailerId: string, filter: OrderFilter): Promise<OrderPage> };
 
-/** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the one that changed longest ago first. */
+/** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the latest changed last. */
 export function ordersList(parts: {
   readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
   readonly store: OrderListStore;

@@ -4,7 +4,9 @@ import { json } from '../../transport/reply.ts';
 import { anyone, type Route } from '../../transport/route.ts';
 import { withTimeout } from '../../with-timeout.ts';
 
-/** `GET /readyz`: 503 where `isReady` gives false, fails, or does not answer within `deadlineMs` milliseconds. */
+/**
+ * `GET /readyz`: 503 where `isReady` gives false, fails, or does not answer within `deadlineMs` milliseconds.
+ */
 export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READINESS_DEADLINE_MS): Route {
   return {
     method: 'get',

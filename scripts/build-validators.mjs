@@ -1,7 +1,7 @@
 /**
- * Compiles the JSON Schemas of `src/http/schemas.ts` into plain functions, so that serving never loads Ajv's compiler.
- * Writes them to `dist/http/validators.js` for the service and to `src/http/validators.js` for tests that run the source.
- * Both are self-contained modules: the few lines of Ajv's runtime that they need are bundled in.
+ * Compiles the JSON Schemas of `src/http/schemas.ts` into plain functions, so that serving never loads Ajv's compiler:
+ * `validators` has a function for each schema, under its name. Writes them to `dist/http/validators.js` for the service and
+ * to `src/http/validators.js` for tests that run the source, each with the few lines of Ajv's runtime that it needs.
  */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -12,17 +12,6 @@ import { build } from 'esbuild';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const TARGETS = ['src/http/validators.js', 'dist/http/validators.js'];
-/** Name of the compiled function → name of its schema in `schemas.ts`. */
-const VALIDATORS = {
-  placeOrder: 'placeOrderSchema',
-  driverDuty: 'driverDutySchema',
-  driverLocation: 'driverLocationSchema',
-  driverAction: 'driverActionSchema',
-  release: 'releaseSchema',
-  undeliverable: 'undeliverableSchema',
-  cancelOrder: 'cancelOrderSchema',
-  listOrders: 'listOrdersSchema',
-};
 
 async function bundle(input) {
   const result = await build({
@@ -40,14 +29,17 @@ async function bundle(input) {
 
 async function loadSchemas() {
   const code = await bundle({ entryPoints: ['src/http/schemas.ts'] });
-  return import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`);
+  const { schemas } = await import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`);
+  return schemas;
 }
 
-/** ESM source of every validator: all errors at once, no coercion, and lengths counted in code points. */
+/** ESM source of the validators: all errors at once, no coercion, and lengths counted in code points. */
 function compile(schemas) {
   const ajv = new Ajv({ allErrors: true, strict: true, code: { source: true, esm: true, lines: true } });
-  for (const [name, schema] of Object.entries(VALIDATORS)) ajv.addSchema(schemas[schema], name);
-  return standalone(ajv, Object.fromEntries(Object.keys(VALIDATORS).map((name) => [name, name])));
+  const names = Object.keys(schemas);
+  for (const name of names) ajv.addSchema(schemas[name], name);
+  const functions = standalone(ajv, Object.fromEntries(names.map((name) => [name, name])));
+  return `${functions.replaceAll(/^export const /gm, 'const ')}\nexport const validators = { ${names.join(', ')} };\n`;
 }
 
 export async function buildValidators() {

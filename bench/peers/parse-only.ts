@@ -4,15 +4,15 @@
  */
 import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { CreatedOrder } from '../../src/domain/order.ts';
-import { authenticateBy, createCredentials } from '../../src/http/credentials.ts';
+import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
 import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
 import { CREDENTIAL_KEEP_MS, CREDENTIAL_REMEMBERED_MS, MAX_CREDENTIALS_KEPT } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import type { Route } from '../../src/transport/route.ts';
 import { createServer } from '../../src/transport/server.ts';
+import { openTransport } from '../../src/transport/transport.ts';
 import { makeOrderWorld, STORE_ADDRESS } from '../../test/harness/order-world.ts';
 
 const { stores } = makeOrderWorld(0, Number(process.env.STORES));
@@ -47,18 +47,19 @@ const kept = {
 };
 const unknown = createUnknownSecrets({ most: 100, windowSeconds: 60, slots: 1_000 });
 const route = ordersCreate({
-  authenticate: authenticateBy(
+  stores: createAuthenticator(
     'api_key',
     createCredentials(async (hash) => keys.get(hash) ?? null, unknown, kept),
   ),
-  placeOrder: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
-  rateOf: createStoreRates(0),
-  isRemembered: () => false,
-  admission: { isFull: () => false, enter: () => Promise.resolve() },
-  isKeyGood: async () => true,
+  rates: createStoreRates(0),
+  dispatch: {
+    placeRequest: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
+    admission: { isFull: () => false, enter: () => Promise.resolve() },
+  },
+  store: { isKeyGood: async () => true },
 });
-const server = createServer({
-  routes: [route as Route],
+const server = createServer(openTransport(), {
+  routes: [route],
   sockets: [],
   logger: createLogger('warn'),
   mode: 'sandbox',

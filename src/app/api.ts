@@ -2,19 +2,13 @@ import { createPaymentWait, type PaymentWait } from '../dispatch/payment-wait.ts
 import { TierTable } from '../dispatch/tier-table.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
-import {
-  MAX_LIVE_READS_PER_STATEMENT,
-  MAX_LIVE_STATEMENTS,
-  MAX_PAYMENT_WAITERS,
-  PAYMENT_WAIT_MISSES,
-  REDISPATCH_CONCURRENCY,
-} from '../limits.ts';
+import { MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES, REDISPATCH_CONCURRENCY } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
-import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import { startWorker } from '../queues/queues.ts';
 import { errorFields } from '../telemetry.ts';
 import { createTracking, type Tracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
+import { openTransport } from '../transport/transport.ts';
 import { followChanges } from './change-feed.ts';
 import { openCredentialCaches } from './credential-caches.ts';
 import { buildDispatch, type Dispatch } from './dispatch.ts';
@@ -34,35 +28,23 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const dispatch = buildDispatch({ ...parts, matcher, tiers, paymentWait });
   const credentials = openCredentialCaches(store);
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a page could not be kept current');
-  const positionOf = (driverId: string) => matcher.driver(driverId)?.position ?? null;
-  const tracking = createTracking({
-    findByToken: store.findTrackedByToken,
-    findById: batched(
-      store.findTrackedByIds,
-      (orderId) => orderId,
-      MAX_LIVE_READS_PER_STATEMENT,
-      limitConcurrency(MAX_LIVE_STATEMENTS),
-    ),
-    positionOf,
-    publish: (topic, text) => server.publish(topic, text),
-    now: clock.now,
-    failed,
-  });
+  const transport = openTransport(config.tls ?? undefined);
+  closers.add('transport', () => transport.close());
+  const tracking = createTracking({ store, matcher, transport, now: clock.now, failed });
   closers.add('tracking', () => tracking.close());
   const driverLive = openDriverLive(store, credentials.drivers, dispatch, clock, failed, closers);
   const positionBus = await openPositionBus(config, database.processId, dispatch.positions, logger, closers);
   subscribe(parts, { tracking, driverLive, positionBus, paymentWait, dispatch });
 
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
-  const server = createServer({
-    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, positionOf, photos, failed }),
+  const server = createServer(transport, {
+    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, photos, failed }),
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',
     supportEmail: config.supportEmail,
     trustProxy: config.trustProxy,
     observe: parts.metrics.observeRequest,
-    ...(config.tls ? { tls: config.tls } : {}),
   });
   closers.add('sockets', () => server.close());
   parts.metrics.watch(matcher, dispatch.backlog, tracking, server);

@@ -1,5 +1,6 @@
 import { CLOSE_DEADLINE_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { withTimeout } from '../with-timeout.ts';
 
 /** Closes what was opened, last in first out; registered on the line after each constructor. Closing twice is harmless. */
 export class Closers {
@@ -23,16 +24,11 @@ export class Closers {
   }
 
   async #close(name: string, close: () => unknown, deadlineMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(Object.assign(new Error(name), { code: 'CLOSE_LATE' })), deadlineMs);
-    });
+    const late = () => Object.assign(new Error(`${name} did not close in time`), { code: 'CLOSE_LATE' });
     try {
-      await Promise.race([close(), late]);
+      await withTimeout(Promise.resolve(close()), deadlineMs, late);
     } catch (error) {
       this.#logger.warn({ part: name, err: errorFields(error) }, 'a part did not close cleanly');
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import type { StoredPhoto } from '../http/routes/driver-actions.ts';
+import type { StoredPhoto } from '../driver-app/action-routes.ts';
 import { LOSS_REPORT_MS, PHOTO_BUCKET_DEADLINE_MS, PHOTO_BUCKET_SILENCE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';

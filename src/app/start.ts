@@ -6,6 +6,7 @@ import { removeServiceFile, writeServiceFile } from '../sandbox/service-file.ts'
 import { openStore } from '../store/store.ts';
 import { createLogger, type Logger } from '../telemetry.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
+import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
 import { Closers } from './closers.ts';
 import { asStartError, holdApiLock, openDatabase } from './database.ts';
@@ -87,7 +88,7 @@ async function start(
 
 /** A worker that was given a port answers health checks and metrics there. */
 function openHealthServer({ config, database, metrics, logger, closers }: ServiceParts): HttpServer {
-  const server = createServer({
+  const server = createServer(openTransport(), {
     routes: healthRoutes(database, metrics),
     sockets: [],
     logger,

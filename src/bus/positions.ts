@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { isPoint } from '../geo/point.ts';
 import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS, SUBSCRIBE_WAIT_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { withTimeout } from '../with-timeout.ts';
 
 export type SharedPosition = {
   readonly driverId: string;
@@ -47,7 +47,7 @@ export async function createPositionBus(
   // The client subscribes by itself when Redis is back, but only if it ever had: not where Redis refused it at first.
   subscriber.on('ready', () => void subscribe());
   // While Redis is away orders are taken all the same.
-  await Promise.race([subscribe(), delay(SUBSCRIBE_WAIT_MS, undefined, { ref: false })]);
+  await withTimeout(subscribe(), SUBSCRIBE_WAIT_MS, () => new Error('Redis did not answer')).catch(() => undefined);
   const flush = () => {
     if (pending.size === 0) return;
     const text = `${ours}"positions":${JSON.stringify([...pending.values()])}}`;

@@ -1,4 +1,4 @@
-/** How many messages one sender may still send: a token bucket that holds `burst` and gains `perSecond` a second. */
+/** A token bucket for one sender's messages: holds `burst` and gains `perSecond` a second. */
 export class Allowance {
   readonly #burst: number;
   readonly #perMs: number;
@@ -12,7 +12,7 @@ export class Allowance {
     this.#atMs = nowMs;
   }
 
-  /** Takes one; false where none is left. A clock that steps back gains nothing. */
+  /** Takes one; false where none is left. A clock that steps back adds nothing. */
   take(nowMs: number): boolean {
     const gained = Math.max(0, nowMs - this.#atMs) * this.#perMs;
     this.#left = Math.min(this.#burst, this.#left + gained);

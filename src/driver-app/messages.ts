@@ -1,23 +1,17 @@
-import type { FieldError } from '../domain/errors.ts';
+import { isJsonObject, type JsonObject } from '../http/json.ts';
 import type { DriverOrder, DriverState } from '../store/drivers.ts';
+import { type DriverLocation, validateLocation } from './input.ts';
 
-/** What a position message holds once it is validated. */
-export type DriverReport = { readonly lat: number; readonly lng: number; readonly capturedAtMs?: number | undefined };
-
-export type ReportValidator = (
-  message: Record<string, unknown>,
-) => { readonly ok: DriverReport } | { readonly fields: readonly FieldError[] };
-
-/** A message of a driver's phone, understood. */
+/** A message of a driver's phone, as read. */
 export type DriverMessage =
   | { readonly type: 'hello'; readonly token: string }
-  | { readonly type: 'position'; readonly report: DriverReport }
+  | { readonly type: 'position'; readonly location: DriverLocation }
   | { readonly type: 'duty'; readonly onDuty: boolean }
   | { readonly type: 'ping' }
   | { readonly type: 'malformed'; readonly message: string };
 
-/** Reads one message; anything that is not of the protocol comes back as `malformed` with what is wrong. */
-export function readDriverMessage(text: string, validate: ReportValidator): DriverMessage {
+/** Reads one message; anything outside the protocol comes back as `malformed` with what is wrong. */
+export function readDriverMessage(text: string): DriverMessage {
   const message = parseObject(text);
   if (!message) return malformed('a message is a JSON object');
   switch (message.type) {
@@ -30,8 +24,8 @@ export function readDriverMessage(text: string, validate: ReportValidator): Driv
         ? { type: 'duty', onDuty: message.on_duty }
         : malformed('on_duty must be true or false');
     case 'position': {
-      const result = validate(message);
-      if ('ok' in result) return { type: 'position', report: result.ok };
+      const result = validateLocation(message);
+      if ('ok' in result) return { type: 'position', location: result.ok };
       return malformed(result.fields.map((each) => `${each.field} ${each.message}`).join('; '));
     }
     case 'ping':
@@ -45,18 +39,16 @@ function malformed(message: string): DriverMessage {
   return { type: 'malformed', message };
 }
 
-function parseObject(text: string): Record<string, unknown> | null {
+function parseObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     return null;
   }
 }
 
-/** Whether a driver is on duty and what he carries, as his phone is told over HTTP and over the socket alike. */
+/** A driver's duty and order as the phone is told them, over HTTP and over the socket alike. */
 export function driverStateOnWire({ onDuty, order }: DriverState) {
   return { on_duty: onDuty, order: order && orderOnWire(order) };
 }

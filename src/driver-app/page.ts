@@ -1,32 +1,26 @@
 import { createHash } from 'node:crypto';
 import type { Assets } from '../pages/assets.ts';
-import type { PageReply } from '../pages/page-headers.ts';
+import { socketOrigin } from '../pages/page-headers.ts';
+import { anyone, type Reply, type Route } from '../transport/route.ts';
 import { driverShell } from './shell.ts';
 
 /** The colour behind the page before its style sheet is there, by day. */
 const GROUND = '#ffffff';
 const BRAND = '#0b5f58';
 
-export type DriverPageRoutes = {
-  /** `GET /driver`: the page's shell, the same for everybody; it holds nothing of any driver. */
-  page(): PageReply;
-  /** `GET /driver/manifest.webmanifest`: what a phone needs to install the page. */
-  manifest(): PageReply;
-  /** `GET /driver/worker.js`: the service worker, which keeps the shell for when there is no network. */
-  worker(): PageReply;
-};
-
 /**
- * What HTTP serves of the driver's page, made once.
+ * The driver's page, made once and the same for everybody: its shell at `GET /driver`, which holds no
+ * driver's data, what a phone needs to install it, and the service worker, which keeps the shell for when
+ * there is no network.
  *
- * @param deps.publicUrl where drivers reach the service; older Safaris do not count its WebSocket as `'self'`
+ * @param parts.publicUrl where drivers reach the service, for the page's security policy
  */
-export function createDriverPageRoutes(deps: {
+export function driverPageRoutes(parts: {
   readonly assets: Assets;
   readonly sandbox: boolean;
   readonly publicUrl: string | null;
-}): DriverPageRoutes {
-  const { assets } = deps;
+}): Route<null>[] {
+  const { assets } = parts;
   const files = {
     script: assets.path('driver.js'),
     style: assets.path('driver.css'),
@@ -35,23 +29,41 @@ export function createDriverPageRoutes(deps: {
     touchIcon: assets.path('driver-icon-180.png'),
     largeIcon: assets.path('driver-icon-512.png'),
   };
-  const shell = driverShell(files, deps.sandbox);
+  const shell = driverShell(files, parts.sandbox);
   const kept = ['/driver', '/driver/manifest.webmanifest', files.script, files.style, files.icon];
   const code = assets.serve(assets.path('driver-worker.js').slice('/assets/'.length), '')?.body ?? '';
-  const worker = withShell(code, shell, kept);
-  const manifest = JSON.stringify(manifestOf(files));
-  return {
-    page: () => ({ status: 200, headers: shellHeaders(deps.publicUrl), body: shell }),
-    manifest: () => reply('application/manifest+json; charset=utf-8', manifest),
-    // The page's own address has no slash at its end, so it lies outside of what the worker's folder would allow.
-    worker: () => reply('text/javascript; charset=utf-8', worker, [['Service-Worker-Allowed', '/driver']]),
-  };
+  return [
+    constant('/driver', shellHeaders(parts.publicUrl), shell),
+    constant(
+      '/driver/manifest.webmanifest',
+      { 'Content-Type': 'application/manifest+json; charset=utf-8', 'Cache-Control': 'no-cache' },
+      JSON.stringify(manifestOf(files)),
+    ),
+    constant(
+      '/driver/worker.js',
+      {
+        'Content-Type': 'text/javascript; charset=utf-8',
+        'Cache-Control': 'no-cache',
+        // The page's address has no slash at its end, so it lies outside of the worker's default scope.
+        'Service-Worker-Allowed': '/driver',
+      },
+      withShell(code, shell, kept),
+    ),
+  ];
 }
 
-/** The worker with the list of what it keeps; its bytes change with the shell's, which is how a browser sees a new one. */
-function withShell(code: string | Uint8Array, shell: string, kept: readonly string[]): string {
+function constant(pattern: string, headers: Readonly<Record<string, string>>, body: string): Route<null> {
+  const reply: Reply = { status: 200, headers, body };
+  return { method: 'get', pattern, authenticate: anyone, handle: () => reply };
+}
+
+/**
+ * The worker with the list of files that it keeps. Its bytes change with the shell's, by which a browser
+ * notices a new one.
+ */
+function withShell(code: string | Buffer, shell: string, kept: readonly string[]): string {
   const version = createHash('sha256').update(shell).update(kept.join()).digest('hex').slice(0, 16);
-  return `self.SHELL=${JSON.stringify({ version, paths: kept })};\n${Buffer.from(code).toString('utf8')}`;
+  return `self.SHELL=${JSON.stringify({ version, paths: kept })};\n${code.toString()}`;
 }
 
 function manifestOf(files: { readonly icon: string; readonly largeIcon: string }): object {
@@ -75,34 +87,28 @@ function manifestOf(files: { readonly icon: string; readonly largeIcon: string }
   };
 }
 
-function reply(contentType: string, body: string, more: PageReply['headers'] = []): PageReply {
-  const headers: PageReply['headers'] = [['Content-Type', contentType], ['Cache-Control', 'no-cache'], ...more];
-  return { status: 200, headers, body };
-}
-
-/** Nothing runs or loads but our own files and the preview of a photo; camera and position are for this page alone. */
-function shellHeaders(publicUrl: string | null): PageReply['headers'] {
-  const socket = publicUrl === null ? '' : new URL(publicUrl).origin.replace(/^http/, 'ws');
+/** Only our own files and the preview of a photo load, and only this page may use camera and position. */
+function shellHeaders(publicUrl: string | null): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' blob:",
-    `connect-src 'self' ${socket}`.trim(),
+    `connect-src 'self' ${socketOrigin(publicUrl)}`.trim(),
     "manifest-src 'self'",
     "worker-src 'self'",
     "form-action 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ];
-  return [
-    ['Content-Type', 'text/html; charset=utf-8'],
-    ['Cache-Control', 'no-cache'],
-    ['Content-Security-Policy', policy.join('; ')],
-    ['Referrer-Policy', 'no-referrer'],
-    ['X-Frame-Options', 'DENY'],
-    ['X-Robots-Tag', 'noindex, nofollow'],
-    ['Cross-Origin-Opener-Policy', 'same-origin'],
-    ['Permissions-Policy', 'camera=(self), geolocation=(self), screen-wake-lock=(self), microphone=()'],
-  ];
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': policy.join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'DENY',
+    'X-Robots-Tag': 'noindex, nofollow',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(self), geolocation=(self), screen-wake-lock=(self), microphone=()',
+  };
 }

@@ -32,8 +32,8 @@ export type DriverPageFiles = {
 };
 
 /**
- * The driver's page before anything is known of a driver: every screen, part and sheet it can show, most of it hidden. The
- * script fills it in and shows what fits.
+ * The driver's page without any driver's data: all of its screens and dialogs, most of them hidden. The
+ * script fills it in.
  */
 export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
   const badge = html`<span class="badge" title="A trial: no real delivery, charge or text">Sandbox</span>`;

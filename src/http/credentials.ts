@@ -7,21 +7,25 @@ import type { UnknownSecrets } from './unknown-secrets.ts';
 
 export type Credentials<Holder> = {
   /**
-   * The holder of a secret, from memory if it was read within the last moment; null where nobody holds it.
+   * The holder of a secret, from memory if it was read within `keepMs`; null where nobody holds it.
    *
-   * @param address whose client sent it
-   * @throws {ServiceError} `rate_limited` for a secret that is not known here, from an address that sent too many unknown ones
+   * @param address the client's
+   * @throws {ServiceError} `rate_limited` for an unknown secret from an address that sent too many of them
    */
   find(secretHash: string, address: string): Promise<Holder | null>;
-  /** Whether somebody held it some moments ago, told at once; too old to let anybody in. False says nothing. */
+  /**
+   * Whether it was held within `rememberMs`: too old to let anybody in, but known at once. False says
+   * nothing.
+   */
   remembers(secretHash: string): boolean;
 };
 
 /**
- * Remembers for a moment who holds a secret, so that a busy client costs two look-ups a moment and not one a request. A
- * revoked secret stops working when its moment is over, whatever became of notices; "nobody" is never remembered, so a
- * new one works at once. Look-ups of one secret at the same time are one. What was good once is looked up again whatever else
- * comes from the same address; others are not once it has sent too many secrets that nobody ever held here.
+ * Caches who holds a secret for `keepMs`, so that a busy client costs two look-ups in that time and not one a
+ * request. A revoked secret stops working when that time is over, whatever became of notices; "nobody" is
+ * never cached, so a new secret works at once. Look-ups of one secret at the same time are one. A secret that
+ * was good once is always looked up again; others are not, once their address has sent too many secrets that
+ * nobody ever held here.
  */
 export function createCredentials<Holder>(
   lookUp: (secretHash: string) => Promise<Holder | null>,
@@ -37,11 +41,11 @@ export function createCredentials<Holder>(
   const asked = new Map<string, { readonly answer: Promise<Holder | null>; readonly sinceMs: number }>();
 
   async function ask(secretHash: string): Promise<Holder | null> {
-    // Counted from before the look-up, since what it finds is as old as that.
+    // Counted from before the look-up, since its result is as old as that.
     const untilMs = options.now() + options.keepMs;
     const holder = await lookUp(secretHash);
     if (holder === null) {
-      // Who goes on with a key that was good once does not guess, and a suspended store's may be good again any moment.
+      // A key that was good once is no guess, and a suspended store's may be good again at any time.
       const before = kept.get(secretHash);
       if (before) kept.set(secretHash, { ...before, untilMs: Number.NEGATIVE_INFINITY });
       return null;
@@ -53,7 +57,7 @@ export function createCredentials<Holder>(
     return holder;
   }
 
-  /** Joins a look-up that is under way, unless what it finds may be older than what is kept. */
+  /** Joins a look-up that is under way, unless its result may be older than what is kept. */
   function askOnce(secretHash: string): Promise<Holder | null> {
     const sinceMs = options.now();
     const other = asked.get(secretHash);
@@ -65,12 +69,14 @@ export function createCredentials<Holder>(
     return answer;
   }
 
-  /** Who held it when it was last read, and for how long that holds; asked anew before the moment is over. */
+  /**
+   * Who held it when it was last read, and for how long that counts; looked up again before the time is over.
+   */
   function recall(secretHash: string): { readonly holder: Holder; readonly leftMs: number } | null {
     const known = kept.get(secretHash);
     if (!known) return null;
     const leftMs = known.untilMs - options.now();
-    // So that a busy client waits for no look-up; where it fails, the next asks.
+    // So that a busy client waits for no look-up; where it fails, the next request tries again.
     if (leftMs <= options.keepMs / 2) void askOnce(secretHash).catch(() => undefined);
     return { holder: known.holder, leftMs };
   }
@@ -96,34 +102,34 @@ export function createCredentials<Holder>(
   };
 }
 
-/**
- * Authenticates a request by its bearer secret.
- *
- * @throws {ServiceError} `unauthorized` where it is missing or nobody's; `unavailable` where that can't be asked;
- * `rate_limited` where its address has guessed too often
- */
-export function authenticateBy<Holder>(
-  kind: SecretKind,
-  credentials: Pick<Credentials<Holder>, 'find'>,
-): (head: RequestHead) => Promise<Holder> {
-  const name = kind === 'api_key' ? 'API key' : 'driver token';
-  return async (head) => {
-    const secret = bearerToken(head);
-    if (secret === null)
-      throw new ServiceError('unauthorized', `Send your ${name}: "Authorization: Bearer <${name}>".`);
-    const holder = hasSecretForm(kind, secret)
-      ? await asAvailable(credentials.find(hashSecret(secret), head.remoteAddress()))
-      : null;
-    if (holder === null) throw unauthorized(name);
-    return holder;
-  };
-}
+/** Authenticates requests by their bearer secrets. */
+export type Authenticator<Holder> = {
+  /**
+   * @throws {ServiceError} `unauthorized` where the secret is missing or nobody's; `unavailable` where it
+   *   cannot be looked up; `rate_limited` where its address sent too many unknown secrets
+   */
+  authenticate(head: RequestHead): Promise<Holder>;
+  /** Whether the request's secret was good a moment ago, known at once; false says nothing. */
+  remembers(head: RequestHead): boolean;
+};
 
-/** Whether a request's secret was good a moment ago, told at once; false says nothing. */
-export function isRemembered(kind: SecretKind, credentials: Pick<Credentials<unknown>, 'remembers'>) {
-  return (head: RequestHead): boolean => {
-    const secret = bearerToken(head);
-    return secret !== null && hasSecretForm(kind, secret) && credentials.remembers(hashSecret(secret));
+export function createAuthenticator<Holder>(kind: SecretKind, credentials: Credentials<Holder>): Authenticator<Holder> {
+  const name = kind === 'api_key' ? 'API key' : 'driver token';
+  return {
+    async authenticate(head) {
+      const secret = bearerToken(head);
+      if (secret === null)
+        throw new ServiceError('unauthorized', `Send your ${name}: "Authorization: Bearer <${name}>".`);
+      const holder = hasSecretForm(kind, secret)
+        ? await asAvailable(credentials.find(hashSecret(secret), head.remoteAddress()))
+        : null;
+      if (holder === null) throw unauthorized(name);
+      return holder;
+    },
+    remembers(head) {
+      const secret = bearerToken(head);
+      return secret !== null && hasSecretForm(kind, secret) && credentials.remembers(hashSecret(secret));
+    },
   };
 }
 

@@ -2,13 +2,12 @@ import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
 import { MAX_FIELD_ERRORS } from '../limits.ts';
 import { ACTION_ID, CURSOR, E164_PHONE, PAGE_SIZE, PLAUSIBLE_EMAIL, STORABLE_TEXT, TIMESTAMP, ZIP } from './schemas.ts';
-import type { SchemaError, Validator } from './validators.d.ts';
+import type { SchemaError } from './validators.js';
 
-/** What a validator found wrong, one sentence a field, in the order of the schema; empty where `data` fits. */
-export function findFieldErrors(validator: Validator, data: unknown): FieldError[] {
-  if (validator(data)) return [];
+/** One sentence for each field that a validator found wrong, in the order of the schema. */
+export function describeErrors(errors: readonly SchemaError[]): FieldError[] {
   const found = new Map<string, FieldError>();
-  for (const error of validator.errors ?? []) {
+  for (const error of errors) {
     const field = fieldOf(error);
     if (!found.has(field)) found.set(field, { field, message: describe(error) });
     if (found.size === MAX_FIELD_ERRORS) break;
@@ -16,7 +15,7 @@ export function findFieldErrors(validator: Validator, data: unknown): FieldError
   return [...found.values()];
 }
 
-/** `/customer` with a missing `phone` is `customer.phone`. Our property names need no unescaping. */
+/** `/customer` with a missing `phone` is `customer.phone`. The schemas' property names need no unescaping. */
 function fieldOf({ instancePath, keyword, params }: SchemaError): string {
   const path = instancePath.slice(1).replaceAll('/', '.');
   if (keyword !== 'required') return path;
@@ -34,7 +33,7 @@ const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [TIMESTAMP]: 'must be a time in ISO 8601 form, like 2025-01-31T17:05:00.000Z',
 };
 
-/** A sentence's end that starts with "must" or "is"; it never quotes what was sent. */
+/** The end of a sentence, from "must" or "is" on; it never quotes what was sent. */
 function describe({ keyword, params }: SchemaError): string {
   switch (keyword) {
     case 'required':

@@ -3,13 +3,13 @@ import { isIdempotencyKey } from '../domain/idempotency.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.ts';
 import type { RequestHead } from '../transport/route.ts';
 
-/** Says of a reply that it is the first one's, made again. */
+/** Marks a reply that repeats the first one under the same key. */
 export const REPLAYED: Readonly<Record<string, string>> = { 'Idempotent-Replayed': 'true' };
 
 /**
  * The caller's `Idempotency-Key`, or null without one.
  *
- * @throws {ServiceError} `invalid_request` for one that can't be a key
+ * @throws {ServiceError} `invalid_request` where it cannot be a key
  */
 export function idempotencyKeyOf(head: RequestHead): string | null {
   const key = head.header('idempotency-key');

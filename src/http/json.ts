@@ -8,8 +8,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Reads a body as one JSON object: strict UTF-8 (RFC 8259), at most `MAX_JSON_DEPTH` deep. Numbers stay as sent; of two
- * members with one name the last counts, as in JavaScript. Anything else comes back as the error to reply with.
+ * Reads a body as one JSON object: strict UTF-8 (RFC 8259), at most `MAX_JSON_DEPTH` deep. Of two members
+ * with one name the last counts, as in JavaScript. Anything else comes back as the error to reply with.
  */
 export function parseJsonObject(bytes: Buffer): { readonly ok: JsonObject } | { readonly error: ServiceError } {
   if (bytes.length === 0) return refuse('The body is empty; send a JSON object.');
@@ -33,8 +33,8 @@ function refuse(message: string): { readonly error: ServiceError } {
 }
 
 /**
- * Whether brackets outside of strings nest deeper than `limit`. One pass over the bytes before anything is built of them:
- * `JSON.parse` takes millions of levels, whatever walks its result does not. UTF-8 makes every quote a byte of its own.
+ * Whether brackets outside of strings nest deeper than `limit`: `JSON.parse` takes millions of levels, and
+ * whatever walks its result does not. Every quote is one byte, as UTF-8 encodes ASCII.
  */
 function isNestedDeeper(bytes: Buffer, limit: number): boolean {
   let depth = 0;

@@ -4,10 +4,10 @@ import { classifyFailure } from '../postgres/failures.ts';
 const NO_DATABASE = 'The service cannot reach its database right now; please try again.';
 
 /**
- * Awaits what is only read. A database or a storage that can't be asked is 503: it says nothing about the one who asks.
+ * Awaits a read. A database or a storage that cannot be asked is 503, since it says nothing about the caller.
  *
- * @param sentence what is told then
- * @throws {ServiceError} `unavailable`; what is a mistake of ours comes through as it is, and is a 500
+ * @param sentence the message then
+ * @throws {ServiceError} `unavailable`; a mistake of the service's own is rethrown, and becomes a 500
  */
 export async function asAvailable<T>(work: Promise<T>, sentence = NO_DATABASE): Promise<T> {
   try {
@@ -19,10 +19,10 @@ export async function asAvailable<T>(work: Promise<T>, sentence = NO_DATABASE): 
 }
 
 /**
- * Awaits what writes. 503 says that nothing was written; a write whose answer was lost may have happened or may yet.
+ * Awaits a write. 503 says that nothing was written; after a lost answer that is not known.
  *
  * @param advice how the caller finds out what became of a write whose answer was lost
- * @throws {ServiceError} `unavailable` or `outcome_unknown`; what is a mistake of ours comes through, and is a 500
+ * @throws {ServiceError} `unavailable` or `outcome_unknown`; a mistake of the service's own is rethrown
  */
 export async function asWritten<T>(work: Promise<T>, advice: string): Promise<T> {
   try {

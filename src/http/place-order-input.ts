@@ -1,32 +1,30 @@
-import type { FieldError } from '../domain/errors.ts';
 import type { PlaceOrder } from '../domain/order.ts';
-import { DEFAULT_TIER, type TierId } from '../domain/tier.ts';
-import { findFieldErrors } from './field-errors.ts';
+import { DEFAULT_TIER } from '../domain/tier.ts';
+import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { placeOrder as fits } from './validators.js';
+import type { schemas } from './schemas.ts';
+import { type Validated, validate } from './validate.ts';
+import { validators } from './validators.js';
 
 /**
- * The store that a body names, exactly as sent, or undefined where it names none; a string that is not the key's store is
- * a 401 before any other field is looked at, a missing or ill-typed one is an error of that field.
+ * The store that a body names, as sent, or undefined where it names none. A string other than the key's store
+ * is a 401 before any other field is checked; a missing or ill-typed one is an error of that field.
  */
 export function readRetailerId(body: JsonObject): string | undefined {
   return typeof body.retailer_id === 'string' ? body.retailer_id : undefined;
 }
 
 /**
- * Validates the body of `POST /orders/create` and brings it into the domain's form: outer spaces trimmed, state in upper
- * case, an empty second line dropped, defaults filled in. Fields that the contract does not name are ignored. All bad
- * fields are named at once.
+ * Validates the body of `POST /orders/create` and brings it into the domain's form: outer spaces trimmed,
+ * state in upper case, an empty second line dropped, defaults filled in. Fields that the contract does not
+ * name are ignored. All wrong fields are named at once.
  */
-export function validatePlaceOrder(
-  body: JsonObject,
-): { readonly ok: PlaceOrder } | { readonly fields: readonly FieldError[] } {
-  const candidate = normalise(body);
-  const fields = findFieldErrors(fits, candidate);
-  return fields.length > 0 ? { fields } : { ok: toPlaceOrder(candidate as Candidate) };
+export function validatePlaceOrder(body: JsonObject): Validated<PlaceOrder> {
+  const checked = validate(validators.placeOrder, normalise(body));
+  return 'fields' in checked ? checked : { ok: toPlaceOrder(checked.ok) };
 }
 
-/** The known fields alone, tidied where they are text; whether they are is for the schema to say. */
+/** The fields of the contract, tidied where they are text; the schema checks what they are. */
 function normalise(body: JsonObject): JsonObject {
   return present({
     retailer_id: body.retailer_id,
@@ -70,29 +68,14 @@ function present(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** A candidate that the schema found good. */
-type Candidate = JsonObject & {
-  readonly retailer_id: string;
-  readonly customer: { name: string; email: string; phone: string; sms_opt_in?: boolean };
-  readonly pickup_address: string;
-  readonly dropoff_address: { line1: string; line2?: string; city: string; state: string; zip: string };
-  readonly delivery_tier?: TierId;
-};
-
-function toPlaceOrder({
-  retailer_id,
-  customer,
-  pickup_address,
-  dropoff_address,
-  delivery_tier,
-}: Candidate): PlaceOrder {
-  const { name, email, phone, sms_opt_in } = customer;
-  const { line1, line2, city, state, zip } = dropoff_address;
+function toPlaceOrder(body: FromSchema<typeof schemas.placeOrder>): PlaceOrder {
+  const { name, email, phone, sms_opt_in } = body.customer;
+  const { line1, line2, city, state, zip } = body.dropoff_address;
   return {
-    retailerId: retailer_id,
+    retailerId: body.retailer_id,
     customer: { name, email, phone, smsOptIn: sms_opt_in ?? false },
-    pickupAddress: pickup_address,
+    pickupAddress: body.pickup_address,
     dropoffAddress: { line1, line2: line2 ?? null, city, state, zip },
-    tierId: delivery_tier ?? DEFAULT_TIER,
+    tierId: body.delivery_tier ?? DEFAULT_TIER,
   };
 }

@@ -13,125 +13,127 @@ import {
   MAX_SPEED_METERS_PER_SECOND,
 } from '../limits.ts';
 
-/**
- * What a request may hold, as JSON Schema (draft 7). They describe a body after `*-input.ts` has trimmed it, and are
- * compiled at build time by `scripts/build-validators.mjs`; what serves reads their names and patterns for its errors.
- */
-
-/** No U+0000, which Postgres can't store, and no half of a surrogate pair, which is no character. */
+/** No U+0000, which Postgres cannot store, and no half of a surrogate pair, which is no character. */
 export const STORABLE_TEXT = '^[^\\u0000\\ud800-\\udfff]*$';
 export const E164_PHONE = '^\\+[1-9]\\d{6,14}$';
 export const ZIP = '^\\d{5}(?:-\\d{4})?$';
 /**
- * One @, no spaces, and a domain of at least two labels, letters of any script. Whether it takes mail only mail can tell;
- * quoted local parts and address literals are left out because nobody's customer has one.
+ * One @, no spaces, and a domain of at least two labels, letters of any script. Quoted local parts and
+ * address literals are left out, because no customer has one.
  */
 export const PLAUSIBLE_EMAIL =
   '^[^\\s@\\p{Cc}\\p{Cs}]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?\\.)+[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}]$';
-/** RFC 3339, as `Date.prototype.toISOString` and every phone's platform write it. */
+/** RFC 3339, as `Date.prototype.toISOString` and every phone's platform writes it. */
 export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$';
 
-/** What a phone may call an action: a UUID, say. */
+/** A phone's id for an action, such as a UUID. */
 export const ACTION_ID = '^[\\w.:-]+$';
 /** 1 to 100. */
 export const PAGE_SIZE = '^(?:[1-9]\\d?|100)$';
-/** Base64url, as we made it. */
+/** Base64url, as `GET /orders` makes it. */
 export const CURSOR = '^[\\w-]+$';
 
 function text(maxLength: number) {
   return { type: 'string', minLength: 1, maxLength, pattern: STORABLE_TEXT } as const;
 }
 
-/** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1). */
-export const placeOrderSchema = {
-  type: 'object',
-  required: ['retailer_id', 'customer', 'pickup_address', 'dropoff_address'],
-  properties: {
-    retailer_id: text(MAX_ID_LENGTH),
-    customer: {
-      type: 'object',
-      required: ['name', 'email', 'phone'],
-      properties: {
-        name: text(MAX_NAME_LENGTH),
-        email: { type: 'string', minLength: 1, maxLength: MAX_EMAIL_LENGTH, pattern: PLAUSIBLE_EMAIL },
-        phone: { type: 'string', minLength: 1, pattern: E164_PHONE },
-        sms_opt_in: { type: 'boolean', default: false },
-      },
-    },
-    pickup_address: text(MAX_PICKUP_ADDRESS_LENGTH),
-    dropoff_address: {
-      type: 'object',
-      required: ['line1', 'city', 'state', 'zip'],
-      properties: {
-        line1: text(MAX_ADDRESS_LINE_LENGTH),
-        line2: text(MAX_ADDRESS_LINE_LENGTH),
-        city: text(MAX_CITY_LENGTH),
-        state: { type: 'string', enum: STATE_CODES },
-        zip: { type: 'string', minLength: 1, pattern: ZIP },
-      },
-    },
-    delivery_tier: { type: 'string', enum: TIER_IDS, default: 'standard' },
-  },
-} as const;
-
-/** `PUT /driver/duty`. */
-export const driverDutySchema = {
-  type: 'object',
-  required: ['on_duty'],
-  properties: { on_duty: { type: 'boolean' } },
-} as const;
-
-/** `POST /driver/location`: degrees, meters, meters per second, and when the phone took it. */
-export const driverLocationSchema = {
-  type: 'object',
-  required: ['lat', 'lng'],
-  properties: {
-    lat: { type: 'number', minimum: -90, maximum: 90 },
-    lng: { type: 'number', minimum: -180, maximum: 180 },
-    accuracy_m: { type: 'number', minimum: 0, maximum: MAX_ACCURACY_METERS },
-    heading: { type: 'number', minimum: 0, maximum: 360 },
-    speed: { type: 'number', minimum: 0, maximum: MAX_SPEED_METERS_PER_SECOND },
-    captured_at: { type: 'string', pattern: TIMESTAMP },
-  },
-} as const;
-
-/** What a phone says of every action: its own id for it, so that sending it again changes nothing, and when it happened. */
+/** What every action may hold: the phone's id for it, so that a repetition changes nothing, and its time. */
 const stamp = {
   action_id: { type: 'string', minLength: 1, maxLength: MAX_ACTION_ID_LENGTH, pattern: ACTION_ID },
   captured_at: { type: 'string', pattern: TIMESTAMP },
 } as const;
 
-/** `POST /driver/orders/{id}/pick-up` and `…/return`; the query of `…/deliver`. */
-export const driverActionSchema = { type: 'object', properties: stamp } as const;
+/**
+ * What requests may hold, as JSON Schema (draft 7). A schema describes a body after `*-input.ts` has trimmed
+ * it. `scripts/build-validators.mjs` compiles each into the validator of the same name; `FromSchema` derives
+ * its type.
+ */
+export const schemas = {
+  /** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1). */
+  placeOrder: {
+    type: 'object',
+    required: ['retailer_id', 'customer', 'pickup_address', 'dropoff_address'],
+    properties: {
+      retailer_id: text(MAX_ID_LENGTH),
+      customer: {
+        type: 'object',
+        required: ['name', 'email', 'phone'],
+        properties: {
+          name: text(MAX_NAME_LENGTH),
+          email: { type: 'string', minLength: 1, maxLength: MAX_EMAIL_LENGTH, pattern: PLAUSIBLE_EMAIL },
+          phone: { type: 'string', minLength: 1, pattern: E164_PHONE },
+          sms_opt_in: { type: 'boolean', default: false },
+        },
+      },
+      pickup_address: text(MAX_PICKUP_ADDRESS_LENGTH),
+      dropoff_address: {
+        type: 'object',
+        required: ['line1', 'city', 'state', 'zip'],
+        properties: {
+          line1: text(MAX_ADDRESS_LINE_LENGTH),
+          line2: text(MAX_ADDRESS_LINE_LENGTH),
+          city: text(MAX_CITY_LENGTH),
+          state: { type: 'string', enum: STATE_CODES },
+          zip: { type: 'string', minLength: 1, pattern: ZIP },
+        },
+      },
+      delivery_tier: { type: 'string', enum: TIER_IDS, default: 'standard' },
+    },
+  },
 
-/** `POST /driver/orders/{id}/release`. */
-export const releaseSchema = {
-  type: 'object',
-  required: ['reason'],
-  properties: { reason: { type: 'string', enum: RELEASE_REASONS }, ...stamp },
-} as const;
+  /** `PUT /driver/duty`. */
+  driverDuty: {
+    type: 'object',
+    required: ['on_duty'],
+    properties: { on_duty: { type: 'boolean' } },
+  },
 
-/** `POST /driver/orders/{id}/undeliverable`. */
-export const undeliverableSchema = {
-  type: 'object',
-  required: ['reason'],
-  properties: { reason: { type: 'string', enum: UNDELIVERABLE_REASONS }, ...stamp },
-} as const;
+  /** `POST /driver/location`: degrees, meters, meters per second, and when the phone took it. */
+  driverLocation: {
+    type: 'object',
+    required: ['lat', 'lng'],
+    properties: {
+      lat: { type: 'number', minimum: -90, maximum: 90 },
+      lng: { type: 'number', minimum: -180, maximum: 180 },
+      accuracy_m: { type: 'number', minimum: 0, maximum: MAX_ACCURACY_METERS },
+      heading: { type: 'number', minimum: 0, maximum: 360 },
+      speed: { type: 'number', minimum: 0, maximum: MAX_SPEED_METERS_PER_SECOND },
+      captured_at: { type: 'string', pattern: TIMESTAMP },
+    },
+  },
 
-/** `POST /orders/{id}/cancel`. */
-export const cancelOrderSchema = {
-  type: 'object',
-  required: ['reason'],
-  properties: { reason: { type: 'string', enum: CANCEL_REASONS } },
-} as const;
+  /** `POST /driver/orders/{id}/pick-up` and `…/return`; the query of `…/deliver`. */
+  driverAction: { type: 'object', properties: stamp },
 
-/** The query of `GET /orders`. */
-export const listOrdersSchema = {
-  type: 'object',
-  properties: {
-    status: { type: 'string', enum: ORDER_STATUSES },
-    updated_after: { type: 'string', pattern: TIMESTAMP },
-    limit: { type: 'string', pattern: PAGE_SIZE },
-    cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
+  /** `POST /driver/orders/{id}/release`. */
+  release: {
+    type: 'object',
+    required: ['reason'],
+    properties: { reason: { type: 'string', enum: RELEASE_REASONS }, ...stamp },
+  },
+
+  /** `POST /driver/orders/{id}/undeliverable`. */
+  undeliverable: {
+    type: 'object',
+    required: ['reason'],
+    properties: { reason: { type: 'string', enum: UNDELIVERABLE_REASONS }, ...stamp },
+  },
+
+  /** `POST /orders/{id}/cancel`. */
+  cancelOrder: {
+    type: 'object',
+    required: ['reason'],
+    properties: { reason: { type: 'string', enum: CANCEL_REASONS } },
+  },
+
+  /** The query of `GET /orders`. */
+  listOrders: {
+    type: 'object',
+    properties: {
+      status: { type: 'string', enum: ORDER_STATUSES },
+      updated_after: { type: 'string', pattern: TIMESTAMP },
+      limit: { type: 'string', pattern: PAGE_SIZE },
+      cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
+    },
   },
 } as const;

@@ -4,34 +4,39 @@ import type { RetailerKey } from '../store/retailers.ts';
 
 const WINDOW_SECONDS = 1;
 
-/** What a store may still create in this window, and how every reply to it says so; null where nothing bounds it. */
+/** How replies tell a store its rate, and the refusal where it is over it. */
 export type StoreRate = { readonly headers: Readonly<Record<string, string>>; readonly refusal: ServiceError | null };
 
+export type StoreRates = {
+  /** Counts one more order against its store's rate; null where the store has none. */
+  count(key: Pick<RetailerKey, 'retailerId' | 'ordersPerSecond'>): Promise<StoreRate | null>;
+};
+
 /**
- * Counts the orders that each store asks this process for, in windows of a second. A window is forgotten when it is over,
- * so that only the stores of the last second take memory.
+ * Counts the orders of each store in this process, in windows of a second. A window is forgotten when it is
+ * over, so that only the stores of the last second take memory.
  *
  * @param defaultPerSecond for stores without a setting of their own; 0 for no bound
  */
-export function createStoreRates(
-  defaultPerSecond: number,
-): (key: Pick<RetailerKey, 'retailerId' | 'ordersPerSecond'>) => Promise<StoreRate | null> {
-  // Bounds differ from store to store: here they are only counted.
+export function createStoreRates(defaultPerSecond: number): StoreRates {
+  // Rates differ from store to store, so the limiter only counts.
   const counter = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
 
-  return async ({ retailerId, ordersPerSecond }) => {
-    const perSecond = ordersPerSecond ?? defaultPerSecond;
-    if (perSecond === 0) return null;
-    const { consumedPoints, msBeforeNext } = await counter.consume(retailerId);
-    const resetSeconds = Math.ceil(msBeforeNext / 1_000);
-    return {
-      headers: rateLimitHeaders(perSecond, perSecond - consumedPoints, resetSeconds),
-      refusal: consumedPoints > perSecond ? tooMany(perSecond, resetSeconds) : null,
-    };
+  return {
+    async count({ retailerId, ordersPerSecond }) {
+      const perSecond = ordersPerSecond ?? defaultPerSecond;
+      if (perSecond === 0) return null;
+      const { consumedPoints, msBeforeNext } = await counter.consume(retailerId);
+      const resetSeconds = Math.ceil(msBeforeNext / 1_000);
+      return {
+        headers: rateLimitHeaders(perSecond, perSecond - consumedPoints, resetSeconds),
+        refusal: consumedPoints > perSecond ? tooMany(perSecond, resetSeconds) : null,
+      };
+    },
   };
 }
 
-/** As draft-ietf-httpapi-ratelimit-headers-06 has them, the last one with a header for each figure. */
+/** The headers of draft-ietf-httpapi-ratelimit-headers-06, the last draft with a header for each figure. */
 function rateLimitHeaders(limit: number, remaining: number, resetSeconds: number): Record<string, string> {
   return {
     'RateLimit-Limit': String(limit),

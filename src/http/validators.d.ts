@@ -1,4 +1,5 @@
-/** Types of `validators.js`, which `scripts/build-validators.mjs` writes from `schemas.ts`. */
+import type { FromSchema } from './from-schema.ts';
+import type { schemas } from './schemas.ts';
 
 /** An error of a compiled schema; `instancePath` is a JSON Pointer. */
 export type SchemaError = {
@@ -7,17 +8,15 @@ export type SchemaError = {
   readonly params: Readonly<Record<string, unknown>>;
 };
 
-/** True when `data` fits; otherwise `errors` holds why until the next call. */
-export type Validator = {
-  (data: unknown): boolean;
+/** True when `data` fits its schema; otherwise `errors` holds why until the next call. */
+export type Validator<Value> = {
+  (data: unknown): data is Value;
   errors?: readonly SchemaError[] | null;
 };
 
-export declare const placeOrder: Validator;
-export declare const driverDuty: Validator;
-export declare const driverLocation: Validator;
-export declare const driverAction: Validator;
-export declare const release: Validator;
-export declare const undeliverable: Validator;
-export declare const cancelOrder: Validator;
-export declare const listOrders: Validator;
+/**
+ * A validator for each schema of `schemas.ts`, under its name; `scripts/build-validators.mjs` compiles them.
+ */
+export declare const validators: {
+  readonly [Name in keyof typeof schemas]: Validator<FromSchema<(typeof schemas)[Name]>>;
+};

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { PageReply } from './page-headers.ts';
+import { bytes } from '../transport/reply.ts';
+import type { Reply } from '../transport/route.ts';
 
 const CONTENT_TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
@@ -10,14 +11,16 @@ const CONTENT_TYPES: Record<string, string> = {
   json: 'application/json; charset=utf-8',
   png: 'image/png',
 };
-/** Names hold a hash of the content, so a name never changes its meaning. */
+/** File names hold a hash of the content, so the content of a name never changes. */
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
 
 export type Assets = {
-  /** The path of a built file by the name of its source, such as `track.js`. Throws where the build did not make it. */
+  /**
+   * The path of a built file by the name of its source, such as `track.js`. Throws where it was not built.
+   */
   path(source: string): string;
   /** The file of that hashed name; null where there is none. */
-  serve(name: string, acceptEncoding: string): PageReply | null;
+  serve(name: string, acceptEncoding: string): Reply | null;
 };
 
 /**
@@ -27,12 +30,12 @@ export type Assets = {
  */
 export function loadAssets(directory: string): Assets {
   const manifest = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as Record<string, string>;
-  const files = new Map<string, { contentType: string; bytes: Uint8Array; gzipped: Uint8Array }>();
+  const files = new Map<string, { contentType: string; plain: Buffer; gzipped: Buffer }>();
   for (const name of readdirSync(directory)) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (!contentType || name === 'manifest.json') continue;
-    const bytes = readFileSync(join(directory, name));
-    files.set(name, { contentType, bytes, gzipped: gzipSync(bytes) });
+    const plain = readFileSync(join(directory, name));
+    files.set(name, { contentType, plain, gzipped: gzipSync(plain) });
   }
   return {
     path(source) {
@@ -44,16 +47,11 @@ export function loadAssets(directory: string): Assets {
       const file = files.get(name);
       if (!file) return null;
       const gzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(acceptEncoding);
-      return {
-        status: 200,
-        headers: [
-          ['Content-Type', file.contentType],
-          ['Cache-Control', CACHE_FOR_EVER],
-          ['Vary', 'Accept-Encoding'],
-          ...(gzip ? ([['Content-Encoding', 'gzip']] as const) : []),
-        ],
-        body: gzip ? file.gzipped : file.bytes,
-      };
+      return bytes(200, file.contentType, gzip ? file.gzipped : file.plain, {
+        'Cache-Control': CACHE_FOR_EVER,
+        Vary: 'Accept-Encoding',
+        ...(gzip ? { 'Content-Encoding': 'gzip' } : {}),
+      });
     },
   };
 }

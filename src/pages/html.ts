@@ -1,4 +1,4 @@
-/** Markup that was made by `html` and may stand inside other markup as it is. */
+/** Markup made by `html`, which may stand in other markup unescaped. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Html {
 
 type Part = string | number | null | Html | readonly Html[];
 
-/** A template of markup: every value is escaped, for text and quoted attributes alike, unless it is markup itself. */
+/** A template of markup. Values are escaped for text and quoted attributes, unless they are markup. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, index) => text + render(parts[index - 1] ?? null) + string));
 }

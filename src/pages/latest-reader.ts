@@ -1,14 +1,21 @@
-import { LIVE_READ_RETRY_MAX_MS, LIVE_READ_RETRY_MS, MAX_LIVE_READS } from '../limits.ts';
+import {
+  LIVE_READ_RETRY_MAX_MS,
+  LIVE_READ_RETRY_MS,
+  MAX_LIVE_READS,
+  MAX_LIVE_READS_PER_STATEMENT,
+  MAX_LIVE_STATEMENTS,
+} from '../limits.ts';
+import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 
 export type LatestReader = {
   /**
-   * Asks for a read of `key` that begins after this call. Resolves when its first try is over, whatever came of it.
-   * Only ask for keys somebody watches: what is watched is bounded, so is this.
+   * Requests a read of `key` that begins after this call. Resolves when its first try is over, whatever its
+   * result. Only for keys that somebody watches, since their number bounds the memory.
    */
   request(key: string): Promise<void>;
-  /** Whether something changed that has not been read and applied yet. */
+  /** Whether a read was requested whose result has not been applied yet. */
   isPending(key: string): boolean;
-  /** Nobody watches `key` any more: a read under way is not applied, a failed one not tried again. */
+  /** Nobody watches `key` any more: a read under way is not applied, and a failed one not retried. */
   forget(key: string): void;
   close(): void;
 };
@@ -17,18 +24,26 @@ type Deferred = { readonly promise: Promise<void>; readonly resolve: () => void 
 type Entry = { reading: boolean; wanted: Deferred | null; failures: number; retry: NodeJS.Timeout | null };
 
 /**
- * Reads the newest state of keys that are told to have changed. Two reads of one key never overlap, so results are
- * applied in the order in which they were true; changes that come while a read is under way share one more; at most
- * MAX_LIVE_READS run at once; a failed read is tried again until it succeeds or nobody watches.
+ * Reads the newest state of keys reported as changed. Two reads of one key never overlap, so results are
+ * applied in the order in which they were true. Changes that come during a read share one more; keys that are
+ * read at the same time share statements, MAX_LIVE_STATEMENTS at once. A failed read is retried until it
+ * succeeds or nobody watches.
  *
- * @param deps.read may share a statement with reads of other keys that begin at the same time; how many statements are in
- *   flight is what bounds the load on the database, and is `read`'s to see to
+ * @param source.read one statement; a key that is missing from its result is applied as null
+ * @param source.failed called for each read that failed, and for each value that could not be applied
  */
-export function createLatestReader<Value>(deps: {
-  readonly read: (key: string) => Promise<Value>;
-  readonly apply: (key: string, value: Value) => void;
+export function createLatestReader<Value>(source: {
+  readonly read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
+  readonly apply: (key: string, value: Value | null) => void;
   readonly failed: (error: unknown) => void;
 }): LatestReader {
+  const { apply, failed } = source;
+  const read = batched(
+    source.read,
+    (key: string) => key,
+    MAX_LIVE_READS_PER_STATEMENT,
+    limitConcurrency(MAX_LIVE_STATEMENTS),
+  );
   const entries = new Map<string, Entry>();
   const queue = new Set<string>();
   let reads = 0;
@@ -48,11 +63,11 @@ export function createLatestReader<Value>(deps: {
     entry.reading = true;
     reads += 1;
     try {
-      const value = await deps.read(key);
+      const value = await read(key);
       entry.failures = 0;
       if (entries.get(key) === entry) applyGuarded(key, value);
     } catch (error) {
-      deps.failed(error);
+      failed(error);
       if (entries.get(key) === entry) retryLater(key, entry);
     }
     reads -= 1;
@@ -65,12 +80,12 @@ export function createLatestReader<Value>(deps: {
     pump();
   }
 
-  /** A value that cannot be applied would fail again, so it is told and not retried. */
-  function applyGuarded(key: string, value: Value): void {
+  /** A value that cannot be applied would fail again, so it is reported and not retried. */
+  function applyGuarded(key: string, value: Value | null): void {
     try {
-      deps.apply(key, value);
+      apply(key, value);
     } catch (error) {
-      deps.failed(error);
+      failed(error);
     }
   }
 

@@ -1,44 +1,44 @@
-/** A reply as a plain value, for whoever speaks HTTP to send. */
-export type PageReply = {
-  readonly status: number;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string | Uint8Array;
-};
-
 /**
- * The headers of every page: nothing runs or loads but our own files and the map's tiles, nothing is kept, nobody is
- * told where the visitor comes from. `data:` images are Leaflet's (an empty pixel and its icons); its inline styles are
- * set by script, which the policy allows.
+ * The headers of every tracking page: only our own files and the map's tiles load, nothing is cached, and no
+ * site is told where the visitor comes from. `data:` images are Leaflet's (an empty pixel and its icons); its
+ * inline styles are set by script, which the policy allows.
  *
  * @param tileUrl the map's tile template, or null for none
- * @param publicUrl where customers reach the service; older Safaris do not count its WebSocket as `'self'`
+ * @param publicUrl where customers reach the service
  */
-export function pageHeaders(tileUrl: string | null, publicUrl: string | null): readonly (readonly [string, string])[] {
+export function pageHeaders(tileUrl: string | null, publicUrl: string | null): Readonly<Record<string, string>> {
   const tiles = tileUrl === null ? '' : tileSource(tileUrl);
-  const socket = publicUrl === null ? '' : new URL(publicUrl).origin.replace(/^http/, 'ws');
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     `img-src 'self' data: ${tiles}`.trim(),
-    `connect-src 'self' ${socket}`.trim(),
+    `connect-src 'self' ${socketOrigin(publicUrl)}`.trim(),
     "form-action 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ];
-  return [
-    ['Content-Type', 'text/html; charset=utf-8'],
-    ['Cache-Control', 'no-store'],
-    ['Content-Security-Policy', policy.join('; ')],
-    ['Referrer-Policy', 'no-referrer'],
-    ['X-Frame-Options', 'DENY'],
-    ['X-Robots-Tag', 'noindex, nofollow'],
-    ['Cross-Origin-Opener-Policy', 'same-origin'],
-    ['Permissions-Policy', 'camera=(), geolocation=(), microphone=()'],
-  ];
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': policy.join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'DENY',
+    'X-Robots-Tag': 'noindex, nofollow',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+  };
 }
 
-/** The origin of a tile template as a policy names it: `{s}` becomes a wildcard, our own path is `'self'` already. */
+/**
+ * The service's WebSocket as a policy names it, since older Safaris do not count it as `'self'`; empty
+ * without a URL.
+ */
+export function socketOrigin(publicUrl: string | null): string {
+  return publicUrl === null ? '' : new URL(publicUrl).origin.replace(/^http/, 'ws');
+}
+
+/** The origin of a tile template as a policy names it, `{s}` as a wildcard; empty for a path of our own. */
 export function tileSource(tileUrl: string): string {
   if (/^\/(?!\/)/.test(tileUrl)) return '';
   const origin = /^(https?:\/\/)((?:\{s\}\.)?[\w.-]+(?::\d+)?)\//.exec(tileUrl);

@@ -1,5 +1,6 @@
 import { DB_PROBE_EVERY_MS, DB_PROBE_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { withTimeout } from '../with-timeout.ts';
 import { connect, type Sql } from './connect.ts';
 
 /** Whether the database answers; handed to `connect`, so that no statement waits in vain. */
@@ -31,7 +32,7 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
   async function probe(): Promise<void> {
     sql ??= connect({ ...options, url, firstHost });
     try {
-      await within(DB_PROBE_MS, sql`select 1`);
+      await withTimeout(sql`select 1`, DB_PROBE_MS, probeLate);
       answered();
     } catch (error) {
       // A connection that swallowed one probe would swallow the next, and so would its host.
@@ -69,16 +70,4 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
   };
 }
 
-/** Rejects after `ms`, but only once the answers were read that came while this process itself stood still. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise((_, reject) => {
-    const late = Object.assign(new Error('The database did not answer in time'), { code: 'PROBE_LATE' });
-    timer = setTimeout(() => setImmediate(reject, late), ms);
-  });
-  try {
-    await Promise.race([work, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const probeLate = (): Error => Object.assign(new Error('The database did not answer in time'), { code: 'PROBE_LATE' });

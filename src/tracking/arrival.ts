@@ -11,25 +11,25 @@ import {
   POSITION_FRESH_MS,
 } from '../limits.ts';
 
-/** In how many whole minutes from when this was written the order arrives: 0 ≤ earliest ≤ latest, latest ≥ 1. */
+/** Whole minutes until the order arrives, from when this was written: 0 ≤ earliest ≤ latest, latest ≥ 1. */
 export type Arrival = { readonly earliest_minutes: number; readonly latest_minutes: number };
 
 export type Trip = {
   readonly status: OrderStatus;
-  /** The driver's position as the page may see it: what is computed from it tells no more than it does. */
+  /** The driver's position as the page may see it, so that the estimate reveals no more. */
   readonly driver: { readonly point: Point; readonly ageMs: number } | null;
   readonly pickup: Point;
   readonly dropoff: (Point & { readonly accuracyMeters: number }) | null;
 };
 
 /**
- * When an order arrives, as a range; null where no honest one is known: nobody is bringing it, the driver has not been
- * heard of lately, or the dropoff is known too roughly.
+ * When an order arrives, as a range; null where no honest estimate exists: no driver has the order, the
+ * driver's position is old, or the dropoff is known too roughly.
  *
- * The way is the great circle to the pickup, where that is still ahead, and on to the dropoff, times a factor for roads.
- * The earliest is at the greater speed without delay, for a door that is as near as the dropoff's accuracy allows; the
- * latest at the lower speed, with the time it takes to find a place to stop, for one as far away. Time since the
- * driver's position was taken counts as driven. Whole minutes, the range rounded outwards.
+ * The way is the great circle to the pickup, if that is still ahead, and on to the dropoff, times a factor
+ * for roads. The earliest arrival assumes the higher speed, no delay and a door as near as the dropoff's
+ * accuracy allows; the latest assumes the lower speed, the time to find a place to stop and a door as far
+ * away. Time since the position was taken counts as driven. Minutes are rounded outwards.
  */
 export function arrivalOf({ status, driver, pickup, dropoff }: Trip): Arrival | null {
   if (status !== 'driver_assigned' && status !== 'picked_up') return null;

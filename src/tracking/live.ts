@@ -8,26 +8,32 @@ import {
   TRACKING_MESSAGE_BYTES,
   TRACKING_PING_MIN_MS,
 } from '../limits.ts';
+import type { Matcher } from '../matcher/matcher.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import type { DriverPosition } from '../store/drivers.ts';
+import type { Store } from '../store/store.ts';
 import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
+import type { Transport } from '../transport/transport.ts';
+import { positionOf } from './driver-position.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
-import { isGone, type KnownPosition, shownPosition } from './view.ts';
+import { isGone, shownPosition } from './view.ts';
+import { isNewer, newWatched, type Viewer, type Watched } from './watched.ts';
 
 /** Close codes of RFC 6455 and its registry, and one of ours for an order that is no longer there. */
 const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
 const UNKNOWN_ORDER = 4404;
 
-export type Viewer = { readonly orderId: string; watching: boolean; lastPingMs: number };
-
 export type Tracking = {
   readonly behaviour: SocketBehaviour<Viewer>;
-  /** Tells the order's pages of a change. Costs nothing where none is open in this process; never throws. */
+  /**
+   * Sends the order's pages its new state. Costs nothing where none is open in this process; never throws.
+   */
   orderChanged(orderId: string): Promise<void>;
   /**
-   * Tells the order's pages where its driver is now, at most once in POSITION_PUBLISH_MS, the newest wins. A position of
-   * anybody but the order's driver is left out: memory may still hold who gave the order back at another process.
+   * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A
+   * position of any other driver is left out: memory may still hold a driver who gave the order back at
+   * another process.
    */
   driverMoved(orderId: string, position: DriverPosition): void;
   /** Reads every watched order again, for when notices may have been missed. */
@@ -37,40 +43,29 @@ export type Tracking = {
   close(): void;
 };
 
-/** One order with at least one page open. */
-type Watched = {
-  sockets: number;
-  /** Sockets that have not been sent a snapshot yet. */
-  readonly joining: Set<LiveSocket<Viewer>>;
-  order: TrackedOrder | null;
-  /** The newest position that was not published yet. */
-  moved: DriverPosition | null;
-  publishedMs: number;
-  timer: NodeJS.Timeout | null;
-};
-
 /**
- * The live side of the tracking page. A new socket subscribes first and is then sent a snapshot read after that, so a
- * change between the two reaches it as well; the page keeps whichever has the higher sequence. Only watched orders are
- * known here, so this is bounded by the number of sockets.
+ * The live side of the tracking page. A new socket subscribes first and is then sent a snapshot read after
+ * that, so a change between the two reaches it as well; the page keeps whichever has the higher sequence.
+ * Memory is bounded by the number of sockets, since only watched orders are kept.
  *
- * @param deps.publish sends a text to every socket of this process that subscribed to the topic
- * @param deps.now the database's clock in milliseconds
- * @param deps.failed is told of reads that failed; they are tried again
+ * @param parts.now the database's clock in milliseconds
+ * @param parts.failed called for each read that failed; reads of watched orders are retried
  */
-export function createTracking(deps: {
-  readonly findByToken: (token: string) => Promise<TrackedOrder | null>;
-  readonly findById: (orderId: string) => Promise<TrackedOrder | null>;
-  readonly positionOf: (driverId: string) => KnownPosition | null;
-  readonly publish: (topic: string, text: string) => void;
+export function createTracking(parts: {
+  readonly store: Pick<Store, 'findTrackedByToken' | 'findTrackedByIds'>;
+  readonly matcher: Pick<Matcher, 'driver'>;
+  readonly transport: Pick<Transport, 'publish'>;
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
 }): Tracking {
+  const { store, matcher, transport, now, failed } = parts;
   const watchedOrders = new Map<string, Watched>();
   let sockets = 0;
-  const reader = createLatestReader({ read: deps.findById, apply, failed: deps.failed });
+  const reader = createLatestReader({ read: (ids) => store.findTrackedByIds(ids), apply, failed });
 
-  /** A read came back: newer than what the pages have goes to all of them, else only newcomers need it. */
+  /**
+   * Sends what was read to all of the order's pages where it is newer than theirs, else to new pages alone.
+   */
   function apply(orderId: string, order: TrackedOrder | null): void {
     const watched = watchedOrders.get(orderId);
     if (!watched) return;
@@ -80,22 +75,21 @@ export function createTracking(deps: {
       for (const socket of joining) socket.close(UNKNOWN_ORDER, 'unknown order');
       return;
     }
-    const nowMs = deps.now();
-    const position = order.driverId === null ? null : deps.positionOf(order.driverId);
-    const text = orderMessage(order, position, nowMs);
+    const nowMs = now();
+    const text = orderMessage(order, positionOf(matcher, order.driverId), nowMs);
     if (isNewer(order, watched.order)) {
       watched.order = order;
       watched.moved = null;
       watched.publishedMs = nowMs;
-      deps.publish(orderTopic(orderId), text);
+      transport.publish(orderTopic(orderId), text);
     } else {
       for (const socket of joining) socket.send(text);
     }
   }
 
   /**
-   * While a change is not read yet the newest position waits: what may be shown of it depends on the status, and a
-   * delivered order's driver is nobody's business any more.
+   * While a change is not read yet, the newest position waits: the status decides what may be shown of it,
+   * and of the driver of a delivered order nothing may be.
    */
   function publishPosition(orderId: string, watched: Watched): void {
     watched.timer = null;
@@ -104,13 +98,13 @@ export function createTracking(deps: {
       schedulePosition(orderId, watched, POSITION_PUBLISH_MS);
       return;
     }
-    const nowMs = deps.now();
-    const isHis = watched.moved.driverId === watched.order.driverId;
-    const shown = isHis ? shownPosition(watched.order.status, watched.moved, nowMs) : null;
+    const nowMs = now();
+    const isDriver = watched.moved.driverId === watched.order.driverId;
+    const shown = isDriver ? shownPosition(watched.order.status, watched.moved, nowMs) : null;
     watched.moved = null;
     if (!shown) return;
     watched.publishedMs = nowMs;
-    deps.publish(orderTopic(orderId), positionMessage(watched.order, shown));
+    transport.publish(orderTopic(orderId), positionMessage(watched.order, shown));
   }
 
   function schedulePosition(orderId: string, watched: Watched, waitMs: number): void {
@@ -126,7 +120,7 @@ export function createTracking(deps: {
       return;
     }
     if (!watched) {
-      watched = { sockets: 0, joining: new Set(), order: null, moved: null, publishedMs: 0, timer: null };
+      watched = newWatched();
       watchedOrders.set(orderId, watched);
     }
     watched.sockets += 1;
@@ -160,18 +154,18 @@ export function createTracking(deps: {
     async accept({ params: [token] }) {
       if (token === undefined || !isTrackingToken(token)) return { refuse: 404 };
       try {
-        const order = await deps.findByToken(token);
+        const order = await store.findTrackedByToken(token);
         if (!order) return { refuse: 404 };
-        if (isGone(order, deps.now())) return { refuse: 410 };
+        if (isGone(order, now())) return { refuse: 410 };
         return { orderId: order.orderId, watching: false, lastPingMs: 0 };
       } catch (error) {
-        deps.failed(error);
+        failed(error);
         return { refuse: 503 };
       }
     },
     opened: watch,
     message(socket, text) {
-      const nowMs = deps.now();
+      const nowMs = now();
       const early = nowMs - socket.data.lastPingMs < TRACKING_PING_MIN_MS;
       if (text !== 'ping' || early) {
         socket.close(POLICY_VIOLATION, 'unexpected message');
@@ -193,7 +187,7 @@ export function createTracking(deps: {
       if (!watched?.order) return;
       watched.moved = position;
       if (watched.timer) return;
-      const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - deps.now();
+      const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();
       if (waitMs > 0) schedulePosition(orderId, watched, Math.min(waitMs, POSITION_PUBLISH_MS));
       else publishPosition(orderId, watched);
     },
@@ -207,10 +201,4 @@ export function createTracking(deps: {
       watchedOrders.clear();
     },
   };
-}
-
-/** Whether the pages must be told: an event, or the dropoff was found meanwhile, which is none. */
-function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolean {
-  if (known === null || order.sequence > known.sequence) return true;
-  return order.sequence === known.sequence && order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters;
 }

@@ -3,9 +3,10 @@ import type { Arrival } from './arrival.ts';
 import { type KnownPosition, type ShownPosition, shownArrival, type TrackingView, trackingView } from './view.ts';
 
 /**
- * What a tracking page is sent. `order` is the whole view: the snapshot after the socket opened, and again with every
- * change; a page ignores one whose `sequence` is below what it has. `position` moves the driver and the estimate; it belongs to
- * the order as of its `sequence`, and a lost one is made up for by the next. `pong` answers the page's `ping`.
+ * What a tracking page is sent. `order` is the whole view, sent after the socket opened and again with every
+ * change; a page ignores one whose `sequence` is below its own. `position` updates the driver's position and
+ * the estimate, for the order as of its `sequence`; the next one makes up for a lost one. `pong` answers
+ * `ping`.
  */
 export type TrackingMessage =
   | { readonly type: 'order'; readonly order: TrackingView }
@@ -20,7 +21,7 @@ export type TrackingMessage =
 /** The body of `GET /track/{token}/status`, for pages whose sockets are blocked. */
 export type TrackingStatus = { readonly success: true; readonly order: TrackingView };
 
-/** The topic to which everything about one order is published. */
+/** The topic of everything that is published about one order. */
 export function orderTopic(orderId: string): string {
   return `order:${orderId}`;
 }

@@ -5,19 +5,19 @@ import type { TrackingView } from './view.ts';
 
 export type PageSettings = {
   readonly tileUrl: string | null;
-  /** Whose map it is, as its licence asks; plain text. */
+  /** The map's attribution, as its licence asks; plain text. */
   readonly tileAttribution: string;
   readonly sandbox: boolean;
 };
 export type PageFiles = { readonly script: string; readonly style: string; readonly icon: string };
 
-/** Pages without JavaScript load themselves again this often. */
+/** How often pages without JavaScript reload. */
 const RELOAD_SECONDS = 30;
 const RELOAD_NOTE = html`<noscript><p class="link">This page loads itself again every ${RELOAD_SECONDS} seconds. <a href="">Reload now</a></p></noscript>`;
 
 /**
- * The tracking page with everything essential in its markup: what the script does is keep it current and add the map.
- * The script finds what it needs in `data-` attributes, so that no script stands in the page itself.
+ * The tracking page with everything essential in its markup; the script keeps it current and adds the map.
+ * The script reads `data-` attributes, so that the page holds no script of its own.
  */
 export function trackingPage(view: TrackingView, token: string, settings: PageSettings, files: PageFiles): string {
   const main = html`
@@ -55,7 +55,7 @@ ${view.final ? null : html`<noscript><meta http-equiv="refresh" content="${RELOA
   });
 }
 
-/** A plain page that says one thing: an unknown link, one that is too old, or a service out of order. */
+/** A plain page with one message: an unknown link, an expired one, or a service out of order. */
 export function messagePage(
   headline: string,
   detail: string,

@@ -1,67 +1,69 @@
+import { ServiceError } from '../domain/errors.ts';
 import { isTrackingToken } from '../domain/ids.ts';
-import type { TrackedOrder } from '../domain/tracked.ts';
+import { asAvailable } from '../http/outcomes.ts';
+import type { Matcher } from '../matcher/matcher.ts';
 import type { Assets } from '../pages/assets.ts';
-import { type PageReply, pageHeaders } from '../pages/page-headers.ts';
+import { pageHeaders } from '../pages/page-headers.ts';
+import type { Store } from '../store/store.ts';
+import { bytes, json } from '../transport/reply.ts';
+import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
+import { positionOf } from './driver-position.ts';
 import type { TrackingStatus } from './messages.ts';
 import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
-import { isGone, type KnownPosition, trackingView } from './view.ts';
+import { isGone, type TrackingView, trackingView } from './view.ts';
 
-export type TrackingLookup =
-  | { readonly kind: 'found'; readonly body: TrackingStatus }
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'gone' };
+/** The photos of handovers, by tracking token. */
+export type HandoverPhotos = { find(token: string): Promise<Buffer | null> };
 
-export type TrackingRoutes = {
-  /** `GET /track/{token}`: the page; 404, 410 and 503 are plain pages too. Never throws. */
-  page(token: string): Promise<PageReply>;
-  /** `GET /track/{token}/status`: the view as JSON. Throws where the database can't be asked. */
-  status(token: string): Promise<TrackingLookup>;
-  /** `GET /assets/{name}`: a browser file; null is a 404. */
-  asset(name: string, acceptEncoding: string): PageReply | null;
-};
+type Lookup = { readonly kind: 'found'; readonly view: TrackingView } | { readonly kind: 'not_found' | 'gone' };
+
+const NO_PHOTO_NOW = 'The photo cannot be fetched right now; please try again.';
 
 /**
- * What HTTP serves of the tracking page.
+ * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, and the files
+ * of the pages.
  *
- * @param deps.publicUrl where customers reach the service, for the page's security policy
- * @param deps.now the database's clock in milliseconds
+ * @param parts.publicUrl where customers reach the service, for the page's security policy
+ * @param parts.now the database's clock in milliseconds
+ * @param parts.failed called for each lookup that failed and was answered with a page
  */
-export function createTrackingRoutes(deps: {
-  readonly findByToken: (token: string) => Promise<TrackedOrder | null>;
-  readonly positionOf: (driverId: string) => KnownPosition | null;
-  readonly now: () => number;
-  readonly failed: (error: unknown) => void;
+export function trackingRoutes(parts: {
+  readonly store: Pick<Store, 'findTrackedByToken'>;
+  readonly matcher: Pick<Matcher, 'driver'>;
+  readonly photos: HandoverPhotos;
   readonly assets: Assets;
   readonly settings: PageSettings;
   readonly publicUrl: string | null;
-}): TrackingRoutes {
-  const { assets, settings } = deps;
-  const headers = pageHeaders(settings.tileUrl, deps.publicUrl);
+  readonly now: () => number;
+  readonly failed: (error: unknown) => void;
+}): Route<null>[] {
+  const { store, matcher, photos, assets, settings, now } = parts;
+  const headers = pageHeaders(settings.tileUrl, parts.publicUrl);
   const files: PageFiles = {
     script: assets.path('track.js'),
     style: assets.path('track.css'),
     icon: assets.path('icon.svg'),
   };
 
-  async function status(token: string): Promise<TrackingLookup> {
-    const order = isTrackingToken(token) ? await deps.findByToken(token) : null;
+  async function lookUp(token: string): Promise<Lookup> {
+    const order = isTrackingToken(token) ? await store.findTrackedByToken(token) : null;
     if (!order) return { kind: 'not_found' };
-    const nowMs = deps.now();
+    const nowMs = now();
     if (isGone(order, nowMs)) return { kind: 'gone' };
-    const position = order.driverId === null ? null : deps.positionOf(order.driverId);
-    return { kind: 'found', body: { success: true, order: trackingView(order, position, nowMs) } };
+    return { kind: 'found', view: trackingView(order, positionOf(matcher, order.driverId), nowMs) };
   }
 
-  function message(status: number, headline: string, detail: string): PageReply {
+  function message(status: number, headline: string, detail: string): Reply {
     return { status, headers, body: messagePage(headline, detail, settings.sandbox, files, status === 503) };
   }
 
-  async function page(token: string): Promise<PageReply> {
+  /** 404, 410 and 503 are plain pages too. Never throws. */
+  async function page(token: string): Promise<Reply> {
     try {
-      const found = await status(token);
+      const found = await lookUp(token);
       switch (found.kind) {
         case 'found':
-          return { status: 200, headers, body: trackingPage(found.body.order, token, settings, files) };
+          return { status: 200, headers, body: trackingPage(found.view, token, settings, files) };
         case 'not_found':
           return message(404, 'This link is not known', 'Please check that the whole link from your text was opened.');
         case 'gone':
@@ -72,7 +74,7 @@ export function createTrackingRoutes(deps: {
           );
       }
     } catch (error) {
-      deps.failed(error);
+      parts.failed(error);
       return message(
         503,
         'We cannot see your order right now',
@@ -81,5 +83,39 @@ export function createTrackingRoutes(deps: {
     }
   }
 
-  return { page, status, asset: assets.serve };
+  async function status(token: string): Promise<Reply> {
+    const body: TrackingStatus = { success: true, order: viewOf(await asAvailable(lookUp(token))) };
+    return json(200, body);
+  }
+
+  async function photo(token: string): Promise<Reply> {
+    viewOf(await asAvailable(lookUp(token)));
+    const jpeg = await asAvailable(photos.find(token), NO_PHOTO_NOW);
+    if (!jpeg) throw new ServiceError('not_found', 'There is no photo.');
+    return bytes(200, 'image/jpeg', jpeg, { 'Referrer-Policy': 'no-referrer' });
+  }
+
+  function asset(name: string, head: RequestHead): Reply {
+    const file = assets.serve(name, head.header('accept-encoding') ?? '');
+    if (!file) throw new ServiceError('not_found', 'There is no such file.');
+    return file;
+  }
+
+  return [
+    get('/track/:token', page),
+    get('/track/:token/status', status),
+    get('/track/:token/photo', photo),
+    get('/assets/:name', asset),
+  ];
+}
+
+/** A route that anybody may ask, with one parameter. */
+function get(pattern: string, answer: (parameter: string, head: RequestHead) => Promise<Reply> | Reply): Route<null> {
+  return { method: 'get', pattern, authenticate: anyone, handle: ({ head }) => answer(head.params[0] ?? '', head) };
+}
+
+function viewOf(found: Lookup): TrackingView {
+  if (found.kind === 'found') return found.view;
+  if (found.kind === 'gone') throw new ServiceError('gone', 'This link has expired.');
+  throw new ServiceError('not_found', 'This link is not known.');
 }

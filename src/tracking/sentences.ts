@@ -2,10 +2,10 @@ import type { OrderStatus } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Arrival } from './arrival.ts';
 
-/** How the driver is called where the page has no first name. */
+/** The driver's first name, or what stands for it. */
 const someone = (order: TrackedOrder): string => order.driverFirstName || 'Your driver';
 
-/** The one sentence a customer came for. An order that will not arrive says "Not delivered" first. */
+/** Where the order is, in one sentence. For an order that will not arrive it begins with "Not delivered". */
 export function headline(order: TrackedOrder): string {
   switch (order.status) {
     case 'pending_dispatch':
@@ -27,7 +27,7 @@ export function headline(order: TrackedOrder): string {
   }
 }
 
-/** What it means, or what to do now, in one or two short sentences. */
+/** What the headline means, or what to do now, in one or two short sentences. */
 export function detail(order: TrackedOrder): string {
   switch (order.status) {
     case 'pending_dispatch':
@@ -53,7 +53,7 @@ export function detail(order: TrackedOrder): string {
   }
 }
 
-/** When the order arrives, in words; empty where nobody can tell. */
+/** When the order arrives, in words; empty where no estimate exists. */
 export function arrivalText(arrival: Arrival | null): string {
   if (!arrival) return '';
   const { earliest_minutes: earliest, latest_minutes: latest } = arrival;
@@ -66,7 +66,7 @@ export function arrivalText(arrival: Arrival | null): string {
 const ANY_MINUTE = 3;
 const IN_HOURS = 120;
 
-/** The colour of the sentence: under way, a good end, a bad one. */
+/** The colour of the headline: under way, a good end, a bad one. */
 export function tone(status: OrderStatus): 'moving' | 'good' | 'bad' {
   if (status === 'delivered') return 'good';
   return status === 'pending_dispatch' || status === 'driver_assigned' || status === 'picked_up' ? 'moving' : 'bad';

@@ -10,7 +10,7 @@ export type Stage = {
   readonly at: string | null;
 };
 
-/** How far along the path each status is; off the path the times of the order tell. */
+/** How far along the path each status is. Off the path, the order's times decide. */
 const REACHED: Partial<Record<OrderStatus, number>> = {
   pending_dispatch: 0,
   driver_assigned: 1,
@@ -26,8 +26,9 @@ const END_LABELS: Partial<Record<OrderStatus, string>> = {
 };
 
 /**
- * The steps of an order with their times. An order on its path shows what is ahead; one that ended undelivered shows
- * what it reached and then how it ended. The status decides, so a time left from a released driver shows nothing.
+ * The steps of an order with their times. An order on its path shows the steps ahead; one that ended
+ * undelivered shows the steps it reached and how it ended. The status decides, so a time left over from a
+ * released driver shows nothing.
  */
 export function stages(order: TrackedOrder): Stage[] {
   const path = [

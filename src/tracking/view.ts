@@ -6,7 +6,7 @@ import { type Arrival, arrivalOf } from './arrival.ts';
 import { detail, headline } from './sentences.ts';
 import { type Stage, stages } from './stages.ts';
 
-/** Where a driver was last, by the database's clock. */
+/** A driver's last position, timed by the database's clock. */
 export type KnownPosition = { readonly lat: number; readonly lng: number; readonly atMs: number };
 
 /** A driver's position as a customer may see it. */
@@ -16,7 +16,7 @@ export type ShownPosition = {
   /** `approximate` is the middle of a square of about 1 km in which the driver is. */
   readonly precision: 'exact' | 'approximate';
   readonly at: string;
-  /** Its age when this was written; a page counts on from there, so that its own clock need not be right. */
+  /** The age when this was written. A page counts on from it, so that its own clock need not be right. */
   readonly age_ms: number;
 };
 
@@ -63,15 +63,15 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
   };
 }
 
-/** When the order arrives by a position as the page sees it; a page can work out no more than it is shown. */
+/** When the order arrives, by the position as the page sees it, so that the page learns no more from it. */
 export function shownArrival(order: TrackedOrder, shown: ShownPosition | null): Arrival | null {
   const { status, pickup, dropoff } = order;
   return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
 }
 
 /**
- * The driver's position as the order's status allows it: exact between pickup and delivery, on a grid of about 1 km
- * between assignment and pickup, and never otherwise.
+ * The driver's position as the order's status allows it: exact between pickup and delivery, on a grid of
+ * about 1 km between assignment and pickup, and never otherwise.
  */
 export function shownPosition(
   status: OrderStatus,
@@ -95,7 +95,7 @@ const GRID_DEGREES = 0.01;
 /** Keeps the east-west step finite at the poles. */
 const MIN_COSINE = 1e-4;
 
-/** The nearest point of a fixed grid of about 1 km, so that reports from within one square all look the same. */
+/** The nearest point of a fixed grid of about 1 km, so that all positions within one square look the same. */
 export function roundedToKilometer({ lat, lng }: Point): Point {
   const gridLat = Math.round(lat / GRID_DEGREES) * GRID_DEGREES;
   const lngStep = GRID_DEGREES / Math.max(Math.cos((gridLat * Math.PI) / 180), MIN_COSINE);
@@ -103,12 +103,14 @@ export function roundedToKilometer({ lat, lng }: Point): Point {
   return { lat: clamp(gridLat, 90), lng: clamp(gridLng, 180) };
 }
 
-/** Within ±`bound`, without the noise of floating point behind the fifth decimal (1 m). */
+/** Within ±`bound`, rounded to five decimals (1 m) against the noise of floating point. */
 function clamp(degrees: number, bound: number): number {
   return Number(Math.min(bound, Math.max(-bound, degrees)).toFixed(5));
 }
 
-/** The customer has nothing to wait for any more; an undeliverable order may still go back to the store, or never. */
+/**
+ * The customer waits for nothing any more. An undeliverable order may still go back to the store, or never.
+ */
 const OVER: readonly OrderStatus[] = [...FINAL, 'undeliverable'];
 
 /** Whether the order ended so long ago that its link no longer answers. */

@@ -1,6 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** Bytes of request bodies that the whole process may hold at once. */
+/** Bounds the bytes of request bodies that the process holds at once. */
 export class BodyBudget {
   readonly #limit: number;
   #held = 0;
@@ -9,7 +9,7 @@ export class BodyBudget {
     this.#limit = limit;
   }
 
-  /** Whether `bytes` more fit; if so they are held until they are given back. */
+  /** Holds `bytes` more until they are given back; false where they do not fit. */
   take(bytes: number): boolean {
     if (this.#held + bytes > this.#limit) return false;
     this.#held += bytes;
@@ -25,14 +25,16 @@ export class BodyBudget {
   }
 }
 
-/** What became of a body; `no_room` where the process holds too many bytes already, `gone` where the client left. */
+/**
+ * How a body ended: `no_room` where the process holds too many bytes already, `gone` where the client left.
+ */
 export type BodyOutcome =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' | 'no_room' | 'gone' };
 
 /**
- * Collects a request's body. It keeps at most `maxBytes`, and before `admit` at most `maxUnauthenticatedBytes`, after
- * which it pauses the upload. What is refused is no longer kept, only counted.
+ * Collects a request's body, at most `maxBytes`. Before `admit` it pauses the upload after
+ * `maxUnauthenticatedBytes`. A refused body is only counted.
  */
 export class BodyReader {
   readonly outcome: Promise<BodyOutcome>;
@@ -41,9 +43,9 @@ export class BodyReader {
   readonly #maxBytes: number;
   readonly #maxUnauthenticatedBytes: number;
   readonly #chunks: Buffer[] = [];
-  #settle: (outcome: BodyOutcome) => void = () => {};
+  #resolve: (outcome: BodyOutcome) => void = () => {};
   #kept = 0;
-  #settled = false;
+  #isOver = false;
   #admitted = false;
   #paused = false;
   #received = 0;
@@ -54,7 +56,7 @@ export class BodyReader {
     this.#maxBytes = maxBytes;
     this.#maxUnauthenticatedBytes = maxUnauthenticatedBytes;
     this.outcome = new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#resolve = resolve;
     });
     response.onData((chunk, isLast) => this.#take(chunk, isLast));
   }
@@ -64,25 +66,25 @@ export class BodyReader {
     return this.#received;
   }
 
-  /** The sender is known: from now on up to `maxBytes` are kept. Not to be called once the response is over. */
+  /** Keeps up to `maxBytes` from now on: the sender is authenticated. Not to be called after the response. */
   admit(): void {
     this.#admitted = true;
     this.resume();
   }
 
-  /** Lets a paused upload flow again; needed before a reply too, or the connection would stay paused for good. */
+  /** Resumes a paused upload, also before a reply, since the connection would stay paused for good. */
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
     this.#response.resume();
   }
 
-  /** The client is gone, or has been answered: nothing more will come. */
+  /** Nothing more will come: the client is gone, or has been answered. */
   abandon(): void {
     this.#finish({ kind: 'gone' });
   }
 
-  /** Gives back the room the body took; to be called when nobody reads it any more. */
+  /** Gives back the room that the body took; to be called once nobody reads it. */
   release(): void {
     this.abandon();
     this.#chunks.length = 0;
@@ -90,10 +92,10 @@ export class BodyReader {
     this.#kept = 0;
   }
 
-  /** `chunk` is the transport's memory and gone when this returns: hence the copy. */
+  /** What is kept of `chunk` is copied, since its memory is gone when this returns. */
   #take(chunk: ArrayBuffer, isLast: boolean): void {
     this.#received += chunk.byteLength;
-    if (this.#settled) return;
+    if (this.#isOver) return;
     if (this.#received > this.#maxBytes) this.#refuse('too_large');
     else if (!this.#budget.take(chunk.byteLength)) this.#refuse('no_room');
     else this.#keep(chunk, isLast);
@@ -120,8 +122,8 @@ export class BodyReader {
   }
 
   #finish(outcome: BodyOutcome): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#settle(outcome);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#resolve(outcome);
   }
 }

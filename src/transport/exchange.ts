@@ -1,10 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ServiceError } from '../domain/errors.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import type { Logger } from '../telemetry.ts';
 import { type BodyBudget, BodyReader } from './body.ts';
+import { checkBodyHead, tooLarge } from './body-head.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { logRefusal } from './refusal-log.ts';
 import { errorReply } from './reply.ts';
-import { isMediaType, type ReadHead } from './request.ts';
+import { canKeepConnection, type ReadHead } from './request.ts';
 import type { RequestsInFlight } from './requests-in-flight.ts';
 import { type ReplySettings, Responder } from './responder.ts';
 import type { Reply, Route } from './route.ts';
@@ -17,20 +19,20 @@ export type ExchangeSettings = ReplySettings & {
   readonly supportEmail: string;
   readonly logger: Logger;
   readonly limits: HttpLimits;
-  readonly load: RequestsInFlight;
-  /** For small bodies, and for large ones, whose slow senders would leave no room for the small. */
+  readonly requests: RequestsInFlight;
+  /** Two, because slow senders of large bodies would leave no room for small ones. */
   readonly budgets: { readonly small: BodyBudget; readonly large: BodyBudget };
-  /** Told of every reply and of every client that left (status 0), for metrics. */
+  /** Called for every reply and for every client that left (status 0), for metrics. */
   readonly observe: (pattern: string, method: string, status: number, durationMs: number) => void;
 };
 
-/** What a metric may be labelled with; a client can send any word as its method. */
+/** The methods that metrics are labelled with; a client can send any word as its method. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
-const NOTHING = Buffer.alloc(0);
+const NO_BODY = Buffer.alloc(0);
 
 /**
- * One request and its reply, in the order of checks that every route has: 401, then 415, 413, the body's arrival (408),
- * 503 where too much is at work, and then whatever the route itself checks.
+ * One request and its reply. Every route has the same order of checks: 401, 415, 413, 503 where too many
+ * requests are at work, 408 while the body arrives, and then the route's own.
  */
 export class Exchange {
   readonly #settings: ExchangeSettings;
@@ -44,7 +46,7 @@ export class Exchange {
   #authenticated = false;
   #headers: Readonly<Record<string, string>> = {};
 
-  /** Starts serving; everything of the transport's request has been copied into `read`. */
+  /** Starts serving. `read` holds copies of all that is needed of the request. */
   static start(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead): void {
     void new Exchange(settings, route, response, read).#run();
   }
@@ -58,8 +60,8 @@ export class Exchange {
   }
 
   async #run(): Promise<void> {
-    const { load } = this.#settings;
-    load.arrived();
+    const { requests } = this.#settings;
+    requests.arrived();
     try {
       this.#setDeadline(this.#route.body?.deadlineMs ?? this.#settings.limits.bodyDeadlineMs, () => this.#tooSlow());
       const reply = await this.#serve().catch((error: unknown) => this.#refusalOf(error));
@@ -70,11 +72,11 @@ export class Exchange {
       clearTimeout(this.#timer);
       this.#notice.answered();
       this.#body?.release();
-      load.left();
+      requests.left();
     }
   }
 
-  /** The route's reply, or null where nobody waits for one any more. */
+  /** The route's reply, or null where nobody waits for one. */
   async #serve(): Promise<Reply | null> {
     if (this.#settings.refusing())
       throw new ServiceError('unavailable', 'The server is stopping. Try again in a moment.');
@@ -82,30 +84,21 @@ export class Exchange {
     const principal = await this.#route.authenticate(this.#request.head);
     if (this.#responder.over) return null;
     this.#authenticated = true;
-    this.#judgeHead();
-    const { load } = this.#settings;
-    if (!load.begin()) throw new ServiceError('unavailable', 'Too many requests are at work. Try again in a moment.');
+    checkBodyHead(this.#route.body, this.#request);
+    const { requests } = this.#settings;
+    if (!requests.begin())
+      throw new ServiceError('unavailable', 'Too many requests are at work. Try again in a moment.');
     try {
       const body = await this.#receiveBody();
       if (!body || this.#responder.over) return null;
       return await this.#handle(principal, body);
     } finally {
-      load.end();
+      requests.end();
     }
-  }
-
-  #judgeHead(): void {
-    const { body } = this.#route;
-    if (!body || (body.optional && this.#request.announcedBytes === 0)) return;
-    if (!isMediaType(this.#request.head.header('content-type'), body.contentTypes)) {
-      const message = `The Content-Type must be ${body.contentTypes.join(' or ')}.`;
-      throw new ServiceError('unsupported_media_type', message);
-    }
-    if ((this.#request.announcedBytes ?? 0) > body.maxBytes) throw tooLarge(body.maxBytes);
   }
 
   async #receiveBody(): Promise<Buffer | null> {
-    if (!this.#body) return NOTHING;
+    if (!this.#body) return NO_BODY;
     this.#body.admit();
     const outcome = await this.#body.outcome;
     switch (outcome.kind) {
@@ -144,9 +137,9 @@ export class Exchange {
     );
   }
 
-  /** Answers before the route did; it is told that nobody waits for it any more. */
+  /** Replies before the route does, and tells the route that nobody waits for its reply. */
   #giveUp(error: ServiceError): void {
-    // First, so that what is remembered of it is on its way when the caller tries again.
+    // First, so that what the route records of it is on its way when the caller tries again.
     this.#notice.abort();
     this.#send(this.#refusalOf(error), error.code === 'request_timeout' || !this.#canKeepConnection());
     this.#body?.abandon();
@@ -160,20 +153,8 @@ export class Exchange {
 
   #refusalOf(error: unknown): Reply {
     const { requestId } = this.#request.head;
-    this.#log(error, requestId);
+    logRefusal(this.#settings.logger, error, requestId, this.#route.pattern);
     return errorReply(error, requestId, this.#settings.supportEmail);
-  }
-
-  #log(error: unknown, request: string): void {
-    const { logger } = this.#settings;
-    if (!(error instanceof ServiceError)) {
-      logger.error({ request, route: this.#route.pattern, error: errorFields(error) }, 'request failed');
-      return;
-    }
-    const cause = error.cause === undefined ? {} : { cause: errorFields(error.cause) };
-    if (error.code === 'internal') logger.error({ request, route: this.#route.pattern, ...cause }, 'request failed');
-    else if (error.code === 'outcome_unknown') logger.warn({ request, ...cause }, 'outcome of a request unknown');
-    else logger.debug({ request, code: error.code, ...cause }, 'request refused');
   }
 
   async #answer(reply: Reply): Promise<void> {
@@ -189,13 +170,13 @@ export class Exchange {
     if (this.#responder.send(this.#complete(reply), close)) this.#observe(reply.status);
   }
 
-  /** With what is told of the store's rate. */
+  /** With the headers that the route wants on every reply. */
   #complete(reply: Reply): Reply {
     return { ...reply, headers: { ...reply.headers, ...this.#headers } };
   }
 
   #canKeepConnection(): boolean {
-    return canKeepConnection(this.#request, this.#body?.received ?? 0, this.#settings.limits);
+    return canKeepConnection(this.#request, this.#body?.received ?? 0, this.#settings.limits.maxDiscardedBodyBytes);
   }
 
   #observe(status: number): void {
@@ -210,22 +191,8 @@ export class Exchange {
   }
 }
 
-/** Whether another request can follow: not if more of a body would than is worth reading, or if where it ends is in doubt. */
-export function canKeepConnection(
-  { announcedBytes, fault, isLast }: ReadHead,
-  receivedBytes: number,
-  { maxDiscardedBodyBytes }: HttpLimits,
-): boolean {
-  if (fault !== null || isLast || announcedBytes === undefined) return false;
-  return announcedBytes - receivedBytes <= maxDiscardedBodyBytes;
-}
-
 function readerOf({ limits, budgets }: ExchangeSettings, response: HttpResponse, maxBytes: number): BodyReader {
   const unauthenticated = limits.maxUnauthenticatedBodyBytes;
   const budget = maxBytes > unauthenticated ? budgets.large : budgets.small;
   return new BodyReader(response, budget, maxBytes, unauthenticated);
-}
-
-function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
 }

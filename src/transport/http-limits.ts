@@ -1,6 +1,6 @@
 import * as bounds from '../limits.ts';
 
-/** The bounds of the adapter; a test may tighten them. */
+/** The bounds of a server, from `limits.ts`; a test may tighten them. */
 export type HttpLimits = {
   readonly maxConnections: number;
   readonly maxRequestsInFlight: number;

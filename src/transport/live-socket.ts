@@ -1,7 +1,7 @@
-/** What a WebSocket is to the code that speaks over it; `http/` mounts behaviours, `tracking/` writes them. */
+/** An open WebSocket as the code that speaks over it sees it. */
 export type LiveSocket<Data> = {
   readonly data: Data;
-  /** Sends one text message. A reader too slow to take it is dropped, and false comes back. */
+  /** Sends one text message; false where the reader is too slow to take it, and is dropped. */
   send(text: string): boolean;
   close(code: number, reason: string): void;
   subscribe(topic: string): void;
@@ -14,6 +14,7 @@ export type UpgradeHead = {
   readonly remoteAddress: string;
 };
 
+/** A protocol over the WebSockets of one address, for the server to mount. */
 export type SocketBehaviour<Data> = {
   readonly path: string;
   readonly maxMessageBytes: number;

@@ -3,10 +3,7 @@ import type { SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
 import { anyone, type Route } from './route.ts';
 
-/**
- * What answers where no route does, for any method: 405 with `Allow` at a known address, 400 where only a WebSocket is
- * spoken, 404 everywhere else.
- */
+/** Routes of last resort for any method: 405 at a known address, 400 at a WebSocket's, 404 elsewhere. */
 export function refusals(
   routes: readonly Route[],
   sockets: readonly SocketBehaviour<unknown>[],

@@ -4,7 +4,7 @@ import type { Reply } from './route.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A JSON reply. `value` has the names of the wire (snake_case); undefined members are left out. */
+/** A JSON reply. `value` has wire names (snake_case); undefined members are left out. */
 export function json(status: number, value: unknown, headers: Headers = {}): Reply {
   return {
     status,
@@ -23,8 +23,8 @@ export function bytes(status: number, contentType: string, body: Buffer, headers
 }
 
 /**
- * The one place that writes an error (README, "Errors"). Of an error that is not a `ServiceError` the caller learns
- * nothing but that it happened; whoever caught it logs it.
+ * The reply to an error; every error is written here. Of an error that is not a `ServiceError` the caller
+ * learns only that it happened, so whoever caught it logs it.
  */
 export function errorReply(error: unknown, requestId: string, supportEmail: string, headers: Headers = {}): Reply {
   const known =

@@ -3,23 +3,23 @@ import { newId } from '../domain/ids.ts';
 import { MAX_HEADERS_LENGTH, MAX_TARGET_LENGTH } from '../limits.ts';
 import { HEADER_NAMES, type RequestHead } from './route.ts';
 
-const COPIED: ReadonlySet<string> = new Set(HEADER_NAMES);
-
 export type ReadHead = {
   readonly head: RequestHead;
-  /** Bytes of the body as announced: 0 without one, undefined where it comes in chunks. */
+  /** Bytes of the body as announced: 0 without a body, undefined where it comes in chunks. */
   readonly announcedBytes: number | undefined;
-  /** What makes the request itself unusable, such as two lengths, or null; it is refused and its connection ended. */
+  /**
+   * Why the request is refused and its connection ended, such as two lengths; null where nothing is wrong.
+   */
   readonly fault: string | null;
   /**
-   * Whether no other request is taken from its connection, because where this one ends is not certain: the transport reads
-   * the frames of chunks loosely, and behind a header without a name it sees no others, a length among them. So is a HEAD,
-   * whose reply it can't end.
+   * Whether the connection ends with this request, because where the request ends is uncertain:
+   * uWebSockets.js reads the frames of chunks loosely, and after a header without a name it sees no further
+   * ones, such as a length. A HEAD is the last one too, because uWebSockets.js cannot end its reply.
    */
   readonly isLast: boolean;
 };
 
-/** Headers that a request has once: of two, its sender and we might each believe another one. */
+/** Headers that may come once: of two, sender and receiver might each believe another one. */
 const SINGLE: ReadonlySet<string> = new Set([
   'authorization',
   'content-length',
@@ -28,8 +28,11 @@ const SINGLE: ReadonlySet<string> = new Set([
   'idempotency-key',
   'transfer-encoding',
 ]);
+const COPIED: ReadonlySet<string> = new Set([...HEADER_NAMES, ...SINGLE, 'x-forwarded-for']);
 
-/** Copies what is needed of a request. To be called before anything asynchronous: `request` dies with its callback. */
+/**
+ * Copies what is needed of a request, before anything asynchronous: `request` must not outlive its callback.
+ */
 export function readHead(
   response: HttpResponse,
   request: HttpRequest,
@@ -44,7 +47,7 @@ export function readHead(
     if (!COPIED.has(name)) return;
     const isFirst = !headers.has(name);
     isRepeated ||= !isFirst && SINGLE.has(name);
-    // Of several the first counts, but the last proxy is the one that is ours.
+    // The first of several counts, except that the last proxy is our own.
     if (isFirst || name === 'x-forwarded-for') headers.set(name, value);
   });
   const length = headers.get('content-length');
@@ -81,7 +84,7 @@ function faultOfLength(length: string | undefined, encoding: string | undefined)
   return isClear ? null : 'The length of the body is ambiguous.';
 }
 
-/** A target is visible ASCII, and what it escapes is UTF-8 without U+0000; anything else could be read in two ways. */
+/** A target is visible ASCII that escapes UTF-8 without U+0000; anything else could be read in two ways. */
 function faultOfTarget(path: string, query = ''): string | null {
   if (path.length + query.length > MAX_TARGET_LENGTH) return 'The address is too long.';
   return isCleanTarget(path) && isCleanTarget(query) ? null : 'The address is not well-formed.';
@@ -90,6 +93,15 @@ function faultOfTarget(path: string, query = ''): string | null {
 function isCleanTarget(text: string): boolean {
   if (!/^[!-~]*$/.test(text) || text.includes('#')) return false;
   return !text.includes('%') || isEncodedText(text);
+}
+
+/**
+ * Whether another request can follow on the connection: not where the rest of the body is longer than
+ * `maxDiscardedBytes`, or where the end of the request is uncertain.
+ */
+export function canKeepConnection(read: ReadHead, receivedBytes: number, maxDiscardedBytes: number): boolean {
+  if (read.fault !== null || read.isLast || read.announcedBytes === undefined) return false;
+  return read.announcedBytes - receivedBytes <= maxDiscardedBytes;
 }
 
 /** How many parameters a pattern such as `/orders/:id` has. */
@@ -111,7 +123,7 @@ export function isMediaType(contentType: string | undefined, accepted: readonly 
   return charset === undefined || ['utf-8', 'utf8', 'us-ascii'].includes(charset.toLowerCase());
 }
 
-/** A parameter that can't be decoded is left as it is: its request is refused. */
+/** A parameter that cannot be decoded is left as it is, since its request is refused. */
 function decode(parameter: string): string {
   return parameter.includes('%') && isEncodedText(parameter) ? decodeURIComponent(parameter) : parameter;
 }

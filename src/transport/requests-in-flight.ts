@@ -1,4 +1,8 @@
-/** Counts the requests of one server: all of them, to know when the last is done, and those at work, to bound them. */
+import { withTimeout } from '../with-timeout.ts';
+
+/**
+ * Counts a server's requests: all, so that a stop can wait for the last, and those at work, to bound them.
+ */
 export class RequestsInFlight {
   readonly #maxWorking: number;
   #present = 0;
@@ -9,7 +13,7 @@ export class RequestsInFlight {
     this.#maxWorking = maxWorking;
   }
 
-  /** Requests whose reply or whose work is not done. */
+  /** Requests that are not answered, or whose work is not done. */
   get present(): number {
     return this.#present;
   }
@@ -37,15 +41,11 @@ export class RequestsInFlight {
     this.#working--;
   }
 
-  /** Resolves when no request is left, at the latest after `ms`; true where none is left. */
+  /** Waits at most `ms` milliseconds until no request is left; false where some are. */
   async idle(ms: number): Promise<boolean> {
     if (this.#present === 0) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
-    await Promise.race([new Promise<void>((resolve) => this.#onIdle.push(resolve)), timeout]);
-    clearTimeout(timer);
+    const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    await withTimeout(idle, ms, () => new Error('Some requests are still at work')).catch(() => undefined);
     return this.#present === 0;
   }
 }

@@ -3,19 +3,19 @@ import { STATUS_CODES } from 'node:http';
 import { KEEP_ALIVE_SECONDS } from '../limits.ts';
 import type { Reply } from './route.ts';
 
-/** What every reply of a server has in common. */
+/** What all replies of a server have in common. */
 export type ReplySettings = {
   readonly sandbox: boolean;
-  /** Whether connections are to end with their next reply, because the server is about to stop. */
+  /** Whether connections end with their next reply, because the server is stopping. */
   readonly closing: () => boolean;
 };
 
-/** A character that would end a header or can't stand in one. */
+/** A character that would end a header or cannot stand in one. */
 const UNFIT_FOR_HEADER = /[^\x20-\x7e]/;
 
 /**
- * The one way to answer a request: at most once, in one packet, and never after the client is gone. To be constructed
- * in the transport's callback, which ends the process if nobody listens for a closed connection.
+ * Answers a request at most once, in one packet, and never after the client is gone. To be constructed in the
+ * callback of uWebSockets.js, which ends the process if nobody listens for an aborted request.
  */
 export class Responder {
   readonly #response: HttpResponse;
@@ -41,12 +41,12 @@ export class Responder {
     });
   }
 
-  /** Whether the request has been answered or its client is gone; the response may no longer be touched then. */
+  /** Whether the request was answered or its client is gone; the response must not be touched then. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Sends the reply, and ends the connection after it where told. False where it was too late. */
+  /** Sends the reply, and ends the connection after it if `closeConnection`. False where it is too late. */
   send(reply: Reply, closeConnection = false): boolean {
     if (this.#over) return false;
     const headers = Object.entries(reply.headers ?? {});
@@ -61,9 +61,9 @@ export class Responder {
   }
 
   /**
-   * Sends the reply as the last one of its connection. Not from inside of the transport's parser, which takes what came right
-   * behind a request that is already answered for the next one, and then forgets to close; with one that is not answered
-   * it closes the connection instead.
+   * Sends the reply as the last one of its connection, in a later turn of the event loop: the parser of
+   * uWebSockets.js takes what follows an already answered request for the next one and then forgets to close,
+   * while behind an unanswered request it closes the connection. False where it is too late.
    */
   async sendLast(reply: Reply): Promise<boolean> {
     await new Promise((resolve) => setImmediate(resolve));
@@ -71,10 +71,10 @@ export class Responder {
   }
 
   /**
-   * Accepts the request as a WebSocket with what `upgrade` does. False where it was too late.
+   * Accepts the request as a WebSocket by calling `upgrade`. False where it is too late.
    *
-   * The upgrade itself stays outside of the cork: it makes the response's memory the socket's, and where that did not
-   * move, the transport's cork goes on to read the response's state in it and, by chance, closes the new socket
+   * The upgrade stays outside of the cork: it makes the response's memory the socket's, and where that memory
+   * did not move, the cork goes on to read the response's state in it and may close the new socket
    * (uWebSockets.js 20, seen in one of four processes).
    */
   upgrade(upgrade: (response: HttpResponse) => void): boolean {
@@ -102,8 +102,8 @@ export class Responder {
   }
 
   /**
-   * What the client does not take stays with us and the request unanswered, so that the transport cuts whoever reads nothing
-   * and goes on asking; `end` would pile up the replies without a bound.
+   * The rest of what the client does not take is kept here and the request stays unanswered, so that
+   * uWebSockets.js cuts a client that reads nothing and goes on asking; `end` would pile up replies.
    */
   #end(body: string | Buffer): void {
     const response = this.#response;
@@ -114,7 +114,7 @@ export class Responder {
     response.onWritable((offset) => response.tryEnd(bytes.subarray(offset - start), length)[0]);
   }
 
-  /** Begins a body that never comes: the one way to tell its length; `send` then closes the connection. */
+  /** Begins a body that never comes, the only way to send its length; `send` then closes the connection. */
   #endHead(body: string | Buffer): void {
     this.#response.writeHeader('Connection', 'close');
     this.#response.tryEnd('', Buffer.byteLength(body));

@@ -1,44 +1,30 @@
 import type { ErrorCode, ServiceError } from '../domain/errors.ts';
 
-/** The headers that are copied, by their lower-case names; no others are looked at. */
-export const HEADER_NAMES = [
-  'accept',
-  'accept-encoding',
-  'authorization',
-  'content-length',
-  'content-type',
-  'host',
-  'idempotency-key',
-  'if-none-match',
-  'origin',
-  'stripe-signature',
-  'transfer-encoding',
-  'x-forwarded-for',
-  'x-twilio-signature',
-] as const;
+/** The headers that are copied for routes, by their lower-case names. */
+export const HEADER_NAMES = ['accept-encoding', 'authorization', 'content-type', 'idempotency-key'] as const;
 export type HeaderName = (typeof HEADER_NAMES)[number];
 
-/** What is known of a request before its body; everything is copied, the transport's own object dies at once. */
+/** What is known of a request before its body. */
 export type RequestHead = {
   /** Upper case, as in `GET`. */
   readonly method: string;
   readonly path: string;
-  /** The pattern's parameters in their order, percent-decoded. */
+  /** The pattern's parameters in order, percent-decoded. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   header(name: HeaderName): string | undefined;
-  /** The client's address; behind a trusted proxy the one that proxy saw. To be asked before anything asynchronous. */
+  /** The client's address, or what a trusted proxy says it is. To be called before anything asynchronous. */
   remoteAddress(): string;
-  /** Made by us for every request; callers quote it. */
+  /** New for every request; callers quote it. */
   readonly requestId: string;
 };
 
-/** Whether anybody still waits for this request's reply: not after the connection closed or the deadline was told. */
+/** Whether anybody waits for the reply: nobody does once the connection closed or the deadline passed. */
 export type RequestSignal = {
   readonly aborted: boolean;
-  /** Calls back once when nobody waits any more; at once if that has happened. */
+  /** Calls `listener` once when nobody waits for the reply; at once where that has happened. */
   onAbort(listener: () => void): void;
-  /** Calls back once when the route's answer was given to the transport: heard, as far as that can be known. */
+  /** Calls `listener` once when the reply was handed to the connection; whether it arrives is not known. */
   onAnswered(listener: () => void): void;
 };
 
@@ -48,11 +34,11 @@ export type RouteRequest<Principal> = {
   /** Empty for a route without `body`. */
   readonly body: Buffer;
   readonly signal: RequestSignal;
-  /** Has every reply to this request carry these headers, whoever makes it. */
+  /** Adds headers to every reply to this request, an error's included. */
   readonly alwaysReplyWith: (headers: Readonly<Record<string, string>>) => void;
 };
 
-/** A reply, already serialised. Header values are plain printable ASCII and never hold what a client sent. */
+/** A reply, serialised. Header values are printable ASCII and never hold what a client sent. */
 export type Reply = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -60,35 +46,35 @@ export type Reply = {
 };
 
 /**
- * One address of the service. A `get` route answers `HEAD` too. Expected failures are thrown as `ServiceError` by
- * `authenticate` and `handle`; anything else thrown is logged and replied to with 500.
+ * One method of one address. A `get` route answers `HEAD` too. Expected failures are thrown as `ServiceError`
+ * by `authenticate` and `handle`; anything else thrown is logged and replied to with 500.
  */
 export type Route<Principal = unknown> = {
   readonly method: 'get' | 'post' | 'put';
   /** Segments, with `:name` for a parameter and a last `*` for the rest. */
   readonly pattern: string;
   /**
-   * Refuses a request by its head, at once and before anything is set up for it, so that a flood costs little; null where
-   * it is to be served. Only for callers whose secret is known to be good: all others hear 401 first.
+   * Refuses a request by its head before anything is set up for it, so that a flood costs little; null where
+   * it is to be served. Only for callers whose secret is known to be good; all others are answered 401 first.
    */
   shed?(head: RequestHead): ServiceError | null;
-  /** Who asks; runs while the body still arrives, and before anything else of the request is judged. */
+  /** The caller; runs while the body arrives, before any other check. */
   authenticate(head: RequestHead): Promise<Principal> | Principal;
   readonly body?: {
     /** Media types in lower case, without parameters. */
     readonly contentTypes: readonly string[];
     readonly maxBytes: number;
-    /** Longest the body may take to arrive; `BODY_DEADLINE_MS` unless told. */
+    /** Longest the body may take to arrive, in milliseconds; `BODY_DEADLINE_MS` by default. */
     readonly deadlineMs?: number;
-    /** Whether a request without any is fine; then it needs no type either. */
+    /** Whether the body may be left out, and its type with it. */
     readonly optional?: boolean;
   };
-  /** What a caller is told when `handle` takes longer than the deadline; `unavailable` unless told. */
+  /** The error where `handle` takes longer than the deadline; `unavailable` by default. */
   readonly onDeadline?: ErrorCode;
   handle(request: RouteRequest<Principal>): Promise<Reply> | Reply;
 };
 
-/** For routes that anybody may ask. */
+/** Authenticates nobody, for public routes. */
 export function anyone(): null {
   return null;
 }

@@ -1,5 +1,4 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
-import { accessSync, constants } from 'node:fs';
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import type { Logger } from '../telemetry.ts';
 import { BodyBudget } from './body.ts';
 import { Exchange, type ExchangeSettings } from './exchange.ts';
@@ -11,6 +10,7 @@ import { RequestsInFlight } from './requests-in-flight.ts';
 import type { Route } from './route.ts';
 import { shed } from './shed.ts';
 import { SocketMount } from './socket-mount.ts';
+import type { Transport } from './transport.ts';
 
 export type ServerOptions = {
   readonly routes: readonly Route[];
@@ -18,57 +18,53 @@ export type ServerOptions = {
   readonly logger: Logger;
   readonly mode: 'sandbox' | 'live';
   readonly supportEmail: string;
-  /** Whether `X-Forwarded-For` is to be believed: only behind a proxy of one's own that sets it. */
+  /** Whether to believe `X-Forwarded-For`: only behind a proxy of one's own that sets it. */
   readonly trustProxy: boolean;
-  readonly tls?: { readonly certFile: string; readonly keyFile: string };
-  /** Told of every reply: the route's pattern, the method, the status (0 where the client left first) and its time. */
+  /** Called for every reply. The status is 0 where the client left first. */
   readonly observe?: (pattern: string, method: string, status: number, durationMs: number) => void;
   readonly limits?: Partial<HttpLimits>;
 };
 
 export type HttpServer = {
-  /** Listens on this address alone; port 0 takes any free one. Rejects where it can't, with a sentence that says why. */
+  /** Listens on this address alone; port 0 takes any free one. Rejects with the reason where it cannot. */
   listen(host: string, port: number): Promise<{ readonly port: number }>;
-  /** Sends a text message to every socket that subscribed to `topic`; readers too slow for it are dropped. */
-  publish(topic: string, text: string): void;
   /** Takes no new connections and no new sockets; open connections end with their next reply. */
   stopAccepting(): void;
   /**
-   * Waits until every request that was taken is answered and its work done, at most `ms`; false where some are not. From
-   * then on what still comes over open connections is refused with 503, so that no work is begun that a stop would cut.
+   * Waits at most `ms` milliseconds until every accepted request is answered and its work done; false where
+   * some are not. From then on requests over open connections are refused with 503, so that no work is cut.
    */
   drain(ms: number): Promise<boolean>;
-  /** Tells the sockets that the server goes away (1001), then closes every connection. Harmless twice. */
+  /** Tells the sockets that the server goes away (1001), then closes the transport. Harmless twice. */
   close(): void;
   /** Requests that are not answered, or whose work is not done. */
   readonly inFlight: number;
   readonly openSockets: number;
 };
 
-/** The HTTP and WebSocket server; with uWebSockets.js behind, which nothing outside this folder touches. */
-export function createServer(options: ServerOptions): HttpServer {
-  let listening: us_listen_socket | null = null;
-  let stopping = false;
-  let drained = false;
-  let closed = false;
+/** The HTTP and WebSocket server: mounts routes and sockets on the transport, once for each transport. */
+export function createServer(transport: Transport, options: ServerOptions): HttpServer {
+  let isStopping = false;
+  let isDrained = false;
+  let isClosed = false;
+  const { app } = transport;
   const limits = { ...HTTP_LIMITS, ...options.limits };
-  const load = new RequestsInFlight(limits.maxRequestsInFlight);
+  const requests = new RequestsInFlight(limits.maxRequestsInFlight);
   const settings: ServeSettings = {
     sandbox: options.mode === 'sandbox',
-    closing: () => stopping,
-    refusing: () => drained,
+    closing: () => isStopping,
+    refusing: () => isDrained,
     supportEmail: options.supportEmail,
     trustProxy: options.trustProxy,
     logger: options.logger,
     limits,
-    load,
+    requests,
     budgets: {
       small: new BodyBudget(limits.maxBufferedBodyBytes),
       large: new BodyBudget(limits.maxBufferedPhotoBytes),
     },
     observe: options.observe ?? (() => {}),
   };
-  const app = createApp(options.tls);
   const connections = boundConnections(app, limits.maxConnections);
   const mounts = options.sockets.map((behaviour) => new SocketMount(settings, behaviour, connections.upgraded));
   for (const mount of mounts) mount.mount(app);
@@ -78,34 +74,27 @@ export function createServer(options: ServerOptions): HttpServer {
   }
 
   function stopAccepting(): void {
-    stopping = true;
-    if (listening) uWS.us_listen_socket_close(listening);
-    listening = null;
+    isStopping = true;
+    transport.stopListening();
   }
 
   return {
-    async listen(host, port) {
-      listening = listenExclusively(app, host, port);
-      return { port: uWS.us_socket_local_port(listening) };
-    },
-    publish(topic, text) {
-      if (!closed) app.publish(topic, text);
-    },
+    listen: async (host, port) => ({ port: transport.listen(host, port) }),
     stopAccepting,
     async drain(ms) {
-      const idle = await load.idle(ms);
-      drained = true;
-      return idle;
+      const isIdle = await requests.idle(ms);
+      isDrained = true;
+      return isIdle;
     },
     close() {
-      if (closed) return;
+      if (isClosed) return;
+      isClosed = true;
       stopAccepting();
       for (const mount of mounts) mount.closeAll();
-      closed = true;
-      app.close();
+      transport.close();
     },
     get inFlight() {
-      return load.present;
+      return requests.present;
     },
     get openSockets() {
       return mounts.reduce((sum, mount) => sum + mount.count, 0);
@@ -113,14 +102,9 @@ export function createServer(options: ServerOptions): HttpServer {
   };
 }
 
-function createApp(tls: ServerOptions['tls']): TemplatedApp {
-  if (!tls) return uWS.App();
-  // The transport says nothing about which file it could not read.
-  for (const file of [tls.certFile, tls.keyFile]) accessSync(file, constants.R_OK);
-  return uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-}
-
-/** Closes what comes beyond the bound. The transport tells of an upgraded connection's end no more, so we must be told of it. */
+/**
+ * Closes connections beyond the bound. The filter does not report when upgraded ones end; `upgraded` does.
+ */
 function boundConnections(app: TemplatedApp, max: number): { upgraded(): void } {
   let open = 0;
   const count = (response: HttpResponse, change: number): void => {
@@ -133,23 +117,6 @@ function boundConnections(app: TemplatedApp, max: number): { upgraded(): void } 
       open--;
     },
   };
-}
-
-/** The transport's `listen` takes host, port and option together; its types know only two of them at a time. */
-type Listen = (host: string, port: number, option: number, done: (socket: us_listen_socket | false) => void) => void;
-
-/** There at run time under this name, but not in the transport's types. */
-const EXCLUSIVE_PORT = (uWS as unknown as { readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT;
-
-/** Alone on its port: without the option two services could listen on one and answer in turn. */
-function listenExclusively(app: TemplatedApp, host: string, port: number): us_listen_socket {
-  const sockets: us_listen_socket[] = [];
-  (app.listen.bind(app) as unknown as Listen)(host, port, EXCLUSIVE_PORT, (socket) => {
-    if (socket) sockets.push(socket);
-  });
-  const [socket] = sockets;
-  if (socket) return socket;
-  throw new Error(`Cannot listen on ${host}:${port}: the port is taken, or the address is not one of this machine`);
 }
 
 type ServeSettings = ExchangeSettings & { readonly trustProxy: boolean };

@@ -1,21 +1,22 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ServiceError } from '../domain/errors.ts';
-import { canKeepConnection, type ExchangeSettings } from './exchange.ts';
+import type { ExchangeSettings } from './exchange.ts';
 import { errorReply } from './reply.ts';
-import type { ReadHead } from './request.ts';
+import { canKeepConnection, type ReadHead } from './request.ts';
 import { Responder } from './responder.ts';
 import type { Reply, Route } from './route.ts';
 
-/** Replies of errors that many requests are refused with: making one anew costs a fifth of a refusal. */
+/** Replies to refuse many requests with; making one costs a fifth of a refusal. */
 const replies = new WeakMap<ServiceError, Reply>();
 const ID = '{request_id}';
 
 /**
- * Answers a request that its route refuses by the head alone, right in the transport's callback; its body is dropped as it
- * comes. False where it is to be served: what needs more care than that is never refused here.
+ * Refuses a request by its head alone where its route says so, at once in the callback of uWebSockets.js; its
+ * body is dropped as it arrives. False where the request is to be served, as it always is where its
+ * connection must end with it.
  */
 export function shed(settings: ExchangeSettings, route: Route, response: HttpResponse, read: ReadHead): boolean {
-  if (!route.shed || !canKeepConnection(read, 0, settings.limits)) return false;
+  if (!route.shed || !canKeepConnection(read, 0, settings.limits.maxDiscardedBodyBytes)) return false;
   const startedMs = performance.now();
   const refusal = route.shed(read.head);
   if (!refusal) return false;

@@ -1,6 +1,6 @@
 import type { RequestSignal } from './route.ts';
 
-/** Tells whoever works on a request how it ended for its caller: answered, or with nobody waiting any more. */
+/** The signal of one request, raised once: its reply was handed over, or nobody waits for one. */
 export class AbortNotice implements RequestSignal {
   #end: 'aborted' | 'answered' | null = null;
   #listeners: { readonly end: 'aborted' | 'answered'; readonly listener: () => void }[] = [];

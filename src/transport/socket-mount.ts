@@ -1,19 +1,19 @@
 import uWS, { type HttpResponse, type TemplatedApp, type us_socket_context_t, type WebSocket } from 'uWebSockets.js';
 import { type ErrorCode, ServiceError } from '../domain/errors.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { LiveSocket, SocketBehaviour } from './live-socket.ts';
+import type { SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
 import { countParams, type ReadHead, readHead } from './request.ts';
 import { type ReplySettings, Responder } from './responder.ts';
+import { type Attached, SocketConnection } from './socket-connection.ts';
 
 /** Close codes of RFC 6455, section 7.4.1. */
 const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
 const INTERNAL_ERROR = 1011;
 
-/** What the transport keeps with a socket. */
-type Attached = { readonly data: unknown; live: Connection | null };
 type Native = WebSocket<Attached>;
 
 export type SocketSettings = ReplySettings & {
@@ -23,49 +23,11 @@ export type SocketSettings = ReplySettings & {
   readonly limits: HttpLimits;
 };
 
-/** One open WebSocket as a behaviour sees it. After its end every call does nothing. */
-class Connection implements LiveSocket<unknown> {
-  readonly data: unknown;
-  #native: Native | null;
-
-  constructor(native: Native) {
-    this.#native = native;
-    this.data = native.getUserData().data;
-  }
-
-  send(text: string): boolean {
-    let taken = false;
-    const native = this.#native;
-    // 2: not sent, because too much waits for the reader already; the transport drops him.
-    native?.cork(() => {
-      taken = native.send(text) !== 2;
-    });
-    return taken;
-  }
-
-  close(code: number, reason: string): void {
-    this.#native?.end(code, reason);
-  }
-
-  subscribe(topic: string): void {
-    this.#native?.subscribe(topic);
-  }
-
-  unsubscribe(topic: string): void {
-    this.#native?.unsubscribe(topic);
-  }
-
-  /** The transport's socket is gone and may not be touched any more. */
-  detach(): void {
-    this.#native = null;
-  }
-}
-
-/** The sockets of one behaviour: accepts, counts and guards them. */
+/** The sockets of one behaviour: accepts and counts them, and keeps their failures to themselves. */
 export class SocketMount {
   readonly #settings: SocketSettings;
   readonly #behaviour: SocketBehaviour<unknown>;
-  readonly #open = new Set<Connection>();
+  readonly #open = new Set<SocketConnection>();
   readonly #onUpgraded: () => void;
   #pending = 0;
 
@@ -82,7 +44,7 @@ export class SocketMount {
       maxPayloadLength: maxMessageBytes,
       idleTimeout: idleTimeoutSeconds,
       maxBackpressure: this.#settings.limits.socketBackpressureBytes,
-      // A number in the transport's types; it drops whoever lets published messages pile up.
+      // A number in the types. It closes the socket of a reader who lets published messages pile up.
       closeOnBackpressureLimit: 1,
       compression: uWS.DISABLED,
       upgrade: (response, request, context) => {
@@ -112,7 +74,7 @@ export class SocketMount {
     try {
       if (fault !== null) throw new ServiceError('invalid_request', fault);
       const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress() });
-      // No subprotocol and no extension is agreed on, whatever the client offers.
+      // No subprotocol and no extension, whatever the client offers.
       responder.upgrade((upgradable) => upgradable.upgrade<Attached>(accepted, key, '', '', context));
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log(error);
@@ -124,20 +86,24 @@ export class SocketMount {
     }
   }
 
-  /** What to keep with the new socket; throws a `ServiceError` where it is refused. */
+  /**
+   * What to keep with the new socket.
+   *
+   * @throws {ServiceError} where the socket is refused
+   */
   async #accept(head: { params: readonly string[]; remoteAddress: string }): Promise<Attached> {
     if (this.#settings.closing()) throw new ServiceError('unavailable', 'The server is stopping.');
     if (this.#open.size + this.#pending > this.#behaviour.maxSockets) {
       throw new ServiceError('unavailable', 'Too many live connections. Try again in a moment.');
     }
-    const data = await within(this.#settings.limits.upgradeDeadlineMs, this.#behaviour.accept(head));
+    const data = await withTimeout(this.#behaviour.accept(head), this.#settings.limits.upgradeDeadlineMs, upgradeLate);
     if (isRefusal(data)) throw new ServiceError(...REFUSALS[data.refuse]);
     return { data, live: null };
   }
 
   #opened(native: Native): void {
     this.#onUpgraded();
-    const connection = new Connection(native);
+    const connection = new SocketConnection(native);
     native.getUserData().live = connection;
     this.#open.add(connection);
     if (this.#settings.closing()) connection.close(GOING_AWAY, 'The server is stopping');
@@ -151,7 +117,7 @@ export class SocketMount {
       connection.close(UNSUPPORTED_DATA, 'Text messages only');
       return;
     }
-    // Copied: the transport's memory is gone when this returns. That it is UTF-8 the transport has checked.
+    // A copy, since the message's memory is gone when this returns. It is UTF-8, as uWebSockets.js checks.
     const text = Buffer.from(message).toString('utf8');
     this.#guard(connection, () => this.#behaviour.message(connection, text));
   }
@@ -164,8 +130,8 @@ export class SocketMount {
     this.#guard(connection, () => this.#behaviour.closed(connection));
   }
 
-  /** A behaviour that fails costs its own socket, not the process; also where it fails later, in a promise. */
-  #guard(connection: Connection, act: () => unknown): void {
+  /** A behaviour that fails, at once or in a promise, costs its own socket and not the process. */
+  #guard(connection: SocketConnection, act: () => unknown): void {
     const failed = (error: unknown) => {
       this.#log(error);
       connection.close(INTERNAL_ERROR, 'Internal error');
@@ -193,15 +159,4 @@ function isRefusal(value: unknown): value is { readonly refuse: 404 | 410 | 503 
   return typeof value === 'object' && value !== null && 'refuse' in value;
 }
 
-/** What `promise` gives, or a 503 after `ms`. */
-async function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ServiceError('unavailable', 'The answer took too long to find.')), ms);
-  });
-  try {
-    return await Promise.race([promise, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const upgradeLate = (): Error => new ServiceError('unavailable', 'The answer took too long to find.');

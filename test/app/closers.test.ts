@@ -55,7 +55,7 @@ test.each<[string, () => unknown]>([
 });
 
 test('a part that never closes is left behind after its deadline', async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   add('database');
   closers.add('stuck', () => new Promise(() => undefined));
   const all = closers.closeAll();
@@ -68,7 +68,7 @@ test('a part that never closes is left behind after its deadline', async () => {
 });
 
 test('a part with a longer deadline of its own is waited for', async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   add('database');
   closers.add(
     'requests',
@@ -85,7 +85,7 @@ test('a part with a longer deadline of its own is waited for', async () => {
 });
 
 test('nothing that closed keeps a timer, so the process can end', async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   for (const name of ['a', 'b']) add(name);
   await closers.closeAll();
   expect(vi.getTimerCount()).toBe(0);

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDriverLive, type DriverConnection, type DriverLive } from '../../src/driver-app/live.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { hashSecret } from '../../src/domain/ids.ts';
+import { createDriverLive, type DriverLive } from '../../src/driver-app/live.ts';
+import type { DriverSession } from '../../src/driver-app/session.ts';
 import { DRIVER_HELLO_MS, DRIVER_MESSAGE_BURST, MAX_DRIVER_STRIKES } from '../../src/limits.ts';
 import type { DriverState } from '../../src/store/drivers.ts';
 import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
-import { gate, MemorySocket } from '../tracking/sockets.ts';
+import { fakeClock, gate, MemorySocket, pass, settle } from '../tracking/sockets.ts';
 
 const TOKEN = `sdd_${'a'.repeat(32)}`;
 const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
@@ -11,16 +14,16 @@ const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
 let state: DriverState | null;
 let failures: unknown[];
 let live: DriverLive;
-const authenticate = vi.fn<(token: string, address: string) => Promise<{ driverId: string } | 'later' | null>>();
+const find = vi.fn<(tokenHash: string, address: string) => Promise<{ driverId: string } | null>>();
 const findState = vi.fn<(driverId: string) => Promise<DriverState | null>>();
-const setDuty = vi.fn<(driverId: string, onDuty: boolean) => Promise<unknown>>();
+const setDuty = vi.fn<(driverId: string, onDuty: boolean) => Promise<{ onDuty: boolean } | null>>();
 const report = vi.fn<(driverId: string, report: object) => 'taken' | 'older' | 'unknown_driver' | 'off_range'>();
 
 beforeEach(() => {
-  vi.useFakeTimers({ now: NOW_MS });
+  fakeClock(NOW_MS);
   state = { onDuty: false, order: null };
   failures = [];
-  authenticate.mockReset().mockImplementation(async (token) => (token === TOKEN ? { driverId: DRIVER_ID } : null));
+  find.mockReset().mockImplementation(async (hash) => (hash === hashSecret(TOKEN) ? { driverId: DRIVER_ID } : null));
   findState.mockReset().mockImplementation(async () => state);
   setDuty.mockReset().mockImplementation(async (_driverId, onDuty) => {
     state = { onDuty, order: null };
@@ -28,14 +31,15 @@ beforeEach(() => {
   });
   report.mockReset().mockReturnValue('taken');
   live = createDriverLive({
-    authenticate,
-    validateReport: ({ lat, lng }) =>
-      typeof lat === 'number' && typeof lng === 'number'
-        ? { ok: { lat, lng } }
-        : { fields: [{ field: 'lat', message: 'must be a number' }] },
-    report,
-    setDuty,
-    findState,
+    drivers: { find },
+    actions: { setDuty },
+    positions: { report },
+    store: {
+      async findDriverStates(ids) {
+        const found = await Promise.all(ids.map(findState));
+        return new Map(found.flatMap((each, index) => (each ? [[ids[index] as string, each]] : [])));
+      },
+    },
     now: Date.now,
     failed: (error) => failures.push(error),
   });
@@ -45,13 +49,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const settle = () => vi.advanceTimersByTimeAsync(0);
-async function connect(): Promise<MemorySocket<DriverConnection>> {
+async function connect(): Promise<MemorySocket<DriverSession>> {
   const data = await live.behaviour.accept({ params: [], remoteAddress: '203.0.113.7' });
   if ('refuse' in data) throw new Error('refused');
   return new MemorySocket(live.behaviour, data);
 }
-async function signedIn(): Promise<MemorySocket<DriverConnection>> {
+async function signedIn(): Promise<MemorySocket<DriverSession>> {
   const socket = await connect();
   socket.say({ type: 'hello', token: TOKEN });
   await settle();
@@ -62,13 +65,13 @@ describe('signing in', () => {
   it('sends the state after the hello', async () => {
     const socket = await signedIn();
     expect(socket.received).toEqual([{ type: 'state', on_duty: false, order: null }]);
-    await vi.advanceTimersByTimeAsync(2 * DRIVER_HELLO_MS);
+    await pass(2 * DRIVER_HELLO_MS);
     expect(socket.closed).toBeNull();
   });
 
   it('closes a socket that does not say who it is in time', async () => {
     const socket = await connect();
-    await vi.advanceTimersByTimeAsync(DRIVER_HELLO_MS);
+    await pass(DRIVER_HELLO_MS);
     expect(socket.closed?.code).toBe(4401);
   });
 
@@ -79,27 +82,27 @@ describe('signing in', () => {
     formless.say({ type: 'hello', token: 'x' });
     await settle();
     expect([wrong.closed?.code, formless.closed?.code]).toEqual([4401, 4401]);
-    expect(authenticate).toHaveBeenCalledTimes(1);
+    expect(find).toHaveBeenCalledTimes(1);
   });
 
   it('tells a phone to come back where the token cannot be looked up', async () => {
-    authenticate.mockRejectedValueOnce(new Error('down'));
+    find.mockRejectedValueOnce(new Error('down'));
     const socket = await signedIn();
     expect(socket.closed?.code).toBe(1013);
     expect(failures).toHaveLength(1);
   });
 
   it('tells a phone to come back whose address sent too many unknown tokens, which is no failure of ours', async () => {
-    authenticate.mockResolvedValueOnce('later');
+    find.mockRejectedValueOnce(new ServiceError('rate_limited', 'Too many.'));
     const socket = await signedIn();
     expect(socket.closed?.code).toBe(1013);
-    expect(authenticate).toHaveBeenCalledWith(TOKEN, '203.0.113.7');
+    expect(find).toHaveBeenCalledWith(hashSecret(TOKEN), '203.0.113.7');
     expect(failures).toEqual([]);
   });
 
   it('takes nothing before the hello is answered', async () => {
     const slow = gate<{ driverId: string } | null>();
-    authenticate.mockReturnValueOnce(slow.promise);
+    find.mockReturnValueOnce(slow.promise);
     const socket = await connect();
     socket.say({ type: 'position', lat: 1, lng: 2 });
     socket.say({ type: 'hello', token: TOKEN });
@@ -114,7 +117,7 @@ describe('signing in', () => {
 
   it('forgets a socket that closed while its token was looked up', async () => {
     const slow = gate<{ driverId: string } | null>();
-    authenticate.mockReturnValueOnce(slow.promise);
+    find.mockReturnValueOnce(slow.promise);
     const socket = await connect();
     socket.say({ type: 'hello', token: TOKEN });
     socket.close(1001, '');
@@ -150,7 +153,7 @@ describe('a signed-in driver', () => {
     expect(findState).toHaveBeenCalledTimes(3);
   });
 
-  it('is disconnected when he is no longer active', async () => {
+  it('is disconnected when no longer active', async () => {
     const socket = await signedIn();
     state = null;
     live.driverChanged(DRIVER_ID);
@@ -162,24 +165,27 @@ describe('a signed-in driver', () => {
   it('reports positions', async () => {
     const socket = await signedIn();
     socket.say({ type: 'position', lat: 40.7, lng: -74, captured_at: '2026-03-02T15:00:00Z' });
-    expect(report).toHaveBeenCalledWith(DRIVER_ID, { lat: 40.7, lng: -74 });
+    const capturedAtMs = Date.parse('2026-03-02T15:00:00Z');
+    expect(report).toHaveBeenCalledWith(DRIVER_ID, { lat: 40.7, lng: -74, capturedAtMs });
     report.mockReturnValueOnce('off_range');
+    socket.say({ type: 'position', lat: 40.7, lng: -74 });
     socket.say({ type: 'position', lat: 95, lng: -74 });
-    expect(socket.ofType('error')).toMatchObject([{ code: 'malformed' }]);
+    expect(socket.ofType('error')).toMatchObject([{ code: 'malformed' }, { code: 'malformed' }]);
+    expect(report).toHaveBeenCalledTimes(2);
   });
 
-  it('changes his duty and sees it in the state; of several changes meanwhile only the last is written', async () => {
+  it('changes duty and sees it in the state; of several changes meanwhile only the last is written', async () => {
     const socket = await signedIn();
-    const slow = gate<unknown>();
+    const slow = gate<{ onDuty: boolean }>();
     setDuty.mockReturnValueOnce(slow.promise);
     for (const onDuty of [true, false, true, false, true]) socket.say({ type: 'duty', on_duty: onDuty });
-    slow.open({});
+    slow.open({ onDuty: true });
     await settle();
     expect(setDuty.mock.calls.map(([, onDuty]) => onDuty)).toEqual([true, true]);
     expect(socket.received.at(-1)).toMatchObject({ type: 'state', on_duty: true });
   });
 
-  it('is told when his duty could not be changed', async () => {
+  it('is told when the duty could not be changed', async () => {
     const socket = await signedIn();
     setDuty.mockRejectedValueOnce(new Error('down'));
     socket.say({ type: 'duty', on_duty: true });
@@ -196,7 +202,7 @@ describe('a signed-in driver', () => {
     expect(socket.closed).toBeNull();
   });
 
-  it('is slowed down and then closed when he sends too much', async () => {
+  it('is slowed down and then closed after sending too much', async () => {
     const socket = await signedIn();
     for (let sent = 0; sent < DRIVER_MESSAGE_BURST; sent += 1) socket.say({ type: 'position', lat: 1, lng: 1 });
     expect(report).toHaveBeenCalledTimes(DRIVER_MESSAGE_BURST - 1);
@@ -206,12 +212,12 @@ describe('a signed-in driver', () => {
     expect(live.connected()).toBe(0);
   });
 
-  it('may send one position a second for as long as he likes', async () => {
+  it('may send one position a second for as long as they like', async () => {
     const socket = await signedIn();
     for (let second = 0; second < 300; second += 1) {
       socket.say({ type: 'position', lat: 1, lng: 1 });
       socket.say({ type: 'ping' });
-      await vi.advanceTimersByTimeAsync(1_000);
+      await pass(1_000);
     }
     expect(socket.ofType('error')).toEqual([]);
     expect(socket.closed).toBeNull();

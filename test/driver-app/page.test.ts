@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
-import { createDriverPageRoutes } from '../../src/driver-app/page.ts';
+import { driverPageRoutes } from '../../src/driver-app/page.ts';
 import { loadAssets } from '../../src/pages/assets.ts';
+import type { Reply } from '../../src/transport/route.ts';
+import { replyOf } from '../http/support.ts';
 
 let directory: string;
 beforeAll(() => {
@@ -21,14 +23,21 @@ function routes(hash = 'AAAA', settings: { sandbox?: boolean; publicUrl?: string
   manifest['driver-worker.js'] = 'driver-worker-WWWW.js';
   writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
   const assets = loadAssets(directory);
-  return createDriverPageRoutes({ assets, sandbox: false, publicUrl: null, ...settings });
+  const made = driverPageRoutes({ assets, sandbox: false, publicUrl: null, ...settings });
+  return {
+    page: () => replyOf(made, '/driver'),
+    worker: () => replyOf(made, '/driver/worker.js'),
+    manifest: () => replyOf(made, '/driver/manifest.webmanifest'),
+  };
 }
-const header = (reply: { headers: readonly (readonly [string, string])[] }, name: string) =>
-  reply.headers.find(([each]) => each === name)?.[1] ?? '';
+const header = (reply: Reply, name: string) => reply.headers?.[name] ?? '';
 
 describe('the driver’s page', () => {
-  it('lets nothing run or load but its own files and the preview of a photo', () => {
-    const policy = header(routes('AAAA', { publicUrl: 'https://drive.example/x' }).page(), 'Content-Security-Policy');
+  it('lets nothing run or load but its own files and the preview of a photo', async () => {
+    const policy = header(
+      await routes('AAAA', { publicUrl: 'https://drive.example/x' }).page(),
+      'Content-Security-Policy',
+    );
     expect(policy.split('; ')).toEqual([
       "default-src 'none'",
       "script-src 'self'",
@@ -41,44 +50,44 @@ describe('the driver’s page', () => {
       "frame-ancestors 'none'",
       "base-uri 'none'",
     ]);
-    const body = String(routes().page().body);
+    const body = String((await routes().page()).body);
     expect(body).not.toMatch(/ style=| on\w+=|<script(?![^>]* src=)|<style/);
     expect(body).not.toMatch(/https?:\/\//);
   });
 
-  it('may use camera and position, and tells nobody where it was', () => {
-    const page = routes().page();
+  it('may use camera and position, and tells nobody where it was', async () => {
+    const page = await routes().page();
     expect(header(page, 'Permissions-Policy')).toMatch(/camera=\(self\), geolocation=\(self\)/);
     expect(header(page, 'Referrer-Policy')).toBe('no-referrer');
     expect(header(page, 'Cache-Control')).toBe('no-cache');
   });
 
-  it('offers every reason that the service takes', () => {
-    const body = String(routes().page().body);
+  it('offers every reason that the service takes', async () => {
+    const body = String((await routes().page()).body);
     const offered = [...body.matchAll(/name="reason" value="([a-z_]+)"/g)].map(([, reason]) => reason);
     expect(offered).toEqual([...RELEASE_REASONS, ...UNDELIVERABLE_REASONS]);
   });
 
-  it('says that it is a sandbox where it is one', () => {
-    expect(routes('AAAA', { sandbox: true }).page().body).toContain('Sandbox');
-    expect(routes().page().body).not.toContain('Sandbox');
+  it('says that it is a sandbox where it is one', async () => {
+    expect((await routes('AAAA', { sandbox: true }).page()).body).toContain('Sandbox');
+    expect((await routes().page()).body).not.toContain('Sandbox');
   });
 
-  it('has a service worker for its own address, with another text as soon as a file is another', () => {
-    const worker = routes().worker();
+  it('has a service worker for its own address, with another text as soon as a file is another', async () => {
+    const worker = await routes().worker();
     expect(header(worker, 'Service-Worker-Allowed')).toBe('/driver');
     expect(header(worker, 'Content-Type')).toMatch(/^text\/javascript/);
     expect(header(worker, 'Cache-Control')).toBe('no-cache');
     expect(worker.body).toMatch(
       /^self\.SHELL=\{"version":"[0-9a-f]{16}","paths":\["\/driver",.*\]\};\nkeep\(self\.SHELL\);$/,
     );
-    expect(routes().worker().body).toBe(worker.body);
-    expect(routes('BBBB').worker().body).not.toBe(worker.body);
-    expect(routes('AAAA', { sandbox: true }).worker().body).not.toBe(worker.body);
+    expect((await routes().worker()).body).toBe(worker.body);
+    expect((await routes('BBBB').worker()).body).not.toBe(worker.body);
+    expect((await routes('AAAA', { sandbox: true }).worker()).body).not.toBe(worker.body);
   });
 
-  it('has a manifest by which a phone installs it', () => {
-    const manifest = routes().manifest();
+  it('has a manifest by which a phone installs it', async () => {
+    const manifest = await routes().manifest();
     expect(header(manifest, 'Content-Type')).toMatch(/^application\/manifest\+json/);
     expect(JSON.parse(String(manifest.body))).toMatchObject({
       start_url: '/driver',

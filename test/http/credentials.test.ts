@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { hashSecret, newSecret } from '../../src/domain/ids.ts';
-import { authenticateBy, createCredentials } from '../../src/http/credentials.ts';
+import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
 import { asAvailable } from '../../src/http/outcomes.ts';
 import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
 import type { RequestHead } from '../../src/transport/route.ts';
@@ -89,7 +89,7 @@ test('a revoked secret stops working when its moment is over, and stays so', asy
   expect(await find('a', null)).toBeNull();
 });
 
-test('tells at once who was known some moments ago, and has him looked up anew', async () => {
+test('knows at once whose secret was good some moments ago, and looks it up anew', async () => {
   const { find, credentials, asked, at } = world();
   expect(credentials.remembers('a')).toBe(false);
   await find('a');
@@ -245,12 +245,13 @@ describe('authentication by a bearer secret', () => {
   let asked: string[];
   let askedFrom: string;
   let answer: () => Promise<string | null>;
-  const authenticate = authenticateBy('api_key', {
+  const { authenticate } = createAuthenticator('api_key', {
     find(hash: string, address: string) {
       asked.push(hash);
       askedFrom = address;
       return answer();
     },
+    remembers: () => false,
   });
   const head = (authorization?: string) =>
     ({

@@ -38,22 +38,26 @@ function ofAjv(modules: string[]): string[] {
 }
 
 const SERVE = `
-  import { validateDriverDuty, validateDriverLocation } from './driver-input.ts';
+  import { validateLocation } from '../driver-app/input.ts';
+  import { json } from '../transport/reply.ts';
+  import { anyone } from '../transport/route.ts';
+  import { createServer } from '../transport/server.ts';
+  import { openTransport } from '../transport/transport.ts';
   import { parseJsonObject } from './json.ts';
   import { validatePlaceOrder } from './place-order-input.ts';
-  import { json } from './reply.ts';
-  import { anyone } from './route.ts';
-  import { createServer } from './server.ts';
+  import { validate } from './validate.ts';
+  import { validators } from './validators.js';
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   const routes = [{
     method: 'post', pattern: '/check', authenticate: anyone,
     body: { contentTypes: ['application/json'], maxBytes: 1000 },
     handle: ({ body }) => {
       const { ok } = parseJsonObject(body);
-      return json(200, [validatePlaceOrder(ok), validateDriverDuty(ok), validateDriverLocation(ok)]);
+      return json(200, [validatePlaceOrder(ok), validate(validators.driverDuty, ok), validateLocation(ok)]);
     },
   }];
-  const server = createServer({ routes, sockets: [], logger, mode: 'live', supportEmail: 'a@b.c', trustProxy: false });
+  const options = { routes, sockets: [], logger, mode: 'live', supportEmail: 'a@b.c', trustProxy: false };
+  const server = createServer(openTransport(), options);
   const { port } = await server.listen('127.0.0.1', 0);
   const headers = { 'content-type': 'application/json' };
   const response = await fetch('http://127.0.0.1:' + port + '/check', { method: 'POST', headers, body: '{}' });

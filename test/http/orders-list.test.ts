@@ -3,19 +3,22 @@ import { newId } from '../../src/domain/ids.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { MAX_FIELD_ERRORS } from '../../src/limits.ts';
 import type { OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
-import { startServer } from './support.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import { letIn, startServer } from './support.ts';
 
 /** The route alone, and what it asked the tables for. */
 async function startList(next: OrderCursor | null = null) {
   const asked: OrderFilter[] = [];
   const route = ordersList({
-    authenticate: async () => ({ keyId: newId(), retailerId: newId() }) as never,
-    async listOrders(_retailerId, filter) {
-      asked.push(filter);
-      return { orders: [], next };
+    stores: letIn({ keyId: newId(), retailerId: newId() } as RetailerKey),
+    store: {
+      async listStoreOrders(_retailerId, filter) {
+        asked.push(filter);
+        return { orders: [], next };
+      },
     },
   });
-  const { url } = await startServer({ routes: [route] as never });
+  const { url } = await startServer({ routes: [route] });
   return {
     asked,
     async ask(query: string) {

@@ -5,9 +5,8 @@ import { newId } from '../../src/domain/ids.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
-import type { Route } from '../../src/transport/route.ts';
 import { orderBody } from '../harness/service.ts';
-import { startServer } from './support.ts';
+import { letIn, startServer } from './support.ts';
 
 describe('the rate of a store', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -17,40 +16,44 @@ describe('the rate of a store', () => {
     (await Promise.all(asked)).map((rate) => rate?.refusal?.code ?? null);
 
   it('lets so many orders pass in a second, and as many in the next', async () => {
-    const rateOf = createStoreRates(50);
+    const rates = createStoreRates(50);
     const busy = store(2);
-    const four = () => refusals([rateOf(busy), rateOf(busy), rateOf(busy), rateOf(busy)]);
+    const four = () => refusals([rates.count(busy), rates.count(busy), rates.count(busy), rates.count(busy)]);
     expect(await four()).toEqual([null, null, 'rate_limited', 'rate_limited']);
     vi.advanceTimersByTime(999);
-    expect(await refusals([rateOf(busy)])).toEqual(['rate_limited']);
+    expect(await refusals([rates.count(busy)])).toEqual(['rate_limited']);
     vi.advanceTimersByTime(1);
     expect(await four()).toEqual([null, null, 'rate_limited', 'rate_limited']);
   });
 
   it('is its own: another store is not held up', async () => {
-    const rateOf = createStoreRates(1);
+    const rates = createStoreRates(1);
     const [one, other] = [store(null), store(null)];
-    expect(await refusals([rateOf(one), rateOf(one), rateOf(other)])).toEqual([null, 'rate_limited', null]);
+    expect(await refusals([rates.count(one), rates.count(one), rates.count(other)])).toEqual([
+      null,
+      'rate_limited',
+      null,
+    ]);
   });
 
   it('is what holds for all where it has none of its own; 0 is no bound', async () => {
-    expect(await createStoreRates(0)(store(null))).toBeNull();
-    expect(await createStoreRates(5)(store(0))).toBeNull();
-    expect((await createStoreRates(5)(store(null)))?.headers['RateLimit-Limit']).toBe('5');
-    expect((await createStoreRates(0)(store(7)))?.headers['RateLimit-Limit']).toBe('7');
+    expect(await createStoreRates(0).count(store(null))).toBeNull();
+    expect(await createStoreRates(5).count(store(0))).toBeNull();
+    expect((await createStoreRates(5).count(store(null)))?.headers['RateLimit-Limit']).toBe('5');
+    expect((await createStoreRates(0).count(store(7)))?.headers['RateLimit-Limit']).toBe('7');
   });
 
   it('tells limit, rest and when the rest is whole again', async () => {
-    const rateOf = createStoreRates(2);
+    const rates = createStoreRates(2);
     const one = store(null);
-    const told = [await rateOf(one), await rateOf(one), await rateOf(one)].map((rate) => rate?.headers);
+    const told = [await rates.count(one), await rates.count(one), await rates.count(one)].map((rate) => rate?.headers);
     const common = { 'RateLimit-Limit': '2', 'RateLimit-Reset': '1', 'RateLimit-Policy': '2;w=1' };
     expect(told).toEqual(['1', '0', '0'].map((rest) => ({ ...common, 'RateLimit-Remaining': rest })));
   });
 
   it('takes memory only for the stores of the last second', async () => {
-    const rateOf = createStoreRates(2);
-    await Promise.all(Array.from({ length: 1_000 }, () => rateOf(store(null))));
+    const rates = createStoreRates(2);
+    await Promise.all(Array.from({ length: 1_000 }, () => rates.count(store(null))));
     expect(vi.getTimerCount()).toBe(1_000);
     vi.advanceTimersByTime(1_000);
     expect(vi.getTimerCount()).toBe(0);
@@ -66,20 +69,23 @@ describe('creating an order', () => {
   async function world(rate: StoreRate | null, isOverloaded = false) {
     const counts = { rated: 0, placed: 0 };
     const route = ordersCreate({
-      authenticate: async () => ({ retailerId }) as RetailerKey,
-      rateOf: async () => {
-        counts.rated++;
-        return rate;
+      stores: letIn({ retailerId } as RetailerKey),
+      rates: {
+        async count() {
+          counts.rated++;
+          return rate;
+        },
       },
-      placeOrder: async () => {
-        counts.placed++;
-        return { kind: 'unavailable' };
+      dispatch: {
+        async placeRequest() {
+          counts.placed++;
+          return { kind: 'unavailable' };
+        },
+        admission: new AdmissionControl(60_000, 1, { orders: isOverloaded ? 1 : 0 }),
       },
-      isRemembered: () => false,
-      admission: new AdmissionControl(60_000, 1, { orders: isOverloaded ? 1 : 0 }),
-      isKeyGood: async () => true,
+      store: { isKeyGood: async () => true },
     });
-    const { url } = await startServer({ routes: [route as Route] });
+    const { url } = await startServer({ routes: [route] });
     const post = (body: object) =>
       fetch(`${url}/orders/create`, {
         method: 'POST',

@@ -1,25 +1,33 @@
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
+import type { Authenticator } from '../../src/http/credentials.ts';
 import type { Logger } from '../../src/telemetry.ts';
 import { json } from '../../src/transport/reply.ts';
 import { bearerToken } from '../../src/transport/request.ts';
-import type { Route } from '../../src/transport/route.ts';
+import type { HeaderName, Reply, RequestHead, Route } from '../../src/transport/route.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../../src/transport/server.ts';
+import { AbortNotice } from '../../src/transport/signal.ts';
+import { openTransport, type TlsFiles, type Transport } from '../../src/transport/transport.ts';
 
 export type LogLine = { readonly level: string; readonly fields: unknown; readonly message: string };
 
 export type Running = {
   readonly server: HttpServer;
+  readonly transport: Transport;
   readonly port: number;
   readonly url: string;
   readonly log: LogLine[];
 };
 
 /** A server on a free port for the running test, with the routes and bounds given; closed when the test is over. */
-export async function startServer(options: Partial<ServerOptions>): Promise<Running> {
+export async function startServer({
+  tls,
+  ...options
+}: Partial<ServerOptions> & { readonly tls?: TlsFiles }): Promise<Running> {
   const log: LogLine[] = [];
-  const server = createServer({
+  const transport = openTransport(tls);
+  const server = createServer(transport, {
     routes: [],
     sockets: [],
     logger: recorder(log),
@@ -30,7 +38,7 @@ export async function startServer(options: Partial<ServerOptions>): Promise<Runn
   });
   onTestFinished(() => server.close());
   const { port } = await server.listen('127.0.0.1', 0);
-  return { server, port, url: `http://127.0.0.1:${port}`, log };
+  return { server, transport, port, url: `http://127.0.0.1:${port}`, log };
 }
 
 function recorder(lines: LogLine[]): Logger {
@@ -56,6 +64,39 @@ export function knowsKey(head: Parameters<Route['authenticate']>[0]): string {
   const key = bearerToken(head);
   if (key !== 'good') throw new ServiceError('unauthorized', 'The API key is wrong.');
   return key;
+}
+
+/** Lets everybody in as `holder`. */
+export function letIn<Holder>(holder: Holder): Authenticator<Holder> {
+  return { authenticate: async () => holder, remembers: () => false };
+}
+
+/** What one of the routes replies to a request without a body, without a server. */
+export async function replyOf(
+  routes: readonly Route[],
+  pattern: string,
+  parameter = '',
+  headers: Partial<Record<HeaderName, string>> = {},
+): Promise<Reply> {
+  const route = routes.find((each) => each.pattern === pattern);
+  if (!route) throw new Error(`there is no route ${pattern}`);
+  const head: RequestHead = {
+    method: 'GET',
+    path: pattern,
+    params: [parameter],
+    query: new URLSearchParams(),
+    header: (name) => headers[name],
+    remoteAddress: () => '127.0.0.1',
+    requestId: 'test',
+  };
+  const principal = await route.authenticate(head);
+  return route.handle({
+    head,
+    principal,
+    body: Buffer.alloc(0),
+    signal: new AbortNotice(),
+    alwaysReplyWith: () => undefined,
+  });
 }
 
 /** A promise that the test settles. */

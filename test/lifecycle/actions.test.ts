@@ -7,7 +7,7 @@ import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { TierTable } from '../../src/dispatch/tier-table.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { canBecome, ORDER_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
-import { driverActionRoutes } from '../../src/http/routes/driver-actions.ts';
+import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -327,14 +327,16 @@ describe('a delivery over HTTP', () => {
     photos = new Set();
     let names = 0;
     const routes = driverActionRoutes({
-      authenticate: async () => ({ driverId: '' }),
+      drivers: { authenticate: async () => ({ driverId: '' }) },
       actions: dispatch.actions,
-      storePhoto: async () => {
-        const name = `${String(names++).padStart(32, '0')}.jpg`;
-        photos.add(name);
-        return { kind: 'stored', name };
+      photos: {
+        async store() {
+          const name = `${String(names++).padStart(32, '0')}.jpg`;
+          photos.add(name);
+          return { kind: 'stored', name };
+        },
+        discard: async (name) => void photos.delete(name),
       },
-      discardPhoto: async (name) => void photos.delete(name),
     });
     route = routes.find(({ pattern }) => pattern.endsWith('/deliver')) as Route<{ driverId: string }>;
   });
@@ -358,7 +360,7 @@ describe('a delivery over HTTP', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('of an order that is not theirs to deliver stores no photo', async () => {
+  it('of an order that the driver may not deliver stores no photo', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await expect(send(orderId, driverId, 'early')).rejects.toMatchObject({ code: 'illegal_transition' });
     await expect(send(newId(), driverId, 'none')).rejects.toMatchObject({ code: 'not_found' });

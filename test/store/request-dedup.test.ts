@@ -46,7 +46,11 @@ test('an equal request of another process makes nothing until the first was answ
     'made',
   ]);
   expect(await orderRow(sql, second.id)).toEqual({});
-  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ processId: 'a', orderId: first.id, abandoned: [] });
+  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({
+    processId: 'a',
+    orderId: first.id,
+    abandoned: [],
+  });
   await storeOf(sql, 'b').releaseRequests([said]);
   expect(await insert([second], 'b')).toEqual(['repeated']);
   await storeOf(sql, 'a').releaseRequests([said]);

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
 import { LIVE_READ_RETRY_MS, MAX_LIVE_READS, MAX_SOCKETS_PER_ORDER, POSITION_PUBLISH_MS } from '../../src/limits.ts';
-import { createTracking, type Tracking, type Viewer } from '../../src/tracking/live.ts';
-import { assigned, DRIVER_ID, delivered, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
-import { gate, MemorySocket, publisher } from './sockets.ts';
+import { createTracking, type Tracking } from '../../src/tracking/live.ts';
+import type { Viewer } from '../../src/tracking/watched.ts';
+import { assigned, DRIVER_ID, delivered, matcherAt, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
+import { fakeClock, gate, MemorySocket, pass, publisher, settle } from './sockets.ts';
 
 const ORDER_ID = trackedOrder().orderId;
 let order: TrackedOrder | null;
@@ -14,17 +15,22 @@ let tracking: Tracking;
 const findById = vi.fn<(orderId: string) => Promise<TrackedOrder | null>>();
 
 beforeEach(() => {
-  vi.useFakeTimers({ now: NOW_MS });
+  fakeClock(NOW_MS);
   order = trackedOrder();
   position = null;
   sockets = [];
   failures = [];
   findById.mockReset().mockImplementation(async () => order);
   tracking = createTracking({
-    findByToken: async (token) => (token === TOKEN ? order : null),
-    findById,
-    positionOf: () => position,
-    publish: (topic, text) => publisher(sockets)(topic, text),
+    store: {
+      findTrackedByToken: async (token) => (token === TOKEN ? order : null),
+      async findTrackedByIds(ids) {
+        const found = await Promise.all(ids.map(findById));
+        return new Map(found.flatMap((each, index) => (each ? [[ids[index] as string, each]] : [])));
+      },
+    },
+    matcher: { driver: (id) => matcherAt(position).driver(id) },
+    transport: { publish: (topic, text) => publisher(sockets)(topic, text) },
     now: Date.now,
     failed: (error) => failures.push(error),
   });
@@ -44,7 +50,6 @@ async function open(orderId?: string): Promise<MemorySocket<Viewer>> {
   sockets.push(socket);
   return socket;
 }
-const settle = () => vi.advanceTimersByTimeAsync(0);
 const sequences = (socket: MemorySocket<Viewer>) =>
   socket.ofType('order').map((message) => (message.order as { sequence: number }).sequence);
 
@@ -77,6 +82,7 @@ describe('opening', () => {
     const slow = gate<TrackedOrder>();
     findById.mockReturnValueOnce(slow.promise);
     const socket = await open();
+    await settle();
     // The read of the snapshot is under way and will return what was true before the change.
     order = assigned();
     const told = tracking.orderChanged(ORDER_ID);
@@ -124,8 +130,10 @@ describe('changes', () => {
     const slow = gate<TrackedOrder>();
     findById.mockReturnValueOnce(slow.promise);
     const first = tracking.orderChanged(ORDER_ID);
+    await settle();
     order = pickedUp();
     const others = [1, 2, 3, 4, 5].map(() => tracking.orderChanged(ORDER_ID));
+    await settle();
     expect(findById).toHaveBeenCalledTimes(1);
     slow.open(assigned());
     await Promise.all([first, ...others]);
@@ -149,9 +157,9 @@ describe('changes', () => {
     findById.mockRejectedValueOnce(new Error('gone')).mockRejectedValueOnce(new Error('gone'));
     await tracking.orderChanged(ORDER_ID);
     expect(failures).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(LIVE_READ_RETRY_MS);
+    await pass(LIVE_READ_RETRY_MS);
     expect(failures).toHaveLength(2);
-    await vi.advanceTimersByTimeAsync(2 * LIVE_READ_RETRY_MS);
+    await pass(2 * LIVE_READ_RETRY_MS);
     expect(sequences(socket)).toEqual([1, 2]);
   });
 
@@ -161,7 +169,7 @@ describe('changes', () => {
     await settle();
     socket.close(1001, '');
     findById.mockClear();
-    await vi.advanceTimersByTimeAsync(60_000);
+    await pass(60_000);
     expect(findById).not.toHaveBeenCalled();
   });
 
@@ -177,7 +185,8 @@ describe('changes', () => {
     });
     for (let index = 0; index < 2 * MAX_LIVE_READS; index += 1) await open(`order-${index}`);
     tracking.everythingChanged();
-    await vi.advanceTimersByTimeAsync(1_000);
+    // One round after the other, each of 5 ms.
+    for (let round = 0; round < 10; round += 1) await pass(5);
     expect(most).toBe(MAX_LIVE_READS);
     expect(sockets.every((socket) => sequences(socket).includes(2))).toBe(true);
   });
@@ -197,18 +206,18 @@ describe('positions', () => {
 
   it('are published at most once a second, the newest last', async () => {
     const socket = await watching(pickedUp());
-    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    await pass(POSITION_PUBLISH_MS);
     for (let step = 0; step < 30; step += 1) {
       tracking.driverMoved(ORDER_ID, at(40 + step / 1_000));
-      await vi.advanceTimersByTimeAsync(100);
+      await pass(100);
     }
-    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    await pass(POSITION_PUBLISH_MS);
     expect(lats(socket)).toEqual([40, 40.009, 40.019, 40.029]);
   });
 
   it('are rounded before pickup and carry the sequence they belong to', async () => {
     const socket = await watching(assigned());
-    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    await pass(POSITION_PUBLISH_MS);
     tracking.driverMoved(ORDER_ID, at(40.74567));
     expect(socket.ofType('position')[0]).toMatchObject({
       sequence: 2,
@@ -218,28 +227,28 @@ describe('positions', () => {
 
   it('are not published once the order is delivered', async () => {
     const socket = await watching(delivered());
-    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    await pass(POSITION_PUBLISH_MS);
     tracking.driverMoved(ORDER_ID, at(40.7));
-    await vi.advanceTimersByTimeAsync(10 * POSITION_PUBLISH_MS);
+    await pass(10 * POSITION_PUBLISH_MS);
     expect(lats(socket)).toEqual([]);
   });
 
-  it('of whoever gave the order back are published no more, though memory still takes him for its driver', async () => {
+  it('of a driver who gave the order back are published no more, though memory still holds them as its driver', async () => {
     const other = '01900000-0000-7000-8000-0000000000d2';
     const socket = await watching(assigned());
-    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    await pass(POSITION_PUBLISH_MS);
     order = trackedOrder({ sequence: 3, wasReleased: true });
     await tracking.orderChanged(ORDER_ID);
     tracking.driverMoved(ORDER_ID, at(40.1));
-    await vi.advanceTimersByTimeAsync(2 * POSITION_PUBLISH_MS);
+    await pass(2 * POSITION_PUBLISH_MS);
     order = assigned({ sequence: 4, driverId: other, driverFirstName: 'Bo' });
     await tracking.orderChanged(ORDER_ID);
     tracking.driverMoved(ORDER_ID, at(40.2));
-    await vi.advanceTimersByTimeAsync(2 * POSITION_PUBLISH_MS);
+    await pass(2 * POSITION_PUBLISH_MS);
     order = pickedUp({ sequence: 5, driverId: other, driverFirstName: 'Bo' });
     await tracking.orderChanged(ORDER_ID);
     tracking.driverMoved(ORDER_ID, at(40.3));
-    await vi.advanceTimersByTimeAsync(2 * POSITION_PUBLISH_MS);
+    await pass(2 * POSITION_PUBLISH_MS);
     tracking.driverMoved(ORDER_ID, at(41.4, other));
     expect(lats(socket)).toEqual([41.4]);
   });
@@ -250,7 +259,7 @@ describe('positions', () => {
       position = { lat: 40.7, lng: -73.98765, atMs: NOW_MS };
       const socket = await watching(pickedUp({ status, sequence: 7 }));
       tracking.driverMoved(ORDER_ID, at(40.7));
-      await vi.advanceTimersByTimeAsync(3 * POSITION_PUBLISH_MS);
+      await pass(3 * POSITION_PUBLISH_MS);
       expect(socket.ofType('order')).toHaveLength(1);
       expect(socket.received).toHaveLength(1);
       expect(JSON.stringify(socket.received)).not.toMatch(/40\.7[,}]/);
@@ -259,15 +268,15 @@ describe('positions', () => {
 
   it('wait while a change is unread, so that nothing leaks after the delivery', async () => {
     const socket = await watching(pickedUp());
-    await vi.advanceTimersByTimeAsync(POSITION_PUBLISH_MS);
+    await pass(POSITION_PUBLISH_MS);
     const slow = gate<TrackedOrder>();
     findById.mockReturnValueOnce(slow.promise);
     const told = tracking.orderChanged(ORDER_ID);
     tracking.driverMoved(ORDER_ID, at(40.7));
-    await vi.advanceTimersByTimeAsync(3 * POSITION_PUBLISH_MS);
+    await pass(3 * POSITION_PUBLISH_MS);
     slow.open(delivered());
     await told;
-    await vi.advanceTimersByTimeAsync(3 * POSITION_PUBLISH_MS);
+    await pass(3 * POSITION_PUBLISH_MS);
     expect(lats(socket)).toEqual([]);
     expect(JSON.stringify(socket.received)).not.toContain('40.7,');
   });

@@ -1,4 +1,6 @@
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
+import type { Matcher } from '../../src/matcher/matcher.ts';
+import type { KnownPosition } from '../../src/tracking/view.ts';
 
 export const TOKEN = 'tok_0123456789-abcdefghi';
 export const NOW_MS = Date.parse('2026-03-02T15:00:00.000Z');
@@ -35,3 +37,8 @@ export const pickedUp = (fields: Partial<TrackedOrder> = {}) =>
   assigned({ sequence: 3, status: 'picked_up', pickedUpAt: '2026-03-02T14:20:00.000Z', ...fields });
 export const delivered = (fields: Partial<TrackedOrder> = {}) =>
   pickedUp({ sequence: 4, status: 'delivered', deliveredAt: '2026-03-02T14:45:00.000Z', hasPhoto: true, ...fields });
+
+/** A matcher that knows every driver, at this position if any. */
+export function matcherAt(position: KnownPosition | null): Pick<Matcher, 'driver'> {
+  return { driver: (id) => ({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, orderId: null }) };
+}

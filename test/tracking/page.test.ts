@@ -5,8 +5,9 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Assets, loadAssets } from '../../src/pages/assets.ts';
 import { pageHeaders, tileSource } from '../../src/pages/page-headers.ts';
-import { createTrackingRoutes } from '../../src/tracking/routes.ts';
-import { assigned, delivered, NOW_MS, pickedUp, TOKEN } from './orders.ts';
+import { trackingRoutes } from '../../src/tracking/routes.ts';
+import { replyOf } from '../http/support.ts';
+import { assigned, delivered, matcherAt, NOW_MS, pickedUp, TOKEN } from './orders.ts';
 
 let directory: string;
 let assets: Assets;
@@ -23,19 +24,28 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 function routes(order: ReturnType<typeof assigned> | Error | null, settings: { sandbox?: boolean } = {}) {
   const failures: unknown[] = [];
-  const made = createTrackingRoutes({
-    findByToken: async (token) => {
-      if (order instanceof Error) throw order;
-      return token === TOKEN ? order : null;
+  const made = trackingRoutes({
+    store: {
+      async findTrackedByToken(token) {
+        if (order instanceof Error) throw order;
+        return token === TOKEN ? order : null;
+      },
     },
-    positionOf: () => ({ lat: 40.74567, lng: -73.98765, atMs: NOW_MS }),
-    now: () => NOW_MS,
-    failed: (error) => failures.push(error),
+    matcher: matcherAt({ lat: 40.74567, lng: -73.98765, atMs: NOW_MS }),
+    photos: { find: async () => null },
     assets,
     settings: { tileUrl: null, tileAttribution: '', sandbox: settings.sandbox ?? false },
     publicUrl: 'https://track.example',
+    now: () => NOW_MS,
+    failed: (error) => failures.push(error),
   });
-  return { ...made, failures };
+  return {
+    page: (token: string) => replyOf(made, '/track/:token', token),
+    status: (token: string) => replyOf(made, '/track/:token/status', token),
+    asset: (name: string, acceptEncoding: string) =>
+      replyOf(made, '/assets/:name', name, { 'accept-encoding': acceptEncoding }),
+    failures,
+  };
 }
 
 describe('the page', () => {
@@ -87,17 +97,19 @@ describe('the page', () => {
 });
 
 it('answers the status as JSON with the same view', async () => {
-  const found = await routes(assigned()).status(TOKEN);
-  expect(found).toMatchObject({
-    kind: 'found',
-    body: { success: true, order: { sequence: 2, driver: { position: { lat: 40.75 } } } },
-  });
-  expect(await routes(null).status(TOKEN)).toEqual({ kind: 'not_found' });
+  const { status, body } = await routes(assigned()).status(TOKEN);
+  expect([status, JSON.parse(String(body))]).toMatchObject([
+    200,
+    { success: true, order: { sequence: 2, driver: { position: { lat: 40.75 } } } },
+  ]);
+  await expect(routes(null).status(TOKEN)).rejects.toMatchObject({ code: 'not_found' });
+  const over = delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' });
+  await expect(routes(over).status(TOKEN)).rejects.toMatchObject({ code: 'gone' });
 });
 
 describe('the security policy', () => {
   const policyOf = (tileUrl: string | null) =>
-    new Map(pageHeaders(tileUrl, 'https://track.example/base')).get('Content-Security-Policy');
+    pageHeaders(tileUrl, 'https://track.example/base')['Content-Security-Policy'];
 
   it('allows nothing but our own files, our socket and the tiles', () => {
     expect(policyOf('https://{s}.tiles.example:8443/{z}/{x}/{y}.png')).toBe(
@@ -109,14 +121,12 @@ describe('the security policy', () => {
 
   it('tells nobody where the visitor comes from, and lets nobody keep or frame the page', async () => {
     for (const order of [pickedUp(), null, new Error('away')]) {
-      const headers = new Map((await routes(order).page(TOKEN)).headers);
-      expect(headers.get('Referrer-Policy')).toBe('no-referrer');
-      expect(headers.get('Cache-Control')).toBe('no-store');
-      expect(headers.get('X-Frame-Options')).toBe('DENY');
-      expect(headers.get('Content-Security-Policy')).toMatch(
-        /^default-src 'none'; script-src 'self'; style-src 'self';/,
-      );
-      expect(headers.get('Content-Security-Policy')).not.toContain('unsafe');
+      const { headers = {} } = await routes(order).page(TOKEN);
+      expect(headers['Referrer-Policy']).toBe('no-referrer');
+      expect(headers['Cache-Control']).toBe('no-store');
+      expect(headers['X-Frame-Options']).toBe('DENY');
+      expect(headers['Content-Security-Policy']).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
+      expect(headers['Content-Security-Policy']).not.toContain('unsafe');
     }
   });
 
@@ -129,25 +139,25 @@ describe('the security policy', () => {
 });
 
 describe('the files of the page', () => {
-  const headersOf = (acceptEncoding: string) =>
-    new Map(assets.serve('track-AAAA.js', acceptEncoding)?.headers.map(([name, value]) => [name, value]));
+  const ask = (acceptEncoding: string) => routes(null).asset('track-AAAA.js', acceptEncoding);
+  const encodingFor = async (acceptEncoding: string) => (await ask(acceptEncoding)).headers?.['Content-Encoding'];
 
-  it('may be kept for ever and come gzipped to whoever takes that', () => {
-    expect(headersOf('')).toEqual(
-      new Map([
-        ['Content-Type', 'text/javascript; charset=utf-8'],
-        ['Cache-Control', 'public, max-age=31536000, immutable'],
-        ['Vary', 'Accept-Encoding'],
-      ]),
-    );
-    expect(headersOf('br;q=1, gzip;q=0.8').get('Content-Encoding')).toBe('gzip');
-    expect(headersOf('gzip;q=0').get('Content-Encoding')).toBeUndefined();
-    const zipped = assets.serve('track-AAAA.js', 'gzip')?.body as Uint8Array;
+  it('may be kept for ever and come gzipped to whoever takes that', async () => {
+    expect((await ask('')).headers).toEqual({
+      'Content-Type': 'text/javascript; charset=utf-8',
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      Vary: 'Accept-Encoding',
+    });
+    expect(await encodingFor('br;q=1, gzip;q=0.8')).toBe('gzip');
+    expect(await encodingFor('gzip;q=0')).toBeUndefined();
+    const zipped = (await ask('gzip')).body as Buffer;
     expect(gunzipSync(zipped).toString()).toContain('of the page');
   });
 
-  it('are those of the build and no others', () => {
-    for (const name of ['manifest.json', '../package.json', 'nothing.js', ''])
+  it('are those of the build and no others', async () => {
+    for (const name of ['manifest.json', '../package.json', 'nothing.js', '']) {
       expect(assets.serve(name, '')).toBeNull();
+      await expect(routes(null).asset(name, '')).rejects.toMatchObject({ code: 'not_found' });
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { LiveSocket, SocketBehaviour } from '../../src/transport/live-socket.ts';
 
 /** A socket that keeps what it was sent, and the topics it is subscribed to. */
@@ -38,6 +39,22 @@ export class MemorySocket<Data> implements LiveSocket<Data> {
   ofType(type: string): Record<string, unknown>[] {
     return this.received.filter((message) => message.type === type);
   }
+}
+
+/** Fakes the clock and its timers, but not the turns of the event loop, in which reads are gathered into statements. */
+export function fakeClock(nowMs: number): void {
+  vi.useFakeTimers({ now: nowMs, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+}
+
+/** Lets the reads that are under way come back, and all that follows from them. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((next) => setImmediate(next));
+}
+
+/** Lets time pass, and what is read because of it come back. */
+export async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  await settle();
 }
 
 /** Publishes to the sockets that subscribed, as the transport does. */

@@ -8,6 +8,7 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import { json, text } from '../../src/transport/reply.ts';
 import { anyone, type Route, type RouteRequest } from '../../src/transport/route.ts';
 import { createServer } from '../../src/transport/server.ts';
+import { openTransport } from '../../src/transport/transport.ts';
 import { echoRoute, GOOD, gate, rawConnection, startServer } from '../http/support.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -357,7 +358,7 @@ describe('a server', () => {
 
 function newServer() {
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  const server = createServer({
+  const server = createServer(openTransport(), {
     routes: [],
     sockets: [],
     logger,

@@ -73,7 +73,7 @@ describe('a socket', () => {
   });
 
   it('does nothing any more after its end', async () => {
-    const { open, sockets, closed, server } = await start();
+    const { open, sockets, closed, server, transport } = await start();
     const phone = open();
     await expect.poll(() => sockets.length).toBe(1);
     phone.socket.terminate();
@@ -83,7 +83,7 @@ describe('a socket', () => {
     socket?.close(1000, '');
     socket?.subscribe('topic');
     socket?.unsubscribe('topic');
-    server.publish('topic', 'nobody');
+    transport.publish('topic', 'nobody');
     expect(server.openSockets).toBe(0);
   });
 
@@ -251,7 +251,7 @@ describe('a connection', () => {
 
 describe('publishing', () => {
   it('reaches the subscribers of a topic, in order, and nobody else', async () => {
-    const { open, server, sockets } = await start({
+    const { open, server, transport, sockets } = await start({
       opened: (socket) => socket.subscribe(`order:${socket.data.token}`),
       message: (socket) => socket.unsubscribe(`order:${socket.data.token}`),
       closed: () => {},
@@ -259,16 +259,16 @@ describe('publishing', () => {
     expect(sockets).toEqual([]);
     const [one, two, other] = [open('/live/a'), open('/live/a'), open('/live/b')];
     await expect.poll(() => server.openSockets).toBe(3);
-    for (let number = 0; number < 50; number++) server.publish('order:a', String(number));
-    server.publish('order:b', 'b');
+    for (let number = 0; number < 50; number++) transport.publish('order:a', String(number));
+    transport.publish('order:b', 'b');
     const numbers = Array.from({ length: 50 }, (_, number) => String(number));
     await expect.poll(() => [one.messages, two.messages, other.messages]).toEqual([numbers, numbers, ['b']]);
-    server.publish('order:none', 'x');
+    transport.publish('order:none', 'x');
   });
 
   it('no longer reaches one that unsubscribed', async () => {
     const left = vi.fn();
-    const { open, server } = await start({
+    const { open, transport } = await start({
       opened: (socket) => socket.subscribe('t'),
       message: (socket) => {
         socket.unsubscribe('t');
@@ -279,10 +279,10 @@ describe('publishing', () => {
     await expect.poll(() => phone.open).toBe(true);
     phone.socket.send('leave');
     await expect.poll(() => left.mock.calls.length).toBe(1);
-    server.publish('t', 'missed');
+    transport.publish('t', 'missed');
     const marker = open();
     await expect.poll(() => marker.open).toBe(true);
-    server.publish('t', 'seen');
+    transport.publish('t', 'seen');
     await expect.poll(() => marker.messages).toEqual(['seen']);
     expect(phone.messages).toEqual([]);
   });
@@ -290,7 +290,7 @@ describe('publishing', () => {
   it.each(['publish', 'send'] as const)(
     'drops a reader too slow for what %s gives it, and no one else',
     async (how) => {
-      const { open, server, port, closed, sockets } = await start({ maxSockets: 3 });
+      const { open, server, transport, port, closed, sockets } = await start({ maxSockets: 3 });
       const slow = rawConnection(port);
       slow.send(upgradeRequest('/live/slow'));
       await expect.poll(() => slow.statuses).toEqual([101]);
@@ -306,7 +306,7 @@ describe('publishing', () => {
       await vi.waitFor(
         () => {
           sent++;
-          if (how === 'publish') server.publish('t', message);
+          if (how === 'publish') transport.publish('t', message);
           else {
             const taken = sockets.map((socket) => socket.send(message));
             // Told at once, before its end is.
@@ -326,7 +326,7 @@ describe('publishing', () => {
 
 describe('a server that stops', () => {
   it('tells its sockets 1001 and takes no more of them', async () => {
-    const { open, server, closed, port } = await start();
+    const { open, server, transport, closed, port } = await start();
     const phone = open();
     await expect.poll(() => phone.open).toBe(true);
     const kept = rawConnection(port);
@@ -340,7 +340,7 @@ describe('a server that stops', () => {
     await expect.poll(() => phone.closed).toEqual([1001, 'The server is stopping']);
     expect(closed).toHaveBeenCalledOnce();
     expect(server.openSockets).toBe(0);
-    server.publish('t', 'nobody');
+    transport.publish('t', 'nobody');
   });
 });
 

@@ -1,7 +1,7 @@
 import { json } from '../../transport/reply.ts';
 import { anyone, type Route } from '../../transport/route.ts';
 
-/** `GET /healthz`: the process is alive and its event loop turns. Asks nobody else, so that no outage restarts it. */
+/** `GET /healthz`: the process is alive. It asks nothing else, so that no outage elsewhere restarts it. */
 export function healthzRoute(): Route {
   return {
     method: 'get',

@@ -1,43 +1,38 @@
 import type { CancelOrder, CancelOutcome } from '../../dispatch/cancel-order.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { CancelReason } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import { json } from '../../transport/reply.ts';
-import type { Reply, RequestHead, Route } from '../../transport/route.ts';
-import { findFieldErrors } from '../field-errors.ts';
+import type { Reply, Route } from '../../transport/route.ts';
+import type { Authenticator } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
-import { orderIdOf, parsed, valid } from '../input.ts';
-import type { JsonObject } from '../json.ts';
+import { orderIdOf, parsed } from '../input.ts';
 import { asWritten } from '../outcomes.ts';
-import { cancelOrder as fits } from '../validators.js';
+import { valid, validate } from '../validate.ts';
+import { validators } from '../validators.js';
 
 /** `POST /orders/{id}/cancel`, until the pickup. */
-export function ordersCancel(deps: {
-  readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
-  readonly cancelOrder: CancelOrder;
+export function ordersCancel(parts: {
+  readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly dispatch: { readonly cancelOrder: CancelOrder };
 }): Route<RetailerKey> {
+  const { stores, dispatch } = parts;
   return {
     method: 'post',
     pattern: '/orders/:id/cancel',
-    authenticate: deps.authenticate,
+    authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
     async handle({ head, principal: key, body }) {
-      const { reason } = valid(validateCancel(parsed(body)));
+      const { reason } = valid(validate(validators.cancelOrder, parsed(body)));
       const orderId = orderIdOf(head);
-      const cancelling = deps.cancelOrder(orderId, key.retailerId, reason, idempotencyKeyOf(head));
-      return reply(orderId, await asWritten(cancelling, 'Ask for the order, or send the same again; that is safe.'));
+      const cancelling = dispatch.cancelOrder(orderId, key.retailerId, reason, idempotencyKeyOf(head));
+      return replyTo(orderId, await asWritten(cancelling, 'Ask for the order, or send the same again; that is safe.'));
     },
   };
 }
 
-function validateCancel(body: JsonObject) {
-  const fields = findFieldErrors(fits, body);
-  return fields.length > 0 ? { fields } : { ok: { reason: body.reason as CancelReason } };
-}
-
-function reply(orderId: string, outcome: CancelOutcome): Reply {
+function replyTo(orderId: string, outcome: CancelOutcome): Reply {
   switch (outcome.kind) {
     case 'cancelled':
     case 'replayed':

@@ -1,80 +1,78 @@
 import type { AdmissionControl } from '../../dispatch/admission.ts';
-import type { Caller } from '../../dispatch/group-commit.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
+import type { PlaceRequest } from '../../dispatch/place-request.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
-import type { CreatedOrder, PlaceOrder } from '../../domain/order.ts';
+import type { CreatedOrder } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
+import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
-import type { Reply, RequestHead, RequestSignal, Route, RouteRequest } from '../../transport/route.ts';
-import { unauthorized } from '../credentials.ts';
+import type { Reply, Route, RouteRequest } from '../../transport/route.ts';
+import { type Authenticator, unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
-import { type JsonObject, parseJsonObject } from '../json.ts';
+import { parsed } from '../input.ts';
+import type { JsonObject } from '../json.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
-import type { StoreRate } from '../store-rate.ts';
+import type { StoreRates } from '../store-rate.ts';
 
-/** One for all: under a flood the making of an error costs a tenth of a refusal. */
+/** Made once: under a flood, making the error costs a tenth of a refusal. */
 const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
 
-/** `POST /orders/create`, the contract's part 4.1. */
-export function ordersCreate(deps: {
-  readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
-  readonly placeOrder: (
-    request: PlaceOrder,
-    key: RetailerKey,
-    identity: Identity,
-    caller: Caller & { readonly signal: RequestSignal },
-  ) => Promise<PlaceOnceOutcome>;
-  /** Counts the order against its store's rate. */
-  readonly rateOf: (key: RetailerKey) => Promise<StoreRate | null>;
-  /** Whether the key was good a moment ago, told at once. */
-  readonly isRemembered: (head: RequestHead) => boolean;
+/** The operation behind the route, and the admission control before it. */
+export type OrderPlacing = {
+  readonly placeRequest: PlaceRequest;
   readonly admission: Pick<AdmissionControl, 'isFull' | 'enter'>;
-  /** Whether the key still opens its active store, read from the database itself. */
-  readonly isKeyGood: (key: RetailerKey) => Promise<boolean>;
+};
+
+/** `POST /orders/create`, the contract's part 4.1. */
+export function ordersCreate(parts: {
+  readonly stores: Authenticator<RetailerKey>;
+  readonly rates: StoreRates;
+  readonly dispatch: OrderPlacing;
+  readonly store: Pick<Store, 'isKeyGood'>;
 }): Route<RetailerKey> {
+  const { stores, rates, dispatch, store } = parts;
   return {
     method: 'post',
     pattern: '/orders/create',
-    shed: (head) => (deps.admission.isFull() && deps.isRemembered(head) ? TOO_MANY : null),
-    authenticate: deps.authenticate,
+    shed: (head) => (dispatch.admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
+    authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
     async handle(request) {
       const sinceMs = performance.now();
-      // Before the body is looked at: refusing must cost a small part of what an order costs.
-      const turn = deps.admission.enter();
+      // Before the body is parsed, since a refusal must cost a small part of what an order costs.
+      const turn = dispatch.admission.enter();
       if (!turn) throw TOO_MANY;
       await turn;
       return create(request, sinceMs);
     },
   };
 
-  async function create(asked: RouteRequest<RetailerKey>, sinceMs: number): Promise<Reply> {
-    const { head, principal: key, body, signal, alwaysReplyWith } = asked;
-    const parsed = parseJsonObject(body);
-    if ('error' in parsed) throw parsed.error;
-    const retailerId = readRetailerId(parsed.ok);
+  async function create(request: RouteRequest<RetailerKey>, sinceMs: number): Promise<Reply> {
+    const { head, principal: key, signal, alwaysReplyWith } = request;
+    const body = parsed(request.body);
+    const retailerId = readRetailerId(body);
     if (retailerId !== undefined && retailerId !== key.retailerId) {
       throw new ServiceError('unauthorized', 'The API key does not belong to the retailer_id sent.');
     }
     const idempotencyKey = idempotencyKeyOf(head);
-    const request = validatePlaceOrder(parsed.ok);
-    if ('fields' in request) {
-      if (isKeyTest(parsed.ok) && !(await asAvailable(deps.isKeyGood(key)))) throw unauthorized();
-      throw new ServiceError('invalid_request', messageFor(parsed.ok), { fields: request.fields });
+    const order = validatePlaceOrder(body);
+    if ('fields' in order) {
+      if (isKeyTest(body) && !(await asAvailable(store.isKeyGood(key)))) throw unauthorized();
+      throw new ServiceError('invalid_request', messageFor(body), { fields: order.fields });
     }
-    const rate = await deps.rateOf(key);
+    const rate = await rates.count(key);
     if (rate) alwaysReplyWith(rate.headers);
     if (rate?.refusal) throw rate.refusal;
-    const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(request.ok) };
-    return reply(await deps.placeOrder(request.ok, key, identity, { sinceMs, signal }));
+    const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(order.ok) };
+    return replyTo(await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }));
   }
 }
 
-/** A body with nothing but `retailer_id` tests a key (contract, part 5.4); it is answered from the truth. */
+/** A body with nothing but `retailer_id` tests a key (contract, part 5.4), so the tables are asked again. */
 function isKeyTest(body: JsonObject): boolean {
   return typeof body.retailer_id === 'string' && Object.keys(body).length === 1;
 }
@@ -85,7 +83,7 @@ function messageFor(body: JsonObject): string {
     : 'Some fields are not usable; no order was created.';
 }
 
-function reply(outcome: PlaceOnceOutcome) {
+function replyTo(outcome: PlaceOnceOutcome): Reply {
   switch (outcome.kind) {
     case 'created':
     case 'replayed': {

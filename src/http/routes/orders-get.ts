@@ -1,27 +1,30 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
+import type { Matcher } from '../../matcher/matcher.ts';
 import type { StoreOrder } from '../../store/orders.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
+import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
-import type { RequestHead, Route } from '../../transport/route.ts';
+import type { Route } from '../../transport/route.ts';
+import type { Authenticator } from '../credentials.ts';
 import { asAvailable } from '../outcomes.ts';
 
-/** `GET /orders/{id}`: a store's own order with its events; anyone else's is as unknown as none. */
-export function ordersGet(deps: {
-  readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
-  readonly findOrder: (orderId: string, retailerId: string) => Promise<StoreOrder | null>;
-  /** Why an order waits, where it does. */
-  readonly whyWaiting: (orderId: string) => string | undefined;
+/** `GET /orders/{id}`: a store's own order with its events; another store's order is not found. */
+export function ordersGet(parts: {
+  readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly store: Pick<Store, 'findStoreOrder'>;
+  readonly matcher: Pick<Matcher, 'whyWaiting'>;
 }): Route<RetailerKey> {
+  const { stores, store, matcher } = parts;
   return {
     method: 'get',
     pattern: '/orders/:id',
-    authenticate: deps.authenticate,
+    authenticate: stores.authenticate,
     async handle({ head, principal: key }) {
       const [id = ''] = head.params;
-      const order = isId(id) ? await asAvailable(deps.findOrder(id, key.retailerId)) : null;
+      const order = isId(id) ? await asAvailable(store.findStoreOrder(id, key.retailerId)) : null;
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
-      return json(200, { success: true, order: toWire(order, deps.whyWaiting(order.id)) });
+      return json(200, { success: true, order: toWire(order, matcher.whyWaiting(order.id)) });
     },
   };
 }
@@ -79,7 +82,7 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
   };
 }
 
-/** How the order was given to a driver, in brief: from how far, and how many others were passed over for what. */
+/** An assignment in brief: how far the driver was, and how many candidates were rejected for which reason. */
 function dispatchOnWire({ at, data, considered }: StoreOrder['events'][number]) {
   const rejectedCandidates: Record<string, number> = {};
   for (const { reason } of considered ?? []) rejectedCandidates[reason] = (rejectedCandidates[reason] ?? 0) + 1;

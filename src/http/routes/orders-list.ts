@@ -1,36 +1,43 @@
 import { isId } from '../../domain/ids.ts';
-import type { OrderStatus } from '../../domain/order.ts';
 import { DEFAULT_PAGE_SIZE } from '../../limits.ts';
-import type { OrderCursor, OrderFilter, OrderPage } from '../../store/orders-list.ts';
+import type { OrderCursor, OrderFilter } from '../../store/orders-list.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
+import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
-import type { RequestHead, Route } from '../../transport/route.ts';
-import { findFieldErrors } from '../field-errors.ts';
-import { isCalendarTime, NO_SUCH_TIME, unknownNames, valid } from '../input.ts';
+import type { Route } from '../../transport/route.ts';
+import type { Authenticator } from '../credentials.ts';
+import { isCalendarTime, NO_SUCH_TIME, unknownNames } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
-import { listOrdersSchema } from '../schemas.ts';
-import { listOrders as fits } from '../validators.js';
+import { schemas } from '../schemas.ts';
+import { type Validated, valid, validate } from '../validate.ts';
+import { validators } from '../validators.js';
 
-/** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the one that changed longest ago first. */
-export function ordersList(deps: {
-  readonly authenticate: (head: RequestHead) => Promise<RetailerKey>;
-  readonly listOrders: (retailerId: string, filter: OrderFilter) => Promise<OrderPage>;
+/** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the latest changed last. */
+export function ordersList(parts: {
+  readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly store: Pick<Store, 'listStoreOrders'>;
 }): Route<RetailerKey> {
+  const { stores, store } = parts;
   return {
     method: 'get',
     pattern: '/orders',
-    authenticate: deps.authenticate,
+    authenticate: stores.authenticate,
     async handle({ head, principal: key }) {
       const filter = valid(readFilter(head.query));
-      const { orders, next } = await asAvailable(deps.listOrders(key.retailerId, filter));
+      const { orders, next } = await asAvailable(store.listStoreOrders(key.retailerId, filter));
       return json(200, { success: true, orders, next_cursor: next && encodeCursor(next) });
     },
   };
 }
 
-function readFilter(query: URLSearchParams) {
+/** Names everything that is wrong at once. */
+function readFilter(query: URLSearchParams): Validated<OrderFilter> {
   const given = Object.fromEntries(query);
-  const fields = [...findFieldErrors(fits, given), ...unknownNames(query, listOrdersSchema.properties)];
+  const checked = validate(validators.listOrders, given);
+  const fields = [
+    ...('fields' in checked ? checked.fields : []),
+    ...unknownNames(query, schemas.listOrders.properties),
+  ];
   const isGood = (name: string) => fields.every(({ field }) => field !== name);
   const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor);
   if (isGood('cursor') && cursor === undefined) {
@@ -40,10 +47,9 @@ function readFilter(query: URLSearchParams) {
   if (isGood('updated_after') && updatedAfter && !isCalendarTime(updatedAfter)) {
     fields.push({ field: 'updated_after', message: NO_SUCH_TIME });
   }
-  if (fields.length > 0) return { fields };
-  const status = (given.status as OrderStatus | undefined) ?? null;
-  const limit = given.limit === undefined ? DEFAULT_PAGE_SIZE : Number(given.limit);
-  return { ok: { status, updatedAfter, limit, cursor: cursor ?? null } };
+  if ('fields' in checked || fields.length > 0) return { fields };
+  const { status = null, limit = DEFAULT_PAGE_SIZE } = checked.ok;
+  return { ok: { status, updatedAfter, limit: Number(limit), cursor: cursor ?? null } };
 }
 
 /** Where a page ended: microseconds, so that nothing between two pages is skipped, and the id. */

@@ -2,10 +2,10 @@ import { ServiceError } from '../../domain/errors.ts';
 import { READINESS_DEADLINE_MS } from '../../limits.ts';
 import { json } from '../../transport/reply.ts';
 import { anyone, type Route } from '../../transport/route.ts';
+import { withTimeout } from '../../with-timeout.ts';
 
 /**
- * `GET /readyz`: whether requests can be served now; 503 where `isReady` says no, fails, or does not answer within
- * `deadlineMs`.
+ * `GET /readyz`: 503 where `isReady` gives false, fails, or does not answer within `deadlineMs` milliseconds.
  */
 export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READINESS_DEADLINE_MS): Route {
   return {
@@ -20,15 +20,9 @@ export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READIN
 }
 
 async function answersYes(isReady: () => Promise<boolean>, deadlineMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs, false);
-  });
   try {
-    return await Promise.race([isReady(), expired]);
+    return await withTimeout(isReady(), deadlineMs, () => new Error('Readiness could not be asked in time'));
   } catch {
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { DriverActions } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { driverRoutes } from '../../src/http/routes/driver.ts';
-import { driverActionRoutes } from '../../src/http/routes/driver-actions.ts';
+import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
+import { driverDutyRoutes } from '../../src/driver-app/duty-routes.ts';
 import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
-import { trackingRoutes } from '../../src/http/routes/tracking.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
 import type { Route } from '../../src/transport/route.ts';
-import { startServer } from '../http/support.ts';
+import { letIn, startServer } from '../http/support.ts';
 
 const ORDER = newId();
 const DRIVER = newId();
@@ -24,23 +24,24 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
     undeliverable: write,
     returned: write,
   };
-  const authenticate = async () => ({ driverId: DRIVER });
+  const drivers = letIn({ driverId: DRIVER });
   return [
-    ordersCancel({ authenticate: async () => ({ retailerId: newId() }) as never, cancelOrder: write }),
-    ...driverRoutes({
-      authenticate,
-      setDuty: write,
-      report: () => 'taken',
-      findState: async () => null,
-      toWire: () => ({}),
+    ordersCancel({ stores: letIn({ retailerId: newId() } as RetailerKey), dispatch: { cancelOrder: write } }),
+    ...driverDutyRoutes({
+      drivers,
+      actions,
+      positions: { report: () => 'taken' },
+      store: { findDriverState: async () => null },
     }),
     ...driverActionRoutes({
-      authenticate,
+      drivers,
       actions,
-      storePhoto: async () => ({ kind: 'stored', name: 'photo' }),
-      discardPhoto: async (name) => void discarded.push(name),
+      photos: {
+        store: async () => ({ kind: 'stored', name: 'photo' }),
+        discard: async (name) => void discarded.push(name),
+      },
     }),
-  ] as Route[];
+  ];
 }
 
 type Write = { readonly method: string; readonly path: string; readonly type?: string; readonly body?: string };
@@ -145,31 +146,5 @@ describe('the photo of a delivery', () => {
     const { url } = await startServer({ routes: writingRoutes(() => Promise.reject(error), discarded) });
     await send(url, WRITES.at(-1) as Write);
     expect(discarded).toEqual(expected);
-  });
-
-  const askPhoto = async (photo: () => Promise<Buffer | null>) => {
-    const routes = trackingRoutes({
-      page: () => Promise.reject(new Error('not asked')),
-      status: async () => ({ kind: 'found', body: {} }),
-      asset: () => null,
-      photo,
-    }) as Route[];
-    const { url, log } = await startServer({ routes });
-    const response = await fetch(`${url}/track/${'t'.repeat(24)}/photo`);
-    return { status: response.status, ...((await response.json()) as { message: string }), log };
-  };
-
-  test.each([
-    ['a bucket that is away', Object.assign(new Error('no'), { code: 'ECONNREFUSED' })],
-    ['a bucket that refuses us', Object.assign(new Error('no'), { code: 'SignatureDoesNotMatch' })],
-    ['a folder that cannot be read', Object.assign(new Error('no'), { code: 'EACCES', syscall: 'open' })],
-  ])('that lies in %s is unavailable in a sentence of its own', async (_what, error) => {
-    const { status, message } = await askPhoto(() => Promise.reject(error));
-    expect([status, message]).toEqual([503, 'The photo cannot be fetched right now; please try again.']);
-  });
-
-  test('is 500 for a mistake in a statement', async () => {
-    const { status, log } = await askPhoto(() => Promise.reject(sqlError('42703')));
-    expect([status, log.map(({ level }) => level)]).toEqual([500, ['error']]);
   });
 });

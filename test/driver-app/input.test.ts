@@ -1,40 +1,44 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { validateDriverDuty, validateDriverLocation } from '../../src/http/driver-input.ts';
+import { validateLocation } from '../../src/driver-app/input.ts';
 import type { JsonObject } from '../../src/http/json.ts';
+import { validate } from '../../src/http/validate.ts';
+import { validators } from '../../src/http/validators.js';
 
 const HERE = { lat: 37.7749, lng: -122.4194 };
 
 function problems(body: JsonObject): string[] {
-  const result = validateDriverLocation(body);
+  const result = validateLocation(body);
   return 'fields' in result ? result.fields.map(({ field, message }) => `${field}: ${message}`) : [];
 }
 
 describe('a driver’s duty', () => {
+  const validateDuty = (body: JsonObject) => validate(validators.driverDuty, body);
+
   it('is on or off', () => {
-    expect(validateDriverDuty({ on_duty: true, more: 1 })).toEqual({ ok: { onDuty: true } });
-    expect(validateDriverDuty({ on_duty: false })).toEqual({ ok: { onDuty: false } });
+    expect(validateDuty({ on_duty: true, more: 1 })).toMatchObject({ ok: { on_duty: true } });
+    expect(validateDuty({ on_duty: false })).toEqual({ ok: { on_duty: false } });
   });
 
   it.each([null, 'true', 1, 0, [], {}])('is not %j', (on_duty) => {
-    expect(validateDriverDuty({ on_duty })).toEqual({
+    expect(validateDuty({ on_duty })).toEqual({
       fields: [{ field: 'on_duty', message: 'must be true or false' }],
     });
   });
 
   it('must be said', () => {
-    expect(validateDriverDuty({})).toEqual({ fields: [{ field: 'on_duty', message: 'is required' }] });
+    expect(validateDuty({})).toEqual({ fields: [{ field: 'on_duty', message: 'is required' }] });
   });
 });
 
 describe('a driver’s position', () => {
   it('needs nothing but latitude and longitude', () => {
-    expect(validateDriverLocation({ ...HERE, more: 'x' })).toEqual({ ok: HERE });
+    expect(validateLocation({ ...HERE, more: 'x' })).toEqual({ ok: HERE });
   });
 
   it('may tell how it was taken', () => {
     const body = { ...HERE, accuracy_m: 5.5, heading: 0, speed: 13.9, captured_at: '2025-01-31T17:05:00.250Z' };
-    expect(validateDriverLocation(body)).toEqual({
+    expect(validateLocation(body)).toEqual({
       ok: {
         ...HERE,
         accuracyMeters: 5.5,
@@ -47,7 +51,7 @@ describe('a driver’s position', () => {
 
   it('may leave open with null what a phone does not know', () => {
     const body = { ...HERE, accuracy_m: null, heading: null, speed: null, captured_at: null };
-    expect(validateDriverLocation(body)).toEqual({ ok: HERE });
+    expect(validateLocation(body)).toEqual({ ok: HERE });
   });
 
   it.each([
@@ -75,7 +79,7 @@ describe('a driver’s position', () => {
   it.each(['2025-01-31T17:05:00Z', '2025-01-31T17:05:00.123456789Z', '2025-01-31T12:05:00-05:00'])(
     'takes the time %s',
     (captured_at) => {
-      const result = validateDriverLocation({ ...HERE, captured_at });
+      const result = validateLocation({ ...HERE, captured_at });
       expect('ok' in result && Math.floor((result.ok.capturedAtMs ?? 0) / 1000)).toBe(
         Date.UTC(2025, 0, 31, 17, 5) / 1000,
       );
@@ -102,7 +106,7 @@ describe('a driver’s position', () => {
     const numbers = fc.record({ lat: fc.double(), lng: fc.double() });
     fc.assert(
       fc.property(fc.oneof(body, numbers), (position) => {
-        const result = validateDriverLocation(position);
+        const result = validateLocation(position);
         if ('fields' in result) return;
         expect(Math.abs(result.ok.lat)).toBeLessThanOrEqual(90);
         expect(Math.abs(result.ok.lng)).toBeLessThanOrEqual(180);

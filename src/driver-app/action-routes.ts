@@ -1,0 +1,136 @@
+import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/driver-actions.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Authenticator } from '../http/credentials.ts';
+import { orderIdOf, parsed, unknownNames } from '../http/input.ts';
+import { asAvailable, asWritten } from '../http/outcomes.ts';
+import { schemas } from '../http/schemas.ts';
+import { valid } from '../http/validate.ts';
+import { type Validator, validators } from '../http/validators.js';
+import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../limits.ts';
+import { json } from '../transport/reply.ts';
+import type { Reply, Route, RouteRequest } from '../transport/route.ts';
+import type { UnusablePhoto } from '../vendors/photos.ts';
+import type { Driver } from './driver.ts';
+import { type ActionBody, validateAction } from './input.ts';
+
+/** What follows "The photo cannot be used:". */
+const UNUSABLE: Record<UnusablePhoto, string> = {
+  too_many_bytes: `it is larger than ${MAX_PHOTO_BYTES} bytes`,
+  wrong_format: 'it is not a JPEG, PNG or WebP',
+  too_many_pixels: `it has more than ${MAX_PHOTO_PIXELS} pixels, or a side of more than ${MAX_PHOTO_SIDE}`,
+  damaged: 'it is damaged or cut short',
+  too_slow: 'it takes too long to decode',
+};
+const SEND_AGAIN = 'Send the same action again with the same action_id, or ask for your order.';
+
+export type StoredPhoto =
+  | { readonly kind: 'stored'; readonly name: string }
+  | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
+  | { readonly kind: 'busy' };
+
+/** Where the photos of handovers are stored. */
+export type ProofPhotos = {
+  /** Stores an upload, unless `wanted` says false before its turn comes. */
+  store(bytes: Buffer, wanted: () => boolean): Promise<StoredPhoto>;
+  /** Removes a photo whose delivery was refused. */
+  discard(name: string): Promise<void>;
+};
+
+/** Actions on an order: `POST /driver/orders/{id}/pick-up`, `deliver`, `release`, `undeliverable`, `return`. */
+export function driverActionRoutes(parts: {
+  readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
+  readonly actions: DriverActions;
+  readonly photos: ProofPhotos;
+}): Route<Driver>[] {
+  const { actions, photos } = parts;
+  const { authenticate } = parts.drivers;
+
+  /** An action whose body is JSON: the stamp, and a reason where the schema asks for one. */
+  function action<Body extends ActionBody>(
+    name: string,
+    fits: Validator<Body>,
+    run: (action: DriverAction, body: Body) => Promise<ActionOutcome>,
+  ): Route<Driver> {
+    return {
+      method: 'post',
+      pattern: `/driver/orders/:id/${name}`,
+      authenticate,
+      onDeadline: 'outcome_unknown',
+      body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
+      async handle({ head, principal: { driverId }, body: sent }) {
+        const { stamp, body } = valid(validateAction(fits, parsed(sent, true)));
+        return replyTo(await asWritten(run({ driverId, orderId: orderIdOf(head), stamp }, body), SEND_AGAIN));
+      },
+    };
+  }
+
+  /** The body is the photo, so the stamp stands in the query. */
+  async function deliver({ head, principal: { driverId }, body, signal }: RouteRequest<Driver>): Promise<Reply> {
+    const unknown = unknownNames(head.query, schemas.driverAction.properties);
+    if (unknown.length > 0) valid({ fields: unknown });
+    const { stamp } = valid(validateAction(validators.driverAction, Object.fromEntries(head.query)));
+    const delivery = { driverId, orderId: orderIdOf(head), stamp };
+    const foreseen = await asAvailable(actions.foreseeDelivery(delivery));
+    if (foreseen) return replyTo(foreseen);
+    const photo = await storePhoto(body, () => !signal.aborted);
+    try {
+      const outcome = await asWritten(actions.deliver(delivery, photo), SEND_AGAIN);
+      if (outcome.kind !== 'done' || outcome.repeated) await photos.discard(photo);
+      return replyTo(outcome);
+    } catch (error) {
+      // Sent again, it is stored again; after an unknown outcome an order may have it.
+      if (error instanceof ServiceError && error.code === 'unavailable') await photos.discard(photo);
+      throw error;
+    }
+  }
+
+  /** The name under which the photo is stored. */
+  async function storePhoto(bytes: Buffer, wanted: () => boolean): Promise<string> {
+    const photo = await photos.store(bytes, wanted).catch(photoStorageDown);
+    switch (photo.kind) {
+      case 'stored':
+        return photo.name;
+      case 'busy':
+        throw new ServiceError('unavailable', 'Too many photos at once; keep it and try again.');
+      case 'unusable':
+        throw new ServiceError(
+          'unusable_photo',
+          `The photo cannot be used: ${UNUSABLE[photo.reason]}. Nothing was changed.`,
+        );
+    }
+  }
+
+  return [
+    action('pick-up', validators.driverAction, actions.pickUp),
+    action('release', validators.release, (release, { reason }) => actions.release(release, reason)),
+    action('undeliverable', validators.undeliverable, (failed, { reason }) => actions.undeliverable(failed, reason)),
+    action('return', validators.driverAction, actions.returned),
+    {
+      method: 'post',
+      pattern: '/driver/orders/:id/deliver',
+      authenticate,
+      onDeadline: 'outcome_unknown',
+      body: {
+        contentTypes: ['image/jpeg', 'image/png', 'image/webp'],
+        maxBytes: MAX_PHOTO_BYTES,
+        deadlineMs: PHOTO_DEADLINE_MS,
+      },
+      handle: deliver,
+    },
+  ];
+}
+
+function photoStorageDown(cause: unknown): never {
+  throw new ServiceError('unavailable', 'The photo could not be stored; keep it and try again.', { cause });
+}
+
+function replyTo(outcome: ActionOutcome): Reply {
+  switch (outcome.kind) {
+    case 'done':
+      return json(200, { success: true, order: { status: outcome.status, sequence: outcome.sequence } });
+    case 'not_found':
+      throw new ServiceError('not_found', 'There is no such order.');
+    case 'illegal':
+      throw new ServiceError('illegal_transition', `The order is ${outcome.status}; nothing was changed.`);
+  }
+}

@@ -1,0 +1,2 @@
+/** A driver whose token was good. */
+export type Driver = { readonly driverId: string };

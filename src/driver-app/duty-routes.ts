@@ -1,0 +1,67 @@
+import type { DriverActions } from '../dispatch/driver-actions.ts';
+import type { Positions } from '../dispatch/positions.ts';
+import { ServiceError } from '../domain/errors.ts';
+import { type Authenticator, unauthorized } from '../http/credentials.ts';
+import { parsed } from '../http/input.ts';
+import { asAvailable, asWritten } from '../http/outcomes.ts';
+import { valid, validate } from '../http/validate.ts';
+import { validators } from '../http/validators.js';
+import { MAX_JSON_BYTES } from '../limits.ts';
+import type { Store } from '../store/store.ts';
+import { json } from '../transport/reply.ts';
+import type { Route } from '../transport/route.ts';
+import type { Driver } from './driver.ts';
+import { validateLocation } from './input.ts';
+import { driverStateOnWire } from './messages.ts';
+
+const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
+
+/** A driver's duty, position and order: `PUT /driver/duty`, `POST /driver/location`, `GET /driver/orders`. */
+export function driverDutyRoutes(parts: {
+  readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
+  readonly actions: Pick<DriverActions, 'setDuty'>;
+  readonly positions: Pick<Positions, 'report'>;
+  readonly store: Pick<Store, 'findDriverState'>;
+}): Route<Driver>[] {
+  const { actions, positions, store } = parts;
+  const { authenticate } = parts.drivers;
+
+  const duty: Route<Driver> = {
+    method: 'put',
+    pattern: '/driver/duty',
+    authenticate,
+    onDeadline: 'outcome_unknown',
+    body: JSON_BODY,
+    async handle({ principal, body }) {
+      const { on_duty } = valid(validate(validators.driverDuty, parsed(body)));
+      const result = await asWritten(actions.setDuty(principal.driverId, on_duty), 'Send it again; that is safe.');
+      if (!result) throw unauthorized('driver token');
+      return json(200, { success: true, on_duty: result.onDuty });
+    },
+  };
+
+  const location: Route<Driver> = {
+    method: 'post',
+    pattern: '/driver/location',
+    authenticate,
+    body: JSON_BODY,
+    handle({ principal, body }) {
+      const outcome = positions.report(principal.driverId, valid(validateLocation(parsed(body))));
+      if (outcome === 'unknown_driver') throw new ServiceError('unavailable', 'This driver is not known here yet.');
+      return json(200, { success: true, taken: outcome === 'taken' });
+    },
+  };
+
+  const orders: Route<Driver> = {
+    method: 'get',
+    pattern: '/driver/orders',
+    authenticate,
+    async handle({ principal }) {
+      const state = await asAvailable(store.findDriverState(principal.driverId));
+      if (!state) throw unauthorized('driver token');
+      return json(200, { success: true, ...driverStateOnWire(state) });
+    },
+  };
+
+  return [duty, location, orders];
+}

@@ -1,0 +1,67 @@
+import { isCalendarTime, NO_SUCH_TIME } from '../http/input.ts';
+import type { JsonObject } from '../http/json.ts';
+import { type Validated, validate } from '../http/validate.ts';
+import { type Validator, validators } from '../http/validators.js';
+import type { ActionStamp } from '../store/lifecycle.ts';
+
+export type DriverLocation = {
+  /** Degrees, −90 to 90. */
+  readonly lat: number;
+  /** Degrees, −180 to 180. */
+  readonly lng: number;
+  readonly accuracyMeters?: number | undefined;
+  /** Degrees clockwise from north, 0 to 360. */
+  readonly headingDegrees?: number | undefined;
+  readonly speedMetersPerSecond?: number | undefined;
+  /** When the phone took the position, milliseconds since 1970 by its own clock. */
+  readonly capturedAtMs?: number | undefined;
+};
+
+/**
+ * Validates a position as sent to `POST /driver/location` or over the driver's socket. A phone may send null
+ * for what it does not know, as the browser's Geolocation API does; other fields are ignored.
+ */
+export function validateLocation(body: JsonObject): Validated<DriverLocation> {
+  const { lat, lng } = body;
+  const accuracy_m = body.accuracy_m ?? undefined;
+  const heading = body.heading ?? undefined;
+  const speed = body.speed ?? undefined;
+  const captured_at = body.captured_at ?? undefined;
+  // Two plain objects and no copies: nothing comes in more often than positions.
+  const checked = validate(validators.driverLocation, { lat, lng, accuracy_m, heading, speed, captured_at });
+  if ('fields' in checked) return checked;
+  const location = checked.ok;
+  const capturedAtMs = location.captured_at === undefined ? undefined : Date.parse(location.captured_at);
+  if (capturedAtMs !== undefined && !isCalendarTime(new Date(capturedAtMs))) return NOT_CAPTURED_THEN;
+  return {
+    ok: {
+      lat: location.lat,
+      lng: location.lng,
+      accuracyMeters: location.accuracy_m,
+      headingDegrees: location.heading,
+      speedMetersPerSecond: location.speed,
+      capturedAtMs,
+    },
+  };
+}
+
+/** What every action may hold: the phone's own id for it, and when it happened. */
+export type ActionBody = { readonly action_id?: string; readonly captured_at?: string };
+
+/**
+ * Validates a driver's action against its schema. `action_id` and `captured_at` may be absent or null; an
+ * action without an id is not recognized when it is sent twice.
+ */
+export function validateAction<Body extends ActionBody>(
+  fits: Validator<Body>,
+  sent: JsonObject,
+): Validated<{ readonly stamp: ActionStamp; readonly body: Body }> {
+  const checked = validate(fits, Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null)));
+  if ('fields' in checked) return checked;
+  const { action_id, captured_at } = checked.ok;
+  const capturedAt = captured_at === undefined ? null : new Date(captured_at);
+  if (capturedAt && !isCalendarTime(capturedAt)) return NOT_CAPTURED_THEN;
+  return { ok: { stamp: { actionId: action_id ?? null, capturedAt }, body: checked.ok } };
+}
+
+const NOT_CAPTURED_THEN = { fields: [{ field: 'captured_at', message: NO_SUCH_TIME }] };

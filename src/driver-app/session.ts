@@ -1,0 +1,51 @@
+import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_STRIKES } from '../limits.ts';
+import type { LiveSocket } from '../transport/live-socket.ts';
+import { Allowance } from './allowance.ts';
+import { type DriverErrorCode, errorMessage } from './messages.ts';
+
+const POLICY_VIOLATION = 1008;
+
+/** One socket of a driver's phone, from its upgrade to its end. */
+export type DriverSession = {
+  readonly allowance: Allowance;
+  readonly address: string;
+  phase: 'new' | 'signing_in' | 'signed_in' | 'closed';
+  driverId: string | null;
+  strikes: number;
+  helloTimer: NodeJS.Timeout | null;
+  /** The duty the phone asked for last, while an earlier change is being written. */
+  dutyWanted: boolean | null;
+  dutyWriting: boolean;
+};
+
+export type DriverSocket = LiveSocket<DriverSession>;
+
+export function newSession(address: string, nowMs: number): DriverSession {
+  return {
+    address,
+    allowance: new Allowance(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, nowMs),
+    phase: 'new',
+    driverId: null,
+    strikes: 0,
+    helloTimer: null,
+    dutyWanted: null,
+    dutyWriting: false,
+  };
+}
+
+/** Reads the phase anew: during an await the socket may have closed. */
+export function isClosed(session: DriverSession): boolean {
+  return session.phase === 'closed';
+}
+
+export function stopHelloTimer(session: DriverSession): void {
+  if (session.helloTimer) clearTimeout(session.helloTimer);
+  session.helloTimer = null;
+}
+
+/** Tells the phone what is wrong with its message, or closes the socket after too many such messages. */
+export function strike(socket: DriverSocket, code: DriverErrorCode, text: string): void {
+  socket.data.strikes += 1;
+  if (socket.data.strikes > MAX_DRIVER_STRIKES) socket.close(POLICY_VIOLATION, 'too many unusable messages');
+  else socket.send(errorMessage(code, text));
+}

@@ -1,0 +1,21 @@
+import { ServiceError } from '../domain/errors.ts';
+import { isMediaType, type ReadHead } from './request.ts';
+import type { Route } from './route.ts';
+
+/**
+ * Checks what a request's head says of its body against what the route takes.
+ *
+ * @throws {ServiceError} `unsupported_media_type`, `payload_too_large`
+ */
+export function checkBodyHead(taken: Route['body'], { head, announcedBytes }: ReadHead): void {
+  if (!taken || (taken.optional && announcedBytes === 0)) return;
+  if (!isMediaType(head.header('content-type'), taken.contentTypes)) {
+    const message = `The Content-Type must be ${taken.contentTypes.join(' or ')}.`;
+    throw new ServiceError('unsupported_media_type', message);
+  }
+  if ((announcedBytes ?? 0) > taken.maxBytes) throw tooLarge(taken.maxBytes);
+}
+
+export function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
+}

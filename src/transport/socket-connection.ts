@@ -1,0 +1,45 @@
+import type { WebSocket } from 'uWebSockets.js';
+import type { LiveSocket } from './live-socket.ts';
+
+/** What uWebSockets.js keeps with a socket. */
+export type Attached = { readonly data: unknown; live: SocketConnection | null };
+
+/** What `send` of uWebSockets.js returns where too much waits for the reader; it then closes the socket. */
+const DROPPED = 2;
+
+/** One open WebSocket as a behaviour sees it. After the socket's end every call does nothing. */
+export class SocketConnection implements LiveSocket<unknown> {
+  readonly data: unknown;
+  #native: WebSocket<Attached> | null;
+
+  constructor(native: WebSocket<Attached>) {
+    this.#native = native;
+    this.data = native.getUserData().data;
+  }
+
+  send(text: string): boolean {
+    let isTaken = false;
+    const native = this.#native;
+    native?.cork(() => {
+      isTaken = native.send(text) !== DROPPED;
+    });
+    return isTaken;
+  }
+
+  close(code: number, reason: string): void {
+    this.#native?.end(code, reason);
+  }
+
+  subscribe(topic: string): void {
+    this.#native?.subscribe(topic);
+  }
+
+  unsubscribe(topic: string): void {
+    this.#native?.unsubscribe(topic);
+  }
+
+  /** The native socket is gone and may no longer be touched. */
+  detach(): void {
+    this.#native = null;
+  }
+}

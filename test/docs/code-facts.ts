@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { openMetrics } from '../../src/app/metrics.ts';
+import { parseConfig } from '../../src/config.ts';
+import { ROOT } from './markdown.ts';
+
+/**
+ * What the code says of itself: settings, commands, routes, metrics, events. Read from its own data structures where they
+ * can be had without a server, else from its text.
+ */
+
+export function source(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** The text of every TypeScript file below a folder. */
+export function sources(folder: string): string {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => source(join(folder, name)))
+    .join('\n');
+}
+
+/** The members of `type Name = 'a' | 'b'` in a file. */
+export function union(path: string, name: string): string[] {
+  const [, members = ''] = new RegExp(`type ${name} =([^;]+);`).exec(source(path)) ?? [];
+  return all(members, /'(\w+)'/g);
+}
+
+/** The distinct first groups of every match. */
+export function all(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([, group = '']) => group))];
+}
+
+/** Every environment variable that the settings read. */
+export function settings(): string[] {
+  const names = new Set<string>();
+  const read = (_: object, name: string | symbol): undefined => void names.add(String(name));
+  parseConfig(new Proxy({}, { get: read }));
+  return [...names].sort();
+}
+
+/**
+ * Stands for whatever a function is handed that is called for its result's shape alone. It has every member, can be called,
+ * and is no promise.
+ */
+const anything: unknown = new Proxy(() => anything, {
+  get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : anything),
+  apply: () => anything,
+});
+
+type Build = (...args: readonly unknown[]) => unknown;
+
+/** Every exported function of a folder's modules, by its name. */
+async function functionsOf(folder: string): Promise<[name: string, build: Build][]> {
+  const files = readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.ts'));
+  const modules = await Promise.all(
+    files.map((name) => import(join(ROOT, folder, name)) as Promise<Record<string, unknown>>),
+  );
+  return modules
+    .flatMap((module) => Object.entries(module))
+    .filter((entry): entry is [string, Build] => typeof entry[1] === 'function');
+}
+
+export type KnownRoute = { readonly method: string; readonly pattern: string };
+
+/** Every HTTP route, its parameters written `{name}`, and every WebSocket as `WebSocket /path`. */
+export async function routes(): Promise<string[]> {
+  const built = (await functionsOf('src/http/routes')).flatMap(([, build]) => build(anything));
+  const http = built
+    .filter((route): route is KnownRoute => typeof (route as KnownRoute | null)?.pattern === 'string')
+    .map(({ method, pattern }) => `${method.toUpperCase()} ${pattern}`);
+  const live = all(sources('src/tracking') + sources('src/driver-app'), /path: '(\/[^']+)'/g);
+  return [...new Set([...http, ...live.map((path) => `WebSocket ${path}`)])].map((route) =>
+    route.replaceAll(/:(\w+)/g, '{$1}'),
+  );
+}
+
+/** Every command of the operator's command line with its options. */
+export async function commands(): Promise<Map<string, readonly string[]>> {
+  const program = new Command('sameday');
+  const added = (await functionsOf('src/cli')).filter(([name]) => /^add\w+Commands?$/.test(name));
+  for (const [, add] of added) add(program, () => () => undefined);
+  return new Map(leaves(program, '').map(([name, command]) => [name, optionsOf(command)]));
+}
+
+function leaves(command: Command, path: string): [string, Command][] {
+  return command.commands.flatMap((child): [string, Command][] => {
+    const name = `${path} ${child.name()}`.trim();
+    return child.commands.length > 0 ? leaves(child, name) : [[name, child]];
+  });
+}
+
+const optionsOf = (command: Command): string[] => command.options.map(({ long }) => long ?? '');
+
+/** The service's own metrics, without those of Node and the process. */
+export async function metrics(): Promise<string[]> {
+  const opened = openMetrics(anything as never);
+  opened.watch(anything as never, anything as never, anything as never, anything as never);
+  const known = opened.registry.getMetricsAsArray().map(({ name }) => name);
+  opened.registry.clear();
+  return known.filter((name) => name.startsWith('sameday_'));
+}
+
+/** The events that stores are told of. */
+export const webhookEvents = (): string[] => all(sources('src/store'), /'(order\.[a-z_]+)'/g);

@@ -1,0 +1,303 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ERROR_CODES } from '../../src/domain/errors.ts';
+import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
+import { TIER_IDS } from '../../src/domain/tier.ts';
+import { driverActionSchema, listOrdersSchema, placeOrderSchema } from '../../src/http/schemas.ts';
+import * as limits from '../../src/limits.ts';
+import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { QUEUES } from '../../src/store/outbox.ts';
+import { DELIVERY_STATUSES } from '../../src/store/webhook-endpoints.ts';
+import { signWebhook } from '../../src/vendors/webhook-signature.ts';
+import { ROWS } from '../faults/rows/index.ts';
+import { all, commands, metrics, routes, settings, source, sources, union, webhookEvents } from './code-facts.ts';
+import { blocks, codes, PAGES, page, rows, section } from './markdown.ts';
+
+const integrate = page('docs/integrate.md');
+const drive = page('docs/drive.md');
+const operate = page('docs/operate.md');
+const deploy = page('docs/deploy.md');
+
+/** What stands between backticks in the first cell of each row. */
+const firstCells = (text: string): string[] => rows(text).flatMap(([first = '']) => codes(first));
+const missing = (names: readonly string[], from: readonly string[]): string[] =>
+  names.filter((name) => !from.includes(name));
+
+test('deploy.md has a row for each setting, and no other', () => {
+  const named = firstCells(section(deploy, '## Settings'));
+  expect(named.sort()).toEqual(settings());
+});
+
+test('no page names a setting or a bound that does not exist', () => {
+  const known = [...settings(), ...Object.keys(limits)];
+  for (const { path, text } of PAGES) {
+    const named = codes(text).filter((code) => /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(code));
+    expect(missing(named, known), path).toEqual([]);
+  }
+});
+
+/** A command where it is named: `retailer create --name …`; null for what is none. */
+function commandIn(code: string, known: ReadonlyMap<string, readonly string[]>) {
+  const [, group = '', rest = ''] = /^([a-z]+)( [a-z-]+)?/.exec(code) ?? [];
+  const name = known.has(group) ? group : group + rest;
+  const isCommand = [...known.keys()].some((each) => each === name || (rest !== '' && each.startsWith(`${group} `)));
+  return isCommand ? { name, options: all(code, /(--[a-z][a-z-]*)/g) } : null;
+}
+
+test('operate.md names every command with its options', async () => {
+  const known = await commands();
+  expect(known.size).toBeGreaterThan(20);
+  const named = codes(operate).flatMap((code) => commandIn(code, known)?.name ?? []);
+  expect(missing([...known.keys()], named)).toEqual([]);
+  const flags = new Set([...known.values()].flat());
+  expect(missing([...flags], all(operate, /`[^`]*?(--[a-z-]+)/g))).toEqual([]);
+});
+
+test('no page names a command or an option that does not exist', async () => {
+  const known = await commands();
+  const typed = (text: string) =>
+    blocks(text, 'sh').flatMap((block) => all(block.replaceAll('\\\n', ' '), /sameday -- ([a-z][^\n]*)/g));
+  for (const { path, text } of PAGES) {
+    for (const code of [...codes(text), ...typed(text)]) {
+      const command = commandIn(code, known);
+      if (!command) continue;
+      const options = [...(known.get(command.name) ?? []), '--json', '--help'];
+      expect(known.has(command.name), `${path}: ${code}`).toBe(true);
+      expect(missing(command.options, options), `${path}: ${code}`).toEqual([]);
+    }
+  }
+});
+
+test('npm scripts are named, and those that are named exist', () => {
+  const { scripts } = JSON.parse(source('package.json')) as { scripts: Record<string, string> };
+  const text = PAGES.map((each) => each.text).join('\n');
+  const named = [...all(text, /npm run (?:-s )?([\w:-]+)/g), ...all(text, /npm (start|test)\b/g)];
+  expect(missing(Object.keys(scripts), named)).toEqual([]);
+  expect(missing(named, [...Object.keys(scripts), 'bench:'])).toEqual([]);
+});
+
+/** Which page an address belongs to. */
+function pageOf(route: string): string {
+  if (/ \/driver\b/.test(route)) return drive;
+  return / \/(?:orders|track|assets)\b/.test(route) ? integrate : operate;
+}
+
+test('every address is named on the page of those who use it', async () => {
+  const known = await routes();
+  expect(known.length).toBeGreaterThan(20);
+  for (const route of known) {
+    const [method = '', path = ''] = route.split(' ');
+    const named = codes(pageOf(route)).map((code) => code.split('?')[0]);
+    expect(named, route).toContain(method === 'WebSocket' ? path : route);
+  }
+});
+
+test('no page names an address that does not exist', async () => {
+  const known = await routes();
+  const forms = known.map((route) => new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
+  for (const { path, text } of PAGES) {
+    const named = codes(text).filter((code) => /^(?:GET|POST|PUT|PATCH|DELETE) \//.test(code));
+    const asked = blocks(text, 'sh').flatMap((block) => all(block, /\$BASE(\/[^"?\s]*)/g));
+    for (const code of named)
+      expect(
+        forms.some((form) => form.test(code.split('?')[0] ?? '')),
+        `${path}: ${code}`,
+      ).toBe(true);
+    for (const address of asked) {
+      const isKnown = forms.some((form) => new RegExp(form.source.replace(/^\^\w+ /, '^')).test(address));
+      expect(isKnown, `${path}: ${address}`).toBe(true);
+    }
+  }
+});
+
+test('integrate.md has each error code with its status and whether it is retryable', () => {
+  const told = rows(section(integrate, '## Handle errors')).slice(1);
+  const known = Object.entries(ERROR_CODES).map(([code, { status, retryable }]) => [
+    `\`${code}\``,
+    String(status),
+    retryable ? 'yes' : 'no',
+  ]);
+  expect(told.map((cells) => cells.slice(0, 3))).toEqual(known);
+});
+
+test('integrate.md shows each webhook event, and no other', () => {
+  const shown = blocks(section(integrate, '### Events'), 'json').map(
+    (json) => JSON.parse(json) as { type: string; data: object },
+  );
+  expect(shown.map(({ type }) => type).sort()).toEqual(webhookEvents().sort());
+  for (const event of shown) {
+    expect(Object.keys(event)).toEqual(['type', 'timestamp', 'data']);
+    const told = ['order_id', 'retailer_id', 'sequence', 'status', 'payment_status', 'driver_id'];
+    expect(missing(told, Object.keys(event.data)), event.type).toEqual([]);
+  }
+});
+
+test('no page names an event that does not exist', () => {
+  for (const { path, text } of PAGES) {
+    const named = codes(text).filter((code) => /^order\.[a-z_]+$/.test(code));
+    expect(missing(named, webhookEvents()), path).toEqual([]);
+  }
+});
+
+test('operate.md has a row for each metric, and no page names another', async () => {
+  const known = await metrics();
+  expect(known.length).toBeGreaterThan(10);
+  expect(missing(known, firstCells(section(operate, '## Health, metrics and alerts')))).toEqual([]);
+  for (const { path, text } of PAGES) {
+    const named = all(text, /\b(sameday_[a-z_]+)/g).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));
+    expect(missing(named, known), path).toEqual([]);
+  }
+});
+
+test('operate.md quotes log lines that the code writes', () => {
+  const lines = firstCells(section(operate, '## Logs'));
+  expect(lines.length).toBeGreaterThan(5);
+  const code = sources('src').replaceAll("\\'", "'");
+  expect(lines.filter((line) => !code.includes(line))).toEqual([]);
+});
+
+test('integrate.md has a row for each field of an order with its longest length', () => {
+  const table = rows(section(integrate, '### Fields of the request')).slice(1);
+  const fields = fieldsOf(placeOrderSchema);
+  expect(table.map(([field]) => field).sort()).toEqual(fields.map(({ field }) => `\`${field}\``).sort());
+  for (const { field, required, maxLength } of fields) {
+    const [, needed, rule] = table.find(([name]) => name === `\`${field}\``) ?? [];
+    expect(needed, field).toBe(required ? 'yes' : 'no');
+    // An id has a form of its own.
+    if (maxLength !== undefined && field !== 'retailer_id') expect(rule, field).toContain(String(maxLength));
+  }
+});
+
+type Schema = {
+  readonly type?: string;
+  readonly required?: readonly string[];
+  readonly maxLength?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+};
+type Field = { readonly field: string; readonly required: boolean; readonly maxLength: number | undefined };
+
+function fieldsOf(schema: Schema, path = ''): Field[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, part]): Field[] => {
+    if (part.properties) return fieldsOf(part, `${path}${name}.`);
+    return [{ field: path + name, required: schema.required?.includes(name) ?? false, maxLength: part.maxLength }];
+  });
+}
+
+test('integrate.md has a row for each field that GET /orders/{id} shows', () => {
+  const [, shown = ''] =
+    /^function toWire\([\s\S]*?return \{([\s\S]*?)^ {2}\};/m.exec(source('src/http/routes/orders-get.ts')) ?? [];
+  const fields = [...all(shown, /^ {4}(\w+)[:,]/gm), 'waiting_because'];
+  expect(fields.length).toBeGreaterThan(30);
+  expect(missing(fields, firstCells(section(integrate, '### Read one order')))).toEqual([]);
+});
+
+test.each([
+  ['statuses', integrate, '### Statuses', ORDER_STATUSES],
+  ['payment statuses', integrate, '### Payment statuses', union('src/domain/order.ts', 'PaymentStatus')],
+  ['parameters of the list', integrate, '### List orders', Object.keys(listOrdersSchema.properties)],
+  ['test cards', integrate, '### Cards', Object.keys(TEST_CARDS)],
+  ['tiers', integrate, '### Tiers', TIER_IDS],
+  ['tiers', operate, '### Tiers', TIER_IDS],
+  ['fields of an action', drive, '### HTTP', Object.keys(driverActionSchema.properties)],
+  ['error codes of the socket', drive, '### WebSocket', union('src/driver-app/messages.ts', 'DriverErrorCode')],
+])('has a row for each of the %s', (_what, text, heading, names) => {
+  expect(missing(names, firstCells(section(text, heading)))).toEqual([]);
+});
+
+test.each([
+  ['reasons to cancel', integrate, '### Cancel an order', CANCEL_REASONS],
+  ['reasons to cancel', integrate, '### Read one order', CANCEL_REASONS],
+  ['reasons to give back', integrate, '### Read one order', RELEASE_REASONS],
+  ['reasons to give back', drive, '### HTTP', RELEASE_REASONS],
+  ['reasons not to deliver', integrate, '### Read one order', UNDELIVERABLE_REASONS],
+  ['reasons not to deliver', drive, '### HTTP', UNDELIVERABLE_REASONS],
+  ['reasons to wait', integrate, '### Read one order', union('src/matcher/matcher.ts', 'WaitReason')],
+  ['reasons to wait', operate, '### An order waits', union('src/matcher/matcher.ts', 'WaitReason')],
+  [
+    'reasons to pass over',
+    integrate,
+    '### Read one order',
+    union('src/domain/rejected-candidate.ts', 'RejectionReason'),
+  ],
+  ['sources of a pickup', integrate, '### Read one order', union('src/domain/order.ts', 'PickupPointSource')],
+  ['sources of a dropoff', integrate, '### Read one order', union('src/domain/dropoff.ts', 'DropoffPointSource')],
+  ['text statuses', integrate, '### Text statuses', ['none', 'queued', 'sent', 'failed']],
+  ['failures of texts', integrate, '### Text statuses', all(sources('src/jobs'), /failureCode: '(\w+)'/g)],
+  ['events of an order', integrate, '### Read one order', all(sources('src/store'), /\{ type: '(\w+)'/g)],
+  ['phones that fail', integrate, '### Phones', all(source('src/sandbox/twilio-stand-in.ts'), /'(\+1500555\d+)'/g)],
+  ['queues', operate, '## Health, metrics and alerts', QUEUES],
+  ['statuses of a delivery', operate, '### Webhooks and figures', DELIVERY_STATUSES],
+])('names each of the %s', (_what, text, heading, names) => {
+  expect(names.length).toBeGreaterThan(0);
+  expect(missing(names, codes(section(text, heading)))).toEqual([]);
+});
+
+test('operate.md shows the tiers of a new installation', () => {
+  const [, inserted = ''] = /insert into tiers values([^;]+);/.exec(source('migrations/0001_orders.sql')) ?? [];
+  const tiers = [...inserted.matchAll(/\('(\w+)', ([^)]+)\)/g)].map(([, id, values = '']) => [
+    `\`${id}\``,
+    ...values.split(', '),
+  ]);
+  expect(tiers.length).toBe(3);
+  expect(rows(section(operate, '### Tiers'))).toEqual(expect.arrayContaining(tiers));
+});
+
+test('drive.md has each message and each close code of the socket', () => {
+  const text = section(drive, '### WebSocket');
+  const types = [
+    ...all(source('src/driver-app/messages.ts'), /case '(\w+)'/g),
+    ...all(source('src/driver-app/messages.ts'), /stringify\(\{ type: '(\w+)'/g),
+  ];
+  expect(types.length).toBeGreaterThan(5);
+  for (const type of types) expect(text, type).toContain(`{"type": "${type}"`);
+  const closes = all(source('src/driver-app/live.ts'), /^const [A-Z_]+ = (\d{4});/gm);
+  expect(
+    missing(
+      closes,
+      rows(text).map(([first = '']) => first),
+    ),
+  ).toEqual([]);
+});
+
+test('promises.md names each row of the faults, and no other', () => {
+  const named = rows(section(page('docs/promises.md'), '## How they are tested'))
+    .filter(([promise = '']) => /^\d/.test(promise))
+    .flatMap(([, cell = '']) => codes(cell));
+  expect(named.sort()).toEqual(ROWS.map(({ name }) => name).sort());
+});
+
+test('architecture.md names functions that stand in the files it names', () => {
+  const steps = rows(page('docs/architecture.md')).filter(
+    ([, file = '', name = '']) => /^`src\/.*`$/.test(file) && /^`\w+`$/.test(name),
+  );
+  expect(steps.length).toBeGreaterThan(20);
+  const wrong = steps.filter(([, file = '', name = '']) => {
+    const found = new RegExp(`\\b${name.slice(1, -1)}\\b`);
+    return !found.test(source(file.slice(1, -1)));
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('integrate.md has a function that verifies our signatures, and theirs alone', async () => {
+  const code = blocks(integrate, 'js').find((block) => block.startsWith('// verify.mjs')) ?? '';
+  const folder = mkdtempSync(join(tmpdir(), 'sameday-docs-'));
+  try {
+    writeFileSync(join(folder, 'verify.mjs'), code);
+    const { verify } = (await import(join(folder, 'verify.mjs'))) as {
+      verify(secret: string, headers: Record<string, string>, rawBody: string): unknown;
+    };
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+    const body = JSON.stringify({ type: 'order.delivered', data: { name: 'José' } });
+    const headers = signWebhook(secret, 'id', Date.now(), body);
+    expect(verify(secret, headers, body)).toEqual(JSON.parse(body));
+    expect(() => verify(secret, headers, `${body} `)).toThrow('wrong signature');
+    expect(() => verify(secret, { ...headers, 'webhook-id': 'other' }, body)).toThrow('wrong signature');
+    expect(() => verify(`whsec_${Buffer.alloc(32, 8).toString('base64')}`, headers, body)).toThrow('wrong signature');
+    expect(() => verify(secret, signWebhook(secret, 'id', Date.now() - 600_000, body), body)).toThrow('too old');
+    expect(() => verify(secret, {}, body)).toThrow();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,10 +1,14 @@
 import { resolve } from 'node:path';
 import {
   DEFAULT_PAYMENT_WAIT_MS,
+  DEFAULT_SIMULATED_DRIVERS,
   DEFAULT_STORE_RATE,
+  DEFAULT_STRIPE_RATE,
+  DEFAULT_TWILIO_RATE,
   MAX_PAYMENT_WAIT_MS,
   MAX_SIMULATED_DRIVERS,
   MAX_STORE_RATE,
+  MAX_VENDOR_RATE,
 } from './limits.ts';
 
 export type Role = 'api' | 'worker';
@@ -116,7 +120,12 @@ export function parseConfig(env: Environment): Config {
     storeRate: read.integer('STORE_RATE', sandbox ? 0 : DEFAULT_STORE_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
-    simulatedDrivers: read.integer('SIMULATED_DRIVERS', sandbox ? 20 : 0, 0, MAX_SIMULATED_DRIVERS),
+    simulatedDrivers: read.integer(
+      'SIMULATED_DRIVERS',
+      sandbox ? DEFAULT_SIMULATED_DRIVERS : 0,
+      0,
+      MAX_SIMULATED_DRIVERS,
+    ),
   };
   problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
@@ -229,14 +238,14 @@ function reader(env: Environment, problems: string[]) {
   }
 
   function stripe(sandbox: boolean): Config['stripe'] {
-    const rate = integer('STRIPE_RATE', sandbox ? 0 : 80, 0, 10_000);
+    const rate = integer('STRIPE_RATE', sandbox ? 0 : DEFAULT_STRIPE_RATE, 0, MAX_VENDOR_RATE);
     const apiBase = url('STRIPE_API_BASE', ['http:', 'https:']);
     if (!required(['STRIPE_SECRET_KEY'], sandbox)) return null;
     return { secretKey: text('STRIPE_SECRET_KEY') as string, apiBase, rate };
   }
 
   function twilio(sandbox: boolean): Config['twilio'] {
-    const rate = integer('TWILIO_RATE', sandbox ? 0 : 1, 0, 10_000);
+    const rate = integer('TWILIO_RATE', sandbox ? 0 : DEFAULT_TWILIO_RATE, 0, MAX_VENDOR_RATE);
     const apiBase = url('TWILIO_API_BASE', ['http:', 'https:']);
     if (!required(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM'], sandbox)) return null;
     return {

@@ -14,8 +14,8 @@ import {
   uncountSend,
 } from '../store/messages.ts';
 import { openPaymentAttempts, type PaidAttempt, recordDeclined, recordPaid } from '../store/payments.ts';
-import type { StripeCharger } from '../vendors/stripe.ts';
-import type { TwilioSender } from '../vendors/twilio.ts';
+import type { Charger } from '../vendors/charger.ts';
+import type { TextSender } from '../vendors/text-sender.ts';
 
 type Handle = (data: JobData) => Promise<JobResult>;
 const orderOf = ({ orderId }: { readonly orderId: string }): string => orderId;
@@ -25,7 +25,7 @@ export function buildChargeJob(
   parts: {
     readonly sql: Sql;
     readonly origin: string;
-    readonly stripe: StripeCharger;
+    readonly stripe: Charger;
     /** For statements that lock orders. */
     readonly lane: ConcurrencyLimit;
     readonly finish: (outboxId: number) => Promise<void>;
@@ -70,7 +70,7 @@ export function buildSmsJob(
   parts: {
     readonly sql: Sql;
     readonly origin: string;
-    readonly twilio: TwilioSender;
+    readonly twilio: TextSender;
     /** For statements that lock orders. */
     readonly lane: ConcurrencyLimit;
     readonly finish: (outboxId: number) => Promise<void>;

@@ -2,7 +2,7 @@ import type { PaymentStatus } from '../domain/order.ts';
 import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
 import type { JobData, JobResult } from '../queues/queues.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments.ts';
-import type { ChargeLookup, ChargeOutcome, ChargeRequest } from '../vendors/stripe.ts';
+import type { ChargeLookup, ChargeOutcome, ChargeRequest } from '../vendors/charger.ts';
 
 /**
  * Charges an order once. What is sent is stored before it is sent, so whoever comes second (another worker, a later

@@ -2,7 +2,7 @@ import { VENDOR_PAUSE_MS } from '../limits.ts';
 import type { JobData, JobResult } from '../queues/queues.ts';
 import type { RefundState } from '../store/refunds.ts';
 import type { Logger } from '../telemetry.ts';
-import type { RefundOutcome } from '../vendors/stripe.ts';
+import type { RefundOutcome } from '../vendors/charger.ts';
 
 /**
  * Gives back what was charged for an order that ended undelivered before pickup. A charge still in flight is waited for:

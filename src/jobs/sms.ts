@@ -8,7 +8,7 @@ import {
 } from '../limits.ts';
 import type { JobData, JobResult } from '../queues/queues.ts';
 import type { OwedText, SendToCount, TextResult } from '../store/messages.ts';
-import type { SendOutcome, TextLookup } from '../vendors/twilio.ts';
+import type { SendOutcome, TextLookup } from '../vendors/text-sender.ts';
 
 /**
  * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POSTGRES_CONNECTIONS, POSTGRES_READY_MS, POSTGRES_RETRY_MS } from '../limits.ts';
+import { POSTGRES_CONNECTIONS, POSTGRES_READY_MS, POSTGRES_RETRY_MS, POSTGRES_RETRY_PAUSE_MS } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
 import { type Binaries, prepareBinaries } from './postgres-binaries.ts';
 import { openPlace, type Place } from './postgres-place.ts';
@@ -84,7 +84,7 @@ async function takeOver(
       return undefined;
     }
     // It is coming up, or going down because its owner died.
-    await sleep(100);
+    await sleep(POSTGRES_RETRY_PAUSE_MS);
   }
 }
 
@@ -105,7 +105,7 @@ async function startWithRetries(
     } catch (error) {
       const passing = /pre-existing shared memory|lock file|could not bind|create any TCP/.test(String(error));
       if (!passing || performance.now() > until) throw error;
-      await sleep(200);
+      await sleep(POSTGRES_RETRY_PAUSE_MS);
     }
   }
 }

@@ -1,8 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-
-/** Longest wait for `ps`, in milliseconds. */
-const PS_TIMEOUT_MS = 2_000;
+import { PROCESS_TOOL_MS } from '../limits.ts';
 
 /**
  * When a process was started, as a text to be compared and nothing else; undefined when it is not alive. Together with
@@ -41,7 +39,11 @@ function startFromProc(pid: number): string | undefined {
 
 function ps(pid: number, column: string): string | undefined {
   try {
-    const options = { encoding: 'utf8', timeout: PS_TIMEOUT_MS, env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' } } as const;
+    const options = {
+      encoding: 'utf8',
+      timeout: PROCESS_TOOL_MS,
+      env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' },
+    } as const;
     return execFileSync('ps', ['-o', `${column}=`, '-p', String(pid)], options).trim() || undefined;
   } catch {
     return undefined;

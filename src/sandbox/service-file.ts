@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLAIM_WRITTEN_MS } from '../limits.ts';
 import { processStart } from './processes.ts';
 
 /** What a running service tells other processes of the same DATA_DIR: a second start, the command line. */
@@ -18,8 +19,6 @@ export type LiveService = ServiceFacts & {
 
 const FILE = 'service.json';
 const CLAIM = /^service\.claim\.(\d+)$/;
-/** A claim that is still empty after so long was left by a process that died while it wrote, in milliseconds. */
-const CLAIM_WRITTEN_WITHIN_MS = 2_000;
 
 /** The service that runs on this directory now; undefined when there is none, or its process has died. */
 export function readLiveService(dataDir: string): LiveService | undefined {
@@ -104,7 +103,7 @@ function readClaim(dataDir: string, number: number): Holder | undefined {
     const holder = readJson(path) as Holder | undefined;
     if (holder !== undefined) return holder;
     const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    if (written === undefined || Date.now() - written > CLAIM_WRITTEN_WITHIN_MS) return undefined;
+    if (written === undefined || Date.now() - written > CLAIM_WRITTEN_MS) return undefined;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
   }
 }

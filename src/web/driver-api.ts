@@ -1,10 +1,9 @@
+import { PHOTO_DEADLINE_MS } from '../limits.ts';
 import { meaningOf, type Sent } from './driver-queue.ts';
 import type { Action, DriverState } from './driver-state.ts';
 
-/** A short question that is not answered by then is given up. */
+/** Longest request without a photo. */
 const REQUEST_MS = 10_000;
-/** A photo of 300 KB takes this long at 6 KB/s. */
-const UPLOAD_MS = 60_000;
 
 export type Answer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
@@ -41,7 +40,7 @@ export class DriverApi {
     const path = `/driver/orders/${encodeURIComponent(action.orderId)}/${action.kind}`;
     const stamp = { action_id: action.id, captured_at: action.capturedAt };
     const reply = action.photo
-      ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, UPLOAD_MS, signal)
+      ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, PHOTO_DEADLINE_MS, signal)
       : await this.#ask('POST', path, JSON.stringify(withReason(stamp, action.reason)), REQUEST_MS, signal);
     return reply ? meaningOf(reply.status, reply.body) : { kind: 'later' };
   }

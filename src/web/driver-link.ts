@@ -1,3 +1,4 @@
+import { DRIVER_PING_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
 import type { DriverState } from './driver-state.ts';
 
@@ -22,7 +23,6 @@ const REPLACED = 4409;
 const FAILURES_BEFORE_BLOCKED = 2;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 20_000;
-const PING_MS = 20_000;
 /** A socket that says nothing for so long after a ping, or after it was opened, is dead. */
 const SILENCE_MS = 8_000;
 
@@ -97,7 +97,7 @@ export class DriverLink {
     if (message.type !== 'state') return;
     this.#failures = 0;
     this.#live = true;
-    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), PING_MS);
+    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), DRIVER_PING_MS);
     this.#listener.state('live');
     this.#listener.told({ on_duty: message.on_duty, order: message.order });
   }

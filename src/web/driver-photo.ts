@@ -1,5 +1,5 @@
-/** What a photo is shrunk to, in bytes: a slow upload is cut by the transport, and this one arrives in time. */
-export const PHOTO_BYTES = 300 * 1024;
+import { DRIVER_PHOTO_BYTES } from '../limits.ts';
+
 /** Longest side in pixels and JPEG quality, tried from the best; the last is taken whatever it comes to. */
 const TRIES: readonly (readonly [side: number, quality: number])[] = [
   [1_600, 0.8],
@@ -11,7 +11,7 @@ const TRIES: readonly (readonly [side: number, quality: number])[] = [
 ];
 
 /**
- * The picture as a JPEG of about PHOTO_BYTES, upright and without anything else that the file held. Null where the
+ * The picture as a JPEG of about DRIVER_PHOTO_BYTES, upright and without anything else that the file held. Null where the
  * browser cannot read it.
  */
 export async function shrinkPhoto(file: Blob): Promise<ArrayBuffer | null> {
@@ -23,7 +23,7 @@ export async function shrinkPhoto(file: Blob): Promise<ArrayBuffer | null> {
     let smallest: Blob | null = null;
     for (const [side, quality] of TRIES) {
       smallest = (await encode(image, side, quality)) ?? smallest;
-      if (smallest && smallest.size <= PHOTO_BYTES) break;
+      if (smallest && smallest.size <= DRIVER_PHOTO_BYTES) break;
     }
     return smallest ? await smallest.arrayBuffer() : null;
   } catch {

@@ -1,3 +1,4 @@
+import { DRIVER_ASK_MS, DRIVER_REPORT_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
 
 export type PositionProblem = 'denied' | 'unavailable';
@@ -7,10 +8,7 @@ export type PositionListener = {
   problem(problem: PositionProblem | null): void;
 };
 
-/** A position goes out at most this often; in that time a car moves about 30 m. */
-const REPORT_MS = 2_000;
-/** Where the phone stands still and says nothing, it is asked; a driver silent for 90 s is given no orders. */
-const ASK_MS = 25_000;
+/** Silence after which a phone is asked for its position. Below DRIVER_ASK_MS, the interval at which that is checked. */
 const SILENT_MS = 20_000;
 /** An older position is told with its time; a newer one is "now", so that a phone whose clock is wrong counts too. */
 const FRESH_MS = 5_000;
@@ -35,7 +33,7 @@ export class PositionWatch {
     this.#watchAnew();
     this.#asking = window.setInterval(() => {
       if (performance.now() - this.#foundMs >= SILENT_MS) this.#watchAnew();
-    }, ASK_MS);
+    }, DRIVER_ASK_MS);
   }
 
   stop(): void {
@@ -75,7 +73,7 @@ export class PositionWatch {
   };
 
   #tellSoon(): void {
-    const wait = this.#toldMs + REPORT_MS - performance.now();
+    const wait = this.#toldMs + DRIVER_REPORT_MS - performance.now();
     if (wait <= 0) this.#tell();
     else this.#later ??= window.setTimeout(() => this.#tell(), wait);
   }

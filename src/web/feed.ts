@@ -1,3 +1,4 @@
+import { TRACKING_PING_MIN_MS, TRACKING_PING_MS } from '../limits.ts';
 import type { TrackingMessage, TrackingStatus } from '../tracking/messages.ts';
 import type { TrackingView } from '../tracking/view.ts';
 
@@ -15,13 +16,12 @@ const FAILURES_BEFORE_POLLING = 2;
 const POLL_MS = 10_000;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 30_000;
-const PING_MS = 25_000;
 /** A socket that says nothing for so long after a ping, or after it was opened, is dead. */
 const SILENCE_MS = 8_000;
 /** A page in the background lets go of its socket after this. */
 const HIDDEN_MS = 30_000;
-/** The server takes faster pings for noise. */
-const PING_MIN_MS = 2_000;
+/** Shortest time between two pings: well above the time at which the server closes the page. */
+const PING_MIN_MS = 2 * TRACKING_PING_MIN_MS;
 
 /** Keeps one order current: a socket that reconnects, polling where sockets are blocked, nothing while out of sight. */
 export class Feed {
@@ -77,7 +77,7 @@ export class Feed {
     clearTimeout(this.#silence);
     this.#failures = 0;
     this.#stopPolling();
-    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), PING_MS);
+    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), TRACKING_PING_MS);
     // Also for a `pong`: a socket that outlived a moment without network has missed nothing.
     this.#listener.state('live');
     const message = JSON.parse(text) as TrackingMessage;

@@ -4,7 +4,7 @@ import { cancelOrder } from '../../src/store/lifecycle.ts';
 import { readStats } from '../../src/store/operator.ts';
 import { finishOutbox } from '../../src/store/outbox.ts';
 import { readRefundState, recordRefund, recordRefundRefused, recordUncharged } from '../../src/store/refunds.ts';
-import type { RefundOutcome } from '../../src/vendors/stripe.ts';
+import type { RefundOutcome } from '../../src/vendors/charger.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 

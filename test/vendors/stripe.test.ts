@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { type ChargeRequest, createStripeCharger } from '../../src/vendors/stripe.ts';
+import type { ChargeRequest } from '../../src/vendors/charger.ts';
+import { createStripeCharger } from '../../src/vendors/stripe.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const ORDER = '01890a5d-ac96-774b-bcce-b302099a8057';

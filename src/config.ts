@@ -13,12 +13,12 @@ import {
 
 export type Role = 'api' | 'worker';
 
-/** Settings as the service uses them. What is `null` is not set. */
+/** The settings as the service uses them; `null` is a setting that is not set. */
 export type Config = {
   readonly sandbox: boolean;
   readonly roles: ReadonlySet<Role>;
   readonly port: number;
-  /** Whether somebody chose the port; a worker listens only then. */
+  /** Whether the operator set the port; a process with the role `worker` alone listens only then. */
   readonly portIsSet: boolean;
   readonly host: string;
   readonly baseUrl: string | null;
@@ -28,7 +28,7 @@ export type Config = {
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
   readonly dataDir: string;
-  /** Where photos go instead of the data folder. */
+  /** Where photos are stored instead of the data folder. */
   readonly photoBucket: {
     readonly bucket: string;
     readonly region: string;
@@ -47,10 +47,10 @@ export type Config = {
   } | null;
   readonly geocoderUrl: string | null;
   readonly tileUrl: string | null;
-  /** Whose map it is, as its licence asks. */
+  /** The attribution that the map's licence asks for. */
   readonly tileAttribution: string;
   readonly paymentWaitMs: number;
-  /** Orders a second that a store may create which has no setting of its own; 0 for no bound. */
+  /** Orders a second that a store without a setting of its own may create; 0 for no bound. */
   readonly storeRate: number;
   readonly supportEmail: string;
   readonly logLevel: string;
@@ -59,7 +59,7 @@ export type Config = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Says everything that is wrong with the settings at once. */
+/** The settings cannot be used; the message names every problem. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(`The settings are not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
@@ -67,12 +67,12 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads this process's environment; the only place that does. */
+/** Reads the settings from this process's environment. Nothing else reads it. */
 export function readConfig(): Config {
   return parseConfig(process.env);
 }
 
-/** The same for the command line, which needs neither Stripe nor Twilio nor a tracking address. */
+/** Reads the settings of the command line, which needs neither Stripe nor Twilio nor a tracking address. */
 export function readCliConfig(): Config {
   const config = parseConfig({
     DATABASE_URL: process.env.DATABASE_URL,
@@ -132,27 +132,31 @@ export function parseConfig(env: Environment): Config {
   return config;
 }
 
-/** Settings that are each fine but do not go together. */
+/** Settings that contradict each other. */
 function contradictions(config: Config): string[] {
   const problems: string[] = [];
   if (config.sandbox && /^(sk|rk)_live_/.test(config.stripe?.secretKey ?? '')) {
     problems.push('SANDBOX=1 is refused with a live STRIPE_SECRET_KEY');
   }
   if (!config.sandbox) {
-    if (!config.databaseUrl) problems.push('DATABASE_URL is missing (outside the sandbox Postgres is yours)');
+    if (!config.databaseUrl)
+      problems.push('DATABASE_URL is missing (outside the sandbox the service brings no Postgres)');
     if (!config.trackingUrl && !config.baseUrl) {
       problems.push('TRACKING_URL or BASE_URL is missing: customers are texted a link to it');
     }
     if (config.simulatedDrivers > 0) problems.push('SIMULATED_DRIVERS is for the sandbox only');
   }
   if (config.roles.size === 1 && !config.redisUrl) {
-    problems.push('ROLES apart need REDIS_URL: without it one process does both');
+    problems.push('ROLES with one role needs REDIS_URL: without it one process has both roles');
   }
-  if (config.roles.size === 1 && !config.databaseUrl) problems.push('ROLES apart need DATABASE_URL');
+  if (config.roles.size === 1 && !config.databaseUrl) problems.push('ROLES with one role needs DATABASE_URL');
   return problems;
 }
 
-/** Reads single settings; what is wrong goes to `problems` and a stand-in value comes back. Empty means not set. */
+/**
+ * Readers of single settings. They add what is wrong to `problems` and return a fallback. Empty means not
+ * set.
+ */
 function reader(env: Environment, problems: string[]) {
   const text = (name: string): string | null => env[name]?.trim() || null;
 
@@ -198,7 +202,9 @@ function reader(env: Environment, problems: string[]) {
     return new Set(['api', 'worker']);
   }
 
-  /** Outside the sandbox a missing setting stops the start; inside, the stand-in needs none. */
+  /**
+   * Whether all names are set. Outside the sandbox a missing one is a problem; inside, a stand-in needs none.
+   */
   function required(names: readonly string[], sandbox: boolean): boolean {
     const missing = names.filter((name) => !text(name));
     if (missing.length === 0) return true;
@@ -207,7 +213,9 @@ function reader(env: Environment, problems: string[]) {
     return false;
   }
 
-  /** All of it or nothing: with half of it photos would land in a folder where nobody looks for them. */
+  /**
+   * All of the settings or none: with some of them photos would go to a folder where nobody looks for them.
+   */
   function photoBucket(): Config['photoBucket'] {
     const endpoint = url('S3_ENDPOINT', ['http:', 'https:']);
     const prefix = matching(
@@ -223,10 +231,10 @@ function reader(env: Environment, problems: string[]) {
     const region = matching('S3_REGION', /^[a-z0-9-]+$/, 'a region such as us-east-1');
     const keys = ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
     if (!['S3_BUCKET', 'S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', ...keys].some(text)) return null;
-    // Only Amazon has regions that matter.
+    // Only Amazon needs a region.
     const needed = ['S3_BUCKET', ...(text('S3_ENDPOINT') ? [] : ['S3_REGION']), ...keys];
     const missing = needed.filter((name) => !text(name));
-    problems.push(...missing.map((name) => `${name} is missing: photos go to a bucket only with all of its settings`));
+    problems.push(...missing.map((name) => `${name} is missing: a bucket needs all of its settings`));
     return {
       bucket: bucket ?? '',
       region: region ?? 'us-east-1',

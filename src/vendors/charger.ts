@@ -1,7 +1,10 @@
 import type { RetryLater } from './retry-later.ts';
 
 export type ChargeRequest = {
-  /** Given by the caller and stored before sending. The same key never charges twice; Stripe keeps it for 24 hours. */
+  /**
+   * Given by the caller and stored before sending. The same key never charges twice; Stripe keeps it for 24
+   * hours.
+   */
   readonly idempotencyKey: string;
   /** US cents. */
   readonly amountCents: number;
@@ -34,13 +37,13 @@ export type RefundOutcome =
   | { readonly kind: 'refused'; readonly code: string }
   | RetryLater;
 
-/** What the service needs of a payment provider; no method throws for an answer or the lack of one. */
+/** A payment provider. No method throws for an answer of the provider or the lack of one. */
 export type Charger = {
   /** Charges a stored card without its holder. */
   charge(request: ChargeRequest): Promise<ChargeOutcome>;
   /**
-   * What became of an order's charges, for keys too old to be sent again. Never call it right after a charge: Stripe's
-   * search lags behind its writes by about a minute, or longer in an outage of theirs.
+   * What became of an order's charges, for keys too old to be sent again. Never call it right after a charge:
+   * Stripe's search lags behind its writes by about a minute, or longer in an outage of theirs.
    */
   findCharge(orderId: string): Promise<ChargeLookup>;
   /** Refunds a payment in full. A payment that is refunded already counts as refunded. */

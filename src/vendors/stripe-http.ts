@@ -39,7 +39,8 @@ export function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
 }
 
 /**
- * A proxy's own reply, a page or JSON, keeps its status and decides nothing, since an earlier attempt may have charged.
+ * A proxy's own reply, a page or JSON, keeps its status and decides nothing, since an earlier attempt may
+ * have charged.
  *
  * @throws {SyntaxError} for a success without JSON
  */

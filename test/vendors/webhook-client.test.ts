@@ -5,7 +5,8 @@ import { createServer as createSecure } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createWebhookClient, gatherAddresses, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
+import { gatherAddresses } from '../../src/vendors/resolve-host.ts';
+import { createWebhookClient, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const DEADLINE_MS = 300;
@@ -171,7 +172,7 @@ test.each([
   'https://[64:ff9b::10.0.0.1]/',
   'https://[2002:7f00:1::]/',
 ])('outside the sandbox %s is refused', async (url) => {
-  expect(readWebhookUrl(url, false)).toMatch(/not one of the public Internet/);
+  expect(readWebhookUrl(url, false)).toMatch(/not on the public Internet/);
   expect(await post(url, { sandbox: false })).toEqual({ kind: 'unanswered', code: 'bad_url' });
 });
 

@@ -15,7 +15,7 @@ export type Report = { readonly lat: number; readonly lng: number; readonly capt
 
 type Reply = { readonly status: number; readonly body: unknown };
 
-/** The service over HTTP, as one driver. Nothing here throws: what went wrong is a value. */
+/** The service over HTTP, as one driver. No method throws; a failure is a value. */
 export class DriverApi {
   readonly #token: string;
 
@@ -31,7 +31,7 @@ export class DriverApi {
     return answer(await this.#ask('PUT', '/driver/duty', JSON.stringify({ on_duty: onDuty }), REQUEST_MS));
   }
 
-  /** Whether the service has it. */
+  /** Reports a position; true where the service has it. */
   async report(report: Report): Promise<boolean> {
     return answer(await this.#ask('POST', '/driver/location', JSON.stringify(report), REQUEST_MS)).kind === 'ok';
   }
@@ -45,7 +45,7 @@ export class DriverApi {
     return reply ? meaningOf(reply.status, reply.body) : { kind: 'later' };
   }
 
-  /** The reply, or null where there was none: no network, too slow, interrupted, not JSON. */
+  /** The reply; null where there is none: no network, too slow, interrupted, or not JSON. */
   async #ask(
     method: string,
     path: string,

@@ -8,13 +8,13 @@ export type PositionListener = {
   problem(problem: PositionProblem | null): void;
 };
 
-/** Silence after which a phone is asked for its position. Below DRIVER_ASK_MS, the interval at which that is checked. */
+/** Silence after which a phone is asked for its position, checked every DRIVER_ASK_MS. */
 const SILENT_MS = 20_000;
-/** An older position is told with its time; a newer one is "now", so that a phone whose clock is wrong counts too. */
+/** Age below which a position is reported as taken now, so that a phone with a wrong clock counts too. */
 const FRESH_MS = 5_000;
 const OPTIONS: PositionOptions = { enableHighAccuracy: true, maximumAge: 2_000, timeout: 20_000 };
 
-/** Watches where the phone is and tells it, moving or not. */
+/** Watches the phone's position and reports it, whether the phone moves or not. */
 export class PositionWatch {
   readonly #listener: PositionListener;
   #watch: number | null = null;
@@ -45,14 +45,17 @@ export class PositionWatch {
     this.#last = null;
   }
 
-  /** Tells the position now: the page was out of sight, or the connection is new. */
+  /** Reports the position now, as the page was hidden or the connection is new. */
   ask(): void {
     if (this.#watch === null) return;
     if (this.#last && performance.now() - this.#foundMs < FRESH_MS) this.#tellSoon();
     else this.#watchAnew();
   }
 
-  /** A watch begins with a new position; a single question may wait beside it until the phone moves. */
+  /**
+   * Starts the watch anew: it begins with a new position, while a single request may wait until the phone
+   * moves.
+   */
   #watchAnew(): void {
     if (this.#watch !== null) navigator.geolocation.clearWatch(this.#watch);
     this.#watch = navigator.geolocation.watchPosition(this.#found, this.#failed, OPTIONS);
@@ -67,7 +70,7 @@ export class PositionWatch {
   };
 
   #failed = (error: GeolocationPositionError): void => {
-    // No fix within the time-out is usual between high houses; the watch goes on.
+    // No fix within the time-out is usual between tall buildings; the watch goes on.
     if (error.code === error.PERMISSION_DENIED) this.#listener.problem('denied');
     else if (!this.#last) this.#listener.problem('unavailable');
   };

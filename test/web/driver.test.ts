@@ -224,7 +224,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       body: { reason: 'duplicate' },
     });
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop is not yours any more/,
+      /^The order at Shoe Shop is no longer yours/,
     );
   });
 

@@ -12,7 +12,7 @@ import type { System } from './system.ts';
 
 const OPERATOR = 'faults';
 const REQUEST_MS = 15_000;
-/** Longer than the pause between two sweeps, which are the net below a notice that was read too early. */
+/** Longer than the interval of the sweeps, which correct a notice that was read too early. */
 const RESOLVE_MS = 20_000;
 
 type Asked = {
@@ -33,8 +33,9 @@ const notOverHttp = async (): Promise<never> => {
 };
 
 /**
- * The built service over HTTP, each request at any of its API processes; the operator's part by the statements of the
- * command line. The models of the sequences that ended well are kept for comparing when nothing is at work any more.
+ * The built service over HTTP, each request at any of its API processes; the operator acts by the command
+ * line's statements. Models of the sequences that ended well are kept for a comparison once nothing is
+ * running any more.
  */
 export function overHttp(
   world: World,
@@ -95,7 +96,7 @@ export function overHttp(
     },
     async move({ token }, { lat, lng }) {
       await ask('/driver/location', { secret: token, body: { lat, lng } });
-      // Until then another process may give him an order by where he was.
+      // Until then another process may assign an order by the driver's last position.
       await later(3 * POSITION_BROADCAST_MS);
     },
     async step(step, { token }, orderId, actionId) {
@@ -122,7 +123,7 @@ export function overHttp(
   };
 }
 
-/** A refusal as the model names it; one that it does not know by its status and code. */
+/** A refusal in the model's words; an unknown one by its status and code. */
 function refusalOf({ status, body: { error, message = '' } }: Heard): Answer {
   switch (error?.code) {
     case 'unauthorized':

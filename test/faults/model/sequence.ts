@@ -9,7 +9,10 @@ import { obey } from './obey.ts';
 import { makePlace, onRing, type Place } from './place.ts';
 import type { System } from './system.ts';
 
-/** Carries out the commands on new stores and drivers. A sentence about the first thing that the model has otherwise. */
+/**
+ * Carries out the commands on new stores and drivers; returns a sentence about the first difference from the
+ * model.
+ */
 export async function runSequence(
   system: System,
   { sql, tiers }: { readonly sql: Sql; readonly tiers: Tiers },
@@ -36,13 +39,13 @@ export async function runSequence(
   return finish(system, sql, place, model);
 }
 
-/** Three of four drivers begin on duty, near by. */
+/** Three of four drivers start on duty and near. */
 const OPENING: readonly Command[] = [0, 1, 2, 3].flatMap((driver): Command[] => [
   { kind: 'move', driver, ring: driver % 2 },
   { kind: 'duty', driver, onDuty: driver < 3 },
 ]);
 
-/** Every order comes to an end, every driver goes home; then tables and ledgers must say what the model says. */
+/** Ends every order and sends every driver off duty; then tables and ledgers must agree with the model. */
 async function finish(system: System, sql: Sql, place: Place, model: Model): Promise<string | null> {
   for (const driver of place.drivers.keys()) {
     await obey(system, place, model, { kind: 'duty', driver, onDuty: false });
@@ -56,7 +59,10 @@ async function finish(system: System, sql: Sql, place: Place, model: Model): Pro
   return (await settle(system, sql, model)) ?? system.conclude(model);
 }
 
-/** Waits until nothing is left to match and tables and memory say what the model says. A sentence where they do not. */
+/**
+ * Waits until nothing is left to match and tables and memory agree with the model; returns a sentence where
+ * they do not.
+ */
 async function settle(system: System, sql: Sql, model: Model): Promise<string | null> {
   const startedMs = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 20)) {
@@ -73,7 +79,7 @@ async function settle(system: System, sql: Sql, model: Model): Promise<string | 
   }
 }
 
-/** Gives the model what was given to drivers meanwhile. */
+/** Applies the assignments since then to the model. */
 async function watchTables(system: System, sql: Sql, model: Model): Promise<string | null> {
   const ids = model.open().map(({ id }) => id);
   if (ids.length === 0) return null;

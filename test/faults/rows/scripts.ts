@@ -15,10 +15,10 @@ import { SCRIPTS } from '../scripts.ts';
 import { openWorld, type World } from '../world.ts';
 
 const PHONES = 2;
-/** An operator's text, which Leaflet would take for markup. */
+/** An operator's text, which Leaflet would treat as markup. */
 const MAP = { TILE_URL: '/tiles/{z}/{x}/{y}.png', TILE_ATTRIBUTION: '<img src=x onerror=ran()>' };
 
-/** A driver with the page open, his own corner of the world, and what went wrong there. */
+/** A driver with the page open in a region of their own, and the problems on that page. */
 type ConcurrencyLimit = {
   readonly world: World;
   readonly api: string;
@@ -79,11 +79,11 @@ async function openLimit(
   const [driverId, token] = [newId(), newSecret('driver_token')];
   const driver = { id: driverId, name: 'x', phone: '+14155550177', tokenHash: hashSecret(token), tierIds: TIER_IDS };
   await createDriver(world.sql, driver, 'faults');
-  // Far from every town, and from each other.
+  // Far from every town and from each other.
   const at = { lat: -40 - number * 5, lng: 100 };
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
   await askUntilTaken(`${api}/driver/duty`, { method: 'PUT', key: token, body: { on_duty: true } });
-  // Each driver's page keeps its token for itself.
+  // Each driver's page has its own storage.
   const context = await browser.newContext({
     geolocation: { latitude: at.lat, longitude: at.lng },
     permissions: ['geolocation'],
@@ -97,13 +97,13 @@ async function openLimit(
   return { world, api, driverPage, customerPage, driverId, token, at, photo: await smallPhoto(), problems };
 }
 
-/** One order with the script in every field, from its creation to the photo, on both pages. */
+/** Runs one order with the script in every field, from its creation to the photo, on both pages. */
 async function look(lane: ConcurrencyLimit, script: string): Promise<void> {
   const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = lane;
   const name = script.trim();
   const [line1, line2, city] = [`1 ${name}`, `2 ${name}`, name.slice(0, MAX_CITY_LENGTH).trim()];
   const address = `3 ${name}`;
-  // The page's own name for him ends at the first space.
+  // The page's name of the driver ends at the first space.
   await world.sql`update drivers set name = ${name} where id = ${driverId}`;
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
   const { retailerId, key } = await openStore(lane, name, address);
@@ -151,7 +151,7 @@ async function look(lane: ConcurrencyLimit, script: string): Promise<void> {
   await act('deliver', photo, 'image/jpeg');
   await shows(customerPage, 'detail', `${first} brought it from ${name}.`);
   problems.push(...(await strangeIn(customerPage)));
-  // As it is without its script, and for the next one to load.
+  // The same page without the script, for the next one to load.
   await customerPage.reload();
   await shows(customerPage, 'detail', `${first} brought it from ${name}.`);
   await shows(driverPage, 'idle-headline', 'Waiting for an order');

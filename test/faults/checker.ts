@@ -135,9 +135,9 @@ function repeatsThatMadeTwo({ wanted, heard, orders }: Records): string[] {
     ({ customer }) => customer ?? '',
   );
   return wanted.flatMap(({ op, customer, repeats }) => {
-    const unheard = (made.get(customer) ?? []).filter(({ id }) => !told.has(`${op} ${id}`));
-    return repeats && unheard.length > 0
-      ? [`repeat: operation ${op} was sent again and made ${unheard.length} orders that nobody heard of`]
+    const unanswered = (made.get(customer) ?? []).filter(({ id }) => !told.has(`${op} ${id}`));
+    return repeats && unanswered.length > 0
+      ? [`repeat: operation ${op} was sent again and made ${unanswered.length} orders that nobody heard of`]
       : [];
   });
 }

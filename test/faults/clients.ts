@@ -99,14 +99,14 @@ export async function want(world: World, order: Order, random: Random): Promise<
   }
 }
 
-export type RequestsInFlight = {
+export type RunningClients = {
   /** Stops sending and waits for every client; the sentences of those that gave up. */
   stop(): Promise<string[]>;
   sent(): number;
 };
 
 /** Starts clients at a steady rate; four of five have a key by default. */
-export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): RequestsInFlight {
+export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): RunningClients {
   const wanting = new Set<Promise<void>>();
   const problems: string[] = [];
   let sent = 0;

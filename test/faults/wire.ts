@@ -48,7 +48,7 @@ export class KeptConnection {
   readonly #address: ReturnType<typeof addressOf>;
   #socket: Socket | null = null;
   #received: Buffer = Buffer.alloc(0);
-  #settle: (answer: Answer | null) => void = () => {};
+  #resolve: (answer: Answer | null) => void = () => {};
 
   constructor(url: string) {
     this.#address = addressOf(url);
@@ -57,7 +57,7 @@ export class KeptConnection {
   /** The answer to a request; null where the connection ended without one. */
   ask(request: Buffer): Promise<Answer | null> {
     return new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#resolve = resolve;
       this.#socket ??= this.#open();
       this.#socket.write(request);
     });
@@ -76,7 +76,7 @@ export class KeptConnection {
     socket.on('close', () => {
       if (this.#socket !== socket) return;
       this.#socket = null;
-      this.#settle(null);
+      this.#resolve(null);
     });
     return socket;
   }
@@ -87,7 +87,7 @@ export class KeptConnection {
     if (!read) return;
     this.#received = read.rest;
     if (read.answer.isLast) this.close();
-    this.#settle(read.answer);
+    this.#resolve(read.answer);
   }
 }
 

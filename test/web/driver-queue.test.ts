@@ -44,7 +44,7 @@ function newQueue(kept: ActionStore = store): ActionQueue {
   return new ActionQueue(kept, send, listener, () => 1);
 }
 const sent = () => send.mock.calls.map(([{ id }]) => id);
-const settle = () => vi.advanceTimersByTimeAsync(0);
+const flush = () => vi.advanceTimersByTimeAsync(0);
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -59,7 +59,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a']);
     expect(told).toEqual(['a is picked_up']);
     expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
@@ -71,7 +71,7 @@ describe('the actions of a driver', () => {
     await queue.start();
     await queue.add(action('a'));
     await queue.add(action('b'));
-    await settle();
+    await flush();
     expect(new Set(sent())).toEqual(new Set(['a']));
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
   });
@@ -80,7 +80,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue({ ...store, all: () => Promise.reject(new Error('the storage is gone')) });
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     expect(told).toEqual(['a is picked_up']);
   });
 
@@ -91,10 +91,10 @@ describe('the actions of a driver', () => {
     await queue.start();
     await queue.add(action('a'));
     await queue.add(action('b'));
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a']);
     answer(DONE);
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a', 'b']);
   });
 
@@ -103,7 +103,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     const pauses: number[] = [];
     for (let tries = send.mock.calls.length; pauses.length < 8; tries = send.mock.calls.length) {
       const before = Date.now();
@@ -124,7 +124,7 @@ describe('the actions of a driver', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     send.mockResolvedValue(DONE);
     queue.wake();
-    await settle();
+    await flush();
     expect(told).toEqual(['a is picked_up']);
   });
 
@@ -140,7 +140,7 @@ describe('the actions of a driver', () => {
     send.mockReset().mockResolvedValue(DONE);
     const after = newQueue();
     await after.start();
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a', 'b', 'c']);
     expect(send.mock.calls[1]?.[0]).toMatchObject({ kind: 'deliver', photo });
     expect(send.mock.calls[2]?.[0]).toMatchObject({ kind: 'release', reason: 'vehicle' });
@@ -153,7 +153,7 @@ describe('the actions of a driver', () => {
     await queue.start();
     await queue.add(action('a'));
     await queue.add(action('b'));
-    await settle();
+    await flush();
     expect(told).toEqual(['a refused: The order is cancelled.', 'b is picked_up']);
     expect(store.kept.size).toBe(0);
   });
@@ -163,7 +163,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     await queue.add(action('b'));
     await vi.advanceTimersByTimeAsync(120_000);
     expect(sent()).toEqual(['a']);
@@ -176,7 +176,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue(full);
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     expect(told.toSorted()).toEqual(['a is picked_up', 'not kept']);
   });
 
@@ -192,7 +192,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     queue.interrupt();
     expect(signal?.aborted).toBe(true);
     await vi.advanceTimersByTimeAsync(1_000);
@@ -225,7 +225,7 @@ describe('the actions of a driver', () => {
             await queue.start();
           } else if (happens === 'wake') queue.wake();
           else fate = happens;
-          await settle();
+          await flush();
         }
         fate = 'answered';
         queue.wake();

@@ -108,8 +108,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
 
   return {
     isExact: true,
-    resolveMs: 3_000,
-    settled: () => undefined,
+    convergeMs: 3_000,
+    converged: () => undefined,
     async create(store, { tierId, key, body }) {
       const request: PlaceOrder = {
         retailerId: store.retailerId,

@@ -13,7 +13,7 @@ const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliv
 /**
  * A model of the orders of a few stores and drivers by the README, one request at a time. It does not predict
  * which driver gets an order but judges it: {@link Model.give} says whether an assignment was right,
- * {@link Model.leftOver} what must not be left once everything has settled.
+ * {@link Model.leftOver} what must not be left once memory and tables agree.
  */
 export class Model {
   readonly stores: readonly ModelStore[];

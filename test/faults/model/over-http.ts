@@ -13,7 +13,7 @@ import type { System } from './system.ts';
 const OPERATOR = 'faults';
 const REQUEST_MS = 15_000;
 /** Longer than the interval of the sweeps, which correct a notice that was read too early. */
-const RESOLVE_MS = 20_000;
+const CONVERGE_MS = 20_000;
 
 type Asked = {
   readonly method?: string;
@@ -41,10 +41,10 @@ export function overHttp(
   world: World,
   random: Random,
   photo: Uint8Array,
-): System & { readonly ended: Model[]; readonly settledMs: number[] } {
+): System & { readonly ended: Model[]; readonly convergedMs: number[] } {
   const { sql } = world;
   const ended: Model[] = [];
-  const settledMs: number[] = [];
+  const convergedMs: number[] = [];
 
   async function ask(path: string, { method = 'POST', secret, body, headers }: Asked): Promise<Heard> {
     const isPhoto = body instanceof Uint8Array;
@@ -66,10 +66,10 @@ export function overHttp(
 
   return {
     ended,
-    settledMs,
+    convergedMs,
     isExact: false,
-    resolveMs: RESOLVE_MS,
-    settled: (ms) => void settledMs.push(ms),
+    convergeMs: CONVERGE_MS,
+    converged: (ms) => void convergedMs.push(ms),
     async create({ retailerId, apiKey }, { tierId, key, body: says }) {
       const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };
       const body = orderBody(retailerId, { customer, pickup_address: STORE_ADDRESS, delivery_tier: tierId });

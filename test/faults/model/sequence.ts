@@ -29,11 +29,11 @@ export async function runSequence(
     point,
     tiers,
   );
-  const known = await settle(system, sql, model);
+  const known = await converge(system, sql, model);
   if (known) return `before the first command: ${known}`;
   const all = [...OPENING, ...commands];
   for (const [i, command] of all.entries()) {
-    const problem = (await obey(system, place, model, command)) ?? (await settle(system, sql, model));
+    const problem = (await obey(system, place, model, command)) ?? (await converge(system, sql, model));
     if (problem) return `command ${i - OPENING.length} ${JSON.stringify(command)}: ${problem}`;
   }
   return finish(system, sql, place, model);
@@ -56,14 +56,14 @@ async function finish(system: System, sql: Sql, place: Place, model: Model): Pro
     const isRight = isCarried ? model.returnByOperator(id) : model.cancelByOperator(id);
     if (isChanged !== isRight) return `at the end: the operator could ${isChanged ? '' : 'not '}end order ${id}`;
   }
-  return (await settle(system, sql, model)) ?? system.conclude(model);
+  return (await converge(system, sql, model)) ?? system.conclude(model);
 }
 
 /**
  * Waits until nothing is left to match and tables and memory agree with the model; returns a sentence where
  * they do not.
  */
-async function settle(system: System, sql: Sql, model: Model): Promise<string | null> {
+async function converge(system: System, sql: Sql, model: Model): Promise<string | null> {
   const startedMs = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 20)) {
     const wrong = await watchTables(system, sql, model);
@@ -71,10 +71,10 @@ async function settle(system: System, sql: Sql, model: Model): Promise<string | 
     const open = model.leftOver()[0] ?? system.memoryDiffers(model);
     const tookMs = performance.now() - startedMs;
     if (open === null) {
-      system.settled(tookMs);
+      system.converged(tookMs);
       return null;
     }
-    if (tookMs > system.resolveMs) return open;
+    if (tookMs > system.convergeMs) return open;
     await later(pauseMs);
   }
 }

@@ -12,9 +12,9 @@ export type System = {
    * once.
    */
   readonly isExact: boolean;
-  readonly resolveMs: number;
-  /** Called with the time that each command took to settle. */
-  settled(ms: number): void;
+  readonly convergeMs: number;
+  /** Called with the time that each command took until memory and tables agreed. */
+  converged(ms: number): void;
   create(store: PlaceStore, order: { tierId: TierId; key: string | null; body: number }): Promise<Answer>;
   cancel(store: PlaceStore, orderId: string, reason: string, key: string | null): Promise<Answer>;
   cancelByOperator(orderId: string): Promise<boolean>;

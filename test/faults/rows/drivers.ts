@@ -38,13 +38,13 @@ export const driverTaps: Row = {
       const tokens = await giveTokens(world);
       const phones: Phones = { world, random, tokens, photo: await smallPhoto(), taps: [], problems: [] };
       let orders = 0;
-      const lane = async (): Promise<void> => {
+      const client = async (): Promise<void> => {
         while (phones.taps.length < count) {
           orders++;
           await oneOrder(phones);
         }
       };
-      await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, lane));
+      await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, client));
       const { taps, problems } = phones;
       const broken = await findings(world);
       const { events } = await world.records();

@@ -10,7 +10,7 @@ const SIZES = { drivers: 0, stores: 4, apis: 1, workers: 1 };
 const DRIVERS_PART = 0.2;
 const DEAF_PER_ORDER = 49;
 const CHANGES = 3_000;
-const RESOLVE_MS = 15_000;
+const DROP_MS = 15_000;
 /** Sockets may hold 20 MB of it, 64 KB each; the rest is garbage of texts of 5 KB. */
 const SLACK_MEGABYTES = 200;
 const DEAF_DRIVER = 'Deaf driver';
@@ -55,7 +55,7 @@ export const deafSockets: Row = {
       });
       if (most - before > SLACK_MEGABYTES) findings.push(`memory: grew by ${(most - before).toFixed()} MB`);
       for (const { socket } of deaf) socket.resume();
-      await later(RESOLVE_MS);
+      await later(DROP_MS);
       const kept = deaf.filter(({ isClosed }) => !isClosed).length;
       if (kept > 0) findings.push(`sockets: ${kept} of ${deaf.length} that never read were not dropped`);
       findings.push(...world.ended().map((name) => `process: ${name} ended by itself`));

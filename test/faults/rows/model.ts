@@ -107,10 +107,10 @@ export const modelOverHttp: Row = {
         if (problem !== null) findings.push(`model: ${problem}`);
       }
       const [row] = await sql`select count(*)::int as orders from orders`;
-      const slow = service.settledMs.filter((ms) => ms > SLOW_MS);
-      const most = Math.max(...service.settledMs).toFixed(0);
+      const slow = service.convergedMs.filter((ms) => ms > SLOW_MS);
+      const most = Math.max(...service.convergedMs).toFixed(0);
       const notes = [
-        `of ${service.settledMs.length} commands ${slow.length} settled later than after ${SLOW_MS} ms; at most ${most} ms`,
+        `of ${service.convergedMs.length} commands ${slow.length} converged later than after ${SLOW_MS} ms; at most ${most} ms`,
       ];
       return { count: ran.count, orders: row?.orders, findings, recoveries: [], notes };
     } finally {

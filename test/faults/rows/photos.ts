@@ -36,12 +36,12 @@ export const imageBombs: Row = {
       const left = images.toSorted((a, b) => a.lot - b.lot).slice(0, count);
       const meter = openMeter(world);
       const problems: string[] = [];
-      const lane = async (): Promise<void> => {
+      const client = async (): Promise<void> => {
         for (let next = left.shift(); next; next = left.shift())
           problems.push(...(await handOver(handovers, next.image).catch(unanswered(next.image))));
       };
       const done = Math.min(count, images.length);
-      await Promise.all(Array.from({ length: DRIVERS_AT_ONCE }, lane));
+      await Promise.all(Array.from({ length: DRIVERS_AT_ONCE }, client));
       const { slow, notes } = await meter.stop();
       return {
         count: done,

@@ -57,7 +57,7 @@ function post(
 }
 
 /** Requests sent once must not have made two orders, nor an order without a reply. */
-async function unheard({ sql }: World, wanted: number): Promise<string[]> {
+async function findUnanswered({ sql }: World, wanted: number): Promise<string[]> {
   const [row] = await sql`
     select count(*)::int as orders, count(distinct c.name)::int as customers
     from orders o join customers c on c.id = o.customer_id where o.status <> 'void'`;
@@ -74,7 +74,7 @@ export const idlePool: Row = {
     try {
       const found = (await Promise.all(Array.from({ length: count }, () => pooled(world, random)))).flat();
       const orders = count * POSTS;
-      found.push(...(await unheard(world, orders)), ...(await findings(world)));
+      found.push(...(await findUnanswered(world, orders)), ...(await findings(world)));
       return { count, orders, findings: found, recoveries: [] };
     } finally {
       await world.close();

@@ -19,7 +19,7 @@ const PHONES = 2;
 const MAP = { TILE_URL: '/tiles/{z}/{x}/{y}.png', TILE_ATTRIBUTION: '<img src=x onerror=ran()>' };
 
 /** A driver with the page open in a region of their own, and the problems on that page. */
-type ConcurrencyLimit = {
+type Region = {
   readonly world: World;
   readonly api: string;
   readonly driverPage: Page;
@@ -49,8 +49,8 @@ export const scriptPayloads: Row = {
       const problems: string[] = [];
       const scripts = chosen(count, random);
       const work = async (number: number): Promise<void> => {
-        const lane = await openLimit(world, browser.context.browser() as Browser, number, problems);
-        for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(lane, script);
+        const region = await openRegion(world, browser.context.browser() as Browser, number, problems);
+        for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(region, script);
       };
       const done = scripts.length;
       await Promise.all(Array.from({ length: PHONES }, (_, i) => work(i)));
@@ -69,12 +69,7 @@ function chosen(count: number, random: Random): string[] {
   return mixed.slice(0, count).map(({ script }) => script);
 }
 
-async function openLimit(
-  world: World,
-  browser: Browser,
-  number: number,
-  problems: string[],
-): Promise<ConcurrencyLimit> {
+async function openRegion(world: World, browser: Browser, number: number, problems: string[]): Promise<Region> {
   const api = world.apis[0]?.url() as string;
   const [driverId, token] = [newId(), newSecret('driver_token')];
   const driver = { id: driverId, name: 'x', phone: '+14155550177', tokenHash: hashSecret(token), tierIds: TIER_IDS };
@@ -98,15 +93,15 @@ async function openLimit(
 }
 
 /** Runs one order with the script in every field, from its creation to the photo, on both pages. */
-async function look(lane: ConcurrencyLimit, script: string): Promise<void> {
-  const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = lane;
+async function look(region: Region, script: string): Promise<void> {
+  const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = region;
   const name = script.trim();
   const [line1, line2, city] = [`1 ${name}`, `2 ${name}`, name.slice(0, MAX_CITY_LENGTH).trim()];
   const address = `3 ${name}`;
   // The page's name of the driver ends at the first space.
   await world.sql`update drivers set name = ${name} where id = ${driverId}`;
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
-  const { retailerId, key } = await openStore(lane, name, address);
+  const { retailerId, key } = await openStore(region, name, address);
   const order = await askUntilTaken(`${api}/orders/create`, {
     method: 'POST',
     key,
@@ -166,7 +161,7 @@ async function proveWatch(world: World, browser: Browser): Promise<string[]> {
   return (await isWatched(page, seen)) ? [] : ['script: one that was put into a page was not noticed'];
 }
 
-async function openStore({ world, at }: ConcurrencyLimit, name: string, address: string) {
+async function openStore({ world, at }: Region, name: string, address: string) {
   const [retailerId, key] = [newId(), newSecret('api_key')];
   const { customer: stripeCustomerId, paymentMethod: stripePaymentMethodId } = TEST_CARDS.ok;
   const store = { id: retailerId, name, address, point: at, stripeCustomerId, stripePaymentMethodId };

@@ -24,7 +24,7 @@ async function listen(server: Server): Promise<number> {
 
 type Seen = { method: string; url: string; host: string; headers: IncomingMessage['headers']; body: string };
 
-/** A receiver on loopback that remembers what it got. */
+/** Starts a receiver on loopback that records its requests. */
 async function receiver(answer: RequestListener = (_request, response) => void response.writeHead(204).end()) {
   const seen: Seen[] = [];
   const server = createPlain((request, response) => {
@@ -64,7 +64,7 @@ test('posts the body and the headers as they are', async () => {
   ]);
 });
 
-test('tells the status of a refusal', async () => {
+test('returns the status of a refusal', async () => {
   const { url } = await receiver((_request, response) => void response.writeHead(500).end('no'));
   expect(await post(url)).toEqual({ kind: 'answered', status: 500 });
 });
@@ -250,7 +250,7 @@ test('of an endless body no more than the bound and what is on its way is read',
     write();
   });
   expect(await post(url, { timeoutMs: 5_000 })).toEqual({ kind: 'answered', status: 200 });
-  // The rest is what the kernel's buffers of a loopback connection take.
+  // The rest is what the kernel buffers for a loopback connection.
   expect(written).toBeLessThan(16 * 1024 * 1024);
 });
 
@@ -339,7 +339,7 @@ test('opens no more connections at once than its bound', async () => {
   expect(kinds.filter((kind) => kind === 'stopped')).toHaveLength(64);
 });
 
-test('a stop cuts what is under way and blames nobody', async () => {
+test('a stop cuts requests in flight and blames no receiver', async () => {
   const { seen, url } = await receiver(() => undefined);
   const stopping = client({ timeoutMs: 30_000 });
   const outcome = stopping.post({ url, headers: {}, body: '{}' });

@@ -18,7 +18,7 @@ function action(id: string, changes: Partial<Action> = {}): Omit<Action, 'number
   };
 }
 
-/** What outlives a page: a restart is a new queue over the same storage. */
+/** The storage, which outlives a page: a restart is a new queue over it. */
 function storage(): ActionStore & { readonly kept: Map<string, Action> } {
   const kept = new Map<string, Action>();
   return {
@@ -147,7 +147,7 @@ describe('the actions of a driver', () => {
     expect(store.kept.size).toBe(0);
   });
 
-  it('are removed and told of when the service refuses them; those behind go on', async () => {
+  it('are removed with a message when the service refuses them, and the others go on', async () => {
     send.mockResolvedValueOnce({ kind: 'refused', message: 'The order is cancelled.' });
     const queue = newQueue();
     await queue.start();
@@ -158,7 +158,7 @@ describe('the actions of a driver', () => {
     expect(store.kept.size).toBe(0);
   });
 
-  it('stay where the token is not good any more, and nothing more is sent', async () => {
+  it('stay where the token is no longer valid, and nothing more is sent', async () => {
     send.mockResolvedValue({ kind: 'signed_out' });
     const queue = newQueue();
     await queue.start();
@@ -171,7 +171,7 @@ describe('the actions of a driver', () => {
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
   });
 
-  it('are sent though the phone’s storage takes nothing, and the driver is told', async () => {
+  it('are sent although the phone’s storage refuses them, and the driver is warned', async () => {
     const full: ActionStore = { ...store, add: () => Promise.reject(new Error('QuotaExceededError')) };
     const queue = newQueue(full);
     await queue.start();
@@ -208,7 +208,7 @@ describe('the actions of a driver', () => {
         let fate: 'answered' | 'lost' | 'failed' = 'failed';
         send.mockReset().mockImplementation(async ({ id }) => {
           if (fate === 'failed') return LATER;
-          // The service knows an id again: sending it twice changes nothing.
+          // The service recognizes an id, so sending it twice changes nothing.
           if (!taken.includes(id)) taken.push(id);
           return fate === 'lost' ? LATER : DONE;
         });
@@ -261,7 +261,7 @@ describe('what a reply means', () => {
     expect(meaningOf(401, refusal)).toEqual({ kind: 'signed_out' });
   });
 
-  it('is "later" where somebody else than the service answered, with whatever status', () => {
+  it('is "later" for every answer that is not the service’s own, whatever its status', () => {
     for (const status of [200, 302, 401, 403, 404, 409, 422]) {
       for (const body of [null, 'Welcome to the hotel', [], {}, { success: 'yes' }]) {
         expect(meaningOf(status, body)).toEqual(LATER);

@@ -1,6 +1,7 @@
 /**
  * Compares the matcher in memory with what people would use instead:
- * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers] [--no-results]`.
+ * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers]
+ * [--no-results]`.
  *
  * Seeded worlds (test/harness/world.ts), with the same drivers and pickups for all in a run. Each world and
  * size has a process of its own, so that its garbage is not another's. Drivers serve each set of tiers

@@ -90,7 +90,7 @@ async function drive(world: World, driver: Driver, round: number): Promise<Sampl
   await must('position', driver.near(place));
   await sample('a driver goes on duty', () => driver.duty(true));
   await sample('a driver gives an order back', () => driver.step('release'));
-  await sample('a store calls his order off', () => world.cancel(driver.orderId ?? ''));
+  await sample('a store cancels the order', () => world.cancel(driver.orderId ?? ''));
   await bringBack(() => sample('a driver brings an order back', () => driver.step('return')));
   await goHome();
   await must('position', driver.far());

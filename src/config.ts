@@ -153,10 +153,7 @@ function contradictions(config: Config): string[] {
   return problems;
 }
 
-/**
- * Readers of single settings. They add what is wrong to `problems` and return a fallback. Empty means not
- * set.
- */
+/** Readers of single settings. They add problems to `problems` and return a fallback. Empty means not set. */
 function reader(env: Environment, problems: string[]) {
   const text = (name: string): string | null => env[name]?.trim() || null;
 

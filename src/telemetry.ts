@@ -21,10 +21,7 @@ export function createLogger(level: string): Logger {
   return pino({ level, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
 }
 
-/**
- * What may be logged of an error: its class, its code and the first place in its stack outside
- * `node_modules`.
- */
+/** What may be logged of an error: its class, its code, and the first place of its stack in this project. */
 export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code } = error as { code?: unknown };

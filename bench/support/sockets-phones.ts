@@ -73,7 +73,7 @@ class Phones {
     });
     const { line } = phone;
     await new Promise<void>((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error('a driver was not told his state')), PATIENCE_MS);
+      const late = setTimeout(() => reject(new Error('a driver did not get their state')), PATIENCE_MS);
       phone.ready = () => {
         clearTimeout(late);
         resolve();

@@ -48,10 +48,7 @@ export function hasSecretForm(kind: SecretKind, text: string): boolean {
   return SECRET_FORM[kind].test(text);
 }
 
-/**
- * SHA-256 of a secret in hex. A plain hash is enough, because the secret is random and not chosen by a
- * person.
- */
+/** SHA-256 of a secret in hex. No salt is needed, as the secret is random and not chosen by a person. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }

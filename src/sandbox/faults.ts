@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_STAND_IN_DELAY_MS, MAX_STAND_IN_FAULTS } from '../limits.ts';
 
-/**
- * Whether the fault comes `before` the request takes effect, and so prevents it, or `after`, and spoils the
- * reply only.
- */
+/** `before`: the request takes no effect. `after`: it takes effect, and only its reply is spoilt. */
 type Effect = 'before' | 'after';
 
 export type Fault =
@@ -14,10 +11,7 @@ export type Fault =
   | { readonly kind: 'hang'; readonly effect: Effect }
   /** Resets the connection instead of answering. */
   | { readonly kind: 'reset'; readonly effect: Effect }
-  /**
-   * Answers with this status. `sticky`: for every request with the same idempotency key, as Stripe repeats
-   * its 500s.
-   */
+  /** Answers with this status. `sticky`: also to every later request with the same idempotency key. */
   | { readonly kind: 'status'; readonly status: number; readonly effect: Effect; readonly sticky: boolean }
   /** Answers with a page of HTML, as a proxy in front of the vendor. */
   | { readonly kind: 'page'; readonly status: number; readonly effect: Effect }

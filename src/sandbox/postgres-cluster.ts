@@ -5,19 +5,13 @@ import { POSTGRES_INIT_MS } from '../limits.ts';
 import { type Binaries, programPath } from './postgres-binaries.ts';
 import type { Place } from './postgres-place.ts';
 
-/**
- * Postgres's environment, without this process's own, so that no PG… variable has an effect. Windows needs
- * its own.
- */
+/** Postgres's environment, without any PG… variable of this process. Windows needs its own. */
 const ENVIRONMENT = process.platform === 'win32' ? {} : { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 
 /** Runs a program as the cluster's user, in a folder that this user may enter. */
 export const spawnOptions = (place: Place) => ({ ...ENVIRONMENT, ...place.runAs, cwd: place.runAs ? '/' : undefined });
 
-/**
- * Makes the cluster where there is none; true when it did. One left unfinished by a killed process is made
- * anew.
- */
+/** Makes the cluster where there is none, or where a killed process left it unfinished; true when it did. */
 export async function initCluster(place: Place, binaries: Binaries, durable: boolean): Promise<boolean> {
   if (existsSync(place.clusterDir)) return false;
   const draft = `${place.clusterDir}.draft`;

@@ -10,10 +10,7 @@ const NOBODY = { uid: 65534, gid: 65534 };
 
 /** The content of DATA_DIR/postgres.json (mode 0600). */
 export type PlaceRecord = {
-  /**
-   * The folder of the cluster and its log; relative where it is inside DATA_DIR, so that DATA_DIR can be
-   * moved.
-   */
+  /** The folder of the cluster and its log, relative where it is inside DATA_DIR, which can then be moved. */
   readonly folder: string;
   /** The folder of the programs that started it last. */
   readonly binaries: string;

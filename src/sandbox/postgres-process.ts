@@ -109,10 +109,7 @@ function canDieWithParent(): boolean {
   return dieWithParentKnown;
 }
 
-/**
- * Reads `postmaster.pid`: pid, directory, start, port, socket directory, address, shared memory, status (8th
- * line).
- */
+/** Reads `postmaster.pid`: the pid is on line 1, the port on line 4 and the status on line 8. */
 export function readPidFile(clusterDir: string): { pid: number; port: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(`${clusterDir}/postmaster.pid`, 'utf8').split('\n');
@@ -134,10 +131,7 @@ export function findPostmaster(clusterDir: string): { pid: number; port: number;
   return undefined;
 }
 
-/**
- * Stops a server: orderly, then immediately (the next start replays its log), then by force. Each step is
- * bounded.
- */
+/** Stops a server in bounded steps: orderly, then immediately (so that it replays its log), then by force. */
 export async function stopPostmaster(pid: number): Promise<void> {
   const started = processStart(pid);
   if (started === undefined) return;
@@ -163,8 +157,7 @@ export async function stopPostmaster(pid: number): Promise<void> {
 }
 
 /**
- * The last lines that the server wrote since `from`. They hold nothing that a customer typed
- * (`serverSettings`).
+ * The last lines that the server wrote since `from`, without anything a customer typed (`serverSettings`).
  */
 function logTail(file: string, from: number): string {
   try {

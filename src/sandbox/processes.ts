@@ -25,8 +25,7 @@ export function processCommand(pid: number): string {
 }
 
 /**
- * Reads `/proc/<pid>/stat` (proc(5)): after the name in brackets come the state and, as the 20th field, the
- * start in ticks.
+ * Reads `/proc/<pid>/stat` (proc(5)): the state and 19 fields later the start follow the name in brackets.
  */
 function startFromProc(pid: number): string | undefined {
   try {

@@ -26,10 +26,7 @@ export function readLiveService(dataDir: string): LiveService | undefined {
   return service && isLive(service) ? service : undefined;
 }
 
-/**
- * Writes what this process serves, once it serves. The file is readable by its owner only, as it holds a
- * password.
- */
+/** Writes what this process serves, for its owner only, as it holds a password. Call it once it serves. */
 export function writeServiceFile(dataDir: string, facts: ServiceFacts): void {
   const path = join(dataDir, FILE);
   const draft = `${path}.${process.pid}`;
@@ -99,10 +96,7 @@ function createClaim(dataDir: string, number: number): boolean {
   }
 }
 
-/**
- * Reads a claim, and waits for one that is being written; undefined where there is none or it was never
- * finished.
- */
+/** Reads a claim, once it is written; undefined where there is none or it was never finished. */
 function readClaim(dataDir: string, number: number): Holder | undefined {
   const path = claimPath(dataDir, number);
   for (;;) {

@@ -20,10 +20,7 @@ type GivenOrder = {
 
 type Step = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | 'return';
 
-/**
- * What goes wrong: every eighth order is released, every twelfth is undeliverable, and the first ones go
- * well.
- */
+/** Mishaps: every eighth order is released and every twelfth is undeliverable, but not the first ones. */
 class Mishaps {
   #given = 0;
 

@@ -11,10 +11,7 @@ export function around(center: Point, meters: number, random: () => number): Poi
   };
 }
 
-/**
- * Marsaglia's xorshift32 (Journal of Statistical Software 8/14, 2003): the same numbers from 0 to 1 at every
- * start.
- */
+/** Marsaglia's xorshift32 (Journal of Statistical Software 8/14, 2003): numbers from 0 to 1, by the seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0 || 1;
   return () => {

@@ -20,10 +20,7 @@ export type StandInReply = {
 
 /** The part of a stand-in that is one vendor's. */
 export type VendorApi = {
-  /**
-   * Answers a request as the vendor does. Awaits `pause` once, before the effect and while the request is in
-   * progress.
-   */
+  /** Answers a request as the vendor does. Awaits `pause` once, while the request is in progress. */
   answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply>;
   /** A failure in the vendor's form. */
   failure(status: number): StandInReply;

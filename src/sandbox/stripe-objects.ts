@@ -28,10 +28,7 @@ export type Refund = {
   readonly created: number;
 };
 
-/**
- * Parts of a card's name and its bank's answer; the first match counts. Stripe's own test cards match as
- * well.
- */
+/** Parts of a card's name and its bank's answer; the first match counts. Stripe's test cards match too. */
 const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
   [/insufficient_?funds/i, declined('card_declined', 'insufficient_funds', 'Your card has insufficient funds.')],
   [

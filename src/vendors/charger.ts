@@ -1,10 +1,7 @@
 import type { RetryLater } from './retry-later.ts';
 
 export type ChargeRequest = {
-  /**
-   * Given by the caller and stored before sending. The same key never charges twice; Stripe keeps it for 24
-   * hours.
-   */
+  /** Stored before sending. The same key never charges twice; Stripe keeps it for 24 hours. */
   readonly idempotencyKey: string;
   /** US cents. */
   readonly amountCents: number;

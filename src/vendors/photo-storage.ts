@@ -20,10 +20,7 @@ export function newPhotoName(): string {
   return `${randomBytes(16).toString('hex')}.jpg`;
 }
 
-/**
- * The path of a photo in the folder or below the bucket's prefix; the same in both, so that one can be copied
- * to the other.
- */
+/** The path of a photo, the same in a folder and in a bucket, so that one can be copied to the other. */
 export function photoPath(name: string): string {
   if (!NAME.test(name)) throw new TypeError('not the name of a photo');
   return `${name.slice(0, 2)}/${name}`;

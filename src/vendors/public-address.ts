@@ -48,10 +48,7 @@ const nat64 = listOf('ipv6', [NAT64]);
 const loopbackV4 = listOf('ipv4', [['127.0.0.0', 8]]);
 const loopbackV6 = listOf('ipv6', [['::1', 128]]);
 
-/**
- * Whether `address` is an IP address of the public Internet. A text that is no address, or has a zone, is
- * not.
- */
+/** Whether `address` is an IP address of the public Internet; false for other texts and for a zone. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !notPublicV4.check(address, 'ipv4');
   if (!isPlainIPv6(address)) return false;

@@ -15,10 +15,7 @@ const MAY_PASS: Readonly<Record<string, string>> = {
   canceled: 'the payment was cancelled before the bank was asked',
 };
 
-/**
- * Whether a new attempt can succeed after a decline with this code. The bank's own advice decides where it is
- * given.
- */
+/** Whether a new attempt can succeed after this decline. The bank's own advice decides, if there is one. */
 export function mayPassLater(code: string, advice: string | null | undefined): boolean {
   if (advice === 'do_not_try_again') return false;
   if (advice === 'try_again_later') return true;

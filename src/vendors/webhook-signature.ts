@@ -4,8 +4,7 @@ const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /**
- * A new signing secret of 256 random bits: `whsec_` and base64 (Standard Webhooks 1.0.0 asks for 24 to 64
- * bytes).
+ * A new signing secret: `whsec_` and 32 random bytes in base64 (Standard Webhooks 1.0.0 asks for 24 to 64).
  */
 export function newWebhookSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');

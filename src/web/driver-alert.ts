@@ -35,10 +35,7 @@ export function ring(): void {
 let lock: WakeLockSentinel | null = null;
 let wanted = false;
 
-/**
- * Keeps the screen on or lets it go off. Call it again when the page is visible, as browsers release a hidden
- * page's lock.
- */
+/** Keeps the screen on or not. Call it again when the page is visible, as a hidden page loses its lock. */
 export async function keepAwake(on: boolean): Promise<void> {
   wanted = on;
   if (!on) {

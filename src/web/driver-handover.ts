@@ -6,8 +6,7 @@ import { byId } from './driver-view.ts';
 const UNREADABLE = 'This phone cannot read the picture. Please take another one.';
 
 /**
- * The photo of a handover, from the camera until "Delivered" is pressed. It is stored, as some phones end a
- * page meanwhile.
+ * The photo of a handover until "Delivered" is pressed. It is stored, as some phones end a page meanwhile.
  */
 export class HandoverPhoto {
   readonly #store: DriverStore;

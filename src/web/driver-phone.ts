@@ -2,10 +2,7 @@
 
 export type Phone = { readonly userAgent: string; readonly maxTouchPoints: number };
 
-/**
- * A link that opens an address in the phone's maps: `geo:` on Android, Apple's maps on iPhones, else
- * Google's.
- */
+/** A link to an address in the phone's maps: `geo:` on Android, Apple's maps on iPhones, else Google's. */
 export function mapsLink(address: string, { userAgent, maxTouchPoints }: Phone): string {
   const place = encodeURIComponent(address);
   if (/android/i.test(userAgent)) return `geo:0,0?q=${place}`;

@@ -52,10 +52,7 @@ export class PositionWatch {
     else this.#watchAnew();
   }
 
-  /**
-   * Starts the watch anew: it begins with a new position, while a single request may wait until the phone
-   * moves.
-   */
+  /** Starts the watch anew, as a watch begins with a new position and a single request may wait. */
   #watchAnew(): void {
     if (this.#watch !== null) navigator.geolocation.clearWatch(this.#watch);
     this.#watch = navigator.geolocation.watchPosition(this.#found, this.#failed, OPTIONS);

@@ -23,10 +23,7 @@ const HIDDEN_MS = 30_000;
 /** Shortest time between two pings: well above the time at which the server closes the page. */
 const PING_MIN_MS = 2 * TRACKING_PING_MIN_MS;
 
-/**
- * Keeps one order current: by a socket that reconnects, by polling where sockets are blocked, not while
- * hidden.
- */
+/** Keeps one order current by a socket that reconnects, or by polling where sockets are blocked. */
 export class Feed {
   readonly #path: string;
   readonly #listener: FeedListener;

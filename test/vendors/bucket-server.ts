@@ -122,7 +122,7 @@ function refuse(response: ServerResponse, { status, code }: Refusal): void {
   response.end(`<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>No.</Message></Error>`);
 }
 
-/** AWS Signature Version 4 in a header (Amazon S3 API reference, "Authenticating requests: using the header"). */
+/** Signature Version 4 in a header (Amazon S3 API reference, "Authenticating requests"). */
 function signatureRefusal(account: BucketAccount, { request, url, body }: Received): Refusal | null {
   const { headers } = request;
   const parts = AUTHORIZATION.exec(headers.authorization ?? '')?.groups;

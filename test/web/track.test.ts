@@ -392,7 +392,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
   });
 });
 
-/** The colour behind the page, and the contrast (WCAG 2.2, 1.4.3) of every visible text outside the map's tiles. */
+/** The colour behind the page, and the contrast (WCAG 2.2, 1.4.3) of all visible text outside the map. */
 function contrasts(page: Page) {
   return page.evaluate<{ ground: string; texts: { text: string; ratio: number }[] }>(`(() => {
     const channels = (color) => color.match(/[\\d.]+/g).map(Number);

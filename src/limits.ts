@@ -68,9 +68,9 @@ export const MAX_NAME_LENGTH = 200;
 export const MAX_EMAIL_LENGTH = 254;
 /** Longest pickup address: a store's name, street, suite, city, state, ZIP and country in one line. */
 export const MAX_PICKUP_ADDRESS_LENGTH = 500;
-/** Longest `line1` or `line2` of a dropoff. The longest US street addresses are under 100. */
+/** Longest `line1` or `line2` of a dropoff, well above any US street address. */
 export const MAX_ADDRESS_LINE_LENGTH = 200;
-/** Longest city name. The longest US place names are under 60. */
+/** Longest city name, well above any US place name. */
 export const MAX_CITY_LENGTH = 100;
 /** Longest `Idempotency-Key`, in printable ASCII. A UUID has 36 characters. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
@@ -148,9 +148,9 @@ export const DEDUP_SILENT_MS = 3_000;
 // --- Matching ----------------------------------------------------------------------------------------------
 /** Age of the last position at which a driver stops getting orders. */
 export const POSITION_FRESH_MS = 90_000;
-/** Most drivers, or waiting orders, in a cell; then it is divided. To read 64 costs little. */
+/** Most drivers, or waiting orders, in a cell; then it is divided. Reading 64 is as quick as finding it. */
 export const CELL_SPLIT_MEMBERS = 64;
-/** Most members of a divided cell that is merged. Below CELL_SPLIT_MEMBERS, so that cells do not flap. */
+/** Most members of a divided cell that is merged. Below CELL_SPLIT_MEMBERS, or cells would go to and fro. */
 export const CELL_MERGE_MEMBERS = 16;
 /** Most neighbours of a cell kept in a list. Beside a crowd there are more, which a tree finds faster. */
 export const MAX_NEIGHBOURS = 100;
@@ -198,7 +198,7 @@ export const POSITION_FLUSH_MS = 250;
  * time says. Above STATEMENT_TIMEOUT_MS, which bounds that delay.
  */
 export const LIST_OVERLAP_MS = 10_000;
-/** Orders on a page of a store's list, unless the store asks for another number. */
+/** Orders on a page of a store's list, unless the store asks for another number up to 100. */
 export const DEFAULT_PAGE_SIZE = 50;
 /** Silence after which a driver loses an order not yet picked up. Above POSITION_FRESH_MS. */
 export const DRIVER_SILENT_MS = 10 * 60_000;
@@ -296,7 +296,7 @@ export const DRIVER_MESSAGES_PER_SECOND = 5;
 export const DRIVER_MESSAGE_BURST = 20;
 /** Malformed or surplus messages after which a driver's socket is closed. */
 export const MAX_DRIVER_STRIKES = 50;
-/** Size to which a driver's page shrinks a photo, as slow uploads are cut. Below MAX_PHOTO_BYTES. */
+/** Size in bytes to which a driver's page shrinks a photo for slow links. Below MAX_PHOTO_BYTES. */
 export const DRIVER_PHOTO_BYTES = 300 * 1024;
 
 // --- Outbox and queues -------------------------------------------------------------------------------------
@@ -415,7 +415,7 @@ export const WEBHOOK_DNS_TIMEOUT_MS = 1_500;
 export const WEBHOOK_DNS_GRACE_MS = 500;
 /** Most bytes read of a receiver's reply, of which only the status counts; then the connection is cut. */
 export const MAX_WEBHOOK_REPLY_BYTES = 64 * 1024;
-/** Longest URL of a webhook in characters, which browsers and servers agree on. */
+/** Longest URL of a webhook in characters, a length that browsers and servers all accept. */
 export const MAX_WEBHOOK_URL_LENGTH = 2_000;
 /** Webhooks that one worker process sends at once. */
 export const WEBHOOK_CONCURRENCY = 64;
@@ -460,7 +460,7 @@ export const DEFAULT_TWILIO_RATE = 1;
 export const MAX_VENDOR_RATE = 10_000;
 /** Simulated drivers in the sandbox by default. */
 export const DEFAULT_SIMULATED_DRIVERS = 20;
-/** Most simulated drivers. They are clients on this machine, and more would measure themselves. */
+/** Most simulated drivers. They run on this machine, and more would take it from the service. */
 export const MAX_SIMULATED_DRIVERS = 200;
 
 // --- Vendors -----------------------------------------------------------------------------------------------
@@ -530,7 +530,7 @@ export const MAX_KEYS_PER_STATEMENT = MAX_COMMIT_BATCH;
 export const MAX_KEY_READS = 4;
 /** Unknown keys and tokens from one address in UNKNOWN_SECRETS_SECONDS that are looked up; then 429. */
 export const MAX_UNKNOWN_SECRETS = 100;
-/** Window in which those are counted. A store notices its old key sooner, and guessing takes ages. */
+/** Window in which those are counted. A store that uses an old key notices sooner. */
 export const UNKNOWN_SECRETS_SECONDS = 60;
 /** Slots in which client addresses are counted, a few hundred bytes each. Two in one share its bound. */
 export const ADDRESS_SLOTS = 65_536;
@@ -576,7 +576,7 @@ export const POSTGRES_LOG_BYTES = 4 * 1024 * 1024;
 export const POSTGRES_LOG_CHECK_MS = 60_000;
 /** Connections of the embedded Postgres. Above the pools of two processes, with room for psql. */
 export const POSTGRES_CONNECTIONS = 100;
-/** Longest run of `ps` or `setpriv`, which ask about processes. */
+/** Longest run of `ps` or `setpriv`. */
 export const PROCESS_TOOL_MS = 2_000;
 /** Time after which a claim on the data folder that is still empty counts as left by a process that died. */
 export const CLAIM_WRITTEN_MS = 2_000;
@@ -657,8 +657,8 @@ function atMost(smaller: Figure, larger: Figure): void {
 }
 
 function check(one: Figure, verb: string, other: Figure, holds: (a: number, b: number) => boolean): void {
-  const [[name = '', value = Number.NaN] = []] = Object.entries(one);
-  const [[otherName = '', otherValue = Number.NaN] = []] = Object.entries(other);
+  const [[name, value]] = Object.entries(one) as [[string, number]];
+  const [[otherName, otherValue]] = Object.entries(other) as [[string, number]];
   if (!holds(value, otherValue)) {
     throw new RangeError(`limits.ts: ${name} (${value}) must ${verb} ${otherName} (${otherValue})`);
   }

@@ -1,20 +1,22 @@
 /**
- * The matcher in memory beside what people would use instead:
- * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers] [--no-results]`.
+ * Compares the matcher in memory with what people would use instead:
+ * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers]
+ * [--no-results]`.
  *
- * Seeded worlds (test/harness/world.ts), the same drivers and pickups for all in a run. Each world and size has a process
- * of its own, so that one's garbage is not another's. A driver serves each set of tiers alike often; asked is always for
- * the nearest driver of one tier, whom four of seven serve. The matcher searches among all, as it does at work; each peer
- * has an index of just those who serve the tier. rbush-knn measures on the plane and geokdbush on the sphere; geokdbush
- * is built once and cannot change. Redis and PostGIS are asked over one connection and answer from a process of their own.
+ * Seeded worlds (test/harness/world.ts), with the same drivers and pickups for all in a run. Each world and
+ * size has a process of its own, so that its garbage is not another's. Drivers serve each set of tiers
+ * equally often, and every query is for the nearest driver of one tier, which four in seven serve. The
+ * matcher searches all drivers, as it does in the service; each peer has an index of those who serve the
+ * tier. rbush-knn measures on the plane and geokdbush on the sphere; geokdbush is built once and cannot
+ * change. Redis and PostGIS are asked over one connection and answer from their own processes.
  *
- * Every call is timed by itself, clock included (0.05 to 0.1 µs), in blocks that take turns. Before that each structure is
- * asked until it is warm: the matcher remembers a cell's neighbours when it is first asked there, and that first question
- * has a line of its own.
+ * Every call is timed on its own, clock included (0.05 to 0.1 µs), in blocks that take turns. Each structure
+ * is asked until it is warm first: the matcher remembers a cell's neighbours at the first query there, and
+ * that query has a line of its own.
  *
- * What a caller has in hand (the ids of driver and order, rbush's item) is looked up beforehand.
+ * What a caller has at hand (the ids of driver and order, rbush's item) is looked up beforehand.
  *
- * A run fails where an answer of the matcher is not the one that looking at every driver gives.
+ * A run fails where an answer of the matcher differs from that of a look at every driver.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -48,7 +50,10 @@ const TIER = 'standard';
 const EVERYWHERE_METERS = 20_100_000;
 const SERVER_QUERIES = 1_000;
 const SCAN_QUERIES = 100;
-/** Above this, loading Redis and PostGIS takes longer than everything else together, so one world must do. */
+/**
+ * Number of drivers above which Redis and PostGIS are loaded for one world only, as that takes longer than
+ * everything else.
+ */
 const SERVERS_IN_EVERY_WORLD = 100_000;
 
 const option = (name: string): string | undefined => {
@@ -58,7 +63,7 @@ const option = (name: string): string | undefined => {
 const queries = Number(option('queries') ?? 20_000);
 const withServers = !process.argv.includes('--no-servers');
 
-/** What one world of one size has shown. */
+/** The results of one world of one size. */
 type Shown = {
   readonly world: WorldName;
   readonly drivers: number;
@@ -103,7 +108,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   const orderIds = Array.from({ length: queries }, () => randomUUID());
   const claimed = () => timeEach(queries, (i) => matcher.claim(walk.ids[i] as string, orderIds[i] as string));
   const released = () => timeEach(queries, (i) => matcher.release(walk.ids[i] as string, NOW));
-  // Once untimed, so that both are compiled.
+  // Runs once without the clock, so that both are compiled.
   claimed();
   released();
   const claim = claimed();
@@ -111,7 +116,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   return { world, drivers: count, buildMs, bytesADriver, firstAsked, nearest, move, claim, release, wrong };
 }
 
-/** As the service does at start, but for the time that the database takes. */
+/** Loads a fleet as the service does at start, without the time of the database. */
 async function build(drivers: readonly WorldDriver[]) {
   const rows: FleetDriver[] = drivers.map(({ id, point, tierIds }) => {
     return { id, tierIds, onDuty: true, position: { ...point, atMs: NOW }, freeSinceMs: NOW, orderId: null };
@@ -123,7 +128,8 @@ async function build(drivers: readonly WorldDriver[]) {
   await fleet.rebuild();
   const buildMs = performance.now() - started;
   const bytesADriver = (memory() - before) / drivers.length;
-  // Asked for once more, so that they are not collected before: they are the rows of a database, and none of this.
+  // Used once more, so that they are not collected before: they are rows of a database and not part of the
+  // matcher.
   if (rows.length !== matcher.driverCount()) throw new Error('drivers are missing');
   return { matcher, buildMs, bytesADriver };
 }
@@ -138,7 +144,7 @@ function sourceOf(rows: FleetDriver[]): FleetSource {
   };
 }
 
-/** Bytes in use after a collection; the ids of the drivers are the world's own and counted before. */
+/** Bytes in use after a collection. The drivers' ids belong to the world and are counted before. */
 function memory(): number {
   globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -159,7 +165,7 @@ function peersOf(drivers: readonly WorldDriver[], points: readonly Point[]) {
   };
 }
 
-/** Drivers walking on, each from where they were, 0 to 100 m a step in any direction. */
+/** Moves the drivers, each by 0 to 100 m a step in any direction. */
 function walkOf(drivers: readonly WorldDriver[], random: () => number) {
   const places = drivers.map(({ point }) => point);
   const whose = Array.from({ length: queries }, () => Math.floor(random() * drivers.length));
@@ -237,7 +243,7 @@ async function main(): Promise<void> {
   const all: Shown[] = [];
   for (const count of sizes) {
     for (const world of worlds) {
-      // Between the sizes that are asked for in every world, one shows the growth.
+      // One world shows the growth between the sizes that every world has.
       if (count === 10_000 && world !== WORLDS[0]) continue;
       const shown = await inItsOwnProcess(world, count);
       all.push(shown);
@@ -298,7 +304,7 @@ function judge(report: Report, name: string, shown: Shown): void {
   report.atMost(`${name}: build, s`, shown.buildMs / 1_000, 5);
 }
 
-/** A cost that grows with the logarithm stays the same divided by it. */
+/** A cost that grows with the logarithm is constant when divided by it. */
 function growth(report: Report, shown: readonly Shown[]): void {
   const rows = shown.map(({ drivers, nearest, move }) => {
     const [asked, moved] = [(nearest.ours as Timing).p50, (move.ours as Timing).p50];

@@ -1,27 +1,31 @@
 /**
- * How many orders the service takes, and how long each takes it: `npm run bench:orders -- [--only burst,sustained]
- * [--seconds 8] [--drivers 200000] [--small]`. autocannon (for bursts) or a Poisson process (for given rates) posts orders
- * of a seeded world of towns to the built service, its API and worker as processes apart on an embedded Postgres with
- * every commit on disk and a Redis of its own; 500 drivers report positions each second meanwhile. Where there is no
- * Redis, one process does both.
+ * Measures how many orders the service accepts, and how long each takes:
+ * `npm run bench:orders -- [--only burst,sustained] [--seconds 8] [--drivers 200000] [--small]`. autocannon
+ * (for bursts) or a Poisson process (for given rates) posts orders of a seeded world of towns to the built
+ * service, with API and worker in separate processes, on an embedded Postgres with every commit on disk and a
+ * Redis of its own. Meanwhile 500 drivers report positions each second. Without Redis, one process does both.
  *
- * - burst: orders answered with 201 a second, charge not awaited, no worker running: the warm-up fills the queues, the jobs
- *   of what is measured stay in the outbox.
- *   Beside it, in turns: the same server that only parses, validates and replies (bench/peers/parse-only.ts), and the
- *   service's insert in a bare loop of the same batches with one commit in flight (bench/peers/bare-inserts.ts).
- * - latency: at half of the burst's rate. A latency counts from when an order was due to the last byte of its 201.
- * - nobody: no driver in reach, so every order waits; then the same where as many wait as may, and 503 is the answer.
- * - sustained: the highest tried rate at which no job is left two seconds after the last order, with handlers that only
- *   write the row, and with the SDKs talking to the stand-ins (which run in a process of theirs), with Redis and without;
- *   processor time an order by part, read from /proc. Without Redis BullMQ's own limit on Postgres stands beside it.
- * - awaited: at half of the sustained rate, each reply waiting for its charge, Stripe's stand-in taking 0, 50 and 300 ms.
- * - growth: the burst over connections, over drivers and over past orders.
- * - long: ten minutes at four fifths of the sustained rate, every order charged, texted and delivered: the memory of the
- *   service and the jobs that are owed do not grow.
- * - profile (only if named): where the API's time goes in a burst.
+ * - burst: orders answered with 201 a second, without a wait for charges and without a worker: the warm-up
+ *   fills the queues, and the jobs of what is measured stay in the outbox. In turns with it run the same
+ *   server that only parses, validates and replies (bench/peers/parse-only.ts), and the service's insert in a
+ *   bare loop of the same batches with one commit in flight (bench/peers/bare-inserts.ts).
+ * - latency: at half of the burst's rate, from the time an order was due to the last byte of its 201.
+ * - nobody: no driver in reach, so that every order waits; then the same at the bound of waiting orders,
+ *   where 503 is the answer.
+ * - sustained: the highest tried rate that leaves no job two seconds after the last order, with handlers that
+ *   only write the row, and with the SDKs talking to the stand-ins (in a process of theirs), with Redis and
+ *   without; processor time per order by part, read from /proc. Without Redis, BullMQ's own limit on Postgres
+ *   is shown as well.
+ * - awaited: at half of the sustained rate, each reply waiting for its charge, which takes Stripe's stand-in
+ *   0, 50 and 300 ms.
+ * - growth: the burst by connections, by drivers and by past orders.
+ * - long: ten minutes at four fifths of the sustained rate, every order charged, texted and delivered:
+ *   neither the service's memory nor the owed jobs grow.
+ * - profile (only if named): where the API spends its time in a burst.
  *
- * An error, a time-out, a status other than 201 (past the bound: other than 503 `queue_full`), an order that was answered
- * and is not in the tables, a driver with two orders, an order not charged or texted exactly once fails the run.
+ * The run fails on an error, a time-out, a status other than 201 (beyond the bound: other than 503
+ * `queue_full`), an answered order that is not in the tables, a driver with two orders, or an order not
+ * charged or texted exactly once.
  */
 import { MAX_QUEUED_JOBS } from '../src/limits.ts';
 import { makeOrderWorld, ordersOf } from '../test/harness/order-world.ts';
@@ -48,7 +52,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   long: longSection,
   profile: profileSection,
 };
-/** Said to be run; a profile slows down what it looks at. */
+/** Sections that run only if named: a profile slows down what it measures. */
 const ON_DEMAND = ['profile'];
 const isSmall = process.argv.includes('--small');
 
@@ -92,7 +96,7 @@ async function main(): Promise<void> {
   report.close();
 }
 
-/** A section that breaks fails the run, and the others' figures are kept. */
+/** Runs a section. One that breaks fails the run, and the others' figures are kept. */
 async function runSection(bench: Bench, name: string): Promise<void> {
   try {
     await SECTIONS[name]?.(bench);

@@ -1,17 +1,18 @@
 /**
- * The service beside the one that a team would write without it (bench/peers/): fastify, PostGIS for the nearest free
- * driver with `for update skip locked`, one transaction and one BullMQ job an order. In the same run, in turns, each on its
- * own database and Redis, both durable, with the same stores, drivers and orders of a seeded world of towns.
+ * Compares the service with the one that a team would write without it (bench/peers/): fastify, PostGIS for
+ * the nearest free driver with `for update skip locked`, one transaction and one BullMQ job per order. Both
+ * run in turns in one run, each on its own database and Redis, both durable, with the same stores, drivers
+ * and orders of a seeded world of towns.
  *
- * - Burst: as many orders as it takes over a number of connections, its worker not running. An order counts with its 201.
- * - Equal load: both are sent orders at 70 % of what the peer took in the burst; a latency counts from when its order was
- *   due to the last byte of its 201.
- * - Sustained: the highest tried rate at which no job is left two seconds after the last order and 99 of 100 orders are
- *   answered within a second, with workers whose handlers only write the row.
+ * - Burst: the most orders over a number of connections, without a worker. An order counts with its 201.
+ * - Equal load: both get orders at 70 % of what the peer accepted in the burst; a latency counts from when
+ *   its order was due to the last byte of its 201.
+ * - Sustained: the highest tried rate that leaves no job two seconds after the last order and answers 99 of
+ *   100 orders within a second, with workers whose handlers only write the row.
  *
- * Beside the peer as it would be written stands the same with its transaction folded into one statement, to show how far a
- * rewrite goes; the targets are for the former. An error, a time-out, an answer other than 201, an order that is not in the
- * tables or a driver with two fails the run.
+ * The same peer with its transaction folded into one statement shows how far a rewrite goes; the targets are
+ * for the peer as it would be written. The run fails on an error, a time-out, an answer other than 201, an
+ * order that is not in the tables, or a driver with two orders.
  */
 
 import { makeOrderWorld, type OrderRequest, ordersOf } from '../test/harness/order-world.ts';
@@ -52,7 +53,7 @@ async function main(): Promise<void> {
     console.log('A Redis server or PostGIS is not at hand: nothing was measured.');
     return;
   }
-  // Between rounds each side's Redis is emptied, so it is never one that somebody uses.
+  // Each side's Redis is emptied between rounds, so it must never be one in use.
   delete process.env.REDIS_URL;
   const world = makeOrderWorld(sizes.drivers, sizes.stores);
   const ours = (await startOurStack(world)) as OrderStack;
@@ -77,7 +78,7 @@ async function main(): Promise<void> {
   report.close();
 }
 
-/** The median orders a second of each side. */
+/** Median orders a second of each side. */
 async function compareBursts(sides: readonly Side[], orders: OrderRequest[], report: Report): Promise<number[]> {
   const burst = (url: string, seconds: number) => load({ url, orders, seconds, connections: sizes.connections });
   const rounds = await inTurns(sides, sizes, burst, report);

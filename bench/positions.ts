@@ -1,27 +1,28 @@
 /**
- * Position reports over the drivers' WebSockets into one API process:
+ * Measures position reports over the drivers' WebSockets into one API process:
  * `npm run bench:positions -- [drivers] [seconds]`, by default 10,000 drivers and 8 s a rate.
  *
- * The built service on its own Postgres, filled before it starts: drivers in towns, all on duty, one in ten with an order
- * on the way. Another process plays their phones: a socket each, one report a write, all in turn. A driver may send five
- * messages a second and so may ten thousand sockets, which bounds a process to 50,000 reports a second; the rate offered
- * is two hundredths more (what the allowance for bursts leaves room for). What the process could do beyond is shown by
- * the burst: each driver's whole allowance of one moment in one write, as after a dead zone.
+ * The built service on its own Postgres, filled before it starts: drivers in towns, all on duty, one in ten
+ * with an order on the way. Another process plays their phones: a socket each, one report a write, all in
+ * turn. A driver may send five messages a second, and so may ten thousand sockets, which bounds a process to
+ * 50,000 reports a second; the offered rate is 2 % more, as much as the allowance for bursts permits. The
+ * burst shows what the process could do beyond that: each driver's whole allowance in one write, as after a
+ * dead zone.
  *
- * Nothing answers a report. A ping behind every 100th does, and the parent then reads through the tracking page of
- * the order that this driver carries where the matcher believes they are; that must be where they said, or where they
- * said next. The clock starts with the first write and stops with the answer to the last ping, behind one of the last
- * hundred reports; the burst has one behind every 100th driver. Then, untimed, a ping behind every driver's last
- * report shows that all were dealt with. Refused reports are told by the service and counted. Afterwards every
- * driver's row must say where they were last, and an order placed beside every 100th must go to the driver whom a
- * look at all of them finds nearest.
+ * Reports get no answer. A ping behind every 100th gets one, and the parent then reads the driver's position
+ * through the tracking page of the driver's order; it must be the reported one or the next one. The clock
+ * starts with the first write and stops with the answer to the last ping, behind one of the last hundred
+ * reports; the burst has a ping behind every 100th driver. Then, untimed, a ping behind every driver's last
+ * report shows that all were processed. The service counts refused reports. Afterwards every driver's row
+ * must hold the last reported position, and an order placed beside every 100th driver must go to the one whom
+ * a look at all drivers finds nearest.
  *
- * Beside it: the transport alone under the same clients (which is what they can do), and the same drivers and steps as
- * GEOADD to Redis, 250 to a pipeline. The service does the socket, JSON, checks, allowance, index and write-behind;
- * GEOADD is the index alone.
+ * Beside it run the transport alone under the same clients (which is what they can do), and the same drivers
+ * and steps as GEOADD to Redis, 250 to a pipeline. The service does the socket, JSON, checks, allowance,
+ * index and write-behind; GEOADD is the index alone.
  *
- * Ends with 1 where a report is refused, a socket ends, a place is wrong or an answer does not come.
- * `--profile` shows where the service spends its time and makes it slower.
+ * Exits with 1 where a report is refused, a socket ends, a position is wrong or an answer is missing.
+ * `--profile` shows where the service spends its time, and slows it down.
  */
 
 import { freshRedis } from '../test/harness/redis.ts';
@@ -39,7 +40,7 @@ import { type ReportsRow, tellReports } from './support/sockets-tables.ts';
 import { watch } from './support/sockets-watch.ts';
 import { openSocketWorld, type SocketWorld } from './support/sockets-world.ts';
 
-/** A moment's allowance is 20 messages; two are for pings, behind the burst and behind everything. */
+/** A driver's allowance is 20 messages at once; two are for pings, behind the burst and behind everything. */
 const BURST = 18;
 const REFILL_MS = 5_000;
 const WARM_UP_ROUNDS = 3;
@@ -67,7 +68,7 @@ async function main(): Promise<void> {
   report.close();
 }
 
-/** What the phones can do on their own: a server that only counts. */
+/** What the phones can do alone, with a server that only counts. */
 async function measureBare(report: Report): Promise<ReportsRow[]> {
   const server = new Child(import.meta.filename, 'bare');
   const phones = new Child(import.meta.filename, 'phones');
@@ -77,13 +78,13 @@ async function measureBare(report: Report): Promise<ReportsRow[]> {
     const measure = async (what: string, sending: Sending) => {
       await phones.ask('prepare', sending);
       const sent = await phones.ask<Sent>('go');
-      await phones.ask('settle');
+      await phones.ask('drain');
       rows.push({ what, sent, watched: null, checked: 0 });
     };
     await measure('warm-up', { firstStep: 1, rounds: WARM_UP_ROUNDS, perSecond: 5 });
     rows.pop();
     await measure('transport alone, 5.1 a second each', { firstStep: 10, rounds: 15, perSecond: 5.1 });
-    // At more than any client can do: what this one can.
+    // At a rate above any client's, to see this one's.
     await measure('transport alone, as fast as the phones can', { firstStep: 30, rounds: 25, perSecond: 1_000 });
     await measure('transport alone, burst', { firstStep: 60, rounds: BURST, perSecond: null });
     await failIfTold(report, phones);
@@ -144,7 +145,7 @@ async function runRates(
     const sent = await phones.ask<Sent>('go');
     const watched = await unwatch();
     await stop?.(report);
-    await phones.ask('settle');
+    await phones.ask('drain');
     const checked = await checker.finish();
     if (perSecond !== null && checked !== sent.reports / CHECK_EVERY)
       report.failed(`${checked} reports were followed up`);

@@ -1,17 +1,19 @@
 /**
- * From the driver's tap to the changed sentence on the customer's screen: `npm run bench:tap-to-screen -- [rounds] [sockets]`.
+ * Measures the time from the driver's tap to the changed sentence on the customer's screen:
+ * `npm run bench:tap-to-screen -- [rounds] [sockets]`.
  *
- * The built service on its own Postgres, a real Chromium showing one order after the other, and that many tracking sockets
- * open beside it: a few of the same order, the rest of others whose drivers are on the road and report where they are.
- * Each tap is the HTTP request a phone sends. A tap's clock starts before the request; it stops in the page, in the
- * message after the animation frame that follows the change of the headline, so the text has been painted. The page's
- * clock is compared with ours before each order (the smallest of some round trips; half of it is the uncertainty).
+ * The built service on its own Postgres, a real Chromium showing one order after the other, and that many
+ * tracking sockets besides: a few of the same order, the others of orders whose drivers are on the road and
+ * report positions. Each tap is the HTTP request that a phone sends. Its clock starts before the request; it
+ * stops in the page, in the message after the animation frame that follows the change of the headline, so the
+ * text has been painted. The page's clock is compared with this process's before each order (the smallest of
+ * several round trips; half of it is the uncertainty).
  *
- * Beside it, of the same taps: the answer at the driver's phone, and the change at a bare socket of the same order.
- * The same rounds without the other sockets, half of them before and half after, are the peer.
+ * For the same taps it measures the answer at the driver's phone, and the message at a bare socket of the
+ * same order. The same rounds without the other sockets, half of them before and half after, are the peer.
  *
- * Ends with 1 where a request fails, a socket is closed or goes back, a page complains, a change is not shown within
- * LOST_MS, or the target is missed.
+ * Exits with 1 where a request fails, a socket is closed or goes back, a page reports an error, a change is
+ * not shown within LOST_MS, or the target is missed.
  */
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../test/harness/chromium.ts';
@@ -33,12 +35,12 @@ const TARGET_P99_MS = 200;
 const LOST_MS = 5_000;
 const SAME_ORDER = 20;
 const VIEWERS_PER_ORDER = 5;
-/** A driver on the road reports this often. */
+/** Interval at which a driver on the road reports. */
 const REPORT_MS = 5_000;
 const WARM_UP_ROUNDS = 3;
 
 const [rounds = 60, sockets = 1_000] = process.argv.slice(2).map(Number);
-/** What the drivers of three rounds in a row tap, and the sentence and status that the customer is to see. */
+/** The taps of three rounds in a row, with the sentence and status that the customer must see. */
 const TRIPS: readonly (readonly [step: Step, status: string, sentence: RegExp])[][] = [
   [
     ['pick-up', 'picked_up', /is on the way with your order$/],
@@ -58,7 +60,7 @@ type Shown = { readonly text: string; readonly paintedMs: number };
 const problems: string[] = [];
 const failed = (what: string) => void (problems.length < 20 && problems.push(what));
 
-/** Tells us of every headline once it has been painted. Text, because it runs in the page. */
+/** Reports every headline once it has been painted. A text, because it runs in the page. */
 const WATCH = `addEventListener('DOMContentLoaded', () => {
   const headline = document.getElementById('headline');
   if (!headline) return;
@@ -110,7 +112,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Sockets of other orders, each order on its way with a driver who moves. */
+/** Sockets of other orders, each with a moving driver. */
 async function openCrowd(world: World, photo: Buffer, count: number) {
   const orders: Delivery[] = [];
   const viewers: Viewer[] = [];
@@ -134,7 +136,7 @@ async function openCrowd(world: World, photo: Buffer, count: number) {
   const received = () => viewers.reduce((sum, viewer) => sum + viewer.messages, 0);
   const atStart = received();
   return {
-    /** Ends it; what it did, in words. */
+    /** Stops it; returns what it did in words. */
     close(): string {
       clearInterval(moving);
       const seconds = (nowMs() - startedMs) / 1_000;
@@ -168,7 +170,7 @@ async function run(world: World, customer: Customer, photo: Buffer, count: numbe
   return samples;
 }
 
-/** One tap, followed to every place that is to hear of it; null where it got lost. */
+/** Follows one tap to every listener; null where it was lost. */
 async function tap(
   at: { order: Delivery; viewers: Viewer[]; customer: Customer; clock: Clock },
   step: Step,
@@ -185,7 +187,7 @@ async function tap(
   const onScreen = () => shown.find(({ text }) => sentence.test(text));
   const everywhere = () => onScreen() !== undefined && at.viewers.every((viewer) => viewer.heardMs(status) !== null);
   const endMs = startMs + LOST_MS;
-  await until(() => everywhere() || nowMs() > endMs, `the change of ${step}`);
+  await until(() => everywhere() || nowMs() > endMs, `the message of ${step}`);
   const answer = await answered;
   const screen = onScreen();
   const heardMs = at.viewers[0]?.heardMs(status);
@@ -199,7 +201,7 @@ async function tap(
 type Clock = { readonly aheadMs: number };
 let greatestDoubtMs = 0;
 
-/** By how much the page's clock is ahead of ours. */
+/** Lead of the page's clock over this process's. */
 async function compareClocks(page: Page): Promise<Clock> {
   let best = { aheadMs: 0, tripMs: Number.POSITIVE_INFINITY };
   for (let count = 0; count < 8; count += 1) {

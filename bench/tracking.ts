@@ -1,20 +1,22 @@
 /**
- * From a change of an order to the frames on its customers' open tracking pages:
+ * Measures the time from a change of an order to the frames on its customers' tracking pages:
  * `npm run bench:tracking -- [sockets]`, by default 10,000.
  *
- * The built service on its own Postgres, filled before it starts: orders given to drivers. Another process plays the
- * pages. First every socket watches an order of its own: single taps of drivers, one after the other, and then all the
- * other drivers tap as fast as 64 connections carry. Then fifty sockets, the most that one order may have, watch each of a
- * fiftieth as many orders: single taps again, all drivers at once, and all orders changed at once by another process of
- * the service (its commits, of which this one hears by their notices).
+ * The built service on its own Postgres, filled before it starts with assigned orders. Another process plays
+ * the pages. First every socket watches an order of its own: single taps of drivers, one after the other, and
+ * then all other drivers tap as fast as 64 connections carry. Then fifty sockets, the most that one order may
+ * have, watch each of a fiftieth as many orders: single taps again, all drivers at once, and all orders
+ * changed at once by another process of the service (whose commits reach this one by their notices).
  *
- * A tap's clock starts before the HTTP request and again with its answer (for another process: with its commit), and stops
- * when the pages' process has read the frame. A frame may come before the answer; that counts as less than nothing.
+ * A tap's clock starts before the HTTP request and again with its answer (for another process: with its
+ * commit), and stops when the pages' process has read the frame. A frame that comes before the answer counts
+ * as negative.
  *
- * Beside it: the transport alone, publishing texts of the same length to as many sockets of the same clients.
+ * Beside it runs the transport alone, publishing texts of the same length to as many sockets of the same
+ * clients.
  *
- * Ends with 1 where a socket ends, is not told of an event, is told twice or of an older state, or a tap fails.
- * `--profile` shows where the service spends its time and makes it slower.
+ * Exits with 1 where a socket ends, misses an event, gets one twice or an older state, or a tap fails.
+ * `--profile` shows where the service spends its time, and slows it down.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,9 +37,9 @@ import { openSocketWorld, type SocketWorld, trackingToken } from './support/sock
 const SINGLE_TAPS = 300;
 const CONNECTIONS = 64;
 const COMMITS_AT_ONCE = 64;
-/** After an opening, or an end, until memory is looked at. */
-const RESOLVE_MS = 3_000;
-/** A frame of the service with an arrival and no position. */
+/** Time after an opening, or a close, until memory is measured. */
+const REST_MS = 3_000;
+/** A frame as the service's, with an arrival and no position. */
 const FRAME_LETTERS = 900;
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
@@ -60,7 +62,7 @@ async function main(): Promise<void> {
   report.close();
 }
 
-/** Both ends of a socket are files; each process may have so many. */
+/** Bound of open files of each process, as each end of a socket is one. */
 function needFiles(count: number): void {
   if (process.platform !== 'linux') return;
   const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -158,10 +160,10 @@ async function measureService(report: Report): Promise<{ rows: PagesRow[]; memor
   }
 }
 
-/** Opens them, and looks at what that cost the service in memory. */
+/** Opens the sockets, and measures the service's memory for them. */
 async function open(world: SocketWorld, viewers: Child, orders: readonly number[], each: number): Promise<Memory> {
   const read = async () => {
-    await sleep(RESOLVE_MS);
+    await sleep(REST_MS);
     await collectGarbage(world.service);
     const metrics = await readMetrics(world);
     const named = (name: string) => metrics.get(name) ?? Number.NaN;

@@ -1,19 +1,21 @@
 /**
- * From an event that frees a driver to the durable assignment of a waiting order:
+ * Measures the time from an event that frees a driver to the durable assignment of a waiting order:
  * `npm run bench:wake-ups -- [rounds] [waiting orders …]`, by default 60 rounds, with 1,000 and with 100,000.
  *
- * The tables are filled first, then the built service starts on them, so its waiting orders are those it rebuilt. There
- * are as many as said when the last sample is taken. One driver after the other goes on duty, gives an order back, has one
- * called off by its store, brings one back, and comes into reach from far away: five samples a round, one at a time.
+ * The tables are filled before the built service starts on them, so it has rebuilt its waiting orders from
+ * them. There are as many as stated when the last sample is taken. One driver after the other goes on duty,
+ * releases an order, loses one that its store cancels, returns one, and comes into reach from far away: five
+ * samples a round, one at a time.
  *
- * The clock starts in this process when the request is sent, so HTTP and the write of the event itself are included.
- * It stops when the notice of the commit that gave the driver the next order is heard, on a connection of our own:
- * then it is durable. Beside it: when the driver's phone was told on its socket, and when its request was answered.
+ * The clock starts in this process when the request is sent, so HTTP and the write of the event itself are
+ * included. It stops when the notice of the commit that assigns the next order arrives on a connection of
+ * this process, as the assignment is durable then. The time until the driver's phone hears on its socket, and
+ * until the request is answered, is shown as well.
  *
- * The peer, after each sample: one `update` of one order's row, sent by this process to the same Postgres, until it is
- * answered, that is on disk.
+ * The peer, after each sample: one `update` of one order's row, sent by this process to the same Postgres,
+ * until it is answered and so on disk.
  *
- * Ends with 1 where an answer is not 200, an order does not come within LOST_MS, or a target is missed.
+ * Exits with 1 where an answer is not 200, an order does not come within LOST_MS, or a target is missed.
  */
 import { percentile } from './support/tap-support.ts';
 import { type Driver, openWorld, type World } from './support/waiting-world.ts';
@@ -61,7 +63,7 @@ async function measure(waiting: number): Promise<void> {
   }
 }
 
-/** All that one driver does; how long it took until each order was given to them. */
+/** Runs one driver's events; returns the time until each assignment. */
 async function drive(world: World, driver: Driver, round: number): Promise<Sample[]> {
   const must = async (what: string, answer: Promise<number>) => {
     const status = await answer;
@@ -88,7 +90,7 @@ async function drive(world: World, driver: Driver, round: number): Promise<Sampl
   await must('position', driver.near(place));
   await sample('a driver goes on duty', () => driver.duty(true));
   await sample('a driver gives an order back', () => driver.step('release'));
-  await sample('a store calls their order off', () => world.cancel(driver.orderId ?? ''));
+  await sample('a store cancels the order', () => world.cancel(driver.orderId ?? ''));
   await bringBack(() => sample('a driver brings an order back', () => driver.step('return')));
   await goHome();
   await must('position', driver.far());
@@ -98,7 +100,7 @@ async function drive(world: World, driver: Driver, round: number): Promise<Sampl
   return samples;
 }
 
-/** Does it, and follows it to the next order that this driver carries; null where none came. */
+/** Triggers an event and waits for the driver's next order; null where none came. */
 async function wake(world: World, driver: Driver, event: string, act: () => Promise<void>): Promise<Sample | null> {
   const before = driver.orderId;
   world.forget();

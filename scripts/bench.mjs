@@ -1,12 +1,12 @@
-// `npm run bench:<name>`: builds the service and runs bench/<name>.ts against it. Arguments go to the benchmark.
-// `npm run bench`: all of them, one after the other; ends with 1 where one of them failed.
+// `npm run bench:<name>` builds the service and runs bench/<name>.ts, which gets the arguments.
+// `npm run bench` runs all of them in turn and exits with 1 where one failed.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runBundled } from './bundled.mjs';
 import { prepare, ROOT } from './prepare.mjs';
 
 const [name, ...args] = process.argv.slice(2);
-if (name && !/^[a-z-]+$/.test(name)) throw new Error('Say which benchmark: node scripts/bench.mjs tap-to-screen');
+if (name && !/^[a-z-]+$/.test(name)) throw new Error('Name a benchmark: node scripts/bench.mjs tap-to-screen');
 await prepare();
 const names = name
   ? [name]

@@ -1,5 +1,5 @@
-// Bundles the browser code of the pages into dist/web: `node scripts/build-web.mjs [out folder]`.
-// File names carry a hash of their content; manifest.json maps the source's name to the built one.
+// Bundles the pages' browser code into dist/web: `node scripts/build-web.mjs [out folder]`. File names
+// contain a hash of the content, and manifest.json maps the name of a source to the name of its output.
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -10,7 +10,7 @@ import sharp from 'sharp';
 const project = dirname(dirname(fileURLToPath(import.meta.url)));
 const TRACKING = ['track.ts', 'track.css', 'icon.svg'];
 const DRIVER = ['driver.ts', 'driver.css', 'driver-icon.svg', 'driver-worker.ts'];
-/** Home screens that take no SVG ask for these, in pixels. */
+/** Sides in pixels of the icons for home screens that accept no SVG. */
 const ICON_SIDES = [180, 512];
 
 /** Builds every page into `directory`, which is emptied first. */
@@ -18,9 +18,10 @@ export async function buildWeb(directory) {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   const pages = [
-    // The map is a chunk of its own: status and stages are live before it has loaded.
+    // The map is a chunk of its own, so that status and stages are live before it has loaded.
     await bundle(directory, TRACKING, { splitting: true, format: 'esm' }),
-    // One file each: the service worker keeps the whole page by a list of names, and is no module everywhere.
+    // One file each: the service worker caches the page by a list of names, and some browsers run none as a
+    // module.
     await bundle(directory, DRIVER, { splitting: false, format: 'iife' }),
   ];
   const manifest = await drawIcons(directory);
@@ -53,7 +54,7 @@ function bundle(directory, entries, format) {
   });
 }
 
-/** The driver's icon as PNG in every size of ICON_SIDES; their names as the manifest has them. */
+/** Draws the driver's icon as PNG in every size of ICON_SIDES; returns their names for the manifest. */
 async function drawIcons(directory) {
   const names = {};
   for (const side of ICON_SIDES) {

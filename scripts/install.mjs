@@ -1,4 +1,4 @@
-// Installs the packages of package-lock.json when they are missing or others.
+// Installs the packages of package-lock.json where they are missing or differ.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,23 +9,23 @@ const MARK = 'node_modules/.sameday-lock-hash';
 const TELL_EVERY_MS = 10_000;
 const RETRY_AFTER_MS = 3_000;
 
-/** Whether node_modules is what package-lock.json asks for on this platform. */
+/** Whether node_modules has what package-lock.json asks for on this platform. */
 export function isInstalled(root) {
   const wanted = markOf(root);
   if (readOr(join(root, MARK), '') === wanted) return true;
   if (!npmInstalledAll(root)) return false;
-  // Installed by hand: so said once, it need not be compared again. A read-only folder is compared each time.
+  // Installed by hand. The mark saves the next comparison, unless the folder is read-only.
   writeMark(root, wanted);
   return true;
 }
 
-/** Runs `npm ci`, a second time if the first fails. Its output goes to standard error. */
+/** Runs `npm ci`, twice if the first attempt fails, with its output on standard error. */
 export async function install(root, say, holdFor) {
   say(`Installing packages with npm (${existsSync(join(root, 'node_modules')) ? 'they have changed' : 'first start'})`);
   for (let attempt = 1; ; attempt++) {
     const failure = await runNpm(root, say, holdFor);
     if (failure === undefined) break;
-    if (attempt === 2) throw new Error(`npm could not install the packages (${failure}); its own words are above.`);
+    if (attempt === 2) throw new Error(`npm could not install the packages (${failure}); its own output is above.`);
     say(`npm failed (${failure}), trying once more`);
     await sleep(RETRY_AFTER_MS);
   }
@@ -46,13 +46,13 @@ function writeMark(root, mark) {
   }
 }
 
-/** npm's own list of what it installed, which it writes last, against what was asked for. */
+/** Compares npm's list of what it installed, which it writes last, with the lock file. */
 function npmInstalledAll(root) {
   const installed = JSON.parse(readOr(join(root, 'node_modules/.package-lock.json'), '{}')).packages;
   if (installed === undefined) return false;
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const isSame = (path) => installed[path]?.version === wanted[path]?.version;
-  // Optional packages of other platforms are left out; one named for this platform must be there.
+  // npm leaves out optional packages of other platforms, but one for this platform must be there.
   const mayLack = ({ optional, os, cpu, libc }) =>
     optional === true && !(os?.includes(process.platform) && cpu?.includes(process.arch) && libc === undefined);
   return (
@@ -63,9 +63,11 @@ function npmInstalledAll(root) {
   );
 }
 
-/** Undefined when it went well, else how it ended. No package runs a script of its own: none here needs to. */
+/**
+ * Resolves with undefined on success, else with how npm ended. No package runs a script, as none needs to.
+ */
 function runNpm(root, say, holdFor) {
-  // The npm that started this command, so that the version is the same; else the one on the PATH.
+  // The npm that started this command, for the same version, else the one on the PATH.
   const own = process.env.npm_execpath;
   const args = ['ci', '--include=dev', '--include=optional', '--ignore-scripts', '--no-audit', '--no-fund'];
   const [program, ...before] = own?.endsWith('npm-cli.js') ? [process.execPath, own] : ['npm'];

@@ -1,19 +1,19 @@
-// One command at a time prepares a checkout. A lock whose holder has died is taken over.
+// Lets one command at a time prepare a checkout. A lock whose holder has died is taken over.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A lock file that is still empty after so long was left by a process that died while it wrote, in milliseconds. */
+/** Time in milliseconds after which a lock file that is still empty was left by a process that died. */
 const WRITTEN_WITHIN_MS = 2_000;
 
 /**
- * Runs `work` while no other process runs its own under the same folder; waits for its turn at most `waitMs`. `work` is
- * given a function to name each child process it starts: if this process is killed, its child may go on, and the lock is
- * held until that has ended too.
+ * Runs `work` while no other process does so on the same folder; waits at most `waitMs` for its turn. `work`
+ * gets a function that names each child process it starts: if this process is killed, its child may go on,
+ * and the lock is held until that has ended as well.
  *
- * Locks are numbered files of which the highest counts. Who finds its holder dead creates the next number, which the
- * file system gives to one process alone, and gives it up if a still higher one has appeared. The highest file is never
- * removed, only emptied of its holder, so no number is won twice.
+ * Locks are numbered files, of which the highest one counts. A process that finds its holder dead creates the
+ * next number, which the file system allows one process only, and gives it up if a higher one has appeared.
+ * The highest file is never removed, only emptied, so that no number is won twice.
  */
 export async function withLock(folder, waitMs, onWait, work) {
   mkdirSync(folder, { recursive: true });
@@ -78,7 +78,7 @@ function isHeld(path) {
   }
 }
 
-/** What tells a process from a later one with its pid, on Linux; elsewhere only whether it is alive. */
+/** What tells a process from a later one with the same pid on Linux; elsewhere only whether it is alive. */
 function startOf(pid) {
   try {
     process.kill(pid, 0);

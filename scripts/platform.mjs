@@ -1,16 +1,16 @@
-// Says in one sentence why this machine cannot run the service, before anything is installed or loaded.
+// Tells in one sentence why this machine cannot run the service, before anything is installed or loaded.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The transport's package this table was made for; with another one, only loading it can tell. */
+/** The transport's package that this table describes; for another one only loading it tells. */
 const TRANSPORT = 'npm:uwebsockets@3.0.6';
-/** Node's major version → the oldest glibc its binary of the transport loads on. */
+/** The oldest glibc for the transport's binary, by Node's major version. */
 const OLDEST_GLIBC = { 20: '2.27', 21: '2.27', 22: '2.38', 24: '2.38', 25: '2.38' };
 const BUILT_FOR = ['linux x64', 'linux arm64', 'darwin x64', 'darwin arm64', 'win32 x64'];
 const OLDEST_NODE = [20, 11];
 
 /**
- * The sentence, or undefined when nothing is known to be in the way.
+ * Returns the sentence; undefined where nothing is known to be in the way.
  *
  * @param {string} root the folder of package.json
  * @param {{ node: string, platform: string, arch: string, glibc: () => string | undefined }} machine
@@ -47,7 +47,7 @@ function thisMachine() {
     node: process.versions.node,
     platform: process.platform,
     arch: process.arch,
-    // Asked last: the report takes a while.
+    // Asked last, as the report takes a while.
     glibc: () => {
       process.report.excludeNetwork = true;
       return process.report.getReport().header.glibcVersionRuntime;

@@ -1,5 +1,5 @@
-// What every command does first, with nothing but Node: install what is missing or stale, build what has changed.
-// Everything it says goes to standard error, one line each.
+// Prepares every command with nothing but Node: installs what is missing or stale and builds what has
+// changed. Its messages go to standard error, one line each.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,16 +9,16 @@ import { withLock } from './lock.mjs';
 import { whyNotHere } from './platform.mjs';
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Longest wait for another command that installs and builds: a slow network takes minutes. */
+/** Longest wait for another command that installs and builds, which takes minutes on a slow network. */
 const WAIT_MS = 15 * 60_000;
 
 const say = (line) => process.stderr.write(`${line}\n`);
 
 /**
- * Afterwards node_modules and dist/ can be used. Ends the process with status 1 and one sentence when they cannot.
+ * Makes node_modules and dist/ usable, or exits with status 1 and one sentence.
  *
- * @param onlyMissing what is there counts as good, changed or not
- * @param rebuild builds in any case
+ * @param onlyMissing whether what is there counts as good, changed or not
+ * @param rebuild whether to build in any case
  */
 export async function prepare({ onlyMissing = false, rebuild = false } = {}) {
   try {
@@ -28,9 +28,9 @@ export async function prepare({ onlyMissing = false, rebuild = false } = {}) {
     if (installed() && built()) return;
     const why = whyNotHere(ROOT);
     if (why !== undefined) throw new Error(why);
-    const onWait = () => say('Another command is preparing this folder, waiting for it');
+    const onWait = () => say('Waiting for another command that is preparing this folder');
     await withLock(join(ROOT, 'dist'), WAIT_MS, onWait, async (holdFor) => {
-      // The other command may have done it.
+      // The other command may have done it already.
       if (!installed()) await install(ROOT, say, holdFor);
       await loadTransport();
       if (!built()) await build(ROOT, say, holdFor);
@@ -41,7 +41,7 @@ export async function prepare({ onlyMissing = false, rebuild = false } = {}) {
   }
 }
 
-/** Loads the HTTP transport once, because its binary is picked by platform and may be refused by it. */
+/** Loads the HTTP transport once, as the platform may refuse its binary. */
 async function loadTransport() {
   try {
     await import('uWebSockets.js');

@@ -1,4 +1,4 @@
-// `npm run -s sameday -- …`: the operator's command line. Standard output is the command's alone.
+// `npm run -s sameday -- …` is the operator's command line. Only the command writes to standard output.
 import { prepare } from './prepare.mjs';
 
 await prepare({ onlyMissing: true });

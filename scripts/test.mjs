@@ -1,4 +1,4 @@
-// `npm test`: type-checks, lints and runs every test. Arguments go to vitest: `npm test -- test/matcher`.
+// `npm test` checks types, lints and runs every test. Arguments go to vitest: `npm test -- test/matcher`.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,9 +51,9 @@ console.log(
 );
 process.exitCode = failed[0]?.code ?? 0;
 
-/** Its output is ours. An end by a signal counts as 1. */
+/** Runs a tool with this process's output; resolves with its exit code, or 1 after a signal. */
 function run([name, ...args]) {
-  // A NODE_ENV of the machine (production) is not the tests' affair.
+  // The machine's own NODE_ENV must not reach the tests.
   const env = { ...process.env, NODE_ENV: 'test' };
   return new Promise((resolve) => {
     const child = spawn(bin(name), args, { cwd: ROOT, stdio: 'inherit', env, shell: process.platform === 'win32' });
@@ -69,21 +69,21 @@ function readTests(path) {
   if (!existsSync(path)) return [];
   const { testResults } = JSON.parse(readFileSync(path, 'utf8'));
   return testResults.flatMap((file) => {
-    // A file that does not load has no tests, and has failed.
+    // A file that does not load has failed without a test.
     if (file.assertionResults.length === 0)
       return file.status === 'failed' ? [{ name: file.name, status: 'failed' }] : [];
     return file.assertionResults.map(({ fullName, status }) => ({ name: `${file.name} > ${fullName}`, status }));
   });
 }
 
-/** At the very end and hard to miss: what was not tested for want of a server or a browser. */
+/** Names at the very end what was not tested because a server or a browser is missing. */
 function tellSkipped(tests) {
   const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed');
   const missing = [redis ? [] : ['Redis'], chromium ? [] : ['Chromium']].flat();
   if (skipped.length === 0 && missing.length === 0) return;
   const line = '!'.repeat(100);
   console.log(line);
-  console.log(missing.length > 0 ? `NOT TESTED, for there is no ${missing.join(' and no ')} here:` : 'SKIPPED:');
+  console.log(missing.length > 0 ? `NOT TESTED, because ${missing.join(' and ')} is missing here:` : 'SKIPPED:');
   for (const { name } of skipped) console.log(`  ${name.replace(`${ROOT}/`, '')}`);
   if (missing.includes('Redis')) console.log(`Set REDIS_URL, or install ${REDIS.join(' or ')}.`);
   if (missing.includes('Chromium')) console.log(`Install ${CHROMIUM.join(' or ')}.`);

@@ -1,20 +1,24 @@
 import { resolve } from 'node:path';
 import {
   DEFAULT_PAYMENT_WAIT_MS,
+  DEFAULT_SIMULATED_DRIVERS,
   DEFAULT_STORE_RATE,
+  DEFAULT_STRIPE_RATE,
+  DEFAULT_TWILIO_RATE,
   MAX_PAYMENT_WAIT_MS,
   MAX_SIMULATED_DRIVERS,
   MAX_STORE_RATE,
+  MAX_VENDOR_RATE,
 } from './limits.ts';
 
 export type Role = 'api' | 'worker';
 
-/** Settings as the service uses them. What is `null` is not set. */
+/** The settings as the service uses them; `null` is a setting that is not set. */
 export type Config = {
   readonly sandbox: boolean;
   readonly roles: ReadonlySet<Role>;
   readonly port: number;
-  /** Whether somebody chose the port; a worker listens only then. */
+  /** Whether the operator set the port; a process with the role `worker` alone listens only then. */
   readonly portIsSet: boolean;
   readonly host: string;
   readonly baseUrl: string | null;
@@ -24,7 +28,7 @@ export type Config = {
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
   readonly dataDir: string;
-  /** Where photos go instead of the data folder. */
+  /** Where photos are stored instead of the data folder. */
   readonly photoBucket: {
     readonly bucket: string;
     readonly region: string;
@@ -43,10 +47,10 @@ export type Config = {
   } | null;
   readonly geocoderUrl: string | null;
   readonly tileUrl: string | null;
-  /** Whose map it is, as its licence asks. */
+  /** The attribution that the map's licence asks for. */
   readonly tileAttribution: string;
   readonly paymentWaitMs: number;
-  /** Orders a second that a store may create which has no setting of its own; 0 for no bound. */
+  /** Orders a second that a store without a setting of its own may create; 0 for no bound. */
   readonly storeRate: number;
   readonly supportEmail: string;
   readonly logLevel: string;
@@ -55,7 +59,7 @@ export type Config = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Says everything that is wrong with the settings at once. */
+/** The settings cannot be used; the message names every problem. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(`The settings are not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
@@ -63,12 +67,12 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads this process's environment; the only place that does. */
+/** Reads the settings from this process's environment. Nothing else reads it. */
 export function readConfig(): Config {
   return parseConfig(process.env);
 }
 
-/** The same for the command line, which needs neither Stripe nor Twilio nor a tracking address. */
+/** Reads the settings of the command line, which needs neither Stripe nor Twilio nor a tracking address. */
 export function readCliConfig(): Config {
   const config = parseConfig({
     DATABASE_URL: process.env.DATABASE_URL,
@@ -116,34 +120,40 @@ export function parseConfig(env: Environment): Config {
     storeRate: read.integer('STORE_RATE', sandbox ? 0 : DEFAULT_STORE_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
-    simulatedDrivers: read.integer('SIMULATED_DRIVERS', sandbox ? 20 : 0, 0, MAX_SIMULATED_DRIVERS),
+    simulatedDrivers: read.integer(
+      'SIMULATED_DRIVERS',
+      sandbox ? DEFAULT_SIMULATED_DRIVERS : 0,
+      0,
+      MAX_SIMULATED_DRIVERS,
+    ),
   };
   problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
 
-/** Settings that are each fine but do not go together. */
+/** Settings that contradict each other. */
 function contradictions(config: Config): string[] {
   const problems: string[] = [];
   if (config.sandbox && /^(sk|rk)_live_/.test(config.stripe?.secretKey ?? '')) {
     problems.push('SANDBOX=1 is refused with a live STRIPE_SECRET_KEY');
   }
   if (!config.sandbox) {
-    if (!config.databaseUrl) problems.push('DATABASE_URL is missing (outside the sandbox Postgres is yours)');
+    if (!config.databaseUrl)
+      problems.push('DATABASE_URL is missing (outside the sandbox the service brings no Postgres)');
     if (!config.trackingUrl && !config.baseUrl) {
       problems.push('TRACKING_URL or BASE_URL is missing: customers are texted a link to it');
     }
     if (config.simulatedDrivers > 0) problems.push('SIMULATED_DRIVERS is for the sandbox only');
   }
   if (config.roles.size === 1 && !config.redisUrl) {
-    problems.push('ROLES apart need REDIS_URL: without it one process does both');
+    problems.push('ROLES with one role needs REDIS_URL: without it one process has both roles');
   }
-  if (config.roles.size === 1 && !config.databaseUrl) problems.push('ROLES apart need DATABASE_URL');
+  if (config.roles.size === 1 && !config.databaseUrl) problems.push('ROLES with one role needs DATABASE_URL');
   return problems;
 }
 
-/** Reads single settings; what is wrong goes to `problems` and a stand-in value comes back. Empty means not set. */
+/** Readers of single settings. They add problems to `problems` and return a fallback. Empty means not set. */
 function reader(env: Environment, problems: string[]) {
   const text = (name: string): string | null => env[name]?.trim() || null;
 
@@ -189,7 +199,9 @@ function reader(env: Environment, problems: string[]) {
     return new Set(['api', 'worker']);
   }
 
-  /** Outside the sandbox a missing setting stops the start; inside, the stand-in needs none. */
+  /**
+   * Whether all names are set. Outside the sandbox a missing one is a problem; inside, a stand-in needs none.
+   */
   function required(names: readonly string[], sandbox: boolean): boolean {
     const missing = names.filter((name) => !text(name));
     if (missing.length === 0) return true;
@@ -198,7 +210,9 @@ function reader(env: Environment, problems: string[]) {
     return false;
   }
 
-  /** All of it or nothing: with half of it photos would land in a folder where nobody looks for them. */
+  /**
+   * All of the settings or none: with some of them photos would go to a folder where nobody looks for them.
+   */
   function photoBucket(): Config['photoBucket'] {
     const endpoint = url('S3_ENDPOINT', ['http:', 'https:']);
     const prefix = matching(
@@ -214,10 +228,10 @@ function reader(env: Environment, problems: string[]) {
     const region = matching('S3_REGION', /^[a-z0-9-]+$/, 'a region such as us-east-1');
     const keys = ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
     if (!['S3_BUCKET', 'S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', ...keys].some(text)) return null;
-    // Only Amazon has regions that matter.
+    // Only Amazon needs a region.
     const needed = ['S3_BUCKET', ...(text('S3_ENDPOINT') ? [] : ['S3_REGION']), ...keys];
     const missing = needed.filter((name) => !text(name));
-    problems.push(...missing.map((name) => `${name} is missing: photos go to a bucket only with all of its settings`));
+    problems.push(...missing.map((name) => `${name} is missing: a bucket needs all of its settings`));
     return {
       bucket: bucket ?? '',
       region: region ?? 'us-east-1',
@@ -229,14 +243,14 @@ function reader(env: Environment, problems: string[]) {
   }
 
   function stripe(sandbox: boolean): Config['stripe'] {
-    const rate = integer('STRIPE_RATE', sandbox ? 0 : 80, 0, 10_000);
+    const rate = integer('STRIPE_RATE', sandbox ? 0 : DEFAULT_STRIPE_RATE, 0, MAX_VENDOR_RATE);
     const apiBase = url('STRIPE_API_BASE', ['http:', 'https:']);
     if (!required(['STRIPE_SECRET_KEY'], sandbox)) return null;
     return { secretKey: text('STRIPE_SECRET_KEY') as string, apiBase, rate };
   }
 
   function twilio(sandbox: boolean): Config['twilio'] {
-    const rate = integer('TWILIO_RATE', sandbox ? 0 : 1, 0, 10_000);
+    const rate = integer('TWILIO_RATE', sandbox ? 0 : DEFAULT_TWILIO_RATE, 0, MAX_VENDOR_RATE);
     const apiBase = url('TWILIO_API_BASE', ['http:', 'https:']);
     if (!required(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM'], sandbox)) return null;
     return {

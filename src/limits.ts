@@ -1,529 +1,799 @@
 /**
- * Every bound of the service, with its unit and its reason. What a person may set is in `config.ts`; what stands here
- * is part of how the service works. The README lists the same figures.
+ * Every bound of the service, with its unit and its reason. What an operator may set is in `config.ts`; what
+ * stands here is part of how the service works.
+ *
+ * A comment that puts one bound above or below another states a relation, and `assertRelations` at the end of
+ * this file checks it at every start.
  */
 
-// --- HTTP ---------------------------------------------------------------------------------------------------------
-/** Largest JSON body in bytes; a full order with long names is under 4 KiB. */
+// --- HTTP --------------------------------------------------------------------------------------------------
+/** Largest JSON body in bytes. A full order with long names is under 4 KiB. */
 export const MAX_JSON_BYTES = 64 * 1024;
-/** Largest photo upload in bytes; phones make 3 to 8 MB. */
+/** Largest photo upload in bytes. Phones make photos of 3 to 8 MB. */
 export const MAX_PHOTO_BYTES = 10 * 1024 * 1024;
-/** Most pixels a photo may have once decoded; 24 megapixels is 72 MB of memory, 192 MB in the widest PNG. */
+/** Most pixels of a decoded photo. 24 megapixels take 72 MB of memory, or 192 MB at 16 bits a channel. */
 export const MAX_PHOTO_PIXELS = 24_000_000;
-/** Longest side of a photo in pixels, as of WebP; some of its lines are in memory at once, however few it has. */
+/** Longest side of an uploaded photo in pixels, as in WebP. Decoders hold some whole lines in memory. */
 export const MAX_PHOTO_SIDE = 16_384;
-/** Passes a progressive JPEG may take over its picture; photos have about ten, and one takes 5 ms of 24 megapixels. */
+/** Most scans in a progressive JPEG. Photos have about ten; each takes 5 ms at 24 megapixels. */
 export const MAX_PHOTO_SCANS = 100;
-/** Longest a request may take before it is answered with 503 or 504. */
+/** Longest time from a whole body to its reply; then 503, or 504 where the outcome is unknown. */
 export const REQUEST_DEADLINE_MS = 15_000;
-/** Longest a JSON body may take to arrive; below the 8 to 12 s after which the transport cuts a silent upload. */
+/** Longest time for a JSON body to arrive. Below the 8 s at which the transport may cut the upload. */
 export const BODY_DEADLINE_MS = 7_000;
-/** Longest a photo may take to arrive: 10 MB at the 170 KB/s of a poor mobile link. */
+/** Longest time for a photo to arrive: 10 MB at 170 KB/s, a poor mobile link. */
 export const PHOTO_DEADLINE_MS = 60_000;
-/** Authenticated requests at work at once, those that wait for a charge included; one more is refused with 503. */
+/** Most authenticated requests in flight, waits for a charge included; one more is refused with 503. */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
-/** Orders begin for so long in one turn of the event loop, about forty; the others wait for the next. A refusal is as quick as a turn. */
+/** Time per event-loop turn for starting queued orders; about 40 orders. */
 export const ADMISSION_SLICE_MS = 5;
-/** Orders that wait to begin or to be stored; one more is refused with 503. A commit under way and one more: a third of a second to three, as the machine is. */
+/**
+ * Most orders queued or not yet stored; one more is refused with 503. At least two of MAX_COMMIT_BATCH, so
+ * that one fills while one is written; a third of a second to three seconds of work, as the machine is.
+ */
 export const MAX_UNSTORED_ORDERS = 512;
-/** HTTP connections of one process, WebSockets aside; one more is closed at once. Twice the requests that may be at work. */
-export const MAX_CONNECTIONS = 20_000;
-/** Bytes of JSON bodies, and of photos, held at once by the whole process; a body that does not fit is refused with 503. */
+/** Most HTTP connections of one process, WebSockets aside; one more is closed at once. */
+export const MAX_CONNECTIONS = 2 * MAX_REQUESTS_IN_FLIGHT;
+/** Most bytes of JSON bodies held by one process; a body that does not fit is refused with 503. */
 export const MAX_BUFFERED_BODY_BYTES = 128 * 1024 * 1024;
+/** Most bytes of photos held by one process; a photo that does not fit is refused with 503. */
 export const MAX_BUFFERED_PHOTO_BYTES = 128 * 1024 * 1024;
-/** Bytes kept of a body before its sender is authenticated; then the upload is paused until that is known. */
+/** Most bytes buffered of a body before its sender is authenticated; the upload pauses until then. */
 export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
-/** Of a refused body, so many bytes are still read so that the connection can be kept; beyond, it is closed. */
+/** Most bytes read and dropped of a refused body to keep the connection open; a longer body closes it. */
 export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
-/** Longest path with its query, in characters; our longest has 300. */
+/** Longest path with its query, in characters. The longest one in use has 300. */
 export const MAX_TARGET_LENGTH = 2_048;
-/** All headers of a request together, in characters; a browser sends under 2,000, proxies add little. */
+/** Most characters in all headers of a request. A browser sends under 2,000 and proxies add little. */
 export const MAX_HEADERS_LENGTH = 16_384;
-/** Deepest nesting of a JSON body; an order has two levels. */
+/** Deepest nesting of a JSON body. An order has two levels. */
 export const MAX_JSON_DEPTH = 32;
-/** Most bad fields named in one reply; an order has fewer. */
+/** Most invalid fields named in one reply. An order has fewer. */
 export const MAX_FIELD_ERRORS = 32;
-/** What `Keep-Alive` promises of an idle connection; the transport cuts one after 8 to 12 s. */
+/** Time that `Keep-Alive` promises an idle connection. Below the 8 s at which the transport may cut it. */
 export const KEEP_ALIVE_SECONDS = 5;
-/** When a caller refused with 429 or 503 may try again, unless a later time is known. */
+/** `Retry-After` of a 429 or 503 where no later time is known. */
 export const RETRY_AFTER_SECONDS = 1;
-/** Longest a readiness check may take before it counts as failed. */
+/** Longest readiness check; one that takes longer has failed. */
 export const READINESS_DEADLINE_MS = 2_000;
-/** Longest the acceptance of a WebSocket may take before it is refused with 503. */
+/** Longest time to accept a WebSocket; then it is refused with 503. */
 export const UPGRADE_DEADLINE_MS = 5_000;
-/** Unsent bytes of one WebSocket; a reader that lets more pile up is dropped. Some hundred status messages. */
+/** Most unsent bytes of one WebSocket, a few hundred messages; a slower reader is dropped. */
 export const SOCKET_BACKPRESSURE_BYTES = 64 * 1024;
 
-// --- Fields of a request (lengths in Unicode code points) -----------------------------------------------------------
-/** The longest personal names on record stay below. */
+// --- Fields of a request (lengths in Unicode code points) --------------------------------------------------
+/** Longest name of a person. The longest ones on record are shorter. */
 export const MAX_NAME_LENGTH = 200;
-/** An address fits into 254 octets (RFC 5321); counted in code points it is never refused too early. */
+/** Longest e-mail address. RFC 5321 allows 254 octets, and no text has more code points than octets. */
 export const MAX_EMAIL_LENGTH = 254;
-/** One formatted address: a store's name, street, suite, city, state, ZIP and country. */
+/** Longest pickup address: a store's name, street, suite, city, state, ZIP and country in one line. */
 export const MAX_PICKUP_ADDRESS_LENGTH = 500;
+/** Longest `line1` or `line2` of a dropoff, well above any US street address. */
 export const MAX_ADDRESS_LINE_LENGTH = 200;
+/** Longest city name, well above any US place name. */
 export const MAX_CITY_LENGTH = 100;
-/** Longest `Idempotency-Key`, in characters of printable ASCII; UUIDs and order numbers have a tenth of it. */
+/** Longest `Idempotency-Key`, in printable ASCII. A UUID has 36 characters. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
-/** Our identifiers have 36 characters; a longer one can only be wrong. */
+/** Longest identifier that is looked at. The service's own have 36 characters. */
 export const MAX_ID_LENGTH = 64;
-/** Accuracy of a position in meters; a phone on cell towers alone is off by up to 35 km. */
+/** Largest accuracy of a position in meters. A phone on cell towers alone is off by up to 35 km. */
 export const MAX_ACCURACY_METERS = 100_000;
-/** Speed in meters per second; an airliner's, so that no phone's noise is refused. */
+/** Highest speed in meters per second: an airliner's, so that no phone's noise is refused. */
 export const MAX_SPEED_METERS_PER_SECOND = 300;
 
-// --- Database -----------------------------------------------------------------------------------------------------
-/** A statement that has not answered by then is given up: 503, or 504 where its outcome is unknown. */
+// --- Database ----------------------------------------------------------------------------------------------
+/** Longest wait for a statement. Below REQUEST_DEADLINE_MS, so that the caller hears what became of it. */
 export const QUERY_DEADLINE_MS = 5_000;
-/** The server itself ends a statement then, so that its outcome is told and not guessed; below QUERY_DEADLINE_MS. */
+/** Time after which Postgres ends a statement. Below QUERY_DEADLINE_MS, so that its outcome is known. */
 export const STATEMENT_TIMEOUT_MS = 4_500;
-/** A connection that owes an answer for so long beyond its statement time-out is taken for dead. */
+/** Silence beyond the statement time-out after which a connection that owes an answer counts as dead. */
 export const DB_SILENCE_GRACE_MS = 2_000;
-/** A connection that is not open and logged in by then is given up and tried again. */
+/** Longest time to open a connection and log in; then the attempt is given up and made again. */
 export const DB_CONNECT_TIMEOUT_MS = 4_000;
-/** How often a process asks the database whether it is there, and when one that has not answered counts as away. */
+/** Pause between two probes that ask whether the database answers. */
 export const DB_PROBE_EVERY_MS = 500;
+/** Longest wait for a probe; then the database counts as away and statements are refused at once. */
 export const DB_PROBE_MS = 1_500;
-/** A migration may rewrite a table; one statement of it may take so long. */
+/** Longest statement of a migration, which may rewrite a table. */
 export const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
-/** A migration that cannot lock a table by then stops, before the statements queued behind it pile up. */
+/** Longest wait of a migration for the lock on a table; statements queue up behind it meanwhile. */
 export const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
-/** How long a migrator waits for another one at work on the same database. */
+/** Longest wait for another migrator at work on the same database. */
 export const MIGRATION_WAIT_MS = 60_000;
-/** Connections of one process to Postgres, beside those of its commits and the one that listens. */
+/** Connections of one process to Postgres, besides those of its commits and the one that listens. */
 export const DB_CONNECTIONS = 10;
-/** Most statements of one process waiting for an answer; one more is refused with 503. */
+/** Most statements of one process that wait for an answer; one more is refused with 503. */
 export const MAX_PENDING_QUERIES = 5_000;
+/** Interval at which the database's clock is read. Clocks drift by less than a millisecond meanwhile. */
+export const CLOCK_SYNC_MS = 30_000;
+/** Longest measurement that counts, as its error is half its length. Below CLOCK_SYNC_MS. */
+export const CLOCK_ROUND_TRIP_MS = 1_000;
 
-// --- Group commit -------------------------------------------------------------------------------------------------
-/** Most orders in one commit; above a few hundred a larger batch only adds latency. */
+// --- Group commit ------------------------------------------------------------------------------------------
+/** Most orders in one commit. A batch of more than a few hundred only adds latency. */
 export const MAX_COMMIT_BATCH = 256;
-/** Commits in flight at once; a second one goes only beside one that has taken longer than this, or where a whole batch waits. */
+/** Most commits in flight: the second one starts beside a slow one, or when a full batch waits. */
 export const MAX_COMMITS_IN_FLIGHT = 2;
+/** Time after which a commit counts as slow. Below MAX_COMMIT_WAIT_MS, so that no waiting order fails. */
 export const SLOW_COMMIT_MS = 100;
-/** While more orders come than can begin, a commit waits so long for a whole batch. */
+/** Time a commit waits for a full batch while more orders arrive than can start. */
 export const COMMIT_GATHER_MS = 100;
-/** Most orders waiting for a commit; one more is refused with 503. Above MAX_UNSTORED_ORDERS, or work would be done for nothing. */
+/** Most orders waiting for a commit. Above MAX_UNSTORED_ORDERS, so that admission refuses them first. */
 export const MAX_COMMIT_QUEUE = 768;
 /**
- * An order whose commit has not begun by then is dropped with 503, so that nothing is stored for a caller who gave up. What
- * follows mostly takes two statements, or one and settling, and ends before REQUEST_DEADLINE_MS; else that tells 504.
+ * Longest wait for a commit to start; then the order is dropped with 503 and nothing is stored for a caller
+ * that gave up. With what mostly follows, two statements or one and RESOLVE_MS, it stays below
+ * REQUEST_DEADLINE_MS.
  */
 export const MAX_COMMIT_WAIT_MS = 3_000;
-/** How long an unknown outcome is settled for before the caller is told 504, and the pause between two tries. */
+/** Time spent resolving an unknown outcome before the caller gets 504. */
 export const RESOLVE_MS = 6_000;
+/** Pause between two attempts to resolve an unknown outcome. */
 export const RESOLVE_PAUSE_MS = 250;
-/** An order whose reply never reached its client is given to the next equal request without a key for so long. */
-export const DEDUP_KEPT_MS = 10 * 60_000;
-/** Answered requests are let go of together, this often; an equal one at another process waits for it. */
-export const DEDUP_RELEASE_MS = 50;
-/** How often a request asks what became of an equal one at another process. */
-export const DEDUP_POLL_MS = 25;
-/** A process without a connection for its commits has died; one that only lost them has another by then. */
-export const DEDUP_SILENT_MS = 3_000;
-/** How often an order whose driver was lost to another process claims the next one before it waits. */
+/** Most attempts to claim another driver after one was lost to another process; then the order waits. */
 export const MAX_CLAIM_ATTEMPTS = 5;
+/** Most ids in one notice, 37 bytes each. Below the 8,000 bytes that a notice of Postgres may have. */
+export const NOTICE_IDS = 200;
 
-// --- Matching -----------------------------------------------------------------------------------------------------
-/** A driver whose last position is older than this is not given orders. */
+// --- Request deduplication (requests without an idempotency key) -------------------------------------------
+/** Time for which an equal request gets an order whose reply was lost. Above REQUEST_DEADLINE_MS. */
+export const DEDUP_KEPT_MS = 10 * 60_000;
+/** Interval at which answered requests are released, for which an equal one elsewhere waits. */
+export const DEDUP_RELEASE_MS = 50;
+/** Interval at which a request asks what became of an equal one at another process. */
+export const DEDUP_POLL_MS = 25;
+/** Time without a commit connection after which a process counts as dead; lost ones are back by then. */
+export const DEDUP_SILENT_MS = 3_000;
+
+// --- Matching ----------------------------------------------------------------------------------------------
+/** Age of the last position at which a driver stops getting orders. */
 export const POSITION_FRESH_MS = 90_000;
-/**
- * A cell with this many drivers (or waiting orders) is divided into finer ones; a cell whose parts hold no more than the
- * second number together is whole again. Small enough that reading one through costs as little as finding it; apart
- * enough that a count going up and down does not divide and join a cell over and over.
- */
+/** Most drivers, or waiting orders, in a cell; then it is divided. Reading 64 is as quick as finding it. */
 export const CELL_SPLIT_MEMBERS = 64;
+/** Most members of a divided cell that is merged. Below CELL_SPLIT_MEMBERS, or cells would go to and fro. */
 export const CELL_MERGE_MEMBERS = 16;
-/** A cell beside a crowd may have hundreds of small neighbours; beyond this many a tree finds them faster than a list. */
+/** Most neighbours of a cell kept in a list. Beside a crowd there are more, which a tree finds faster. */
 export const MAX_NEIGHBOURS = 100;
 /**
- * A driver whom the database refused is passed over until his row is read again; where that never comes, a position
- * this much later ends it. Long enough for the read, short against a driver's wait for work.
+ * Time for which a driver whom the database refused is set aside, unless the row is read again sooner. Above
+ * QUERY_DEADLINE_MS, for that read, and short against a driver's wait for work.
  */
 export const SET_ASIDE_MS = 10_000;
-/** Most orders waiting for a driver, in all and for one store; beyond, 503 `queue_full`. */
+/** Most orders waiting for a driver; one more is refused with 503 `queue_full`. */
 export const MAX_WAITING_ORDERS = 100_000;
+/** Most waiting orders of one store. Below MAX_WAITING_ORDERS, so that no store takes all the room. */
 export const MAX_WAITING_ORDERS_PER_RETAILER = 10_000;
-/** The net below the events: every waiting order is tried again this often. */
+/** Interval of the sweep that tries every waiting order again, in case an event was missed. */
 export const REDISPATCH_SWEEP_MS = 15_000;
-/** A released order waits at least so many seconds for another driver before it expires. */
-export const RELEASED_ORDER_WAIT_SECONDS = 3_600;
-/** Ids of orders in one notice; a Postgres notice holds under 8,000 bytes, and an id with its comma has 37. */
-export const NOTICE_IDS = 200;
-/** An order that ended undelivered this many seconds ago and is still paid for is a missing refund. */
-export const REFUND_MISSING_SECONDS = 60;
-/** Most orders one sweep expires; the next sweep takes the rest. */
+/** Most orders that one sweep expires or takes from silent drivers; the next sweep takes the rest. */
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
-/** Most orders and most drivers that are matched at once by minimum cost; 64 × 64 takes about a millisecond. */
+/** Most orders and most drivers in one minimum-cost matching. 64 × 64 takes about a millisecond. */
 export const MAX_BATCH = 64;
-/** The nearest drivers looked at for each order of a batch; with up to as many orders the result is exact. */
+/** Nearest drivers considered for each order of a batch; exact up to 8 orders. At most MAX_BATCH. */
 export const BATCH_CANDIDATES = 8;
-/** Drivers passed over that are kept on record with each assignment, of each kind; 50 bytes a driver. */
+/** Most rejected candidates of each kind recorded with an assignment, 50 bytes each. */
 export const MAX_REJECTED_CANDIDATES = 5;
-/** Of the radius that an order has; who is farther than this was never a candidate. */
+/** Radii of the order within which a driver counts as a candidate at all. */
 export const REJECTED_CANDIDATE_RADII = 2;
-/** How often a refused assignment is followed up by what it left free; races end after one, the sweep is behind it. */
+/** Most follow-ups of an assignment that the database refused. A race mostly ends after one. */
 export const MAX_FOLLOW_UPS = 4;
-/** Drivers a sweep looks for an order for before it lets other work go first; in the densest crowd about 4 ms. */
+/** Drivers for whom a sweep seeks an order before it yields the event loop; 4 ms in the densest crowd. */
 export const SWEEP_SLICE = 16;
-/** Ids of orders or drivers that a sweep compares with the tables' before it lets other work go first; about 2 ms. */
+/** Ids that a sweep compares with the tables before it yields the event loop; about 2 ms. */
 export const CATCH_UP_SLICE = 5_000;
-/** Drivers that one sweep compares with the tables; of a larger fleet each sweep takes the next part. */
+/** Drivers that one sweep compares with the tables; the next sweep goes on from there. */
 export const CATCH_UP_DRIVERS = 20_000;
-/** Drivers that one statement reads when a fleet is loaded; a million at once take longer than a statement may. */
+/** Drivers that one statement reads to load a fleet. A million take longer than STATEMENT_TIMEOUT_MS. */
 export const FLEET_PART = 50_000;
+/** Shortest time before a released order expires, so that it has a chance of another driver. */
+export const RELEASED_ORDER_WAIT_SECONDS = 3_600;
 
-// --- Drivers ------------------------------------------------------------------------------------------------------
-/** Positions written to Postgres a second, coalesced to the last one of each driver. */
+// --- Drivers -----------------------------------------------------------------------------------------------
+/** Most positions written to Postgres a second, the last one of each driver. */
 export const POSITION_ROWS_PER_SECOND = 2_000;
-/** How often a part of them is written. */
+/** Interval at which a part of them is written. */
 export const POSITION_FLUSH_MS = 250;
-/** A change may be committed this much later than its time says, at most a statement's time-out; lists look back by it. */
+/**
+ * Time by which a list of changes looks back before its cursor, as a change is committed later than its own
+ * time says. Above STATEMENT_TIMEOUT_MS, which bounds that delay.
+ */
 export const LIST_OVERLAP_MS = 10_000;
-/** A driver silent for this long before the pickup loses the order; longer than a dead zone lasts on the road. */
-export const DRIVER_SILENT_MS = 10 * 60_000;
-/** Orders on a page of a store's list, unless it asks for another number up to 100. */
+/** Orders on a page of a store's list, unless the store asks for another number up to 100. */
 export const DEFAULT_PAGE_SIZE = 50;
-/** A dropoff known no better than this proves nothing of the door, so no distance is recorded at the handover. */
+/** Silence after which a driver loses an order not yet picked up. Above POSITION_FRESH_MS. */
+export const DRIVER_SILENT_MS = 10 * 60_000;
+/** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */
 export const PROOF_DROPOFF_METERS = 200;
-/** A position further in time from the handover than this says nothing of it; a car may be a kilometer on by then. */
+/** Longest time between a position and the handover it proves. A car may be a kilometer away by then. */
 export const PROOF_POSITION_MS = 60_000;
-/** Longest id that a phone may give an action. */
+/** Longest id that a phone may give an action, in characters. A UUID has 36. */
 export const MAX_ACTION_ID_LENGTH = 64;
-/** How often an action is tried while the step before it is being made; an order has three steps. */
+/** Most attempts of an action while the step before it is being written. An order has three steps. */
 export const MAX_ACTION_TRIES = 3;
-/** A phone's clock may lead the database's by this much; a position from further ahead counts as taken now. */
+/** Most time by which a phone's clock may lead; a position from further ahead counts as taken now. */
 export const MAX_CLOCK_LEAD_MS = 5_000;
 
-// --- Jobs ---------------------------------------------------------------------------------------------------------
-/** How long a relayed job may take before the sweeper relays it again; longer than a job's own retries last. */
-export const OUTBOX_LEASE_SECONDS = 15 * 60;
-/** How long a new job is left to the process that committed it, in seconds; then the sweeper relays it. */
-export const OUTBOX_FIRST_LEASE_SECONDS = 30;
-/** How long a row the sweeper took may take to be handed over and marked; as long as one that was just committed. */
-export const OUTBOX_HAND_OVER_SECONDS = 30;
-
-// --- Between processes --------------------------------------------------------------------------------------------
-/** How often positions are passed on to the other API processes; a driver at 50 km/h moves 3 m in that time. */
+// --- Between processes -------------------------------------------------------------------------------------
+/** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
 export const POSITION_BROADCAST_MS = 200;
-/** How long a start waits for Redis before it goes on without. */
+/** Longest wait of a start for Redis before it goes on without. */
 export const SUBSCRIBE_WAIT_MS = 2_000;
 /** Most positions in one message between processes. */
 export const MAX_POSITION_OUTBOX = 5_000;
-/** Most orders or drivers read at once after notices of other processes. */
+/** Most orders or drivers read in one statement after notices of other processes. */
 export const MAX_FEED_BATCH = 500;
-/** Most orders or drivers that wait to be read after notices; where more do, everything is read anew. */
+/** Most orders or drivers waiting to be read; beyond, all are read anew. Above MAX_FEED_BATCH. */
 export const MAX_FEED_PENDING = 20_000;
-/** What could not be read is tried again after so long. */
+/** Pause before a failed read of changes is tried again. */
 export const FEED_RETRY_MS = 500;
-/** After a write of unknown outcome to an order its notice is listened for so long (a network that was cut delivers what it kept up to two minutes later), and for at most so many orders at once. */
+/**
+ * Time for which a process listens for its own notice after a write of unknown outcome. Above the two minutes
+ * after which a network that was cut may still deliver, and the statement that follows.
+ */
 export const UNKNOWN_OUTCOME_MS = 180_000;
+/** Most orders whose unknown outcomes are remembered; then the oldest are left to the sweep. */
 export const MAX_UNKNOWN_OUTCOMES = 10_000;
-/** How often the difference to the database's clock is measured; clocks drift by less than a millisecond in that time. */
-export const CLOCK_SYNC_MS = 30_000;
-/** A measurement that took longer is left out; it is right to half of that. */
-export const CLOCK_ROUND_TRIP_MS = 1_000;
 
-// --- Live pages ---------------------------------------------------------------------------------------------------
-/** Most sockets of customers in one process; each costs a few kilobytes. */
+// --- Live pages --------------------------------------------------------------------------------------------
+/** Most sockets of customers in one process, a few kilobytes each. */
 export const MAX_TRACKING_SOCKETS = 20_000;
-/** Most sockets on one order, so that one link passed around cannot take the places of all others. */
+/** Most sockets on one order. Below MAX_TRACKING_SOCKETS, so that one shared link does not take all. */
 export const MAX_SOCKETS_PER_ORDER = 50;
-/** A customer's page only ever says `ping`. */
+/** Largest message from a customer's page in bytes. The page only ever sends `ping`. */
 export const TRACKING_MESSAGE_BYTES = 64;
-/** A page says it every 25 s and a little jitter; one that says it faster than this is not ours and is closed. */
+/** Interval at which a customer's page sends `ping`. */
+export const TRACKING_PING_MS = 25_000;
+/** Shortest time between two pings; a page that sends them faster is closed. Far below TRACKING_PING_MS. */
 export const TRACKING_PING_MIN_MS = 1_000;
-/** A live socket that is silent for so long is closed; the transport pings before that. */
+/** Silence after which a live socket is closed. Above two of TRACKING_PING_MS or of DRIVER_PING_MS. */
 export const SOCKET_IDLE_SECONDS = 60;
-/** A driver's position goes to a page at most this often; in that time a car moves about 14 m. */
+/** Shortest time between two positions sent to one page. A car moves about 14 m meanwhile. */
 export const POSITION_PUBLISH_MS = 1_000;
-/** Orders (or drivers) that one statement reads for their live pages; 200 changes at once are two statements. */
+/** Orders, or drivers, that one statement reads for live pages; 200 changes are two statements. */
 export const MAX_LIVE_READS_PER_STATEMENT = 128;
-/** Such statements in flight at once, of each kind; so a reconnect of everybody leaves the pool to the commits. */
+/** Most such statements in flight, of each kind. With MAX_KEY_READS they are below DB_CONNECTIONS. */
 export const MAX_LIVE_STATEMENTS = 2;
-/** Most orders (or drivers) read for their live pages at once: what those statements hold, so that none goes half empty. */
+/** Most orders, or drivers, read for their live pages at once: as many as fill those statements. */
 export const MAX_LIVE_READS = MAX_LIVE_READS_PER_STATEMENT * MAX_LIVE_STATEMENTS;
-/** A read for a live page that failed is tried again after this, doubling up to the second. */
+/** First pause before a failed read for a live page is tried again; it doubles with each failure. */
 export const LIVE_READ_RETRY_MS = 500;
+/** Longest pause before a failed read for a live page is tried again. Above LIVE_READ_RETRY_MS. */
 export const LIVE_READ_RETRY_MAX_MS = 10_000;
-/** An arrival is estimated only where the dropoff is known to this; a ZIP's centroid is not enough. */
+/**
+ * Largest error of a dropoff in meters at which an arrival is estimated. At least GEOCODER_ACCURACY_METERS
+ * and below ZIP_ACCURACY_METERS: a street is good enough and the centroid of a ZIP is not.
+ */
 export const ARRIVAL_DROPOFF_METERS = 1_000;
-/** Roads over the great circle; about 1.2 in a grid of streets, 1.6 around water and hills. */
+/** Length of a road over the great circle; about 1.2 in a grid of streets, 1.6 around water and hills. */
 export const ARRIVAL_DETOUR = 1.35;
-/** Door to door through a town: 40 km/h where it flows, 22 km/h where it does not. */
+/** Speed door to door where a town's traffic flows: 40 km/h. */
 export const ARRIVAL_FAST_METERS_PER_SECOND = 11;
+/** Speed door to door where it does not: 22 km/h. Below ARRIVAL_FAST_METERS_PER_SECOND. */
 export const ARRIVAL_SLOW_METERS_PER_SECOND = 6;
-/** What fetching a parcel at the store takes, at least and mostly at most. */
+/** Shortest time to fetch a parcel at the store. Below ARRIVAL_PICKUP_MS. */
 export const MIN_PICKUP_MS = 60_000;
+/** Longest usual time to fetch a parcel at the store. */
 export const ARRIVAL_PICKUP_MS = 6 * 60_000;
-/** What stopping near the door and walking to it takes mostly at most. */
+/** Longest usual time to stop near the door and walk to it. */
 export const ARRIVAL_HANDOVER_MS = 2 * 60_000;
-/** How long a tracking link works after its order ended; enough to look at the photo again. */
+/** Time for which a tracking link works after its order ended, enough to look at the photo again. */
 export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
-/** Most drivers' sockets in one process. */
+/** Most sockets of drivers in one process. */
 export const MAX_DRIVER_SOCKETS = 10_000;
-/** Largest message of a driver's phone in bytes; a position is about 120. */
+/** Largest message of a driver's phone in bytes. A position has about 120. */
 export const DRIVER_MESSAGE_BYTES = 1_024;
-/** A driver's socket must say who it is by then. */
+/** Longest time for a driver's socket to send its token. */
 export const DRIVER_HELLO_MS = 5_000;
-/** What a driver's phone may send: one position a second is usual, a burst comes after a dead zone. */
+/** Interval at which a driver's page sends `ping`. */
+export const DRIVER_PING_MS = 20_000;
+/** Shortest time between two positions that a driver's page reports. A car moves about 30 m meanwhile. */
+export const DRIVER_REPORT_MS = 2_000;
+/** Interval at which a phone that stands still is asked. Two are below POSITION_FRESH_MS, so one may fail. */
+export const DRIVER_ASK_MS = 25_000;
+/** Messages a second that a driver's phone may send. Above one every DRIVER_REPORT_MS. */
 export const DRIVER_MESSAGES_PER_SECOND = 5;
+/** Messages it may send at once, as after a dead zone. Above DRIVER_MESSAGES_PER_SECOND. */
 export const DRIVER_MESSAGE_BURST = 20;
 /** Malformed or surplus messages after which a driver's socket is closed. */
 export const MAX_DRIVER_STRIKES = 50;
+/** Size in bytes to which a driver's page shrinks a photo for slow links. Below MAX_PHOTO_BYTES. */
+export const DRIVER_PHOTO_BYTES = 300 * 1024;
 
-// --- Sandbox ------------------------------------------------------------------------------------------------------
-/** Longest wait for initdb; it takes a second, on a slow disk ten. */
-export const POSTGRES_INIT_MS = 120_000;
-/** Longest wait for the embedded Postgres to accept connections; after a crash it replays its log first. */
-export const POSTGRES_READY_MS = 120_000;
-/** How long a start is tried again while the processes of a killed Postgres die and free what they hold. */
-export const POSTGRES_RETRY_MS = 30_000;
-/** Longest wait for an orderly stop of the embedded Postgres, and then for a stop at once. */
-export const POSTGRES_FAST_STOP_MS = 5_000;
-export const POSTGRES_IMMEDIATE_STOP_MS = 2_000;
-/** The embedded Postgres's own log is emptied when it is larger than this, in bytes. */
-export const POSTGRES_LOG_BYTES = 4 * 1024 * 1024;
-/** Connections the embedded Postgres accepts: several processes with a pool each, and a person with psql. */
-export const POSTGRES_CONNECTIONS = 100;
-/** Tries of one job before it is left to the sweeper. */
-export const JOB_ATTEMPTS = 8;
-/** First pause of the exponential backoff; eight attempts take about two minutes. */
-export const JOB_BACKOFF_MS = 1_000;
-/** While the database is away a job is held for so long before it goes back to the queue, and how soon it is tried again. */
-export const JOB_HELD_MS = 30_000;
-export const JOB_HELD_RETRY_MS = 500;
-/** A job whose lock was not renewed for this long is run again elsewhere. */
-export const JOB_LOCK_MS = 60_000;
-/** A job found without its worker so often has ended it each time, and is left to the sweeper, which comes back later. */
-export const MAX_JOB_STALLS = 20;
-/** A worker that met a connection error asks for jobs again after this; BullMQ's own pause is 15 s. */
-export const WORKER_RETRY_MS = 1_000;
-/** Failed jobs kept in the queue for a look; the outbox row and the order say the same for longer. */
-export const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
-/** A backend that is away is reported at most this often by each part that misses it. */
-export const LOSS_REPORT_MS = 30_000;
-/** Jobs one worker process runs at once; as many charges as there are connections to Stripe. */
-export const CHARGE_CONCURRENCY = 160;
-export const SMS_CONCURRENCY = 64;
-export const REDISPATCH_CONCURRENCY = 8;
-/** Most jobs that share one statement, and such statements in flight: two that lock the same orders wait for each other. */
-export const MAX_JOBS_PER_STATEMENT = 64;
-export const MAX_JOB_STATEMENTS = 1;
+// --- Outbox and queues -------------------------------------------------------------------------------------
+/** Time for which the sweeper leaves a newly written row to the process that wrote it. */
+export const OUTBOX_FIRST_LEASE_SECONDS = 30;
+/** Time for which the sweeper leaves a row that it took itself, which has the same way to go. */
+export const OUTBOX_HAND_OVER_SECONDS = OUTBOX_FIRST_LEASE_SECONDS;
+/** Time for which the sweeper leaves a row that was handed over. Above all attempts of a job together. */
+export const OUTBOX_LEASE_SECONDS = 15 * 60;
 /** Most outbox rows in one hand-over, and in one statement that marks them. */
 export const RELAY_BATCH = 500;
-/** A queue that has not answered by then is asked again later. */
-export const QUEUE_DEADLINE_MS = 5_000;
-/** A job that is due later than this is not handed over yet: the sweeper takes it 30 s after it became due. */
+/** Longest time before it is due that a job is handed over; a later one waits for the sweeper. */
 export const RELAY_AHEAD_MS = 5 * 60_000;
-/** A hand-over that failed is tried again this often, with at most so many rows; the rest is left to the sweeper. */
+/** Pause before a failed hand-over is tried again. */
 export const RELAY_RETRY_MS = 500;
+/** Most rows held for a failed hand-over; the rest is left to the sweeper. At least RELAY_BATCH. */
 export const RELAY_HELD_ROWS = 5_000;
-/** A row older than this is left to the sweeper, which takes it when its first lease has ended, after 30 s. */
+/** Age above which a row is not held any more. Below OUTBOX_FIRST_LEASE_SECONDS. */
 export const RELAY_HELD_MS = 25_000;
-/** Redis is silent while a worker waits for jobs, at most 10 s; a connection silent for longer is opened anew. */
-export const REDIS_SILENCE_MS = 12_000;
-/** A Redis that loads its data is asked again after this at the latest; its own estimate at the start can be 10 s and more. */
-export const REDIS_LOADING_RETRY_MS = 500;
+/** Interval at which rows handed over are marked if not done. Two are below OUTBOX_FIRST_LEASE_SECONDS. */
+export const RELAY_MARK_MS = 10_000;
+/** Longest wait for a queue; then the call is made again later. */
+export const QUEUE_DEADLINE_MS = 5_000;
+/** Most jobs of a queue that wait, a kilobyte each; more stay in the outbox until half of them are done. */
+export const MAX_QUEUED_JOBS = 10_000;
+/** Jobs handed over between two counts of a queue. At least RELAY_BATCH, or a full one would never fit. */
+export const QUEUE_CHECK_ROWS = 1_000;
+/** Shortest time before a full queue is asked again. */
+export const QUEUE_CHECK_MS = 1_000;
+/** Interval at which the sweeper looks for owed rows whose lease has ended. */
+export const OUTBOX_SWEEP_MS = 5_000;
+/** Most rows that one sweep takes. */
+export const OUTBOX_SWEEP_ROWS = 1_000;
+/** Pause before the next sweep where more rows are owed. Below OUTBOX_SWEEP_MS. */
+export const OUTBOX_SWEEP_SOON_MS = 250;
 /** Leases that one statement ends after Redis has lost its jobs; a tenth of a second. */
 export const END_LEASES_ROWS = 5_000;
-/** After one to two of these a handed over row that is not done is marked; twice this is less than its first lease, 30 s. */
-export const RELAY_MARK_MS = 10_000;
-/** Jobs of one queue that wait for a worker, a kilobyte each; more stay in the outbox until half of them are done. */
-export const MAX_QUEUED_JOBS = 10_000;
-/** A queue is asked how many wait once for so many jobs, and a full one so often. */
-export const QUEUE_CHECK_ROWS = 1_000;
-export const QUEUE_CHECK_MS = 1_000;
-/** How often the sweeper looks for owed rows whose lease has run out, how many it takes at once, and when more are left. */
-export const OUTBOX_SWEEP_MS = 5_000;
-export const OUTBOX_SWEEP_ROWS = 1_000;
-export const OUTBOX_SWEEP_SOON_MS = 250;
-/** Done rows are kept for this long, for a look back, and deleted so many at a time. */
+/** Days for which done rows are kept for inspection. */
 export const OUTBOX_KEPT_DAYS = 7;
+/** Most rows that one statement prunes. */
 export const OUTBOX_PRUNE_ROWS = 5_000;
-/** What drivers' phones sent is remembered for this long, so that what is sent again gets its first answer. */
+/** Days for which drivers' actions are remembered, so that a repeated one gets its first answer. */
 export const DRIVER_ACTIONS_KEPT_DAYS = 7;
-/** The window over which a store's share of a limited rate is counted. */
+/** Silence after which a connection to Redis is opened anew. Above the 10 s for which BullMQ blocks. */
+export const REDIS_SILENCE_MS = 12_000;
+/** Longest pause before a Redis that loads its data is asked again. Its own estimate can be 10 s and more. */
+export const REDIS_LOADING_RETRY_MS = 500;
+/** Connections of BullMQ where it runs on Postgres. Each worker keeps one to listen on. */
+export const QUEUE_DB_CONNECTIONS = 16;
+/** Longest query of BullMQ on Postgres; then its connection is closed. A cut network would keep it. */
+export const QUEUE_QUERY_MS = 30_000;
+/** Window in which the jobs of a store are counted for its share of a limited rate. */
 export const SHARE_WINDOW_MS = 10_000;
-/** BullMQ takes priorities up to 2^21. */
+/** Lowest priority of a job. Below 2^21, BullMQ's own bound. */
 export const MAX_JOB_PRIORITY = 2_000_000;
-/** How often a charge is attempted anew after a decline that may pass. */
+/** Shortest time between two reports of one part that a backend is away. */
+export const LOSS_REPORT_MS = 30_000;
+
+// --- Jobs --------------------------------------------------------------------------------------------------
+/** Attempts of one job before it is left to the sweeper. */
+export const JOB_ATTEMPTS = 8;
+/** First pause of the exponential backoff. Eight attempts take about two minutes. */
+export const JOB_BACKOFF_MS = 1_000;
+/** Longest time a worker holds a job while the database is away; then it goes back to the queue. */
+export const JOB_HELD_MS = 30_000;
+/** Interval at which a held job asks whether the database is back. Below JOB_HELD_MS. */
+export const JOB_HELD_RETRY_MS = 500;
+/** Time after which a job whose lock was not renewed is run by another worker. */
+export const JOB_LOCK_MS = 60_000;
+/** Times a job may lose its worker, which it has then probably ended; then it is left to the sweeper. */
+export const MAX_JOB_STALLS = 20;
+/** Pause of a worker after a connection error. BullMQ's own is 15 s. */
+export const WORKER_RETRY_MS = 1_000;
+/** Charges that one worker process runs at once. At most VENDOR_SOCKETS, the connections to Stripe. */
+export const CHARGE_CONCURRENCY = 160;
+/** Texts that one worker process sends at once. At most VENDOR_SOCKETS, the connections to Twilio. */
+export const SMS_CONCURRENCY = 64;
+/** Redispatch jobs that one API process runs at once. */
+export const REDISPATCH_CONCURRENCY = 8;
+/** Most jobs that share one statement. At most NOTICE_IDS, as one notice names all of their orders. */
+export const MAX_JOBS_PER_STATEMENT = 64;
+/** Such statements in flight: one, because two that lock the same orders wait for each other. */
+export const MAX_JOB_STATEMENTS = 1;
+/** Attempts of a charge, the first one included; another one follows only a decline that may pass. */
 export const MAX_PAYMENT_ATTEMPTS = 3;
-/** Stripe may forget an idempotency key after 24 hours; from then on a charge is looked up, not sent again. */
-export const STRIPE_KEY_SECONDS = 23 * 3600;
-/** Before that, neither: Stripe's search finds a charge only about a minute after it was made, in an outage later. */
+/** Age from which a charge is looked up, not sent. Below 24 hours, when Stripe may forget its key. */
+export const STRIPE_KEY_SECONDS = 23 * 3_600;
+/**
+ * Time before STRIPE_KEY_SECONDS in which a charge is neither sent nor looked up: Stripe's search finds a
+ * charge about a minute after it was made, or later in an outage of theirs. Below STRIPE_KEY_SECONDS.
+ */
 export const STRIPE_QUIET_SECONDS = 10 * 60;
-/** How often a text is sent at most: once, and once more after the look-ups found nothing of the first. */
+/** Time after an order's end from which the operator's figures count a charge as not refunded. */
+export const REFUND_MISSING_SECONDS = 60;
+/** Most sends of one text: one, and one more when both look-ups found nothing of the first. */
 export const MAX_TEXT_SENDS = 2;
-/** A text whose outcome is unknown is looked up so long after the send; Twilio may accept what it timed out on this late. */
-export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
-/** A text that was counted so long ago is not sent by this process: another may be looking for it already. */
+/** Longest time from counting a send to making it. At most the first look-up, which may have begun. */
 export const TEXT_HELD_UP_MS = 10_000;
-/** A text is looked for from so long before its first send; its link is like no other, and Twilio's clock is not ours. */
+/** Time before its first send from which a text is looked up, as Twilio's clock may differ. */
 export const TEXT_LOOKBACK_MS = 60 * 60_000;
-/** A confirmation that could not be sent for so long after the order was made is not sent any more. */
-export const TEXT_USEFUL_SECONDS = 4 * 3600;
-/** Dropoffs one worker process looks up at once; the geocoder answers new orders' pickups meanwhile. */
+/** Age of an order from which its confirmation is not sent any more. */
+export const TEXT_USEFUL_SECONDS = 4 * 3_600;
+/** Dropoffs that one worker process looks up at once. Below MAX_GEOCODER_REQUESTS. */
 export const LOCATE_CONCURRENCY = 4;
-/** A geocoder that stays away for so long is not asked for a dropoff any more; most deliveries are over by then. */
-export const LOCATE_USEFUL_SECONDS = 2 * 3600;
-/** How long a queue pauses after a vendor's 429. */
+/** Age of an order from which a geocoder that is away is not asked any more: most are delivered. */
+export const LOCATE_USEFUL_SECONDS = 2 * 3_600;
+/** Pause of a queue after a vendor's 429. */
 export const VENDOR_PAUSE_MS = 1_000;
 
-// --- Webhooks -----------------------------------------------------------------------------------------------------
-/** Longest one try may take, the name's resolution included; a receiver should answer first and work later. */
+// --- Webhooks ----------------------------------------------------------------------------------------------
+/** Longest attempt of a webhook, name resolution included. Receivers should answer first, work later. */
 export const WEBHOOK_TIMEOUT_MS = 5_000;
-/** A name server that has not answered by then is asked once more. */
+/** Longest wait for a name server, which is asked twice. Both attempts are below WEBHOOK_TIMEOUT_MS. */
 export const WEBHOOK_DNS_TIMEOUT_MS = 1_500;
-/** Once one family of a name's addresses is known, the other one is waited for so long; some name servers never say. */
+/** Wait for a name's other address family once one is known. Below WEBHOOK_DNS_TIMEOUT_MS. */
 export const WEBHOOK_DNS_GRACE_MS = 500;
-/** Of a receiver's reply only the status counts; so many bytes are read before the connection is cut. */
+/** Most bytes read of a receiver's reply, of which only the status counts; then the connection is cut. */
 export const MAX_WEBHOOK_REPLY_BYTES = 64 * 1024;
-/** Longest URL of a store's webhook; what browsers and servers agree on. */
+/** Longest URL of a webhook in characters, a length that browsers and servers all accept. */
 export const MAX_WEBHOOK_URL_LENGTH = 2_000;
-/** Tries at once in one worker process, and for one store, so that a slow receiver holds up nobody but itself. */
+/** Webhooks that one worker process sends at once. */
 export const WEBHOOK_CONCURRENCY = 64;
+/** Webhooks of one store sent at once. Below WEBHOOK_CONCURRENCY: a slow receiver delays only itself. */
 export const MAX_WEBHOOKS_PER_STORE = 8;
 /**
- * A delivery that found its store's places taken waits so long, and up to half its age more: a burst at a quick receiver
- * is through in seconds, and the backlog of a slow one asks less and less often.
+ * Wait of a delivery whose store has no place free, and up to half its age more: a burst to a quick receiver
+ * is over in seconds, and the backlog of a slow one asks less and less often.
  */
 export const WEBHOOK_BUSY_SECONDS = 1;
-/** Pauses after the first failures of a delivery, in seconds; the last one repeats. A tenth is added by chance. */
-export const WEBHOOK_RETRY_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400] as const;
+/** Largest random addition to a pause of WEBHOOK_RETRY_SECONDS, as a share of it. */
 export const WEBHOOK_JITTER = 0.1;
-/** An endpoint that has failed for so long without one success is disabled. */
+/** Time of failures without a success after which an endpoint is disabled. */
 export const WEBHOOK_DISABLE_SECONDS = 86_400;
-/** A delivery is tried for a day; ten minutes more, so that its last try finds the endpoint failing for a whole one. */
-export const WEBHOOK_TRIED_SECONDS = 86_400 + 600;
-/** An endpoint without a success for so long is left alone for a quarter of the time it has been failing, at most the second. */
+/** Time for which a delivery is tried. Above WEBHOOK_DISABLE_SECONDS: its last failure may disable. */
+export const WEBHOOK_TRIED_SECONDS = WEBHOOK_DISABLE_SECONDS + 600;
+/** Time of failures after which an endpoint is left alone for a quarter of that time. */
 export const WEBHOOK_HOLD_AFTER_SECONDS = 60;
+/** Longest time for which a failing endpoint is left alone. */
 export const WEBHOOK_HOLD_MAX_SECONDS = 900;
-/** Deliveries are kept for this long, to be listed and replayed. */
+/** Days for which deliveries are kept to be listed and replayed. Above WEBHOOK_TRIED_SECONDS. */
 export const WEBHOOK_KEPT_DAYS = 30;
 
-// --- Settings -----------------------------------------------------------------------------------------------------
-/** How long a reply waits for its charge by default, and at most. */
+// --- Settings ----------------------------------------------------------------------------------------------
+/** Time for which a reply waits for its charge by default. */
 export const DEFAULT_PAYMENT_WAIT_MS = 3_000;
+/** Longest time for which a reply may be set to wait for its charge. Below REQUEST_DEADLINE_MS. */
 export const MAX_PAYMENT_WAIT_MS = 10_000;
-/** Orders a second that a store may create unless told otherwise; of a few hundred that two cores sustain for all. */
-export const DEFAULT_STORE_RATE = 50;
-export const MAX_STORE_RATE = 10_000;
-/** Most replies that wait for a charge at once; one more says `processing` at once. */
+/** Most replies that wait for a charge; one more says `processing` at once. Below MAX_REQUESTS_IN_FLIGHT. */
 export const MAX_PAYMENT_WAITERS = 2_000;
-/** After so many waits in a row that were in vain, replies stop waiting until a probe succeeds. */
+/** Waits in a row without a result after which replies stop waiting, until one probe has a result. */
 export const PAYMENT_WAIT_MISSES = 5;
-/** Simulated drivers are clients of this same machine; more would measure themselves. */
+/** Orders a second that a store may create by default. Two cores sustain a few hundred for all stores. */
+export const DEFAULT_STORE_RATE = 50;
+/** Highest rate of orders a second that a store may be set to. */
+export const MAX_STORE_RATE = 10_000;
+/** Charges a second by default. Stripe accepts about 100 requests; VENDOR_SOCKETS carry 80 of 2 s each. */
+export const DEFAULT_STRIPE_RATE = 80;
+/** Texts a second by default: what Twilio sends from one US long code. */
+export const DEFAULT_TWILIO_RATE = 1;
+/** Highest rate of requests a second that a vendor may be set to. */
+export const MAX_VENDOR_RATE = 10_000;
+/** Simulated drivers in the sandbox by default. */
+export const DEFAULT_SIMULATED_DRIVERS = 20;
+/** Most simulated drivers. They run on this machine, and more would take it from the service. */
 export const MAX_SIMULATED_DRIVERS = 200;
 
-// --- Vendors ------------------------------------------------------------------------------------------------------
-/** Longest one call to Stripe may take; a charge takes 1 to 3 s, a slow bank 10 s. */
+// --- Vendors -----------------------------------------------------------------------------------------------
+/** Longest call to Stripe. A charge takes 1 to 3 s, or 10 s at a slow bank. */
 export const STRIPE_TIMEOUT_MS = 20_000;
-/** Longest one call to Twilio may take; a message is accepted in well under a second. */
+/** Payments that a search for an order's charges returns at most. Above MAX_PAYMENT_ATTEMPTS. */
+export const MAX_CHARGES_SEARCHED = 100;
+/** Longest call to Twilio. A message is accepted in well under a second. */
 export const TWILIO_TIMEOUT_MS = 10_000;
-/** Connections to one vendor; at 80 charges a second of 2 s each all are busy. */
-export const VENDOR_SOCKETS = 160;
-/** An unused connection to a vendor is closed after this; shorter than their servers' patience (60 s). */
-export const VENDOR_SOCKET_IDLE_MS = 30_000;
-/** Largest reply of a vendor in bytes; a page of 50 messages is about 60 KB. */
-export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
-/** How many of a phone's last messages are looked through for one that may have been sent. */
+/** Last messages of a phone that are searched for one that may have been sent. */
 export const MAX_MESSAGES_SEARCHED = 50;
-/** Longest the geocoder is waited for; a store waits for its reply meanwhile. */
+/** Connections to one vendor. */
+export const VENDOR_SOCKETS = 160;
+/** Time after which an unused connection to a vendor is closed. Below the 60 s of their servers. */
+export const VENDOR_SOCKET_IDLE_MS = 30_000;
+/** Largest reply of a vendor in bytes. A page of MAX_MESSAGES_SEARCHED messages has about 60 KB. */
+export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
+/** Longest call to the geocoder while a store waits for its reply. Below LOCATE_TIMEOUT_MS. */
 export const GEOCODER_TIMEOUT_MS = 500;
-/** Longest the geocoder is waited for where nobody waits: a job that finds a dropoff. */
+/** Longest call to the geocoder by a job, for which nobody waits. */
 export const LOCATE_TIMEOUT_MS = 5_000;
-/** What a geocoder's point is taken to be good for where it does not say: a street, not a door. */
-export const GEOCODER_ACCURACY_METERS = 1_000;
-/** What the centroid of a ZIP is good for: its area is a few kilometers across in a town and tens of them in the country. */
-export const ZIP_ACCURACY_METERS = 10_000;
-/** Questions to the geocoder at once; one more goes without an answer. */
+/** Most calls to the geocoder at once; one more goes without an answer. */
 export const MAX_GEOCODER_REQUESTS = 8;
-/** Addresses whose answer is remembered, about 200 bytes each. */
+/** Most addresses whose answers are kept, about 200 bytes each. */
 export const MAX_GEOCODER_CACHE = 10_000;
-/** An address that was found stays where it is. */
+/** Time for which the point of an address is kept. Addresses do not move. */
 export const GEOCODER_FOUND_MS = 24 * 60 * 60_000;
-/** An address that was not found may be new on the map tomorrow, or the geocoder was incomplete for a moment. */
+/** Time for which it is kept that an address was not found. Below GEOCODER_FOUND_MS, as maps grow. */
 export const GEOCODER_NOT_FOUND_MS = 10 * 60_000;
-/** Longest side of a stored photo in pixels: sharp on a phone's screen, a few hundred kilobytes. */
+/** Error assumed of a geocoder's point that states none: a street, in meters. Above PROOF_DROPOFF_METERS. */
+export const GEOCODER_ACCURACY_METERS = 1_000;
+/** Error assumed of a ZIP's centroid in meters. A ZIP is 3 km across in a town, tens of them elsewhere. */
+export const ZIP_ACCURACY_METERS = 10_000;
+
+// --- Photos ------------------------------------------------------------------------------------------------
+/** Longest side of a stored photo in pixels, sharp on a phone. Below MAX_PHOTO_SIDE. */
 export const STORED_PHOTO_SIDE = 2_048;
-/** Photos that wait while one is decoded, at most MAX_PHOTO_BYTES each; one more is refused as busy. */
+/** Most photos that wait while one is decoded; all fit MAX_BUFFERED_PHOTO_BYTES. One more gets 503. */
 export const MAX_PHOTO_QUEUE = 8;
-/** A photo that is not decoded by then is refused; 24 megapixels take about 1 s. */
+/** Longest decoding of a photo; then it is refused. 24 megapixels take about 1 s. */
 export const PHOTO_TIMEOUT_SECONDS = 10;
-/** Longest the photo bucket may be silent while it is asked; a photo takes 0.1 to 1 s. */
+/** Longest silence of the photo bucket. A photo takes 0.1 to 1 s. */
 export const PHOTO_BUCKET_SILENCE_MS = 3_000;
-/** How often a request to the bucket is sent at most: once more after a kept connection broke or the bucket was busy. */
+/** Most attempts of a request to the bucket: a second one where a connection broke or it was busy. */
 export const PHOTO_BUCKET_ATTEMPTS = 2;
-/** Longest storing or reading a photo in the bucket may take in all; with decoding and commit below REQUEST_DEADLINE_MS. */
+/**
+ * Longest time to store or read a photo in the bucket. Above PHOTO_BUCKET_SILENCE_MS times
+ * PHOTO_BUCKET_ATTEMPTS; with the statement that follows and a usual decoding below REQUEST_DEADLINE_MS.
+ */
 export const PHOTO_BUCKET_DEADLINE_MS = 7_000;
-/** Connections to the bucket, each moving up to one photo. */
+/** Connections to the bucket, each of which carries one photo at a time. */
 export const PHOTO_BUCKET_SOCKETS = 32;
 
-// --- Stand-ins of the sandbox -------------------------------------------------------------------------------------
-/** Largest request to a stand-in in bytes. */
-export const MAX_STAND_IN_BODY_BYTES = 256 * 1024;
-/** What a stand-in remembers of each kind (payments, keys, messages), the latest; about 500 bytes each. */
-export const MAX_STAND_IN_RECORDS = 20_000;
-/** A ledger file that has grown to this is set aside, replacing the one set aside before it. */
-export const MAX_LEDGER_BYTES = 8 * 1024 * 1024;
-/** Most faults that can be ordered from a stand-in in advance. */
-export const MAX_STAND_IN_FAULTS = 10_000;
-/** Events that the demo store remembers of its webhooks, the last ones. */
-export const MAX_WEBHOOKS_REMEMBERED = 100;
-/** A webhook whose time is further from the receiver's clock may be an old one sent again; as the standard's libraries say. */
-export const WEBHOOK_TOLERANCE_SECONDS = 300;
-/** Longest latency or delay that can be ordered from a stand-in. */
-export const MAX_STAND_IN_DELAY_MS = 120_000;
+// --- Credentials -------------------------------------------------------------------------------------------
+/** Time for which a key or token is kept in memory, and so works on after it was revoked. Orders recheck. */
+export const CREDENTIAL_KEEP_MS = 1_000;
+/**
+ * Time for which a key that was good is told 503 without a new look-up, which would take long under that
+ * load. Above CREDENTIAL_KEEP_MS.
+ */
+export const CREDENTIAL_REMEMBERED_MS = 10_000;
+/** Most keys, and most tokens, kept in memory. */
+export const MAX_CREDENTIALS_KEPT = 50_000;
+/** Most keys that one statement reads: as many as a commit has orders. */
+export const MAX_KEYS_PER_STATEMENT = MAX_COMMIT_BATCH;
+/** Most such statements in flight. */
+export const MAX_KEY_READS = 4;
+/** Unknown keys and tokens from one address in UNKNOWN_SECRETS_SECONDS that are looked up; then 429. */
+export const MAX_UNKNOWN_SECRETS = 100;
+/** Window in which those are counted. A store that uses an old key notices sooner. */
+export const UNKNOWN_SECRETS_SECONDS = 60;
+/** Slots in which client addresses are counted, a few hundred bytes each. Two in one share its bound. */
+export const ADDRESS_SLOTS = 65_536;
 
-// --- Command line -------------------------------------------------------------------------------------------------
-/** Rows a list command prints at most, newest first. */
+// --- Start and stop ----------------------------------------------------------------------------------------
+/** Longest time for one part to close; then it is left behind. */
+export const CLOSE_DEADLINE_MS = 3_000;
+/** Longest wait of a stop for requests in flight. With CLOSE_DEADLINE_MS below STOP_DEADLINE_MS. */
+export const DRAIN_MS = 3_500;
+/** Longest stop; then the process ends. Below the 10 s after which Docker kills it by default. */
+export const STOP_DEADLINE_MS = 9_500;
+/** Time within which a second signal is the same one: behind npm a terminal's Ctrl-C arrives twice. */
+export const SIGNAL_ECHO_MS = 2_000;
+/** Interval at which an API process without Redis checks that it is the only one. */
+export const API_LOCK_CHECK_MS = 5_000;
+
+// --- Command line ------------------------------------------------------------------------------------------
+/** Most rows that a list command prints, newest first. */
 export const LIST_LIMIT = 200;
 /** Connections of one command. */
 export const DB_CONNECTIONS_CLI = 1;
 
-// --- Sandbox ------------------------------------------------------------------------------------------------------
-/** A simulated driver moves and reports this often. */
+// --- Sandbox: embedded Postgres ----------------------------------------------------------------------------
+/** Longest wait for initdb. It takes a second, or ten on a slow disk. */
+export const POSTGRES_INIT_MS = 120_000;
+/** Longest wait for the embedded Postgres to accept connections. After a crash it replays its log first. */
+export const POSTGRES_READY_MS = 120_000;
+/** Time for which a start is tried again while the processes of a killed Postgres free what they hold. */
+export const POSTGRES_RETRY_MS = 30_000;
+/** Pause between two such attempts. */
+export const POSTGRES_RETRY_PAUSE_MS = 100;
+/** Interval at which the state of a starting or stopping Postgres is read. */
+export const POSTGRES_POLL_MS = 10;
+/** Interval at which a start that takes long says so. */
+export const POSTGRES_TELL_MS = 2_000;
+/** Longest wait for an orderly stop of the embedded Postgres. */
+export const POSTGRES_FAST_STOP_MS = 5_000;
+/** Longest wait for an immediate stop after that, and then for its end by force. */
+export const POSTGRES_IMMEDIATE_STOP_MS = 2_000;
+/** Size in bytes above which the log of the embedded Postgres is emptied. */
+export const POSTGRES_LOG_BYTES = 4 * 1024 * 1024;
+/** Interval at which the size of that log is checked. */
+export const POSTGRES_LOG_CHECK_MS = 60_000;
+/** Connections of the embedded Postgres. Above the pools of two processes, with room for psql. */
+export const POSTGRES_CONNECTIONS = 100;
+/** Longest run of `ps` or `setpriv`. */
+export const PROCESS_TOOL_MS = 2_000;
+/** Time after which a claim on the data folder that is still empty counts as left by a process that died. */
+export const CLAIM_WRITTEN_MS = 2_000;
+
+// --- Sandbox: stand-ins and simulated drivers --------------------------------------------------------------
+/** Largest request to a stand-in in bytes. */
+export const MAX_STAND_IN_BODY_BYTES = 256 * 1024;
+/** Most records of each kind (payments, keys, messages) that a stand-in remembers, about 500 bytes each. */
+export const MAX_STAND_IN_RECORDS = 20_000;
+/** Size in bytes at which a ledger file is set aside; it replaces the one set aside before. */
+export const MAX_LEDGER_BYTES = 8 * 1024 * 1024;
+/** Most faults that can be ordered from a stand-in in advance. */
+export const MAX_STAND_IN_FAULTS = 10_000;
+/** Longest latency or delay that can be ordered from a stand-in. */
+export const MAX_STAND_IN_DELAY_MS = 120_000;
+/** Most webhooks that the demo store remembers, the last ones. */
+export const MAX_WEBHOOKS_REMEMBERED = 100;
+/** Largest difference of a webhook's time from its receiver's clock, as Standard Webhooks' libraries have. */
+export const WEBHOOK_TOLERANCE_SECONDS = 300;
+/** Interval at which a simulated driver moves and reports. */
 export const SIMULATED_TICK_MS = 1_000;
-/** As on a motorway, so that a demonstration lasts a minute. */
+/** Speed of a simulated driver: a motorway's, so that a demonstration takes a minute. */
 export const SIMULATED_SPEED_METERS_PER_SECOND = 25;
-/** Where the way is longer than that speed gets through in this time, it is driven in this time. */
+/** Longest leg of a simulated driver; a way that would take longer is driven faster. */
 export const SIMULATED_LEG_MS = 60_000;
-/** A simulated driver whose socket closed tries again after this. */
+/** Pause before a simulated driver whose socket closed connects again. */
 export const SIMULATED_RETRY_MS = 2_000;
+/** Longest request of a simulated driver. */
 export const SIMULATED_REQUEST_MS = 10_000;
 
-// --- Start and stop -----------------------------------------------------------------------------------------------
-/** One part that has not closed by then is left behind (the requests: so long after DRAIN_MS); all together stay within the 10 s of a stop. */
-export const CLOSE_DEADLINE_MS = 3_000;
-/** How often an API process without Redis makes sure that it is still the only one. */
-export const API_LOCK_CHECK_MS = 5_000;
-/** Connections of BullMQ where it runs on Postgres; each worker keeps one to listen on. */
-export const QUEUE_DB_CONNECTIONS = 16;
-/** A query of BullMQ that is not answered by then is given up with its connection, which a cut network would keep for good. */
-export const QUEUE_QUERY_MS = 30_000;
+// --- Bounds of others, which those above have to fit -------------------------------------------------------
+/** Earliest time at which the transport cuts a silent connection; the latest is 12 s. */
+const TRANSPORT_SILENCE_MS = 8_000;
+/** Size below which Postgres accepts a notice, in bytes. */
+const POSTGRES_NOTICE_BYTES = 8_000;
+/** Process id, kind and colons that stand before the ids of a notice, at most. */
+const NOTICE_HEADER_BYTES = 32;
+/** A UUID and a comma. */
+const NOTICE_ID_BYTES = 37;
+/** Time for which a network that was cut may still deliver what it kept. */
+const NETWORK_HOLDS_MS = 120_000;
+/** Time for which BullMQ has Redis block while a worker waits for jobs. */
+const BULLMQ_BLOCK_MS = 10_000;
+/** First priority that BullMQ refuses. */
+const BULLMQ_PRIORITIES = 2 ** 21;
+/** Time after which Stripe may forget an idempotency key. */
+const STRIPE_FORGETS_SECONDS = 24 * 3_600;
+/** Usual time of a charge at Stripe, in seconds. */
+const CHARGE_SECONDS = 2;
+/** Time after which vendors' servers close an unused connection. */
+const VENDOR_KEEP_ALIVE_MS = 60_000;
+/** Time after which Docker kills a container that was told to stop. */
+const DOCKER_STOP_MS = 10_000;
 
-// --- Credentials --------------------------------------------------------------------------------------------------
-/** How long a found key or token is remembered: a revoked one is refused everywhere within this. Orders check again. */
-export const CREDENTIAL_KEEP_MS = 1_000;
-/** So long after it was good a key is known well enough to hear that there are too many orders; under that load a look-up takes long. */
-export const CREDENTIAL_REMEMBERED_MS = 10_000;
-/** Most keys, and most tokens, remembered at once. */
-export const MAX_CREDENTIALS_KEPT = 50_000;
-/** Keys that one statement reads, as many as a commit has orders; and such statements in flight at once. */
-export const MAX_KEYS_PER_STATEMENT = 256;
-export const MAX_KEY_READS = 4;
+// --- Lists (last: a bundler inlines only the figures before the first of them) -----------------------------
+/** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
+export const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
 /**
- * Keys and tokens that nobody holds which one client address may have looked up in so many seconds: a store that goes on
- * with its old key notices long before, and a guesser gets nowhere.
+ * Times after a send of unknown outcome at which the text is looked up, in seconds. Twilio may accept a send
+ * that late. The last one is above TEXT_HELD_UP_MS and TWILIO_TIMEOUT_MS together: no send is under way any
+ * more.
  */
-export const MAX_UNKNOWN_SECRETS = 100;
-export const UNKNOWN_SECRETS_SECONDS = 60;
-/** Client addresses are counted in so many slots, a few hundred bytes each; two share one by chance, and its bound. */
-export const ADDRESS_SLOTS = 65_536;
-/** How long a stop waits for the requests that were accepted. */
-export const DRAIN_MS = 3_500;
-/** A stop that takes longer ends the process. */
-export const STOP_DEADLINE_MS = 9_500;
-/** Behind npm a terminal's Ctrl-C arrives twice; within this time the second one is the same. */
-export const SIGNAL_ECHO_MS = 2_000;
+export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
+/** Pauses after the failures of a delivery, in seconds; the last one repeats. */
+export const WEBHOOK_RETRY_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400] as const;
+
+// --- Relations ---------------------------------------------------------------------------------------------
+type Figure = Readonly<Record<string, number>>;
+
+/** Throws an error that names both figures where the first is not less than the second. */
+function below(smaller: Figure, larger: Figure): void {
+  check(smaller, 'be below', larger, (a, b) => a < b);
+}
+
+/** Throws an error that names both figures where the first is greater than the second. */
+function atMost(smaller: Figure, larger: Figure): void {
+  check(smaller, 'be at most', larger, (a, b) => a <= b);
+}
+
+function check(one: Figure, verb: string, other: Figure, holds: (a: number, b: number) => boolean): void {
+  const [[name, value]] = Object.entries(one) as [[string, number]];
+  const [[otherName, otherValue]] = Object.entries(other) as [[string, number]];
+  if (!holds(value, otherValue)) {
+    throw new RangeError(`limits.ts: ${name} (${value}) must ${verb} ${otherName} (${otherValue})`);
+  }
+}
+
+function assertRelations(): void {
+  // HTTP
+  below({ BODY_DEADLINE_MS }, { TRANSPORT_SILENCE_MS });
+  below({ 'KEEP_ALIVE_SECONDS in ms': KEEP_ALIVE_SECONDS * 1_000 }, { TRANSPORT_SILENCE_MS });
+  atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
+  atMost({ '2 × MAX_COMMIT_BATCH': 2 * MAX_COMMIT_BATCH }, { MAX_UNSTORED_ORDERS });
+
+  // Database
+  below({ STATEMENT_TIMEOUT_MS }, { QUERY_DEADLINE_MS });
+  below({ QUERY_DEADLINE_MS }, { REQUEST_DEADLINE_MS });
+  below({ CLOCK_ROUND_TRIP_MS }, { CLOCK_SYNC_MS });
+
+  // Group commit
+  below({ SLOW_COMMIT_MS }, { MAX_COMMIT_WAIT_MS });
+  below({ MAX_UNSTORED_ORDERS }, { MAX_COMMIT_QUEUE });
+  below(
+    { 'MAX_COMMIT_WAIT_MS + 2 × QUERY_DEADLINE_MS': MAX_COMMIT_WAIT_MS + 2 * QUERY_DEADLINE_MS },
+    { REQUEST_DEADLINE_MS },
+  );
+  below(
+    { 'MAX_COMMIT_WAIT_MS + QUERY_DEADLINE_MS + RESOLVE_MS': MAX_COMMIT_WAIT_MS + QUERY_DEADLINE_MS + RESOLVE_MS },
+    { REQUEST_DEADLINE_MS },
+  );
+  below({ RESOLVE_PAUSE_MS }, { RESOLVE_MS });
+  below(
+    { 'NOTICE_IDS with their header in bytes': NOTICE_IDS * NOTICE_ID_BYTES + NOTICE_HEADER_BYTES },
+    { POSTGRES_NOTICE_BYTES },
+  );
+  below({ REQUEST_DEADLINE_MS }, { DEDUP_KEPT_MS });
+
+  // Matching and drivers
+  below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
+  below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
+  below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
+  atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
+  below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
+  below({ POSITION_FRESH_MS }, { DRIVER_SILENT_MS });
+
+  // Between processes
+  below({ MAX_FEED_BATCH }, { MAX_FEED_PENDING });
+  below({ 'NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS': NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS }, { UNKNOWN_OUTCOME_MS });
+
+  // Live pages
+  const socketIdleMs = { 'SOCKET_IDLE_SECONDS in ms': SOCKET_IDLE_SECONDS * 1_000 };
+  below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
+  below({ TRACKING_PING_MIN_MS }, { TRACKING_PING_MS });
+  below({ '2 × TRACKING_PING_MS': 2 * TRACKING_PING_MS }, socketIdleMs);
+  below({ '2 × DRIVER_PING_MS': 2 * DRIVER_PING_MS }, socketIdleMs);
+  below({ '2 × MAX_LIVE_STATEMENTS + MAX_KEY_READS': 2 * MAX_LIVE_STATEMENTS + MAX_KEY_READS }, { DB_CONNECTIONS });
+  below({ LIVE_READ_RETRY_MS }, { LIVE_READ_RETRY_MAX_MS });
+  atMost({ GEOCODER_ACCURACY_METERS }, { ARRIVAL_DROPOFF_METERS });
+  below({ ARRIVAL_DROPOFF_METERS }, { ZIP_ACCURACY_METERS });
+  below({ ARRIVAL_SLOW_METERS_PER_SECOND }, { ARRIVAL_FAST_METERS_PER_SECOND });
+  below({ MIN_PICKUP_MS }, { ARRIVAL_PICKUP_MS });
+  below({ '2 × DRIVER_ASK_MS': 2 * DRIVER_ASK_MS }, { POSITION_FRESH_MS });
+  below({ 'reports a second': 1_000 / DRIVER_REPORT_MS }, { DRIVER_MESSAGES_PER_SECOND });
+  below({ DRIVER_MESSAGES_PER_SECOND }, { DRIVER_MESSAGE_BURST });
+  below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
+
+  // Outbox, queues and jobs
+  const firstLeaseMs = { 'OUTBOX_FIRST_LEASE_SECONDS in ms': OUTBOX_FIRST_LEASE_SECONDS * 1_000 };
+  const jobMs = JOB_BACKOFF_MS * (2 ** (JOB_ATTEMPTS - 1) - 1) + JOB_ATTEMPTS * STRIPE_TIMEOUT_MS;
+  below(
+    { 'JOB_ATTEMPTS with their JOB_BACKOFF_MS and STRIPE_TIMEOUT_MS': jobMs },
+    { 'OUTBOX_LEASE_SECONDS in ms': OUTBOX_LEASE_SECONDS * 1_000 },
+  );
+  atMost({ RELAY_BATCH }, { RELAY_HELD_ROWS });
+  below({ RELAY_HELD_MS }, firstLeaseMs);
+  below({ '2 × RELAY_MARK_MS': 2 * RELAY_MARK_MS }, firstLeaseMs);
+  atMost({ RELAY_BATCH }, { QUEUE_CHECK_ROWS });
+  below({ OUTBOX_SWEEP_SOON_MS }, { OUTBOX_SWEEP_MS });
+  below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });
+  below({ MAX_JOB_PRIORITY }, { BULLMQ_PRIORITIES });
+  below({ JOB_HELD_RETRY_MS }, { JOB_HELD_MS });
+  atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
+  atMost({ SMS_CONCURRENCY }, { VENDOR_SOCKETS });
+  atMost({ MAX_JOBS_PER_STATEMENT }, { NOTICE_IDS });
+  below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
+  below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
+  atMost({ TEXT_HELD_UP_MS }, { 'TEXT_LOOKUP_SECONDS[0] in ms': TEXT_LOOKUP_SECONDS[0] * 1_000 });
+  below(
+    { 'TEXT_HELD_UP_MS + TWILIO_TIMEOUT_MS': TEXT_HELD_UP_MS + TWILIO_TIMEOUT_MS },
+    { 'TEXT_LOOKUP_SECONDS[1] in ms': TEXT_LOOKUP_SECONDS[1] * 1_000 },
+  );
+  below({ LOCATE_CONCURRENCY }, { MAX_GEOCODER_REQUESTS });
+
+  // Webhooks
+  below({ '2 × WEBHOOK_DNS_TIMEOUT_MS': 2 * WEBHOOK_DNS_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
+  below({ WEBHOOK_DNS_GRACE_MS }, { WEBHOOK_DNS_TIMEOUT_MS });
+  below({ MAX_WEBHOOKS_PER_STORE }, { WEBHOOK_CONCURRENCY });
+  below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
+  below({ WEBHOOK_TRIED_SECONDS }, { 'WEBHOOK_KEPT_DAYS in seconds': WEBHOOK_KEPT_DAYS * 86_400 });
+
+  // Settings, vendors and photos
+  atMost({ DEFAULT_PAYMENT_WAIT_MS }, { MAX_PAYMENT_WAIT_MS });
+  below({ MAX_PAYMENT_WAIT_MS }, { REQUEST_DEADLINE_MS });
+  below({ MAX_PAYMENT_WAITERS }, { MAX_REQUESTS_IN_FLIGHT });
+  atMost({ DEFAULT_STORE_RATE }, { MAX_STORE_RATE });
+  atMost({ DEFAULT_STRIPE_RATE }, { MAX_VENDOR_RATE });
+  atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
+  atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });
+  atMost({ 'charges in flight at DEFAULT_STRIPE_RATE': DEFAULT_STRIPE_RATE * CHARGE_SECONDS }, { VENDOR_SOCKETS });
+  below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
+  below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });
+  below({ GEOCODER_TIMEOUT_MS }, { LOCATE_TIMEOUT_MS });
+  below({ GEOCODER_NOT_FOUND_MS }, { GEOCODER_FOUND_MS });
+  below({ PROOF_DROPOFF_METERS }, { GEOCODER_ACCURACY_METERS });
+  below({ STORED_PHOTO_SIDE }, { MAX_PHOTO_SIDE });
+  atMost(
+    { 'bytes of MAX_PHOTO_QUEUE photos and one': (MAX_PHOTO_QUEUE + 1) * MAX_PHOTO_BYTES },
+    { MAX_BUFFERED_PHOTO_BYTES },
+  );
+  below(
+    { 'PHOTO_BUCKET_ATTEMPTS × PHOTO_BUCKET_SILENCE_MS': PHOTO_BUCKET_ATTEMPTS * PHOTO_BUCKET_SILENCE_MS },
+    { PHOTO_BUCKET_DEADLINE_MS },
+  );
+  below(
+    { 'PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS': PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS },
+    { REQUEST_DEADLINE_MS },
+  );
+
+  // Credentials, start and stop, sandbox
+  below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
+  below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });
+  below({ STOP_DEADLINE_MS }, { DOCKER_STOP_MS });
+  below(
+    { 'pools of two processes': 2 * (DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS) },
+    { POSTGRES_CONNECTIONS },
+  );
+}
+
+// Pure to a bundler, so that the pages, which use a few of these figures, carry none of this.
+/* @__PURE__ */ assertRelations();

@@ -2,8 +2,9 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 
 /**
- * What a log line may hold: ids, counts, durations, codes. Never a name, a phone, an address or a secret, so errors
- * are reduced to their name, code and place: messages of databases and vendors quote the values they were given.
+ * The fields of a log line: ids, counts, durations, codes. Never a name, a phone, an address or a secret, so
+ * an error is reduced to its name, code and place: the messages of databases and vendors quote the values
+ * they were given.
  */
 type LogFields = Record<string, string | number | boolean | null | undefined | ErrorFields>;
 type ErrorFields = { name: string; code?: string; at?: string };
@@ -15,12 +16,12 @@ export type Logger = {
   error(fields: LogFields, message: string): void;
 };
 
-/** A logger of JSON lines on standard error. Levels as in pino, `silent` included. */
+/** A logger of JSON lines on standard error. The levels are pino's, `silent` included. */
 export function createLogger(level: string): Logger {
   return pino({ level, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
 }
 
-/** What may be logged of an error: its class, its code and the first place of ours in its stack, not its message. */
+/** What may be logged of an error: its class, its code, and the first place of its stack in this project. */
 export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code } = error as { code?: unknown };
@@ -40,9 +41,9 @@ export function errorFields(error: unknown): ErrorFields {
 }
 
 /**
- * Calls `tell` at most once in `everyMs`: a dependency that is away fails many times a second and says the same.
+ * Calls `tell` at most once in `everyMs`, as a dependency that is away fails many times a second.
  *
- * @param now a clock in milliseconds that only goes forward
+ * @param now a monotonic clock in milliseconds
  */
 export function atMostEvery<Args extends unknown[]>(
   everyMs: number,
@@ -57,7 +58,7 @@ export function atMostEvery<Args extends unknown[]>(
   };
 }
 
-/** A registry of its own for each service, so that two in one process (tests) do not mix their figures. */
+/** A new registry, so that two services in one process (tests) do not share their figures. */
 export function createMetrics(): Registry {
   return new Registry();
 }

@@ -227,9 +227,11 @@ describe('the sandbox is never an accident', () => {
 });
 
 test('roles run apart only where jobs and rows can meet', () => {
-  expect(problemsOf({ ...LIVE, ROLES: 'api' })).toEqual([expect.stringContaining('ROLES apart need REDIS_URL')]);
+  expect(problemsOf({ ...LIVE, ROLES: 'api' })).toEqual([
+    expect.stringContaining('ROLES with one role needs REDIS_URL'),
+  ]);
   expect(problemsOf({ SANDBOX: '1', ROLES: 'worker', REDIS_URL: 'redis://r' })).toEqual([
-    expect.stringContaining('ROLES apart need DATABASE_URL'),
+    expect.stringContaining('ROLES with one role needs DATABASE_URL'),
   ]);
 });
 

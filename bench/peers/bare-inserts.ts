@@ -1,7 +1,8 @@
 /**
- * The service's own statement that creates orders, in a loop with one commit in flight: no HTTP, no matching, no jobs
- * handed over, every order made up before the clock starts. Batches are as large as those of the service under load, which
- * are given, each order with a driver of its own and as many rejected candidates as the service records.
+ * Runs the service's own statement that creates orders in a loop with one commit in flight: no HTTP, no
+ * matching, no hand-over of jobs, and every order made before the clock starts. Batches are as large as those
+ * of the service under load, which are given; each order has a driver of its own and as many rejected
+ * candidates as the service records.
  */
 import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
@@ -49,7 +50,7 @@ function orderOf(i: number): NewOrder {
   };
 }
 
-/** For so long, or until the drivers are used up. */
+/** Runs for this time, or until the drivers are used up. */
 async function insertFor(forMs: number, orders: readonly NewOrder[]): Promise<{ inserted: number; tookMs: number }> {
   const startedMs = performance.now();
   let inserted = 0;
@@ -64,7 +65,7 @@ async function insertFor(forMs: number, orders: readonly NewOrder[]): Promise<{ 
 }
 
 const all = drivers.map((_, i) => orderOf(i));
-// Half at most, or a fast warm-up would leave nothing to be measured.
+// Half at most, as a fast warm-up would leave nothing to measure.
 const warmUp = await insertFor(Number(env('WARM_UP')) * 1_000, all.slice(0, all.length >> 1));
 const measured = await insertFor(seconds * 1_000, all.slice(warmUp.inserted));
 await sql.end({ timeout: 5 });

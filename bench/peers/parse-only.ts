@@ -1,6 +1,6 @@
 /**
- * The service's own HTTP server, authentication, validator and reply with nothing behind them: no driver is looked for and
- * nothing is stored. What no order path of this server can exceed.
+ * The service's own HTTP server, authentication, validator and reply without anything behind them: it looks
+ * for no driver and stores nothing. No order path of this server can be faster.
  */
 import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { CreatedOrder } from '../../src/domain/order.ts';
@@ -29,7 +29,7 @@ const keys = new Map(
     return [hashSecret(apiKey), store];
   }),
 );
-/** The same order every time: making up ids is not part of answering. */
+/** The same order every time, as making ids is not part of answering. */
 const order: Omit<CreatedOrder, 'createdAt'> = {
   id: newId(),
   status: 'driver_assigned',

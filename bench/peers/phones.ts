@@ -1,6 +1,6 @@
 /**
- * Drivers' phones that report a position each second over their sockets while others measure: positions are written
- * behind all the time, as on any working day. Ends with 1 where a socket fails or is closed.
+ * Drivers' phones that report a position each second over their sockets while something else is measured,
+ * since positions are written behind all day. Exits with 1 where a socket fails or is closed.
  */
 import { WebSocket } from 'ws';
 import { PHONES_AT, phoneToken } from '../../test/harness/stack-world.ts';
@@ -35,7 +35,7 @@ while (sockets.length < phones) {
   sockets.push(...(await Promise.all(Array.from({ length: count }, (_, i) => open(sockets.length + i)))));
 }
 
-/** Each at its own moment of the second, as phones do. */
+/** Each phone has its own moment of the second. */
 let next = 0;
 const startedMs = performance.now();
 setInterval(() => {

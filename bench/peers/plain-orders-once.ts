@@ -2,8 +2,8 @@ import type { Sql } from 'postgres';
 import { type NewPlainOrder, pointOf, takingNearest, toReply } from './plain-orders.ts';
 
 /**
- * The same as `placeInTransaction` folded into one statement, which is its own transaction: how far a team gets that knows
- * what a round trip costs. Where others are taking all of the nearest the order waits.
+ * `placeInTransaction` folded into one statement, which is its own transaction, as a team writes it that
+ * knows the cost of a round trip. Where others are taking all of the nearest drivers the order waits.
  */
 export async function placeInOneStatement(sql: Sql, order: NewPlainOrder) {
   const { body, tier, pickup, ids, token } = order;

@@ -44,7 +44,7 @@ export function newOrder(body: PlainOrderBody, tier: PlainTier, pickup: Place): 
   return { body, tier, pickup, ids, token: randomBytes(18).toString('base64url') };
 }
 
-/** Gives the order to the nearest free driver and writes it, in one transaction of two statements. */
+/** Assigns the nearest free driver and writes the order, in one transaction of two statements. */
 export function placeInTransaction(sql: Sql, order: NewPlainOrder) {
   return sql.begin(async (tx) => {
     const driver = await takeNearest(tx, order.tier, order.pickup);
@@ -53,7 +53,7 @@ export function placeInTransaction(sql: Sql, order: NewPlainOrder) {
   });
 }
 
-/** What the store is told, as in the contract. */
+/** The store's reply, as in the contract. */
 export function toReply({ ids, tier, token }: NewPlainOrder, assigned: boolean, createdAt: Date) {
   return {
     id: ids.order,
@@ -69,14 +69,14 @@ export function toReply({ ids, tier, token }: NewPlainOrder, assigned: boolean, 
 export const pointOf = (sql: Sql | TransactionSql, { lat, lng }: Place) =>
   sql`st_setsrid(st_makepoint(${lng}, ${lat}), 4326)::geography`;
 
-/** More than there are connections, so that as a rule somebody is left whom no other request is taking. */
+/** More than there are connections, so that mostly one is left that no other request is taking. */
 const CANDIDATES = 16;
 const ATTEMPTS = 3;
 
 /**
- * The common tables `near` (free drivers who may take the order, nearest first) and `taken` (the one who does). They are
- * found first and locked after: locked where they are found, below an index scan in order of distance, Postgres 15 fails
- * with "attempted to lock invisible tuple".
+ * The common tables `near` (free drivers who may take the order, nearest first) and `taken` (the one who
+ * does). Drivers are found first and locked after: locked below an index scan in order of distance, Postgres
+ * 15 fails with "attempted to lock invisible tuple".
  */
 export function takingNearest(sql: Sql | TransactionSql, tier: PlainTier, pickup: Place) {
   const serves = { standard: sql`serves_standard`, priority: sql`serves_priority`, scheduled: sql`serves_scheduled` };
@@ -103,7 +103,7 @@ export function takingNearest(sql: Sql | TransactionSql, tier: PlainTier, pickup
 
 type Taken = { readonly id: string; readonly meters: number };
 
-/** Where others were taking all of the nearest, the next nearest are looked for. */
+/** Looks further where others were taking all of the nearest. */
 async function takeNearest(tx: TransactionSql, tier: PlainTier, pickup: Place): Promise<Taken | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [found] = await tx<{ seen: number; id: string | null; meters: number }[]>`
@@ -115,7 +115,7 @@ async function takeNearest(tx: TransactionSql, tier: PlainTier, pickup: Place): 
   return undefined;
 }
 
-/** All rows of an order in one statement, so that they cost one round trip. */
+/** Writes all rows of an order in one statement and so one round trip. */
 function insertOrder(tx: TransactionSql, order: NewPlainOrder, driver: Taken | undefined) {
   const { body, tier, pickup, ids, token } = order;
   const { customer, dropoff_address: to } = body;

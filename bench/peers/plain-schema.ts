@@ -1,7 +1,7 @@
 /**
- * The plain service's tables: what an order, its customer and its address hold is what ours hold, and whether a
- * driver is free stands in the driver's row, where PostGIS finds it. As in ours no foreign key is checked while an
- * order is created.
+ * The plain service's tables: orders, customers and addresses hold what the service's own hold, and whether a
+ * driver is free is in the driver's row, where PostGIS finds it. As in the service, no foreign key is checked
+ * while an order is created.
  */
 export const PLAIN_SCHEMA = `
 create extension if not exists postgis;
@@ -90,7 +90,7 @@ create table order_events (
 create index order_events_of_order on order_events (order_id);
 `;
 
-/** Only free drivers, a tree for each tier; made when the drivers are there, which is quicker. */
+/** A tree of free drivers for each tier, made when the drivers are there, which is quicker. */
 export const PLAIN_DRIVER_INDEXES = ['standard', 'priority', 'scheduled'].map(
   (tier) =>
     `create index drivers_free_${tier} on drivers using gist (location) where status = 'free' and serves_${tier}`,

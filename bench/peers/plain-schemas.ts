@@ -1,4 +1,4 @@
-/** What the plain service takes and gives, for fastify to check and to write. */
+/** The plain service's requests and replies, for fastify to check and to write. */
 const text = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength }) as const;
 
 const body = {

@@ -1,6 +1,7 @@
 /**
- * The service that a team would write without this one: fastify with its schema validation, PostGIS for the nearest free
- * driver, one transaction and one BullMQ job an order. A process of its own; `DATABASE_URL` and `REDIS_URL` say where.
+ * The service that a team would write without this one: fastify with its schema validation, PostGIS for the
+ * nearest free driver, one transaction and one BullMQ job per order. It runs in a process of its own, with
+ * `DATABASE_URL` and `REDIS_URL`.
  */
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -15,7 +16,7 @@ import { createOrderSchema } from './plain-schemas.ts';
 const KEY_CACHE_MS = 10_000;
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** Twice the cores and one for the disk; more connections were no quicker. */
+/** Twice the cores and one for the disk, as more connections were no quicker. */
 const POOL = 2 * availableParallelism() + 1;
 
 const sql = postgres(process.env.DATABASE_URL as string, { max: POOL });
@@ -66,7 +67,7 @@ async function readTiers(db: Sql): Promise<Map<string, PlainTier>> {
 
 type Store = { readonly id: string; readonly location: Place };
 
-/** Each key is looked up once in a while; the store's place is where its orders are picked up. */
+/** Looks each key up once in a while; the store's point is the pickup of its orders. */
 function createKeyCache(db: Sql): (key: string | undefined) => Promise<Store | undefined> {
   const kept = new Map<string, { readonly store: Promise<Store | undefined>; readonly untilMs: number }>();
   return async (key) => {

@@ -1,4 +1,6 @@
-/** The plain service's worker: a job an order, whose handler writes what charge and text have come to and nothing else. */
+/**
+ * The plain service's worker: one job per order, whose handler only writes the results of charge and text.
+ */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';

@@ -1,4 +1,7 @@
-/** How many jobs a second BullMQ's Postgres backend carries: added as the relay adds them, handlers that do nothing. */
+/**
+ * Measures how many jobs a second BullMQ's Postgres backend carries: added as the relay adds them, with
+ * handlers that do nothing.
+ */
 import { Pool } from 'pg';
 import { CHARGE_CONCURRENCY, QUEUE_DB_CONNECTIONS, RELAY_BATCH, SMS_CONCURRENCY } from '../../src/limits.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';

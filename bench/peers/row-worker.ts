@@ -1,6 +1,6 @@
 /**
- * The service's own queues with handlers that only write the row, as the plain service's worker does: charge and text, the
- * outbox row of each marked done by the same statement.
+ * The service's own queues with handlers that only write the row, as the plain service's worker does: charge
+ * and text, each with its outbox row marked done by the same statement.
  */
 import { Redis } from 'ioredis';
 import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_PER_STATEMENT, SMS_CONCURRENCY } from '../../src/limits.ts';
@@ -17,7 +17,7 @@ const backend = { kind: 'redis', connection, prefix: 'sameday' } as const;
 const DONE: JobResult = { kind: 'done' };
 const limit = limitConcurrency(MAX_JOB_STATEMENTS);
 
-/** A handler whose jobs at work at the same time share a statement, as those of the service do. */
+/** A handler whose concurrent jobs share a statement, as the service's do. */
 function handler(
   write: (orderIds: string[], outboxIds: number[]) => Promise<unknown>,
 ): (job: JobData) => Promise<JobResult> {

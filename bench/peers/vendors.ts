@@ -1,4 +1,7 @@
-/** The stand-ins for Stripe and Twilio in a process of their own, so that their work is not counted as the service's. */
+/**
+ * Runs the stand-ins for Stripe and Twilio in a process of their own, so that their work is not counted as
+ * the service's.
+ */
 import { join } from 'node:path';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';

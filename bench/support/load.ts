@@ -3,26 +3,26 @@ import type { OrderRequest } from '../../test/harness/order-world.ts';
 import { summary } from '../../test/harness/timing.ts';
 import { seeded } from '../../test/harness/world.ts';
 
-export type RequestsInFlight = {
+export type LoadOptions = {
   readonly url: string;
   readonly orders: readonly OrderRequest[];
   readonly connections: number;
-  /** Either for so long, or so many requests in all. */
+  /** Length of the load, or its number of requests. */
   readonly seconds?: number;
   readonly amount?: number;
-  /** Statuses that are no fault beside 201. */
+  /** Statuses besides 201 that are no failure. */
   readonly allowed?: readonly number[];
 };
 
 export type Loaded = LoadResult & {
   readonly created: number;
-  /** Milliseconds of every answer by its status. */
+  /** Milliseconds of every answer, by status. */
   readonly millisBy: ReadonlyMap<number, readonly number[]>;
-  /** How often each error code was answered. */
+  /** Number of answers by error code. */
   readonly codes: ReadonlyMap<string, number>;
 };
 
-/** What is used of autocannon, which brings no types. */
+/** The used part of autocannon, which has no types. */
 type Client = {
   setRequests(requests: readonly { method: string; path: string; headers: object; body: string }[]): void;
   on(event: 'body', listener: (body: Buffer) => void): void;
@@ -37,11 +37,12 @@ const REQUESTS_KEPT = 12_800;
 const TIMEOUT_SECONDS = 10;
 
 /**
- * Sends orders with autocannon over so many connections, the next on each as soon as the last is answered, so a slow
- * service is asked less (for a given rate see `pace`). The clock runs from before the first connection is opened to the
- * last answer. When the time is over, what is not answered yet is left: the service may store it after all.
+ * Sends orders with autocannon over this many connections, the next on each as soon as the last one is
+ * answered, so that a slow service gets fewer (for a given rate see `pace`). The clock runs from before the
+ * first connection is opened to the last answer. At the end requests without an answer are left; the service
+ * may store them.
  */
-export async function load(options: RequestsInFlight): Promise<Loaded> {
+export async function load(options: LoadOptions): Promise<Loaded> {
   const { default: autocannon } = (await import('autocannon' as string)) as { default: Autocannon };
   const heard = new Heard();
   const startedMs = performance.now();
@@ -76,11 +77,11 @@ export async function load(options: RequestsInFlight): Promise<Loaded> {
   };
 }
 
-function clientSetter({ orders, connections }: RequestsInFlight, heard: Heard): (client: Client) => void {
+function clientSetter({ orders, connections }: LoadOptions, heard: Heard): (client: Client) => void {
   const random = seeded(connections);
   const each = Math.max(20, Math.floor(REQUESTS_KEPT / connections));
   return (client) => {
-    // Each connection begins elsewhere, or all would send the orders of the same stores at once.
+    // Each connection begins at another order, or all would send those of the same stores at once.
     const from = Math.floor(random() * orders.length);
     const requests = Array.from({ length: each }, (_, i) => {
       const { headers, body } = orders[(from + i) % orders.length] as OrderRequest;

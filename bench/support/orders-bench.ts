@@ -2,7 +2,7 @@ import type { OrderRequest } from '../../test/harness/order-world.ts';
 import type { Report } from '../../test/harness/report.ts';
 import type { StackWorld } from '../../test/harness/stack-world.ts';
 import { summary } from '../../test/harness/timing.ts';
-import { type Loaded, load, type RequestsInFlight } from './load.ts';
+import { type Loaded, type LoadOptions, load } from './load.ts';
 import type { Setup, Stack, Started } from './stack.ts';
 
 export type Options = {
@@ -21,14 +21,14 @@ export type Options = {
   readonly growthConnections: readonly number[];
 };
 
-/** What every section works with. */
+/** The parts of every section. */
 export type Bench = {
   readonly options: Options;
   readonly world: StackWorld;
   readonly orders: readonly OrderRequest[];
   readonly stack: Stack;
   readonly report: Report;
-  /** Figures that later sections are measured by, by the name of what they are. */
+  /** Figures that later sections refer to, by name. */
   readonly known: Map<Figure, number>;
 };
 
@@ -38,11 +38,13 @@ export const BURST: Setup = { worker: 'none' };
 
 const DRAIN_POLL_MS = 20;
 
-/** One burst on a service started anew, its warm-up left out; what it did is checked against the tables. */
+/**
+ * Runs one burst on a newly started service, without its warm-up, and checks the result against the tables.
+ */
 export async function burstOnce(
   bench: Bench,
   setup: Setup,
-  changes: Partial<RequestsInFlight> = {},
+  changes: Partial<LoadOptions> = {},
   prepare?: Parameters<Stack['start']>[1],
 ): Promise<Loaded> {
   const { stack, options } = bench;
@@ -53,11 +55,11 @@ export async function burstOnce(
   return result;
 }
 
-export function sendBurst({ options, orders }: Bench, { url }: { url: string }, changes: Partial<RequestsInFlight>) {
+export function sendBurst({ options, orders }: Bench, { url }: { url: string }, changes: Partial<LoadOptions>) {
   return load({ url, orders, connections: options.connections, seconds: options.seconds, ...changes });
 }
 
-/** The figure, taken by one short burst where its section does not run. */
+/** The figure of a section, or of one short burst where the section does not run. */
 export async function knownRate(bench: Bench, figure: Figure, measure: () => Promise<number>): Promise<number> {
   const known = bench.known.get(figure) ?? (await measure());
   bench.known.set(figure, known);
@@ -69,7 +71,7 @@ export const topRate = (bench: Bench): Promise<number> =>
 
 type Answered = { readonly orderIds: readonly string[]; readonly faults: readonly string[] };
 
-/** What must hold after every round; what does not fails the run. */
+/** Checks what must hold after every round; a violation fails the run. */
 export async function check(
   { stack, report }: Bench,
   started: Pick<Started, 'ended'>,
@@ -85,7 +87,7 @@ export async function check(
   for (const fault of new Set(faults)) report.failed(fault);
 }
 
-/** Each order that was answered with 201 is there, and no driver has two at once. */
+/** Every order answered with 201 is there, and no driver has two at once. */
 async function findFaults({ sql }: Stack, orderIds: readonly string[]): Promise<string[]> {
   const [row] = await sql`
     select
@@ -102,7 +104,7 @@ async function findFaults({ sql }: Stack, orderIds: readonly string[]): Promise<
   return Object.entries(faults).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
 }
 
-/** Whether the last job is done within the time. */
+/** Whether the last job is done in time. */
 export async function drained({ stack }: Bench, withinMs: number): Promise<boolean> {
   const untilMs = performance.now() + withinMs;
   while ((await stack.backlog()) > 0) {
@@ -112,7 +114,7 @@ export async function drained({ stack }: Bench, withinMs: number): Promise<boole
   return true;
 }
 
-/** The share of orders that found a driver at once. */
+/** Share of orders that found a driver at once. */
 export async function assignedShare({ stack }: Bench): Promise<string> {
   const [row] = await stack.sql`
     select coalesce(avg((driver_id is not null)::int), 0)::float8 as share from orders where status <> 'delivered'`;

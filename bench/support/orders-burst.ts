@@ -5,8 +5,9 @@ type Round = { readonly perSecond: number; readonly min?: number; readonly p50?:
 type OurRound = Round & { readonly batches: readonly number[]; readonly assigned: string };
 
 /**
- * As many orders as the service creates, matches and makes durable, counted by their 201s. No worker runs; the warm-up fills
- * the queues, so that the jobs of what is measured stay in the outbox. In turns with the same server that only parses, validates and replies, and with the bare inserts.
+ * Measures how many orders the service creates, matches and makes durable, counted by their 201s. No worker
+ * runs; the warm-up fills the queues, so that the jobs of what is measured stay in the outbox. In turns with
+ * it run the same server that only parses, validates and replies, and the bare inserts.
  */
 export async function burstSection(bench: Bench): Promise<void> {
   const { options, report, known } = bench;
@@ -60,7 +61,7 @@ async function ourRound(bench: Bench): Promise<OurRound> {
   return { ...result, batches: await batchesOf(bench), assigned: await assignedShare(bench) };
 }
 
-/** No order but those answered is there, save for those that were under way when a load ended. */
+/** Only answered orders are there, besides those in flight when a load ended. */
 async function countRows({ stack, options, report }: Bench, answered: number): Promise<void> {
   const [row] = await stack.sql`select count(*)::int as rows from orders`;
   const more = row?.rows - answered;
@@ -68,7 +69,10 @@ async function countRows({ stack, options, report }: Bench, answered: number): P
     report.failed(`${answered} orders were answered, ${row?.rows} stored`);
 }
 
-/** Orders a commit, in order: rows of one transaction that nobody touched since. The warm-up's small ones are skipped. */
+/**
+ * Orders of each commit, in order: rows of one transaction that nothing has changed since. The warm-up's
+ * small ones are skipped.
+ */
 async function batchesOf({ stack }: Bench): Promise<number[]> {
   const rows = await stack.sql`
     select count(*)::int as orders from orders where driver_id is not null group by xmin::text order by min(created_at)`;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux's unit of processor time, whatever the kernel's own tick is. */
+/** Linux's unit of processor time, whatever the kernel's tick. */
 const TICKS_PER_SECOND = 100;
 
 type Stat = { readonly parent: number; readonly ownTicks: number; readonly endedChildrenTicks: number };
@@ -9,7 +9,7 @@ type Stat = { readonly parent: number; readonly ownTicks: number; readonly ended
 function readStat(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name stands in parentheses and may hold spaces.
+    // The name is in parentheses and may contain spaces.
     const fields = text
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')
@@ -25,12 +25,12 @@ export function parentOf(pid: number): number {
   return readStat(pid)?.parent ?? 0;
 }
 
-/** Core-seconds that a process has used, all its threads together. */
+/** Core-seconds used by all threads of a process. */
 export function coreSeconds(pid: number): number {
   return (readStat(pid)?.ownTicks ?? Number.NaN) / TICKS_PER_SECOND;
 }
 
-/** The same with its children, those included that have ended: a Postgres and all its connections. */
+/** Core-seconds of a process and its children, ended ones included: a Postgres and all its connections. */
 export function coreSecondsOfFamily(pid: number): number {
   const self = readStat(pid);
   if (!self) return Number.NaN;

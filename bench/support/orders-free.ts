@@ -1,10 +1,11 @@
 import type { Sql } from '../../src/postgres/connect.ts';
 
-/** Fits into the 8,000 bytes of a notice. */
+/** Ids that fit into the 8,000 bytes of a notice. */
 const IDS_A_NOTICE = 100;
 
 /**
- * Delivers orders that have had their driver for `seconds` and tells the service, as another process that did so would.
+ * Delivers orders that have had their driver for `seconds`, and notifies the service as another process
+ * would.
  *
  * @returns how many
  */

@@ -20,14 +20,14 @@ import { openStack, type Stack } from './stack.ts';
 
 const SEED = 20_263;
 const CENTRE: Point = { lat: 40.75, lng: -73.98 };
-/** Fewer than the smallest fleet, so that each order finds a driver; they are free again before the next lot. */
+/** Fewer than the smallest fleet, so that each order finds a driver; they are freed before the next batch. */
 const LOT = 300;
 const LOTS = 12;
 const WARM_UP_LOTS = 6;
 const FREE_MS = 20_000;
 const FLAT = 0.8;
 
-/** What happens to a burst with more connections, more drivers and more past orders. */
+/** Measures a burst with more connections, more drivers and more past orders. */
 export async function growthSection(bench: Bench): Promise<void> {
   await overConnections(bench);
   await overDrivers(bench);
@@ -56,7 +56,7 @@ async function overConnections(bench: Bench): Promise<void> {
   if (steps.length > 0) report.atLeast('growth: the least step over connections', Math.min(...steps), 1);
 }
 
-/** One square of 10 km with all stores in its middle, so that at every size each order finds a driver. */
+/** A square of 10 km with all stores in its middle, so that each order finds a driver at every size. */
 async function overDrivers(bench: Bench): Promise<void> {
   const { options, report } = bench;
   const rows: (string | number)[][] = [];
@@ -101,7 +101,7 @@ async function sendLots(bench: Bench, world: StackWorld): Promise<Loaded[]> {
   return lots;
 }
 
-/** Ends all orders in the tables, and waits until the service knows. */
+/** Ends all orders in the tables and waits until the service knows. */
 async function freeDrivers({ sql }: Stack, url: string, drivers: number): Promise<void> {
   await deliverAll(sql);
   const untilMs = performance.now() + FREE_MS;

@@ -10,7 +10,7 @@ const LATENCY_P99_MS = 20;
 const DRAIN_MS = 60_000;
 const HEAD = ['', 'orders/s', 'min ms', 'p50 ms', 'p99 ms', 'mean ± deviation', 'driver at once'];
 
-/** Orders that come at half of the top rate, whether or not those before are answered. */
+/** Measures orders at half of the top rate, whether or not those before are answered. */
 export async function latencySection(bench: Bench): Promise<void> {
   const { orders, stack, options, report } = bench;
   const perSecond = (await topRate(bench)) / 2;
@@ -25,7 +25,7 @@ export async function latencySection(bench: Bench): Promise<void> {
   report.atMost('latency at half of the top rate: p99 in ms', result.p99, LATENCY_P99_MS);
 }
 
-/** The same at half of the sustained rate, each reply waiting for its charge. */
+/** Measures orders at half of the sustained rate, each reply waiting for its charge. */
 export async function awaitedSection(bench: Bench): Promise<void> {
   const { orders, stack, options, report } = bench;
   const setup: Setup = { worker: 'vendors', redis: stack.hasRedis };

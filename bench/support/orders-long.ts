@@ -6,18 +6,24 @@ import { capacityOf, unpaid } from './orders-sustained.ts';
 import type { Setup, Started } from './stack.ts';
 
 const OF_SUSTAINED = 0.8;
-/** A delivery's length, so that drivers come free again, and how often those of that age are ended. */
+/**
+ * Length of a delivery, after which drivers are free again, and interval at which deliveries of that age are
+ * ended.
+ */
 const DELIVERY_SECONDS = 20;
 const END_EACH_MS = 5_000;
 const SAMPLES = 10;
 const DRAIN_MS = 2_000;
-/** What the second half's mean may be of the first half's: a leak or a growing queue shows far above it. */
+/** Bound of the second half's mean against the first half's; a leak or a growing queue is far above it. */
 const FLAT = 1.15;
 const BYTES_PER_MB = 1024 * 1024;
 
 type Sample = { readonly second: number; readonly mb: Readonly<Record<string, number>>; readonly owed: number };
 
-/** Ten minutes at four fifths of the sustained rate: the memory of each part and the jobs that are owed do not grow. */
+/**
+ * Runs ten minutes at four fifths of the sustained rate: neither the memory of each part nor the owed jobs
+ * grow.
+ */
 export async function longSection(bench: Bench): Promise<void> {
   const { orders, stack, options, report } = bench;
   const setup: Setup = { worker: 'vendors', redis: stack.hasRedis };
@@ -56,10 +62,10 @@ function tell({ report, options }: Bench, result: Awaited<ReturnType<typeof pace
   report.note(
     `Latency in ms: min ${min.toFixed(1)}, p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, mean ${mean.toFixed(1)} ± ${deviation.toFixed(1)}.`,
   );
-  // The first samples are left out: a heap takes its size in the first minutes.
-  const settled = samples.slice(samples.length >> 2);
+  // The first samples are left out, as a heap takes its size in the first minutes.
+  const steady = samples.slice(samples.length >> 2);
   for (const part of parts) {
-    const growth = growthOf(settled.map(({ mb }) => mb[part] as number));
+    const growth = growthOf(steady.map(({ mb }) => mb[part] as number));
     report.atMost(`long run: memory of the ${part}, second half of first`, growth, FLAT);
   }
 }
@@ -69,7 +75,7 @@ function growthOf(values: readonly number[]): number {
   return sum(values.slice(values.length >> 1)) / sum(values.slice(0, values.length >> 1));
 }
 
-/** Does something again and again, one after the other; the first failure is thrown by `stop`. */
+/** Repeats something, one call at a time; `stop` throws the first failure. */
 function every(ms: number, work: (i: number) => Promise<unknown>): { stop(): Promise<void> } {
   let i = 0;
   let running = Promise.resolve();

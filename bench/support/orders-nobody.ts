@@ -4,14 +4,17 @@ import { summary } from '../../test/harness/timing.ts';
 import { type Bench, BURST, check, percent, sendBurst, topRate } from './orders-bench.ts';
 import { addOrders } from './orders-past.ts';
 
-/** So many places are left when the bound is driven into; a second or less of orders. */
+/** Places left before the bound is reached; a second of orders or less. */
 const ROOM = 500;
-/** And so many orders on each connection too many, to be sure of having reached it. */
+/** Orders on each connection beyond them, to be sure of reaching the bound. */
 const OVER = 10;
 const REFUSED_P99_MS = 50;
 const HEAD = ['', 'orders/s', 'min ms', 'p50 ms', 'p99 ms', 'mean ± deviation'];
 
-/** Nobody is in reach, so every order is stored and waits; then the same where nearly as many wait as may. */
+/**
+ * Measures orders without a driver in reach, which are stored and wait; then the same near the bound of
+ * waiting orders.
+ */
 export async function nobodySection(bench: Bench): Promise<void> {
   const { stack, world, report } = bench;
   const top = await topRate(bench);

@@ -2,8 +2,8 @@ import type { Sql } from '../../src/postgres/connect.ts';
 import { STORE_ADDRESS } from '../../test/harness/order-world.ts';
 
 /**
- * Puts orders into the tables with all that belongs to them, spread over all stores and tiers: `delivered` ones with their
- * events and done jobs, or ones that wait for a driver and owe the job that will expire them.
+ * Writes complete orders to the tables, spread over all stores and tiers: `delivered` ones with their events
+ * and done jobs, or ones that wait for a driver and owe the job that will expire them.
  */
 export async function addOrders(sql: Sql, count: number, status: 'delivered' | 'pending_dispatch'): Promise<void> {
   if (count === 0) return;

@@ -5,7 +5,10 @@ import { type Bench, BURST, check, sendBurst } from './orders-bench.ts';
 
 const MOST_ROWS = 25;
 const OURS_OR_PACKAGE = /((?:node_modules|dist)\/.*)$/;
-/** Loaded into the API: profiles from SIGUSR2 on and writes what it saw at the process's end, as `node --cpu-prof` does. */
+/**
+ * Loaded into the API: profiles from SIGUSR2 on and writes the result when the process ends, as
+ * `node --cpu-prof` does.
+ */
 const PROFILER = `
 import { Session } from 'node:inspector';
 import { writeFileSync } from 'node:fs';
@@ -25,7 +28,9 @@ type Profile = {
   readonly timeDeltas: readonly number[];
 };
 
-/** Where the API's time goes in a burst, by function and by package; its figures are slower than without the profiler. */
+/**
+ * Measures where the API spends its time in a burst, by function and by package; the profiler slows it down.
+ */
 export async function profileSection(bench: Bench): Promise<void> {
   const { stack, options, report } = bench;
   const folder = mkdtempSync(join(tmpdir(), 'sameday-profile-'));
@@ -83,7 +88,7 @@ function tell({ report }: Bench, profile: Profile, orders: number): void {
   report.table('The API: self time by function', head, rows(byFunction));
 }
 
-/** The package or folder of ours that a function belongs to; for Node's and the engine's own, of who called it. */
+/** The package or folder that a function belongs to; for Node's and the engine's own, that of its caller. */
 function ownerOf(
   id: number,
   nodes: ReadonlyMap<number, Profile['nodes'][number]>,

@@ -14,26 +14,30 @@ import { parseRound } from './orders-burst.ts';
 import { startPart } from './part.ts';
 import type { Setup, Started } from './stack.ts';
 
-/** What a search for the highest rate without a backlog begins with, of what a burst with all its jobs comes to. */
+/**
+ * First rate of the search for the highest rate without a backlog, as a share of a burst with all its jobs.
+ */
 const FIRST_TRY = 0.95;
 const LESS = 0.85;
 const TRIES = 6;
-/** No job may be left so long after the last order; and so much of the wanted rate must have been reached. */
+/**
+ * Time after the last order at which no job may be left, and share of the wanted rate that must be reached.
+ */
 const DRAIN_MS = 2_000;
 const HELD = 0.97;
 const LONG_DRAIN_MS = 120_000;
-/** A charge and a text. */
+/** Jobs per order: a charge and a text. */
 const JOBS_AN_ORDER = 2;
 
 type Way = { readonly name: string; readonly setup: Setup; readonly figure?: Figure; readonly ofParsing: number };
 type Sustained = LoadResult & {
   readonly assigned: string;
   readonly tries: number;
-  /** Core-milliseconds an order, by part. */
+  /** Core-milliseconds per order, by part. */
   readonly cpu: Readonly<Record<string, number>>;
 };
 
-/** The highest tried rate at which no job is left at the end; and what an order costs there, by part. */
+/** The highest tried rate that leaves no job at the end, and the cost of an order there, by part. */
 export async function sustainedSection(bench: Bench): Promise<void> {
   const { report, stack, options } = bench;
   const parsing = await knownRate(bench, 'parse only', async () => (await parseRound(bench)).perSecond);
@@ -75,7 +79,7 @@ function waysOf(hasRedis: boolean): Way[] {
   ];
 }
 
-/** What a burst with its jobs comes to is tried first, and less until nothing is left over. */
+/** Tries the rate of a burst with its jobs first, and lower ones until nothing is left. */
 async function sustain(bench: Bench, setup: Setup): Promise<Sustained> {
   const { stack, report, options } = bench;
   let perSecond = (await capacityOf(bench, setup)) * FIRST_TRY;
@@ -109,7 +113,7 @@ async function tryRate(bench: Bench, started: Started, perSecond: number) {
   return { result, held, cpu: Object.fromEntries(cpu) as Record<string, number> };
 }
 
-/** Orders a second of a burst until its last job is done. */
+/** Orders a second of a burst, until its last job is done. */
 export async function capacityOf(bench: Bench, setup: Setup): Promise<number> {
   const { stack, options } = bench;
   const started = await stack.start(setup);
@@ -134,7 +138,7 @@ export async function unpaid({ stack }: Bench): Promise<string[]> {
   return Object.entries(faults).flatMap(([what, count]) => (count > 0 ? [`${count} orders ${what}`] : []));
 }
 
-/** The orders beside the jobs that BullMQ carries on Postgres when they do nothing. */
+/** Compares the orders with the jobs that BullMQ carries on Postgres when handlers do nothing. */
 async function compareWithQueue({ stack, options, report }: Bench, perSecond: number): Promise<void> {
   await stack.reset();
   const part = await startPart('bench/peers/queue-limit.ts', {

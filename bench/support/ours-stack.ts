@@ -3,7 +3,7 @@ import { findRedisServer } from '../../test/harness/redis.ts';
 import type { OrderStack } from './peer-stack.ts';
 import { openStack } from './stack.ts';
 
-/** The built service as the plain one is run: its API apart from a worker whose handlers only write the row. */
+/** The built service, run as the plain one: its API apart from a worker whose handlers only write the row. */
 export async function startOurStack(world: OrderWorld): Promise<OrderStack | undefined> {
   if (findRedisServer() === undefined) return undefined;
   const stack = await openStack({ ...world, phones: 0 });

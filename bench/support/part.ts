@@ -9,12 +9,15 @@ const STOP_MS = 10_000;
 
 export type Part = {
   readonly pid: number;
-  /** What it said when it was ready. */
+  /** The line that it printed when it was ready. */
   readonly said: string;
   stop(): Promise<void>;
 };
 
-/** Builds a file of bench/ and runs it as a process of its own; resolves when it prints a line that begins with `ready`. */
+/**
+ * Builds a file of bench/ and runs it in a process of its own; resolves when it prints a line that begins
+ * with `ready`.
+ */
 export async function startPart(source: string, env: Readonly<Record<string, string>>): Promise<Part> {
   const name = basename(source, '.ts');
   const outfile = join(ROOT, `dist/bench/${name}.mjs`);

@@ -2,12 +2,12 @@ import type { LoadResult } from '../../test/harness/burst.ts';
 import type { Report } from '../../test/harness/report.ts';
 import { assignedShare, findFaults, type OrderStack } from './peer-stack.ts';
 
-/** One of those compared: a stack, set up in one of its ways. */
+/** One side of the comparison: a stack in one of its variants. */
 export type Side = { readonly name: string; readonly stack: OrderStack; setUp(): void };
-/** With the share of orders that found a driver at once. */
+/** The result with the share of orders that found a driver at once. */
 export type Round = LoadResult & { readonly assigned: number };
 
-/** Every side in every round, first one and then another first. */
+/** Runs every side in every round, with another one first each time. */
 export async function inTurns(
   sides: readonly Side[],
   sizes: { readonly rounds: number; readonly warmUpSeconds: number; readonly seconds: number },
@@ -31,7 +31,7 @@ export async function inTurns(
   return rounds;
 }
 
-/** Notes what makes the run worthless. */
+/** Records what makes the run worthless. */
 export async function check(
   name: string,
   stack: OrderStack,

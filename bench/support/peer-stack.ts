@@ -1,20 +1,25 @@
 import type { Sql } from 'postgres';
 
-/** A service under load with its servers, ours or the plain one. Both are asked and judged in the same way. */
+/**
+ * A service under load with its servers, this one or the plain one. Both are measured and judged in the same
+ * way.
+ */
 export type OrderStack = {
   readonly name: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly sql: Sql;
-  /** Starts it anew without orders and with every driver free, with or without its worker; where it answers. */
+  /**
+   * Starts it without orders and with every driver free, with or without its worker; resolves with its URL.
+   */
   start(worker: boolean): Promise<string>;
-  /** Ends the service, its servers go on; harmless where it has ended. */
+  /** Stops the service and leaves its servers running. Idempotent. */
   halt(): Promise<void>;
   /** Jobs that are not done. */
   backlog(): Promise<number>;
   close(): Promise<void>;
 };
 
-/** What must hold after every round: each order that was answered with 201 is there, and no driver has two. */
+/** Checks what must hold after every round: every order answered with 201 is there, and no driver has two. */
 export async function findFaults({ sql }: OrderStack, orderIds: readonly string[]): Promise<string[]> {
   const [row] = await sql`
     select
@@ -31,7 +36,7 @@ export async function findFaults({ sql }: OrderStack, orderIds: readonly string[
   return faults;
 }
 
-/** The share of orders that found a driver at once. */
+/** Share of orders that found a driver at once. */
 export async function assignedShare({ sql }: OrderStack): Promise<number> {
   const [row] = await sql`select coalesce(avg((driver_id is not null)::int), 0)::float8 as share from orders`;
   return row?.share as number;

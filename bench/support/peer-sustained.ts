@@ -6,7 +6,7 @@ import { check, type Round, type Side } from './peer-rounds.ts';
 import { assignedShare, type OrderStack } from './peer-stack.ts';
 
 const DRAIN_MS = 2_000;
-/** An order that is answered later counts as not kept up with. */
+/** Longest answer; a later one means that the service does not keep up. */
 const LATE_MS = 1_000;
 const BACKLOG_MS = 120_000;
 const PROBE_SECONDS = 10;
@@ -19,13 +19,16 @@ export type Sizes = {
   readonly warmUpSeconds: number;
   readonly seconds: number;
   readonly sustainedSeconds: number;
-  /** How often a higher rate is tried; with none, half of the first guess is enough. */
+  /** Number of higher rates tried; with none, half of the first guess is enough. */
   readonly probes: number;
 };
 
 export type Sustained = Round & { readonly tries: number };
 
-/** Short probes find the highest rate that leaves nothing over, from what a burst with its jobs comes to; a whole run tells. */
+/**
+ * Finds the highest rate that leaves no job by short probes, from the rate of a burst with its jobs; a whole
+ * run confirms it.
+ */
 export async function sustain(
   side: Side,
   orders: readonly OrderRequest[],
@@ -48,7 +51,7 @@ export async function sustain(
   throw new Error(`${side.name}: no rate was found that it sustains`);
 }
 
-/** Undefined where jobs are left over, or orders come later and later. */
+/** Undefined where jobs are left or latencies grow. */
 async function hold(
   { name, stack, setUp }: Side,
   orders: readonly OrderRequest[],
@@ -60,7 +63,7 @@ async function hold(
   const before = await pace({ url, orders, perSecond: at.perSecond / 2, seconds: at.warmUpSeconds });
   const result = await pace({ url, orders, perSecond: at.perSecond, seconds: at.seconds });
   const held = (await drained(stack, DRAIN_MS)) && result.p99 < LATE_MS;
-  // A rate beyond what it can do is no fault of it, as long as what it answered is true.
+  // A rate that is too high is no failure, as long as the answers are true.
   await check(name, stack, held ? [before, result] : [{ ...result, faults: [] }], report);
   const assigned = await assignedShare(stack);
   await stack.halt();
@@ -82,7 +85,7 @@ async function rateOfBurstWithJobs(
   return orderIds.length / ((performance.now() - startedMs) / 1_000);
 }
 
-/** Whether the last job is done within the time. */
+/** Whether the last job is done in time. */
 async function drained(stack: OrderStack, withinMs: number): Promise<boolean> {
   const untilMs = performance.now() + withinMs;
   while ((await stack.backlog()) > 0) {

@@ -13,8 +13,8 @@ import type { OrderStack } from './peer-stack.ts';
 type Shape = { readonly oneStatement: boolean };
 
 /**
- * The plain service (bench/peers/), API and worker apart, on a PostGIS and a Redis of its own; undefined where one of them
- * is not at hand.
+ * The plain service (bench/peers/) with API and worker apart, on its own PostGIS and Redis; undefined where
+ * one of them is not available.
  */
 export async function startPlainStack(
   world: OrderWorld,
@@ -100,7 +100,10 @@ async function fill(sql: Sql, { stores, drivers }: OrderWorld): Promise<void> {
   for (const index of PLAIN_DRIVER_INDEXES) await sql.unsafe(index);
 }
 
-/** No order, every driver free, and nothing left behind in tables and trees that would slow down the next round. */
+/**
+ * Removes every order, frees every driver, and leaves nothing in tables and trees that would slow down the
+ * next round.
+ */
 async function reset(sql: Sql): Promise<void> {
   await sql`truncate orders, order_events, customers, dropoff_addresses`;
   const freed = await sql`update drivers set status = 'free' where status <> 'free'`;

@@ -1,7 +1,7 @@
 /**
- * The servers that people ask for the nearest driver: Redis (GEOSEARCH) and Postgres with PostGIS (`<->`). Each holds the
- * same drivers as the matcher and answers over one connection on this machine, one question at a time, so a call's time
- * includes the way there and back, as it does for their users.
+ * The servers that people use to find the nearest driver: Redis (GEOSEARCH) and Postgres with PostGIS
+ * (`<->`). Each holds the same drivers as the matcher and answers over one connection on this machine, one
+ * query at a time, so that a call's time includes the round trip, as it does for their users.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -15,7 +15,7 @@ import type { WorldDriver } from '../../test/harness/world.ts';
 
 const BATCH = 1_000;
 const SAMPLE = 100;
-/** Half the Earth's girth: nobody is farther away. */
+/** Half the Earth's circumference, the largest distance. */
 const EVERYWHERE_METERS = 20_100_000;
 const FIRST_RADII_METERS = [62.5, 250, 1_000, 4_000, 16_000, 64_000, 256_000];
 const GROWTH = 4;
@@ -25,7 +25,7 @@ export type RedisPeer = {
   readonly version: string;
   /** Forgets the drivers before. */
   load(drivers: readonly WorldDriver[]): Promise<void>;
-  /** The radius of the first question; `load` finds the quickest. */
+  /** The radius of the first query; `load` finds the quickest one. */
   firstRadiusMeters(): number;
   /** The driver's id; undefined where nobody serves the tier. */
   nearestRedis(point: Point, tierId?: TierId): Promise<string | undefined>;
@@ -43,7 +43,9 @@ export type PostgisPeer = {
   close(): Promise<void>;
 };
 
-/** One sorted set a tier, as GEOSEARCH knows no other condition. Undefined where no Redis is at hand. */
+/**
+ * One sorted set for each tier, as GEOSEARCH has no other condition. Undefined where no Redis is available.
+ */
 export async function openRedisPeer(): Promise<RedisPeer | undefined> {
   const server = await freshRedis();
   return server && redisPeer(server);
@@ -68,7 +70,10 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
     }
   };
 
-  /** GEOSEARCH visits and sorts all within its radius, so a small one is asked for and widened until somebody is there. */
+  /**
+   * Searches a small radius and widens it until it finds a driver, as GEOSEARCH visits and sorts all within
+   * its radius.
+   */
   const search = async ({ lat, lng }: Point, tierId: TierId, firstMeters: number): Promise<string | undefined> => {
     for (let radius = firstMeters; ; radius = Math.min(radius * GROWTH, EVERYWHERE_METERS)) {
       const where = ['FROMLONLAT', lng, lat, 'BYRADIUS', radius, 'm', 'ASC', 'COUNT', 1] as const;
@@ -81,7 +86,7 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
     version: /redis_version:(\S+)/.exec(await redis.info('server'))?.[1] ?? '',
     async load(drivers) {
       await redis.del(...TIER_IDS.map(keyOf));
-      // Those held back stand for orders: places of the same world, where nobody of the loaded is known to be.
+      // The drivers left out stand for orders: points of the same world where no loaded driver is.
       const every = Math.ceil(drivers.length / SAMPLE);
       await add(drivers.filter((_, i) => i % every > 0));
       const sample = drivers.filter((_, i) => i % every === 0);
@@ -102,7 +107,7 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
   };
 }
 
-/** The choice whose run takes least; once one takes four times as long as the best, larger ones are not tried. */
+/** The quickest choice; once one takes four times as long as the best, larger ones are not tried. */
 async function quickest(choices: readonly number[], run: (choice: number) => Promise<void>): Promise<number> {
   let best = { choice: choices[0] as number, ms: Number.POSITIVE_INFINITY };
   await run(best.choice);
@@ -117,8 +122,8 @@ async function quickest(choices: readonly number[], run: (choice: number) => Pro
 }
 
 /**
- * A geography column, whose `<->` is the distance on the sphere, and a GiST index a tier with only those who serve it.
- * Undefined where PostGIS is not at hand.
+ * A geography column, whose `<->` is the distance on the sphere, and for each tier a GiST index of those who
+ * serve it. Undefined where PostGIS is not available.
  */
 export async function openPostgisPeer(): Promise<PostgisPeer | undefined> {
   const server = await startPostgis();
@@ -149,7 +154,7 @@ async function postgisPeer(server: Postgis): Promise<PostgisPeer> {
       await sql`vacuum analyze drivers`;
     },
     async nearestPostgis({ lat, lng }, tierId = 'standard') {
-      // The condition stands in the text as in the index; text and plan are kept after the first call.
+      // The condition is in the text as in the index; text and plan are kept after the first call.
       const [row] = await sql`
         select id from drivers where ${serves[tierId](sql)}
         order by location <-> st_setsrid(st_makepoint(${lng}, ${lat}), 4326)::geography limit 1`;
@@ -168,7 +173,7 @@ const serves: Record<TierId, (sql: Sql) => postgres.PendingQuery<postgres.Row[]>
   scheduled: (sql) => sql`get_bit(tiers, 2) = 1`,
 };
 
-/** COPY's text format, some thousand rows a piece. */
+/** COPY's text format, a few thousand rows at a time. */
 function* copyRows(drivers: readonly WorldDriver[]): Generator<string> {
   for (let from = 0; from < drivers.length; from += BATCH) {
     yield drivers

@@ -2,12 +2,13 @@ import { serve } from './sockets-child.ts';
 import { clockMs } from './sockets-line.ts';
 
 const PONG = '{"type":"pong"}';
-/** A ping is shorter than this, a report is not. */
+/** Length below which a message is a ping. */
 const PING_LETTERS = 20;
 
 /**
- * The transport alone, in a process of its own: what it and the clients of a benchmark can do without a service behind.
- * It counts what drivers send and looks into none of it, and it publishes to topics on which nothing is ever looked up.
+ * The transport alone in a process of its own: what it and the clients of a benchmark can do without a
+ * service. It counts what drivers send without reading it, and publishes to topics without looking anything
+ * up.
  */
 export async function serveBare(): Promise<void> {
   const { default: uWS } = await import('uWebSockets.js');
@@ -47,7 +48,7 @@ export async function serveBare(): Promise<void> {
     cpuMs: () => (process.cpuUsage().user + process.cpuUsage().system) / 1_000,
     messages: () => messages,
     rss: () => process.memoryUsage.rss(),
-    /** Publishes the text to each of these topics; when it began. */
+    /** Publishes the text to each of these topics; returns the start time. */
     publish({ topics, text }: { topics: readonly string[]; text: string }) {
       const startedMs = clockMs();
       for (const topic of topics) app.publish(topic, text);

@@ -6,15 +6,15 @@ import { addStore, driverId, type SocketWorld, trackingToken } from './sockets-w
 
 const REQUEST_MS = 10_000;
 const AT_ONCE = 8;
-/** A position read may be of a later report than the one that is followed up, but not of one so much later. */
+/** Most steps by which a position that is read may be ahead of the followed report. */
 const LATER_STEPS = 50;
 const FLUSH_MS = 30_000;
-/** From the driver's place to the pickup of an order that asks who is nearest. */
+/** Distance from the driver to the pickup of an order that tests who is nearest. */
 const BESIDE_DEGREES = 0.002;
 
 type Answer = { readonly status: number; readonly body: string };
 
-/** Sends one request on connections that are kept. */
+/** Sends one request on kept connections. */
 export function createClient(port: number, sockets: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets });
   const send = (method: string, path: string, key: string | null, body: object | null): Promise<Answer> =>
@@ -38,14 +38,14 @@ export function createClient(port: number, sockets: number) {
 }
 
 export type Checker = {
-  /** Follows up what has been taken: is the driver where they said, as far as the matcher is asked? */
+  /** Checks that the matcher has the driver where the accepted report said. */
   taken(taken: Taken): void;
-  /** Resolves with how many were followed up since the last time. */
+  /** Resolves with the number of checks since the last call. */
   finish(): Promise<number>;
   close(): void;
 };
 
-/** Reads each followed-up driver's place through the tracking page of the order they carry. */
+/** Reads the driver's position through the tracking page of the driver's order. */
 export function createChecker(port: number, placeOf: Drive, failed: (what: string) => void): Checker {
   const client = createClient(port, AT_ONCE);
   const queue: (readonly [driver: number, step: number])[] = [];
@@ -90,7 +90,7 @@ export function createChecker(port: number, placeOf: Drive, failed: (what: strin
   };
 }
 
-/** Waits until every driver's row says where they reported to be last; how long that took, in seconds. */
+/** Waits until every driver's row has the last reported position; resolves with the time in seconds. */
 export async function allWritten({ sql }: SocketWorld, drivers: number, placeOf: Drive, step: number): Promise<number> {
   const startedMs = performance.now();
   for (;;) {
@@ -110,7 +110,8 @@ export async function allWritten({ sql }: SocketWorld, drivers: number, placeOf:
 }
 
 /**
- * Places an order beside every so manieth free driver and compares whom it was given to with a look at all of them.
+ * Places an order beside some of the free drivers, at even intervals, and compares its driver with the
+ * nearest one of all.
  *
  * @returns how many orders
  */
@@ -139,7 +140,7 @@ export async function askNearest(
   return asked;
 }
 
-/** The id of the driver to whom an order with this pickup was given. */
+/** Places an order with this pickup; resolves with its driver's id. */
 async function placeOrder(
   { sql }: SocketWorld,
   client: ReturnType<typeof createClient>,

@@ -6,15 +6,15 @@ const STOP_MS = 5_000;
 type Question = { readonly id: number; readonly name: string; readonly args: unknown };
 type Message = { readonly id: number; readonly value?: unknown; readonly error?: string } | { readonly event: unknown };
 
-/** A part of a benchmark in a process of its own, so that it does not take time from what it measures. */
+/** A part of a benchmark in a process of its own, so that it takes no time from what it measures. */
 export class Child {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, (message: { value?: unknown; error?: string }) => void>();
   #asked = 0;
 
   /**
-   * @param file the running benchmark; it starts itself again with the role as its first argument
-   * @param told is called with each event that the child tells
+   * @param file the running benchmark, which starts itself again with the role as its first argument
+   * @param told called with each event of the child
    */
   constructor(file: string, role: string, told: (event: unknown) => void = () => undefined) {
     this.#process = fork(file, [role], { serialization: 'advanced', execArgv: ['--enable-source-maps'] });
@@ -56,7 +56,7 @@ export class Child {
   }
 }
 
-/** The child's side: answers questions by name until its parent is gone. */
+/** The child's side: answers calls by name until its parent is gone. */
 export function serve(answers: Readonly<Record<string, (args: never) => unknown>>): void {
   process.on('message', ({ id, name, args }: Question) => {
     void (async () => {

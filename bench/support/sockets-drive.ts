@@ -2,15 +2,15 @@ import type { Point } from '../../src/geo/point.ts';
 import { offset, placesOf, seeded } from '../../test/harness/world.ts';
 
 const SEED = 20_250_917;
-/** What a car in town does in the fifth of a second between two reports: 14 m/s. */
+/** Distance of a car in town in the fifth of a second between two reports, at 14 m/s. */
 const STEP_METERS = 2.8;
 /** Spreads headings evenly, whatever the number of drivers. */
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
 
-/** Where driver `index` is after so many steps, to the sixth decimal as phones say it. */
+/** The point of driver `index` after this many steps, to the sixth decimal as phones send it. */
 export type Drive = (index: number, step: number) => Point;
 
-/** Drivers in towns, each driving straight on, so that no two reports of one driver say the same. */
+/** Drivers in towns, each driving straight on, so that no two reports of a driver are equal. */
 export function driveOf(drivers: number): Drive {
   const place = placesOf('cities', seeded(SEED));
   const homes = Array.from({ length: drivers }, place);

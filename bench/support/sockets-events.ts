@@ -5,7 +5,7 @@ import { clockMs } from './sockets-line.ts';
 import type { Heard } from './sockets-viewers.ts';
 import { driverId, driverToken, orderId, type SocketWorld } from './sockets-world.ts';
 
-/** A change of one order: when it was asked for, and when it was known to be done. */
+/** A change of one order: when it was requested, and when it was known to be done. */
 export type Event = {
   readonly order: number;
   readonly sequence: number;
@@ -13,12 +13,12 @@ export type Event = {
   readonly doneMs: number;
 };
 export type Step = 'pick-up' | 'undeliverable' | 'return';
-/** Changes an order and gives back the number of the event. */
+/** Changes an order; resolves with the number of the event. */
 export type Act = (order: number) => Promise<number>;
 
 const NO_STAMP = { actionId: null, capturedAt: null };
 
-/** The driver's tap on their phone. */
+/** A tap on the driver's phone. */
 export function tapping(client: ReturnType<typeof createClient>, step: Step): Act {
   const body = step === 'undeliverable' ? { reason: 'nobody_home' } : {};
   return async (order) => {
@@ -29,7 +29,7 @@ export function tapping(client: ReturnType<typeof createClient>, step: Step): Ac
   };
 }
 
-/** A pickup committed by another process of the service, which this one hears of by its notice. */
+/** A pickup committed by another process of the service, of which this one learns by its notice. */
 export function committing({ sql }: SocketWorld): Act {
   return async (order) => {
     const changed = await storeOf(sql, 'bench').pickUpOrder(orderId(order), driverId(order), NO_STAMP);
@@ -38,7 +38,7 @@ export function committing({ sql }: SocketWorld): Act {
   };
 }
 
-/** Changes all these orders, so many at a time. */
+/** Changes all these orders, `atOnce` at a time. */
 export async function happen(orders: readonly number[], atOnce: number, act: Act): Promise<Event[]> {
   const events: Event[] = [];
   let next = 0;
@@ -58,15 +58,15 @@ export type Followed = {
   readonly events: number;
   readonly frames: number;
   readonly expected: number;
-  /** From the first request to the last frame. */
+  /** Time from the first request to the last frame. */
   readonly tookMs: number;
-  /** From the request to its answer; from the request, and from the answer, to each frame. */
+  /** Times from the request to its answer, and from the request and from the answer to each frame. */
   readonly answersMs: Float64Array;
   readonly fromSentMs: Float64Array;
   readonly fromDoneMs: Float64Array;
 };
 
-/** Follows events to the pages: each socket of each order must hear of it exactly once. */
+/** Follows events to the pages: each socket of each order must get each of them exactly once. */
 export async function follow(
   viewers: Child,
   events: readonly Event[],

@@ -4,7 +4,7 @@ import { frameHead, frameOf } from './sockets-line.ts';
 const LNG_LETTERS = '-123.123456'.length;
 const TIME_LETTERS = '2025-01-31T17:05:00.000Z'.length;
 
-/** Digits of one length, with a space before where there are fewer: JSON allows that. */
+/** Digits of a fixed length, padded with spaces in front, which JSON allows. */
 function report(lat: string, lng: string, time: string): string {
   return `{"type":"position","lat":${lat},"lng":${lng.padStart(LNG_LETTERS)},"captured_at":"${time}"}`;
 }
@@ -13,7 +13,7 @@ const TEMPLATE = frameOf(report('12.123456', '-123.123456', '2025-01-31T17:05:00
 const HEAD = frameHead(TEMPLATE.length - 6);
 const TIME_AT = TEMPLATE.length - '"}'.length - TIME_LETTERS;
 
-/** Position reports of one length, made before they are sent; only the time is written when they are. */
+/** Position reports of a fixed length, made in advance; only the time is written when they are sent. */
 export class Frames {
   readonly #bytes: Buffer;
 
@@ -28,12 +28,12 @@ export class Frames {
     }
   }
 
-  /** Writes when the place was taken; once, just before the frame is sent. */
+  /** Writes the time of the position, just before the frame is sent. */
   stamp(index: number, time: string): void {
     this.#bytes.write(time, index * TEMPLATE.length + TIME_AT, TIME_LETTERS, 'latin1');
   }
 
-  /** So many frames from this one on. */
+  /** The bytes of this many frames from this one on. */
   of(index: number, count = 1): Buffer {
     return this.#bytes.subarray(index * TEMPLATE.length, (index + count) * TEMPLATE.length);
   }

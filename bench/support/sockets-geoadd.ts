@@ -6,7 +6,7 @@ import { clockMs } from './sockets-line.ts';
 import { cpuMsOf } from './sockets-watch.ts';
 import { driverId } from './sockets-world.ts';
 
-/** What comes in during 5 ms at 50,000 reports a second; more at once would only make each report wait. */
+/** Reports of 5 ms at 50,000 a second; more at once would only delay each one. */
 const PIPELINE = 250;
 const IN_FLIGHT = 4;
 const ANSWER_MS = 10_000;
@@ -16,17 +16,18 @@ export type GeoAdd = {
   readonly reports: number;
   readonly tookMs: number;
   readonly pipelinesMs: Float64Array;
-  /** Of this process and of Redis, in cores. */
+  /** Load of this process and of Redis, in cores. */
   readonly clientCores: number;
   readonly redisCores: number;
 };
 
-/** Adds the reports from one number up to another; each kind of client has its own. */
+/** Adds the reports of a range; each kind of client has its own. */
 type Add = (from: number, to: number) => Promise<void>;
 
 /**
- * The same drivers and steps written to a Redis of its own by GEOADD, one command a report: through the client that a
- * team would use, and as bytes made beforehand, so that Redis alone is measured. Nothing where there is no Redis.
+ * Writes the same drivers and steps to a Redis of its own by GEOADD, one command a report: through the client
+ * that a team would use, and as prepared bytes, so that Redis alone is measured. Nothing where there is no
+ * Redis.
  */
 export async function measureGeoAdd(drivers: number, rounds: number): Promise<GeoAdd[]> {
   const server = await freshRedis();
@@ -34,7 +35,7 @@ export async function measureGeoAdd(drivers: number, rounds: number): Promise<Ge
   const redis = new Redis(server.url);
   const raw = connect({ port: Number(new URL(server.url).port), host: new URL(server.url).hostname, noDelay: true });
   try {
-    // Positions need not survive Redis; a server that is not ours stays as it is.
+    // Positions need not survive a restart of this Redis; another one's settings are left alone.
     if (process.env.REDIS_URL === undefined) await redis.config('SET', 'appendonly', 'no');
     const info = await redis.info();
     const read = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? '';
@@ -73,7 +74,7 @@ async function measureAdd(what: string, add: Add, { pid, drivers, total }: Measu
     };
     await Promise.all(Array.from({ length: IN_FLIGHT }, some));
   };
-  // Every driver has been there once before the clock starts, as with the service.
+  // Every driver is added once before the clock starts, as in the service.
   await run(drivers);
   times.length = 0;
   const cpu = [process.cpuUsage(), cpuMsOf(pid)] as const;
@@ -104,7 +105,7 @@ function throughClient(redis: Redis, key: string, drivers: number): Add {
   };
 }
 
-/** Commands as bytes; the answers are counted, and anything but a number fails. */
+/** Sends commands as bytes and counts the answers; anything but a number fails. */
 function preparedAdd(socket: Socket, key: string, { drivers, total }: Measure): Add {
   const placeOf = driveOf(drivers);
   const batches: Buffer[] = [];

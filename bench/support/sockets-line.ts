@@ -4,9 +4,9 @@ const OPEN_MS = 20_000;
 const TEXT = 1;
 const CLOSE = 8;
 const PING = 9;
-/** Any 16 bytes in base64; the answer is not checked beyond its status. */
+/** Any 16 bytes in base64; only the status of the answer is checked. */
 const KEY = 'c2FtZWRheS1iZW5jaG1hcg==';
-/** One for all: a read is used up before the next one begins. */
+/** One buffer for all sockets, as a read is processed before the next one begins. */
 const readBuffer = Buffer.alloc(256 * 1024);
 
 /** Milliseconds of a clock that all processes of a machine share (on Linux and macOS), with fractions. */
@@ -15,13 +15,13 @@ export const clockMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 export type LineEvents = {
   /** A text message, copied; `atMs` is when the bytes were read. */
   text(payload: Buffer, atMs: number): void;
-  /** Not called for an end that was asked for. */
+  /** Not called for an end that this side requested. */
   ended(why: string): void;
 };
 
 /**
- * The client's end of a WebSocket, bare: takes frames that were made before and writes them as they are, so that the load
- * is the server's and not the client's. What it cannot do (fragments, extensions) ends it with a reason.
+ * The bare client's end of a WebSocket: writes prepared frames as they are, so that the load is the server's
+ * and not the client's. What it does not support (fragments, extensions) ends it with a reason.
  */
 export class Line {
   readonly #socket: Socket;
@@ -41,7 +41,7 @@ export class Line {
     this.#socket.write(`${head}Sec-WebSocket-Key: ${KEY}\r\nSec-WebSocket-Version: 13\r\n\r\n`);
   }
 
-  /** Resolves once the server has agreed. */
+  /** Resolves once the server has accepted the upgrade. */
   static open(port: number, path: string, events: LineEvents): Promise<Line> {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => line.close(), OPEN_MS);
@@ -87,7 +87,7 @@ export class Line {
     return true;
   }
 
-  /** The server's answer to the upgrade; gives back what came after it. */
+  /** Reads the server's answer to the upgrade; returns the bytes after it. */
   #readAnswer(bytes: Buffer): Buffer {
     const end = bytes.indexOf('\r\n\r\n');
     if (end < 0) return bytes;
@@ -114,7 +114,7 @@ function headLength(bytes: Buffer, at: number): number {
   return size < 126 ? 2 : size === 126 ? 4 : 10;
 }
 
-/** Where the frame that begins here ends; beyond the bytes where they do not tell yet. */
+/** The end of the frame that begins here; beyond the bytes where they are too few to tell. */
 function frameEnd(bytes: Buffer, at: number): number {
   if (bytes.length < at + 2) return Number.POSITIVE_INFINITY;
   const head = headLength(bytes, at);
@@ -124,14 +124,14 @@ function frameEnd(bytes: Buffer, at: number): number {
   return at + head + (size === 126 ? bytes.readUInt16BE(at + 2) : Number(bytes.readBigUInt64BE(at + 2)));
 }
 
-/** How many bytes a client's frame has beyond its payload. */
+/** Bytes of a client's frame besides its payload. */
 export function frameHead(payloadBytes: number): number {
   return payloadBytes < 126 ? 6 : 8;
 }
 
 /**
- * A client's frame of up to 64 KB. Its mask is zero, so the payload stands in it as it is and can be changed in place; the
- * server unmasks it all the same.
+ * A client's frame of up to 64 KB. Its mask is zero, so that the payload is unchanged in it and can be edited
+ * in place; the server unmasks it all the same.
  */
 export function frameOf(payload: Buffer | string, first = 0x81): Buffer {
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;

@@ -7,24 +7,24 @@ import { ProblemList, type Problems } from './sockets-problems.ts';
 import { CHECK_EVERY, isChecked, type Sending, type Sent, type Taken } from './sockets-reports.ts';
 import { driverToken } from './sockets-world.ts';
 
-/** How often what has become due is written. */
+/** Interval at which due reports are written. */
 const TURN_MS = 4;
 const OPENING_AT_ONCE = 100;
-/** Drivers whose burst is written before this process reads what it is told. */
+/** Drivers whose bursts are written before this process reads answers. */
 const BURST_TURN = 250;
 const PATIENCE_MS = 20_000;
-/** How often the parent is told what was taken. */
+/** Interval at which the parent is told what was accepted. */
 const TELL_MS = 20;
 const PING = frameOf('{"type":"ping"}');
-/** A phone finds its place a little before it says so; then no clock's error makes it the future. */
+/** Age of a position when it is sent, so that no clock's error puts it into the future. */
 const FIX_AGE_MS = 20;
 
 type Asked = { readonly driver: number; readonly step: number; readonly sentMs: number };
 type Phone = { line: Line | null; ready: () => void; readonly asked: Asked[] };
-/** A ping that follows no single report up. */
+/** A ping that follows no single report. */
 const LAST = -1;
 
-/** What the parent may ask of a process that plays the phones of all drivers. */
+/** Calls from the parent to a process that plays all drivers' phones. */
 export function servePhones(): void {
   let phones: Phones | null = null;
   serve({
@@ -34,7 +34,7 @@ export function servePhones(): void {
     },
     prepare: (sending: Sending) => phones?.prepare(sending),
     go: () => phones?.go(),
-    settle: () => phones?.settle(),
+    drain: () => phones?.drain(),
     problems: () => phones?.problems(),
     close: () => phones?.close(),
   });
@@ -54,7 +54,7 @@ class Phones {
     this.#phones = Array.from({ length: drivers }, () => ({ line: null, ready: () => undefined, asked: [] }));
   }
 
-  /** Opens a socket for each driver; resolves with how long that took once all have been told their state. */
+  /** Opens a socket for each driver; resolves with the time until all have their state. */
   async open(port: number): Promise<number> {
     const startedMs = clockMs();
     let next = 0;
@@ -73,7 +73,7 @@ class Phones {
     });
     const { line } = phone;
     await new Promise<void>((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error('a driver was not told their state')), PATIENCE_MS);
+      const late = setTimeout(() => reject(new Error('a driver did not get their state')), PATIENCE_MS);
       phone.ready = () => {
         clearTimeout(late);
         resolve();
@@ -100,13 +100,13 @@ class Phones {
     this.#taken.steps.push(asked.step);
   }
 
-  /** Makes all that will be sent, so that sending is nothing but writing. */
+  /** Prepares all messages, so that sending is only writing. */
   prepare(sending: Sending): void {
     const { firstStep, rounds, perSecond } = sending;
     const drivers = this.#phones.length;
     const inTurn = (at: number) => this.#placeOf(at % drivers, firstStep + Math.floor(at / drivers));
-    const together = (at: number) => this.#placeOf(Math.floor(at / rounds), firstStep + (at % rounds));
-    this.#prepared = { sending, frames: new Frames(drivers * rounds, perSecond === null ? together : inTurn) };
+    const atOnce = (at: number) => this.#placeOf(Math.floor(at / rounds), firstStep + (at % rounds));
+    this.#prepared = { sending, frames: new Frames(drivers * rounds, perSecond === null ? atOnce : inTurn) };
   }
 
   go(): Promise<Sent> {
@@ -119,7 +119,7 @@ class Phones {
     return this.#measured(drivers * rounds, run);
   }
 
-  /** Resolves with by how much it was behind at most. */
+  /** Resolves with the largest delay against the plan. */
   async #inTurn(frames: Frames, firstStep: number, rounds: number, perSecond: number): Promise<number> {
     const total = this.#phones.length * rounds;
     const perMs = (perSecond * this.#phones.length) / 1_000;
@@ -154,7 +154,7 @@ class Phones {
     return 0;
   }
 
-  /** Runs it, and then waits until the pings on the way have been answered. */
+  /** Runs it, then waits until the pings in flight have been answered. */
   async #measured(reports: number, run: () => Promise<number>): Promise<Sent> {
     this.#answersMs = [];
     const telling = setInterval(() => this.#tell(), TELL_MS);
@@ -170,8 +170,11 @@ class Phones {
     return { reports, tookMs, lateMs, cpuMs, answersMs: Float64Array.from(this.#answersMs) };
   }
 
-  /** Pings behind every driver's last report: with the answers all reports have been dealt with. How long that took. */
-  async settle(): Promise<number> {
+  /**
+   * Pings behind every driver's last report, whose answers show that all reports have been processed;
+   * resolves with the time.
+   */
+  async drain(): Promise<number> {
     const startedMs = clockMs();
     for (const index of this.#phones.keys()) this.#ask(index, LAST);
     await this.#answered();
@@ -193,7 +196,7 @@ class Phones {
     this.#owed += 1;
   }
 
-  /** Nothing more is to be had from this driver; the run is worthless, and need not wait for them. */
+  /** Gives this driver up: the run is worthless and need not wait any more. */
   #lost(phone: Phone, why: string): void {
     this.#problems.add(`a driver's socket ended: ${why}`);
     phone.line = null;

@@ -1,6 +1,6 @@
 const TOLD = 5;
 
-/** What went wrong in a child: how often, and the first few in words. */
+/** The problems of a child: their number, and the first few in words. */
 export type Problems = { readonly count: number; readonly first: readonly string[] };
 
 export class ProblemList {

@@ -7,7 +7,7 @@ import type { Running } from '../../test/harness/service.ts';
 
 const ANSWER_MS = 60_000;
 const SHOWN = 25;
-/** What a service that is to be looked into needs in its environment. */
+/** The environment of a service that is to be inspected. */
 export const INSPECTED = { NODE_OPTIONS: '--inspect=127.0.0.1:0' } as const;
 
 type Frame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
@@ -43,7 +43,7 @@ async function inspect(service: Running): Promise<Inspector> {
   return { ask, close: () => socket.terminate() };
 }
 
-/** Lets a service that was started with {@link INSPECTED} give back what it does not need any more. */
+/** Makes a service that was started with {@link INSPECTED} collect its garbage. */
 export async function collectGarbage(service: Running): Promise<void> {
   const inspector = await inspect(service);
   await inspector.ask('HeapProfiler.collectGarbage');
@@ -51,8 +51,8 @@ export async function collectGarbage(service: Running): Promise<void> {
 }
 
 /**
- * Samples where a service that was started with {@link INSPECTED} spends its time until the returned function is called,
- * which prints the functions with the most time of their own. Makes the service slower.
+ * Samples where a service that was started with {@link INSPECTED} spends its time until the returned function
+ * is called, which prints the functions with the most self time. It slows the service down.
  */
 export async function profile(service: Running, name: string): Promise<(report: Report) => Promise<void>> {
   const inspector = await inspect(service);

@@ -15,7 +15,7 @@ export type ReportsRow = {
   readonly checked: number;
 };
 export type PagesRow = Followed & { readonly what: string; readonly watched: Watched | null };
-/** Resident bytes before sockets were opened, and what came on top of them, of it the heap in use after a collection. */
+/** Resident bytes before sockets were opened and their growth, with the heap in use after a collection. */
 export type Memory = {
   readonly what: string;
   readonly sockets: number;
@@ -26,7 +26,7 @@ export type Memory = {
 
 const perSecond = ({ sent }: ReportsRow): number => (sent.reports / sent.tookMs) * 1_000;
 
-/** Prints what `bench:positions` has measured, and judges it. */
+/** Prints and judges the results of `bench:positions`. */
 export function tellReports(report: Report, rows: readonly ReportsRow[], peers: readonly GeoAdd[]): void {
   if (peers.length === 0) report.note('No Redis at hand: nothing beside it.');
   const peer = peers[0] ? (peers[0].reports / peers[0].tookMs) * 1_000 : Number.NaN;
@@ -74,7 +74,7 @@ export function tellReports(report: Report, rows: readonly ReportsRow[], peers: 
   }
 }
 
-/** Prints what `bench:tracking` has measured, and judges it. */
+/** Prints and judges the results of `bench:tracking`. */
 export function tellPages(report: Report, sockets: number, rows: readonly PagesRow[], memory: readonly Memory[]): void {
   const figures = (values: Float64Array) => {
     const { min, p50, p99, max, mean, deviation } = summary(values);

@@ -6,12 +6,12 @@ import { trackingToken } from './sockets-world.ts';
 
 const OPENING_AT_ONCE = 100;
 const PATIENCE_MS = 30_000;
-/** After the last frame that was expected, so that one too many is seen. */
+/** Time after the last expected frame, in which a surplus one would show. */
 const SURPLUS_MS = 200;
 
-/** `each` sockets on every one of these orders. */
+/** Opens `each` sockets on every one of these orders. */
 export type Opening = { readonly port: number; readonly orders: readonly number[]; readonly each: number };
-/** What was heard since it was asked last, one entry a frame; `order` is the order's number. */
+/** Frames since the last call, one entry each; `order` is the order's number. */
 export type Heard = {
   readonly order: Int32Array;
   readonly socket: Int32Array;
@@ -20,10 +20,10 @@ export type Heard = {
 };
 
 type Viewer = { readonly order: number; line: Line | null; sequence: number; opened: () => void };
-/** Kept as it came: reading it would delay the reading of the next one, and its time with it. */
+/** Kept as received, as parsing it would delay the next one and its time. */
 type Frame = { readonly socket: number; readonly payload: Buffer; readonly atMs: number };
 
-/** What the parent may ask of a process that plays the customers' pages. */
+/** Calls from the parent to a process that plays the customers' pages. */
 export function serveViewers(): void {
   let viewers = new Viewers();
   serve({
@@ -42,7 +42,7 @@ class Viewers {
   #frames: Frame[] = [];
   readonly #problems = new ProblemList();
 
-  /** Resolves with how long it took until every socket has been sent its order. */
+  /** Resolves with the time until every socket has its order. */
   async open({ port, orders, each }: Opening): Promise<number> {
     const startedMs = clockMs();
     this.#viewers = orders.flatMap((order) =>
@@ -77,7 +77,7 @@ class Viewers {
     await snapshot;
   }
 
-  /** Waits for so many frames, and a little for more; what is told has the sequence of the order it carries. */
+  /** Waits for this many frames, and a little for surplus ones. */
   async heard(count: number): Promise<Heard> {
     const endMs = clockMs() + PATIENCE_MS;
     while (this.#frames.length < count && clockMs() < endMs) await sleep(2);

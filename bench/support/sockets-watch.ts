@@ -4,22 +4,22 @@ import type { SocketWorld } from './sockets-world.ts';
 
 const SAMPLE_MS = 1_000;
 const REQUEST_MS = 5_000;
-/** Of /proc, on Linux: the kernel counts in hundredths of a second, whatever the machine. */
+/** The unit of /proc on Linux: hundredths of a second on every machine. */
 const TICK_MS = 10;
-/** The loop's delay is measured with a timer of 10 ms; an idle loop shows just that. */
+/** The loop's delay is measured with a timer of 10 ms, which an idle loop shows. */
 const TIMER_SECONDS = 0.01;
 
-/** What a running service and its database did meanwhile. */
+/** The load of a running service and its database. */
 export type Watched = {
   readonly seconds: number;
-  /** Of one core each, 0 to 1 (and beyond: threads). */
+  /** Cores in use; above 1 with several threads. */
   readonly apiCores: number;
   readonly postgresCores: number;
   readonly loopDelayP99Ms: number;
   readonly loopDelayMaxMs: number;
-  /** All of this machine, whoever uses it. */
+  /** Load of the whole machine. */
   readonly machineCores: number;
-  /** How old the oldest and the middle one of the written positions were in the end. */
+  /** Largest and median age of the written positions at the end. */
   readonly oldestRowSeconds: number;
   readonly middleRowSeconds: number;
   readonly rowsPerSecond: number;
@@ -30,7 +30,7 @@ export type Watched = {
 type Database = { commits: number; wal: number; cpuMs: number };
 export type Metrics = ReadonlyMap<string, number>;
 
-/** The service's own figures; names with their labels. */
+/** The service's own metrics, by name with labels. */
 export async function readMetrics({ service }: SocketWorld): Promise<Metrics> {
   const answer = await fetch(`${service.url}/metrics`, { signal: AbortSignal.timeout(REQUEST_MS) });
   if (answer.status !== 200) throw new Error(`/metrics was answered with ${answer.status}`);
@@ -38,10 +38,10 @@ export async function readMetrics({ service }: SocketWorld): Promise<Metrics> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }
 
-/** Looks on until the returned function is called, once a second. Costs the service one request for it. */
+/** Samples once a second until the returned function is called, at the cost of one request each. */
 export async function watch(world: SocketWorld): Promise<() => Promise<Watched>> {
   const before = await readDatabase(world);
-  // The service counts its loop's delay from one look to the next.
+  // The service measures its loop's delay from one scrape to the next.
   const first = await readMetrics(world);
   const startedMs = performance.now();
   const machineMs = machineBusyMs();
@@ -59,7 +59,7 @@ export async function watch(world: SocketWorld): Promise<() => Promise<Watched>>
   let looking: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
     looking = looking.then(look);
-    // Whoever ends the watch is told.
+    // The function that ends the watch rejects with it.
     looking.catch(() => undefined);
   }, SAMPLE_MS);
   return async () => {
@@ -110,7 +110,7 @@ function machineBusyMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }
 
-/** What a process has used so far; not a number where there is no /proc. */
+/** Processor time of a process so far; NaN without /proc. */
 export function cpuMsOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -14,7 +14,7 @@ import { storeOf } from '../../test/harness/store.ts';
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 const LONG_MS = 60_000;
 
-/** What the order of a driver is when the service starts; null where they carry none. */
+/** The status of a driver's order when the service starts; null for none. */
 export type SeededStatus = 'driver_assigned' | 'picked_up' | null;
 
 export type SocketWorld = {
@@ -24,7 +24,7 @@ export type SocketWorld = {
   close(): Promise<void>;
 };
 
-/** Ids and secrets follow from a number, so that the processes of a benchmark need not tell each other. */
+/** Ids and secrets follow from a number, so that the processes of a benchmark need not exchange them. */
 export const driverId = (index: number): string => idOf('0192', index);
 export const orderId = (index: number): string => idOf('0193', index);
 export const driverToken = (index: number): string => `sdd_${digest(`driver ${index}`).slice(0, 32)}`;
@@ -38,10 +38,10 @@ function idOf(prefix: string, index: number): string {
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
 /**
- * The built service on an embedded Postgres that keeps its promises to the disk, filled before it starts: drivers on duty,
- * each with a place and, where said so, an order.
+ * The built service on a durable embedded Postgres, filled before it starts: drivers on duty, each with a
+ * position and, where stated, an order.
  *
- * @param env what the service is to be told beside, such as `REDIS_URL`
+ * @param env additional environment, such as `REDIS_URL`
  */
 export async function openSocketWorld(
   drivers: number,
@@ -51,7 +51,7 @@ export async function openSocketWorld(
 ): Promise<SocketWorld> {
   const folder = newDataDir();
   const { dataDir } = folder;
-  // Root's Postgres runs as another user, which must get in.
+  // Root's Postgres runs as another user, which must be able to enter.
   chmodSync(dataDir, 0o755);
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined });
   const { folder: cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
@@ -88,7 +88,7 @@ export async function openSocketWorld(
   }
 }
 
-/** An active store whose pickups are at this point. */
+/** Makes an active store at this point. */
 export async function addStore(sql: Sql, point: Point, address: string, apiKey: string): Promise<string> {
   const id = newId();
   const card = { stripeCustomerId: TEST_CARDS.ok.customer, stripePaymentMethodId: TEST_CARDS.ok.paymentMethod };
@@ -110,7 +110,10 @@ async function addDrivers(sql: Sql, indexes: readonly number[], placeOf: (index:
       ${places.map(({ lat }) => lat)}::float8[], ${places.map(({ lng }) => lng)}::float8[]) as made (id, lat, lng)`;
 }
 
-/** One paid order for each of these drivers, picked up where the driver is, and to be brought some way to the north. */
+/**
+ * Makes one paid order for each of these drivers, picked up at the driver's position, with a dropoff some way
+ * to the north.
+ */
 async function addOrders(
   sql: Sql,
   storeId: string,

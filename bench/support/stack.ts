@@ -15,12 +15,13 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const STATEMENT_MS = 600_000;
 
 /**
- * What runs beside the API. `none`: jobs go into the queues and stay there. `rows`: a worker whose handlers only write the
- * row. `vendors`: the service's own worker, its SDKs talking to the stand-ins in a process of theirs.
+ * What runs beside the API. `none`: jobs go into the queues and stay there. `rows`: a worker whose handlers
+ * only write the row. `vendors`: the service's own worker, with SDKs that talk to the stand-ins in a process
+ * of theirs.
  */
 export type Setup = {
   readonly worker: 'none' | 'rows' | 'vendors';
-  /** Without Redis the API can't run apart: one process does both. */
+  /** Without Redis the API cannot run apart, so one process does both. */
   readonly redis?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 };
@@ -30,11 +31,11 @@ export type Started = {
   readonly apiPid: number;
   /** The processes of the service by their part. */
   readonly pids: Readonly<Record<string, number>>;
-  /** Tells Stripe's stand-in how long to take for each answer from now on. */
+  /** Sets the time that Stripe's stand-in takes for each answer. */
   stripeTakes(ms: number): Promise<void>;
-  /** Core-seconds used so far by each part. */
+  /** Core-seconds of each part so far. */
   cpu(): Record<string, number>;
-  /** What has ended that should still run. */
+  /** Processes that ended and should still run. */
   ended(): string[];
 };
 
@@ -43,22 +44,25 @@ export type Stack = {
   readonly databaseUrl: string;
   readonly hasRedis: boolean;
   readonly versions: Readonly<Record<string, string>>;
-  /** Starts the built service; `prepare` runs before, on tables that hold the world and no order. */
+  /** Starts the built service; `prepare` runs before, on tables with the world and no order. */
   start(setup: Setup, prepare?: (sql: Sql) => Promise<void>): Promise<Started>;
-  /** Ends the service, its servers go on; harmless where it has ended. */
+  /** Stops the service and leaves its servers running. Idempotent. */
   halt(): Promise<void>;
-  /** Ends the service and removes every order. */
+  /** Stops the service and removes every order. */
   reset(): Promise<void>;
-  /** Jobs of orders that are not done, those left out that wait for a waiting order's end. */
+  /** Jobs that are not done, besides those that wait for a waiting order's end. */
   backlog(): Promise<number>;
   close(): Promise<void>;
 };
 
-/** Servers of its own for the built service: the embedded Postgres with every commit on disk, a Redis where there is one. */
+/**
+ * Starts servers for the built service: the embedded Postgres with every commit on disk, and Redis where
+ * there is one.
+ */
 export async function openStack(world: StackWorld): Promise<Stack> {
   const redis = findRedisServer() === undefined ? undefined : await ownRedis();
   const folder = newDataDir();
-  // Root's Postgres runs as another user, which must get in.
+  // Root's Postgres runs as another user, which must be able to enter.
   chmodSync(folder.dataDir, 0o755);
   const { dataDir } = folder;
   const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
@@ -70,7 +74,7 @@ export async function openStack(world: StackWorld): Promise<Stack> {
   const connection = redis && new Redis(redis.url);
   const parts: { stop(): Promise<unknown> }[] = [];
   const halt = async (): Promise<void> => {
-    // The service first, while those it talks to are still there.
+    // The service first, while the servers it uses are still there.
     for (const part of parts.splice(0).toReversed()) await part.stop();
   };
   const reset = async (): Promise<void> => {
@@ -186,7 +190,7 @@ function vendorSettings(stripe: string, twilio: string): Record<string, string> 
   };
 }
 
-/** Never a server that somebody else uses: between rounds it is emptied. */
+/** Never a server in use by others, as it is emptied between rounds. */
 function ownRedis(): Promise<FreshRedis | undefined> {
   delete process.env.REDIS_URL;
   return freshRedis();

@@ -13,15 +13,16 @@ import { storeOf } from '../../test/harness/store.ts';
 const REQUEST_MS = 20_000;
 const METERS_PER_DEGREE = 111_195;
 
-/** Milliseconds since the epoch with the fraction that `Date.now()` lacks, by this process. */
+/** Milliseconds since the epoch by this process's clock, with the fraction that `Date.now()` lacks. */
 export const nowMs = (): number => performance.timeOrigin + performance.now();
 
 export type World = { readonly service: Running; readonly sql: Sql; close(): Promise<void> };
 
-/** The built service in its sandbox, on an embedded Postgres that keeps its promises to the disk. */
+/** The built service in its sandbox, on a durable embedded Postgres. */
 export async function openWorld(): Promise<World> {
   const folder = newDataDir();
-  // Root's Postgres runs as another user, which must get in; else the cluster would go elsewhere.
+  // Root's Postgres runs as another user, which must be able to enter; otherwise the cluster would go
+  // elsewhere.
   chmodSync(folder.dataDir, 0o755);
   const service = await startBuiltService({ DATA_DIR: folder.dataDir, LOG_LEVEL: 'warn' });
   const live = readLiveService(folder.dataDir);
@@ -42,7 +43,7 @@ export type Delivery = {
   readonly orderId: string;
   readonly trackingToken: string;
   readonly at: Point;
-  /** What the driver's phone sends; the status of the answer. */
+  /** Sends the driver's request; resolves with the status. */
   tap(step: Step): Promise<number>;
   move(point: Point): Promise<number>;
 };
@@ -51,7 +52,7 @@ const REASONS: Partial<Record<Step, string>> = { release: 'vehicle', undeliverab
 
 let places = 0;
 
-/** An order of a store of its own, given to a driver of its own, so far from all others that they do not mix. */
+/** Makes an order with its own store and its own driver, far from all others. */
 export async function newDelivery({ service, sql }: World, photo: Buffer): Promise<Delivery> {
   const index = places++;
   const at = { lat: -55 + (index % 110), lng: -175 + Math.floor(index / 110) * 1.5 };
@@ -119,7 +120,7 @@ function request(
   });
 }
 
-/** A photo as a phone's page sends it: about 300 KB, with detail everywhere. */
+/** A photo as the driver's page sends it: about 300 KB with detail everywhere. */
 export async function phonePhoto(): Promise<Buffer> {
   const [width, height] = [1_600, 1_200];
   const pixels = Buffer.alloc(width * height * 3);
@@ -134,7 +135,10 @@ export async function phonePhoto(): Promise<Buffer> {
     .toBuffer();
 }
 
-/** An open tracking socket that checks what every page relies on: sequences only grow, and it stays open. */
+/**
+ * An open tracking socket that checks what every page relies on: sequences only grow, and the socket stays
+ * open.
+ */
 export class Viewer {
   readonly #socket: WebSocket;
   readonly #told = new Map<number, number>();
@@ -168,7 +172,7 @@ export class Viewer {
     this.status = status;
   }
 
-  /** When this status was heard of first; null where it was not yet. */
+  /** When this status first arrived; null before that. */
   heardMs(status: string): number | null {
     return this.status === status ? ([...this.#told.values()].at(-1) ?? null) : null;
   }
@@ -181,7 +185,7 @@ export class Viewer {
 
 export const north = ({ lat, lng }: Point, meters: number): Point => ({ lat: lat + meters / METERS_PER_DEGREE, lng });
 
-/** Asks every few milliseconds, for at most 10 s. */
+/** Polls every few milliseconds, for at most 10 s. */
 export async function until(is: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const endMs = performance.now() + 10_000;
   while (!(await is())) {

@@ -12,17 +12,20 @@ import { newDataDir, type Running, startBuiltService } from '../../test/harness/
 import { storeOf } from '../../test/harness/store.ts';
 
 const CENTRE: Point = { lat: 40.73, lng: -73.99 };
-/** No order's radius ever reaches so far. */
+/** Beyond the radius of every order. */
 const FAR: Point = { lat: 45, lng: -73.99 };
 const STORES = 20;
 const REQUEST_MS = 10_000;
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
-/** A running service that rebuilt its waiting orders from the tables, and drivers who are off duty. */
+/** A running service that rebuilt its waiting orders from the tables, with drivers who are off duty. */
 export type World = {
   readonly sql: Sql;
   readonly drivers: readonly Driver[];
-  /** When a commit that changed this order was heard of first, since the last `forget`; `performance.now()`. */
+  /**
+   * When a notice of a commit that changed this order first arrived since the last `forget`, by
+   * `performance.now()`.
+   */
   heardMs(orderId: string): number | undefined;
   forget(): void;
   cancel(orderId: string): Promise<number>;
@@ -30,10 +33,10 @@ export type World = {
   close(): Promise<void>;
 };
 
-/** An embedded Postgres that keeps its promises to the disk, filled before the built service starts on it. */
+/** A durable embedded Postgres, filled before the built service starts on it. */
 export async function openWorld(orders: number, drivers: number, failed: (what: string) => void): Promise<World> {
   const folder = newDataDir();
-  // Root's Postgres runs as another user, which must get in.
+  // Root's Postgres runs as another user, which must be able to enter.
   chmodSync(folder.dataDir, 0o755);
   const { dataDir } = folder;
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined });
@@ -83,7 +86,7 @@ export async function openWorld(orders: number, drivers: number, failed: (what: 
   };
 }
 
-/** Stores by their ids, with their keys. */
+/** Stores with their keys, by id. */
 async function addStores(sql: Sql): Promise<Map<string, string>> {
   const card = { stripeCustomerId: TEST_CARDS.ok.customer, stripePaymentMethodId: TEST_CARDS.ok.paymentMethod };
   const stores = new Map<string, string>();
@@ -96,7 +99,10 @@ async function addStores(sql: Sql): Promise<Map<string, string>> {
   return stores;
 }
 
-/** Orders of every tier and up to half an hour old, two thirds of them in a town of 10 km, the rest around it up to 40 km. */
+/**
+ * Orders of every tier, up to half an hour old, two thirds of them in a town of 10 km and the others up to 40
+ * km around it.
+ */
 async function addOrders(sql: Sql, count: number, stores: readonly string[]): Promise<void> {
   await sql`create unlogged table made (id uuid, customer_id uuid, address_id uuid, retailer_id uuid, tier text,
     created_at timestamptz, spread float8, north float8, east float8)`;
@@ -136,9 +142,9 @@ async function addDrivers(sql: Sql, count: number): Promise<string[]> {
 type Step = 'pick-up' | 'release' | 'undeliverable' | 'return';
 const REASONS: Partial<Record<Step, string>> = { release: 'vehicle', undeliverable: 'nobody_home' };
 
-/** A driver's phone: sends over HTTP, and is told over its socket what it carries. */
+/** A driver's phone, which sends over HTTP and gets its order over its socket. */
 export class Driver {
-  /** The order it was told of last, and when. */
+  /** The last order that it got, and when. */
   orderId: string | null = null;
   toldMs = 0;
   readonly #service: Running;
@@ -152,7 +158,7 @@ export class Driver {
     this.#socket = socket;
   }
 
-  /** Resolves when it has been told its state. */
+  /** Resolves when it has its state. */
   static open(service: Running, token: string, failed: (what: string) => void): Promise<Driver> {
     const url = `${service.url.replace(/^http/, 'ws')}/driver/live`;
     const socket = new WebSocket(url, { handshakeTimeout: REQUEST_MS, perMessageDeflate: false });
@@ -177,7 +183,7 @@ export class Driver {
     return send(this.#service, 'PUT', '/driver/duty', this.#token, { on_duty: onDuty });
   }
 
-  /** Reports a place some way from the middle of the town. */
+  /** Reports a position some way from the middle of the town. */
   near(meters: number): Promise<number> {
     return this.#report({ lat: CENTRE.lat + meters / 111_195, lng: CENTRE.lng });
   }

@@ -4,11 +4,11 @@ import type { Config } from '../config.ts';
 import { STRIPE_TIMEOUT_MS, TWILIO_TIMEOUT_MS } from '../limits.ts';
 import { startStripeStandIn } from '../sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../sandbox/twilio-stand-in.ts';
-import type { StripeCharger } from '../vendors/stripe.ts';
-import type { TwilioSender } from '../vendors/twilio.ts';
+import type { Charger } from '../vendors/charger.ts';
+import type { TextSender } from '../vendors/text-sender.ts';
 import type { Closers } from './closers.ts';
 
-export type Vendors = { readonly stripe: StripeCharger; readonly texts: TwilioSender };
+export type Vendors = { readonly stripe: Charger; readonly texts: TextSender };
 
 /** Stripe and Twilio by their settings; what is not set is, in the sandbox, a stand-in that speaks the same HTTP. */
 export async function openVendors(config: Config, closers: Closers): Promise<Vendors> {
@@ -21,7 +21,7 @@ function ledger(config: Config, name: string): string {
 }
 
 /** The SDKs cost 150 ms and 22 MB each, so a process that never charges does not load them. */
-async function openStripe(config: Config, closers: Closers): Promise<StripeCharger> {
+async function openStripe(config: Config, closers: Closers): Promise<Charger> {
   const { createStripeCharger } = await import('../vendors/stripe.ts');
   const settings = config.stripe ?? { secretKey: 'sk_test_sandbox', apiBase: await standInForStripe(config, closers) };
   const { secretKey, apiBase } = settings;
@@ -36,7 +36,7 @@ async function standInForStripe(config: Config, closers: Closers): Promise<strin
   return standIn.url;
 }
 
-async function openTwilio(config: Config, closers: Closers): Promise<TwilioSender> {
+async function openTwilio(config: Config, closers: Closers): Promise<TextSender> {
   const { createTwilioSender } = await import('../vendors/twilio.ts');
   const settings = config.twilio ?? { ...SANDBOX_ACCOUNT, apiBase: await standInForTwilio(config, closers) };
   const { accountSid, authToken, from, apiBase } = settings;

@@ -2,28 +2,29 @@ import type { Sql } from 'postgres';
 import { errorFields, type Logger } from '../telemetry.ts';
 
 /**
- * `order`: whether an order waits, who carries it, or how far it is. `details`: only its payment, its text or the point it
- * goes to; dispatch has nothing to do with those, and reads nothing.
+ * What a notice is about. `order`: the status of an order or its driver changed. `details`: only its payment,
+ * its text or its dropoff's point, for which dispatch reads nothing.
  */
 export const NOTICE_KINDS = ['order', 'details', 'driver', 'tier'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** Who is told what: ids only, the tables are the truth. */
+/** The listeners for notices, which hold ids only, since the tables are the truth. */
 export type NoticeHandlers = {
   readonly changed: (kind: NoticeKind, ids: readonly string[], own: boolean) => Promise<void> | void;
-  /** Called each time listening begins, the first time included: notices before it were missed. */
+  /** Called whenever listening begins, the first time included, as earlier notices were missed. */
   readonly listening: () => Promise<void> | void;
 };
 
 /**
- * Listens for the notices that other processes send with their commits, `{origin}:{kind}:{id,id,…}` on the channel
- * `sameday`. Our own come back too, marked as such: their effect was applied when the commit returned, if it returned.
+ * Listens for the notices that processes send with their commits, `{processId}:{kind}:{id,id,…}` on the
+ * channel `sameday`. This process's own come back too, marked as `own`: their effect was applied when the
+ * commit returned, if it returned.
  *
  * @returns a function that stops listening
  */
 export async function listenForNotices(
   sql: Sql,
-  origin: string,
+  processId: string,
   handlers: NoticeHandlers,
   logger: Logger,
 ): Promise<() => Promise<void>> {
@@ -39,7 +40,7 @@ export async function listenForNotices(
     (payload) => {
       const [from, kind, ids] = payload.split(':');
       if (!ids || !NOTICE_KINDS.includes(kind as NoticeKind)) return;
-      void guard(() => handlers.changed(kind as NoticeKind, ids.split(','), from === origin));
+      void guard(() => handlers.changed(kind as NoticeKind, ids.split(','), from === processId));
     },
     () => void guard(handlers.listening),
   );

@@ -12,47 +12,47 @@ export type SharedPosition = {
 };
 
 export type PositionBus = {
-  /** Queues a position for the other API processes; only the newest of each driver is sent. */
+  /** Queues a position for the other API processes; only the newest one of each driver is sent. */
   share(position: SharedPosition): void;
-  /** Sends what is left; the connections are their owner's to close. */
+  /** Sends what is left. The connections stay open for their owner to close. */
   close(): void;
 };
 
 const CHANNEL = 'sameday:positions';
 
 /**
- * Carries driver positions between API processes over Redis publish/subscribe. Latest-only and lossy on purpose: the
- * next report of the same driver makes up for a lost one.
+ * Carries drivers' positions between API processes over Redis publish/subscribe. It sends the latest position
+ * only and may lose one, as the driver's next report makes up for it.
  *
  * @param received called for each position of another process
  */
 export async function createPositionBus(
   publisher: Redis,
   subscriber: Redis,
-  origin: string,
+  processId: string,
   received: (position: SharedPosition) => void,
   logger: Logger,
 ): Promise<PositionBus> {
   const pending = new Map<string, SharedPosition>();
-  // Every message of ours begins so and no other does: what comes back to us is known before it is parsed.
-  const ours = `{"from":${JSON.stringify(origin)},`;
+  // Only this process's messages begin so, which tells them apart before they are parsed.
+  const ours = `{"from":${JSON.stringify(processId)},`;
   subscriber.on('message', (_channel, text) => {
     if (text.startsWith(ours)) return;
     for (const position of readPositions(text)) received(position);
   });
   const subscribe = () =>
     subscriber.subscribe(CHANNEL).catch((error) => {
-      logger.warn({ err: errorFields(error) }, 'positions of other processes are not heard');
+      logger.warn({ err: errorFields(error) }, 'positions of other processes are not received');
     });
-  // The client subscribes by itself when Redis is back, but only if it ever had: not where Redis refused it at first.
+  // The client subscribes again by itself, but not where Redis refused the first attempt.
   subscriber.on('ready', () => void subscribe());
-  // While Redis is away orders are taken all the same.
+  // The service takes orders while Redis is away, so a start waits for a bounded time only.
   await withTimeout(subscribe(), SUBSCRIBE_WAIT_MS, () => new Error('Redis did not answer')).catch(() => undefined);
   const flush = () => {
     if (pending.size === 0) return;
     const text = `${ours}"positions":${JSON.stringify([...pending.values()])}}`;
     pending.clear();
-    // The client would keep them all until Redis is back; by then they are old.
+    // The client would keep them until Redis is back, when they are old.
     if (publisher.status !== 'ready') return;
     publisher.publish(CHANNEL, text).catch((error) => {
       logger.warn({ err: errorFields(error) }, 'positions could not be shared');
@@ -71,7 +71,9 @@ export async function createPositionBus(
   };
 }
 
-/** The positions of another process's message; none where it is no such message: it would end this process. */
+/**
+ * The positions in another process's message; none where it is malformed, which must not end this process.
+ */
 function readPositions(text: string): SharedPosition[] {
   try {
     const message = JSON.parse(text) as { positions?: unknown } | null;

@@ -1,4 +1,4 @@
-/** The two-letter codes a US address may have: 50 states, DC, the territories, and the military "states". */
+/** The two-letter codes of US addresses: 50 states, DC, the territories, and the military "states". */
 // biome-ignore format: a table is read by its rows
 export const STATE_CODES = [
   'AL', 'AK', 'AZ', 'AR', 'CA', 'CO', 'CT', 'DE', 'FL', 'GA', 'HI', 'ID', 'IL', 'IN', 'IA', 'KS', 'KY', 'LA', 'ME',
@@ -9,18 +9,19 @@ export const STATE_CODES = [
   'AA', 'AE', 'AP',
 ] as const;
 
-/** An address text for comparing: case and spaces folded, and letters with accents written one way. */
+/** An address text for comparison: case and spaces folded, accented letters in one form. */
 export function foldAddress(text: string): string {
   return text.normalize('NFC').toLowerCase().trim().replace(/\s+/gu, ' ');
 }
 
-/** Five digits, perhaps four more, that are not part of a longer number; with a state before them, where there is one. */
+/** Five digits, and possibly four more, that are not part of a longer number. */
 const ZIP_GROUP = /(?<!\d)(?<!\d-)(\d{5})(?:-\d{4})?(?!\d)(?!-\d)/gu;
 const STATE_BEFORE = new RegExp(`\\b(?:${STATE_CODES.join('|')})[\\s,.-]*$`, 'iu');
 
 /**
- * The five-digit ZIP of a US address text: the last group of five digits (or ZIP+4) that follows a state's code, else
- * the last one that does not open the text, since a house number does. Undefined where there is none.
+ * Finds the five-digit ZIP of a US address text: the last group of five digits (or ZIP+4) after a state's
+ * code, else the last one that does not begin the text, as a house number does. Undefined where there is
+ * none.
  */
 export function findZip(text: string): string | undefined {
   const groups = [...text.trimStart().matchAll(ZIP_GROUP)];

@@ -1,9 +1,9 @@
 import type { Point } from '../geo/point.ts';
 
-/** Where a dropoff's point came from, best first. */
+/** The sources of a dropoff's point, best first. */
 export type DropoffPointSource = 'geocoder' | 'zip_centroid';
 
-/** A dropoff as a point; the door is within `accuracyMeters` (whole, at least 1) of it. */
+/** A dropoff as a point. The door is within `accuracyMeters` of it, a whole number from 1. */
 export type DropoffPoint = {
   readonly point: Point;
   readonly accuracyMeters: number;

@@ -1,4 +1,6 @@
-/** Every error code a caller can see, its HTTP status, and whether sending the same request again can help. */
+/**
+ * Every error code that a caller can see, its HTTP status, and whether the same request can succeed later.
+ */
 export const ERROR_CODES = {
   malformed_json: { status: 400, retryable: false },
   invalid_request: { status: 400, retryable: false },
@@ -24,11 +26,11 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** What is wrong with one field of a request; `field` is a dotted path such as `customer.phone`. */
 export type FieldError = { readonly field: string; readonly message: string };
 
-/** The one error that becomes a reply: its message is public, its cause is not. */
+/** An error that becomes a reply. Its message is public, its cause is not. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly fields: readonly FieldError[];
-  /** When the caller may try again, where that is known. */
+  /** Seconds after which the caller may try again, where that is known. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

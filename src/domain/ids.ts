@@ -3,11 +3,11 @@ import { V7Generator } from 'uuidv7';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Random bytes are drawn so many at once: a call of the system's generator costs more than the bytes. */
+/** A pool of random bytes, as a call of the system's generator costs more than the bytes. */
 const pool = Buffer.allocUnsafe(8_192);
 let used = pool.length;
 
-/** Fresh random bytes. To be used at once: a later call may write over them. */
+/** Fresh random bytes, to be used at once: a later call may overwrite them. */
 function someRandomBytes(count: number): Buffer {
   if (used + count > pool.length) {
     randomFillSync(pool);
@@ -19,25 +19,27 @@ function someRandomBytes(count: number): Buffer {
 
 const uuids = new V7Generator({ nextUint32: () => someRandomBytes(4).readUInt32LE() });
 
-/** A new identifier: a UUID version 7 (RFC 9562), so rows inserted together stand together in an index. */
+/**
+ * A new identifier: a UUID version 7 (RFC 9562), so that rows inserted together are neighbours in an index.
+ */
 export function newId(): string {
   return uuids.generate().toString();
 }
 
-/** Before every identifier, for reading a table in parts. */
+/** Sorts before every identifier, for reading a table in parts. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Whether `text` has the form of an identifier, so that a bad one never reaches the database. */
+/** Whether `text` has the form of an identifier; one that has not must not reach the database. */
 export function isId(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Secrets that are handed out once. The prefix tells a person who finds one what it opens. */
+/** The kinds of secrets. A secret's prefix tells a person who finds it what it opens. */
 export type SecretKind = 'api_key' | 'driver_token';
 const SECRET_PREFIX: Record<SecretKind, string> = { api_key: 'sdk_', driver_token: 'sdd_' };
 const SECRET_FORM: Record<SecretKind, RegExp> = { api_key: /^sdk_[\w-]{32}$/, driver_token: /^sdd_[\w-]{32}$/ };
 
-/** A new secret of 192 random bits. Only its hash is ever stored. */
+/** A new secret of 192 random bits. Only its hash is stored. */
 export function newSecret(kind: SecretKind): string {
   return SECRET_PREFIX[kind] + randomBytes(24).toString('base64url');
 }
@@ -46,12 +48,12 @@ export function hasSecretForm(kind: SecretKind, text: string): boolean {
   return SECRET_FORM[kind].test(text);
 }
 
-/** SHA-256 of a secret in hex. A plain hash is enough because the secret itself is random, not chosen by a person. */
+/** SHA-256 of a secret in hex. No salt is needed, as the secret is random and not chosen by a person. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** A new tracking token of 144 random bits; it is the only thing a customer needs to see an order. */
+/** A new tracking token of 144 random bits, which is all that a customer needs to see an order. */
 export function newTrackingToken(): string {
   return someRandomBytes(18).toString('base64url');
 }

@@ -1,2 +1,2 @@
-/** Money is whole US cents everywhere; it is never a float and never comes from a caller. */
+/** Whole US cents. Money is never a fraction and never comes from a caller. */
 export type Cents = number;

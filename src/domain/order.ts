@@ -1,7 +1,7 @@
 import type { Cents } from './money.ts';
 import type { TierId } from './tier.ts';
 
-/** Every status an order can have. The path is the first four; the rest lead off it. */
+/** Every status of an order. The first four are the path of a delivery; the others lead off it. */
 export const ORDER_STATUSES = [
   'pending_dispatch',
   'driver_assigned',
@@ -32,12 +32,12 @@ const NEXT: Record<OrderStatus, readonly OrderStatus[]> = {
   returned: [],
 };
 
-/** Whether an order may go from one status to the other in one step. */
+/** Whether an order may change from one status to the other in one step. */
 export function canBecome(from: OrderStatus, to: OrderStatus): boolean {
   return NEXT[from].includes(to);
 }
 
-/** Why an order was cancelled, given back before pickup, or could not be handed over. */
+/** Reasons for which an order is cancelled, released before pickup, or undeliverable. */
 export const CANCEL_REASONS = ['customer_request', 'out_of_stock', 'store_error', 'duplicate', 'other'] as const;
 export const RELEASE_REASONS = ['vehicle', 'emergency', 'too_far', 'pickup_not_ready', 'other'] as const;
 export const UNDELIVERABLE_REASONS = ['nobody_home', 'refused', 'wrong_address', 'unsafe', 'damaged', 'other'] as const;
@@ -47,7 +47,7 @@ export type UndeliverableReason = (typeof UNDELIVERABLE_REASONS)[number];
 
 export type PaymentStatus = 'not_charged' | 'processing' | 'paid' | 'failed' | 'refunded';
 
-/** Where the pickup's point came from, best first. */
+/** The sources of a pickup's point, best first. */
 export type PickupPointSource = 'registered' | 'geocoder' | 'registered_fallback' | 'zip_centroid';
 
 export type Customer = {
@@ -74,7 +74,7 @@ export type PlaceOrder = {
   readonly tierId: TierId;
 };
 
-/** What a store is shown of its order right after creation (contract, part 2.1). */
+/** An order as its store sees it right after creation (contract, part 2.1). */
 export type CreatedOrder = {
   readonly id: string;
   readonly status: OrderStatus;

@@ -12,7 +12,7 @@ import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments.ts';
 import type { Store } from '../store/store.ts';
-import type { ChargeOutcome, StripeCharger } from '../vendors/stripe.ts';
+import type { ChargeOutcome, Charger } from '../vendors/charger.ts';
 
 /**
  * Charges an order once. What is sent is stored before it is sent, so whoever comes second (another worker, a later
@@ -22,7 +22,7 @@ export function createChargeJob(deps: {
   readonly store: Pick<Store, 'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'finishOutbox'>;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
-  readonly stripe: Pick<StripeCharger, 'charge' | 'findCharge'>;
+  readonly stripe: Pick<Charger, 'charge' | 'findCharge'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'paymentRecorded'>;
   readonly clock: Clock;

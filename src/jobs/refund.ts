@@ -5,7 +5,7 @@ import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
-import type { StripeCharger } from '../vendors/stripe.ts';
+import type { Charger } from '../vendors/charger.ts';
 
 /**
  * Gives back what was charged for an order that ended undelivered before pickup. A charge still in flight is waited for:
@@ -16,7 +16,7 @@ export function createRefundJob(deps: {
     Store,
     'readRefundState' | 'recordRefund' | 'recordRefundRefused' | 'recordUncharged' | 'finishOutbox'
   >;
-  readonly stripe: Pick<StripeCharger, 'refund'>;
+  readonly stripe: Pick<Charger, 'refund'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'detailsChanged'>;
   readonly logger: Logger;

@@ -14,7 +14,7 @@ import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { OwedText, TextResult } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
-import type { TwilioSender } from '../vendors/twilio.ts';
+import type { TextSender } from '../vendors/text-sender.ts';
 
 /**
  * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an
@@ -25,7 +25,7 @@ export function createSmsJob(deps: {
   readonly store: Pick<Store, 'openTexts' | 'countSends' | 'uncountSend' | 'recordTexts' | 'finishOutbox'>;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
-  readonly texts: Pick<TwilioSender, 'send' | 'find'>;
+  readonly texts: Pick<TextSender, 'send' | 'find'>;
   readonly trackingUrl: string;
   readonly events: Pick<OrderEvents, 'detailsChanged'>;
   readonly clock: Clock;

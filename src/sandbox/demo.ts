@@ -7,7 +7,7 @@ import { MAX_SIMULATED_DRIVERS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { TEST_CARDS } from './test-cards.ts';
 
-/** The demo store's registered address and point; its drivers move around it. */
+/** The demo store's registered address and point, around which the simulated drivers move. */
 export const DEMO_STORE = {
   name: 'Mission Street Market',
   address: '2000 Mission St, San Francisco, CA 94110',
@@ -23,15 +23,16 @@ export type Demo = {
   readonly retailerId: string;
   readonly apiKey: string;
   readonly driverTokens: readonly string[];
-  /** Of a driver whom nobody simulates: for the person at the keyboard. */
+  /** The token of a driver who is not simulated: for the person at the keyboard. */
   readonly yourDriverToken: string;
 };
 
 const FIRST_NAMES = ['Ana', 'Ben', 'Carla', 'Dev', 'Elif', 'Femi', 'Grace', 'Hugo', 'Ines', 'Jun'];
 
 /**
- * The sandbox's demo store and simulated drivers, made once. Their secrets are kept in `sandbox.json` under the data
- * folder, readable by its owner only, since the database holds hashes; what no longer fits the database is made anew.
+ * Makes the sandbox's demo store and simulated drivers once. Their secrets are in `sandbox.json` in the data
+ * folder, readable by its owner only, since the database holds hashes; those that do not fit the database are
+ * made anew.
  */
 export async function ensureDemo(store: DemoTables, dataDir: string, drivers: number): Promise<Demo> {
   const file = join(dataDir, 'sandbox.json');
@@ -53,10 +54,10 @@ export async function ensureDemo(store: DemoTables, dataDir: string, drivers: nu
   return demo;
 }
 
-/** The path by which the demo's own receiver is known again; its port is another at each start. */
+/** The URL of the demo's own receiver, whose port differs at each start. */
 const RECEIVER = /^http:\/\/127\.0\.0\.1:\d+\/demo-store$/;
 
-/** Has the demo store told at its own receiver, unless somebody set another webhook for it. */
+/** Sets the demo store's webhook to its own receiver, unless another one was set for it. */
 export async function tellDemoStore(
   store: DemoTables,
   retailerId: string,
@@ -105,7 +106,7 @@ async function newStore(store: DemoTables): Promise<Pick<Demo, 'retailerId' | 'a
   return { retailerId, apiKey };
 }
 
-/** The numbers 555-0100 to 555-0199 are set aside for fiction. */
+/** Makes a driver. The numbers 555-0100 to 555-0199 are reserved for fiction. */
 async function newDriver(store: DemoTables, name: string, index: number): Promise<string> {
   const token = newSecret('driver_token');
   const phone = `+1415555${String(100 + (index % 100)).padStart(4, '0')}`;

@@ -1,32 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_STAND_IN_DELAY_MS, MAX_STAND_IN_FAULTS } from '../limits.ts';
 
-/** Whether the request still takes effect: `before` it does not, `after` it does and only the reply is spoilt. */
+/** `before`: the request takes no effect. `after`: it takes effect, and only its reply is spoilt. */
 type Effect = 'before' | 'after';
 
 export type Fault =
-  /** Waits, then answers as usual; the request counts as being in progress meanwhile. */
+  /** Waits, then answers as usual. Meanwhile the request counts as in progress. */
   | { readonly kind: 'delay'; readonly ms: number }
   /** Never answers. */
   | { readonly kind: 'hang'; readonly effect: Effect }
   /** Resets the connection instead of answering. */
   | { readonly kind: 'reset'; readonly effect: Effect }
-  /** Answers with this status. `sticky`: under this idempotency key from now on, as Stripe repeats its own 500s. */
+  /** Answers with this status. `sticky`: also to every later request with the same idempotency key. */
   | { readonly kind: 'status'; readonly status: number; readonly effect: Effect; readonly sticky: boolean }
-  /** Answers as a proxy before the vendor does: with a page of HTML. */
+  /** Answers with a page of HTML, as a proxy in front of the vendor. */
   | { readonly kind: 'page'; readonly status: number; readonly effect: Effect }
   | { readonly kind: 'rate_limit' };
 
 export type FaultOrder = {
-  /** One for each coming request, in this order; replaces what was ordered before. */
+  /** One for each coming request, in this order; replaces an earlier list. */
   readonly next?: readonly Fault[];
   /** Added to every request from now on. */
   readonly latencyMs?: number;
-  /** Asked for the fault of every request from now on, before `next`; only for whoever holds the stand-in. */
+  /** Called for the fault of every request from now on, before `next`; not available over HTTP. */
   readonly each?: ((request: { readonly method: string; readonly path: string }) => Fault | undefined) | null;
 };
 
-/** The faults that were ordered from a stand-in and are still to come. */
+/** The faults ordered from a stand-in that are still to come. */
 export class Faults {
   #next: Fault[] = [];
   #latencyMs = 0;
@@ -38,19 +38,19 @@ export class Faults {
     if (latencyMs !== undefined) this.#latencyMs = latencyMs;
   }
 
-  /** The fault of the request that has just come in. */
+  /** Takes the fault of the request that has just arrived. */
   take(request: { readonly method: string; readonly path: string }): Fault | undefined {
     return this.#each?.(request) ?? this.#next.shift();
   }
 
-  /** Waits as long as this request has to. */
+  /** Waits for the latency and delay of this request. */
   async pause(fault: Fault | undefined): Promise<void> {
     const ms = this.#latencyMs + (fault?.kind === 'delay' ? fault.ms : 0);
     if (ms > 0) await sleep(ms, undefined, { ref: false });
   }
 }
 
-/** Reads an order of faults from JSON; null where it is not one. `effect` is `before` where it is not given. */
+/** Reads an order of faults from JSON; null where it is not one. `effect` is `before` by default. */
 export function parseFaultOrder(value: unknown): FaultOrder | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const { next, latencyMs } = value as { next?: unknown; latencyMs?: unknown };

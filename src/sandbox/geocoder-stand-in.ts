@@ -4,19 +4,20 @@ import type { Point } from '../geo/point.ts';
 import { around, seededRandom } from './simulated-world.ts';
 import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
 
-/** Where the addresses of the printed example are in truth, by how they begin. */
+/** The true points of the addresses in the printed example, by how they begin. */
 const KNOWN: readonly (readonly [street: string, point: Point])[] = [
   ['401 valencia st,', { lat: 37.76655, lng: -122.42185 }],
   ['2000 mission st,', { lat: 37.76415, lng: -122.41957 }],
 ];
-/** How far from its ZIP's centroid a street is put, in meters. */
+/** Largest distance of a made-up street from the centroid of its ZIP, in meters. */
 const SPREAD_METERS = 1_200;
 /** Half the side of the box around a house, in degrees: about 20 m. */
 const HOUSE_DEGREES = 0.0002;
 
 /**
- * Nominatim's search (`GET /search?q=…&format=jsonv2`) for the sandbox: it knows every ZIP, and makes up where in it a
- * street is, the same for the same text. An address without a known ZIP is not found. It keeps nothing.
+ * Starts Nominatim's search (`GET /search?q=…&format=jsonv2`) for the sandbox. It knows every ZIP and makes
+ * up where in it a street is, the same point for the same text. An address without a known ZIP is not found.
+ * It stores nothing.
  */
 export function startGeocoderStandIn(options: {
   readonly zipCentroid: (zip5: string) => Point | undefined;
@@ -61,7 +62,7 @@ class GeocoderApi implements VendorApi {
   }
 }
 
-/** A place as Nominatim shows it, its numbers as text. */
+/** A place in Nominatim's form, with numbers as text. */
 function placeBody(text: string, { lat, lng }: Point) {
   const box = [lat - HOUSE_DEGREES, lat + HOUSE_DEGREES, lng - HOUSE_DEGREES, lng + HOUSE_DEGREES];
   return {

@@ -3,22 +3,22 @@ import { dirname } from 'node:path';
 import { MAX_LEDGER_BYTES } from '../limits.ts';
 
 export type Ledger<Entry> = {
-  /** Writes an entry before it returns, so that what was answered is not forgotten by a kill. */
+  /** Writes an entry before it returns, so that a kill loses nothing that was answered. */
   append(entry: Entry): void;
   close(): void;
 };
 
 /**
- * What a stand-in did, as JSON lines in a file that only the service's own user can read: it holds phones and texts.
- * At MAX_LEDGER_BYTES the file becomes `<file>.1`, replacing the one before. Entries that are there already are given
- * to `reload`, oldest first.
+ * Opens the record of what a stand-in did: JSON lines in a file that only the service's own user can read, as
+ * it holds phones and texts. At MAX_LEDGER_BYTES the file becomes `<file>.1` and replaces the one before.
+ * Existing entries go to `reload`, oldest first.
  */
 export function openLedger<Entry>(file: string, reload: (entry: Entry) => void): Ledger<Entry> {
   mkdirSync(dirname(file), { recursive: true });
   for (const part of [`${file}.1`, file]) readEntries(part, reload);
   let descriptor = openSync(file, 'a', 0o600);
   let bytes = fstatSync(descriptor).size;
-  // A kill may have left half a line; what follows must not be glued to it.
+  // A kill may have left half a line, to which nothing must be appended.
   if (bytes > 0) bytes += writeSync(descriptor, '\n');
   return {
     append(entry) {

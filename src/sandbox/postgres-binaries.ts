@@ -3,7 +3,7 @@ import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 
-/** Where the binaries go when other users cannot reach them where npm put them. */
+/** The folder of the binaries where other users cannot reach those that npm installed. */
 const SYSTEM_CACHE = '/var/cache/sameday';
 
 export type Binaries = { readonly root: string; readonly version: string };
@@ -14,11 +14,11 @@ export function programPath(binaries: Binaries, program: 'postgres' | 'initdb' |
 }
 
 /**
- * Postgres's programs from their npm package, ready to run: links to its libraries that npm left out (with install
- * scripts off) are made. They are copied first if that folder cannot be written or, as root, if the unprivileged user
- * that Postgres must run as cannot reach it (a checkout under a folder of mode 0700).
+ * Prepares Postgres's programs from their npm package: makes the links to its libraries that npm leaves out
+ * with install scripts off. Copies them first where that folder cannot be written, or where root's
+ * unprivileged user, which Postgres must run as, cannot reach it (a checkout in a folder of mode 0700).
  *
- * @param ownCache where a user who is not root may keep the copy
+ * @param ownCache the folder of the copy for a user other than root
  * @throws when there is no package for this platform
  */
 export async function prepareBinaries(ownCache: string, log: (line: string) => void): Promise<Binaries> {
@@ -51,7 +51,7 @@ function findPackage(): Binaries {
   }
 }
 
-/** Whether any user may enter the folder; what is inside is as npm installs it, readable by all. */
+/** Whether every user may enter the folder. What is inside is readable by all, as npm installs it. */
 export function isReachableByAll(folder: string): boolean {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const stat = statSync(at, { throwIfNoEntry: false });
@@ -60,7 +60,7 @@ export function isReachableByAll(folder: string): boolean {
   }
 }
 
-/** True when every link of the package's list is there, made now if need be. */
+/** Makes the links of the package's list that are missing; false where one cannot be made. */
 function makeLinks(root: string): boolean {
   const list = join(root, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return true;
@@ -72,7 +72,7 @@ function makeLinks(root: string): boolean {
       symlinkSync(relative(dirname(target), source), path);
       return true;
     } catch (error) {
-      // Another process may have made it at the same time.
+      // Another process may have made it meanwhile.
       return (error as NodeJS.ErrnoException).code === 'EEXIST';
     }
   });
@@ -87,7 +87,7 @@ async function copyAtomically(from: string, to: string): Promise<void> {
     await rename(draft, to);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    // Another process made the copy first.
+    // Another process may have made the copy first.
     if (!existsSync(to)) throw error;
   }
 }

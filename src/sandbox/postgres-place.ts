@@ -3,16 +3,16 @@ import { chownSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync,
 import { join, resolve } from 'node:path';
 import { isReachableByAll } from './postgres-binaries.ts';
 
-/** Where a cluster goes that the unprivileged user could not reach under DATA_DIR. */
+/** The folder of clusters that the unprivileged user cannot reach in DATA_DIR. */
 const SYSTEM_DATA = '/var/lib/sameday';
-/** `nobody` on every Linux; Postgres refuses to run as root. */
+/** `nobody` on every Linux, since Postgres refuses to run as root. */
 const NOBODY = { uid: 65534, gid: 65534 };
 
-/** What DATA_DIR/postgres.json keeps (mode 0600). */
+/** The content of DATA_DIR/postgres.json (mode 0600). */
 export type PlaceRecord = {
-  /** The folder that holds the cluster and its log; relative to DATA_DIR when it is inside, so that can be moved. */
+  /** The folder of the cluster and its log, relative where it is inside DATA_DIR, which can then be moved. */
   readonly folder: string;
-  /** Where the programs are that started it last. */
+  /** The folder of the programs that started it last. */
   readonly binaries: string;
   readonly password: string;
   readonly port: number;
@@ -24,14 +24,15 @@ export type Place = {
   readonly record: PlaceRecord;
   readonly clusterDir: string;
   readonly logFile: string;
-  /** As whom Postgres runs; undefined: as this process's own user. */
+  /** The user that Postgres runs as; undefined for this process's own. */
   readonly runAs: { readonly uid: number; readonly gid: number } | undefined;
   save(changes: Partial<PlaceRecord>): void;
 };
 
 /**
- * Decides where the cluster of a DATA_DIR lives and makes that folder: `DATA_DIR/postgres`, or for root under a folder
- * that the unprivileged user cannot enter, a folder of its own in `/var/lib/sameday`, named in `DATA_DIR/postgres.json`.
+ * Decides where the cluster of a DATA_DIR lives and makes that folder: `DATA_DIR/postgres`. For root, where
+ * the unprivileged user cannot enter DATA_DIR, it is a folder in `/var/lib/sameday` that
+ * `DATA_DIR/postgres.json` names.
  */
 export function openPlace(dataDir: string): Place {
   mkdirSync(dataDir, { recursive: true });
@@ -40,7 +41,7 @@ export function openPlace(dataDir: string): Place {
   const save = (changes: Partial<PlaceRecord>): void => {
     record = { ...record, ...changes };
     writeFileSync(`${file}.draft`, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
-    // Started once by root, the folder's owner can still go on without.
+    // The folder's owner can start it again after a start by root.
     const { uid, gid } = statSync(dataDir);
     if (process.geteuid?.() === 0) chownSync(`${file}.draft`, uid, gid);
     renameSync(`${file}.draft`, file);
@@ -62,7 +63,7 @@ export function openPlace(dataDir: string): Place {
   };
 }
 
-/** A cluster keeps its owner, so root can go on with one that another user made. */
+/** The owner of an existing cluster, which root keeps, else `nobody`. */
 function ownerOf(clusterDir: string): { uid: number; gid: number } {
   const stat = statSync(clusterDir, { throwIfNoEntry: false });
   return stat && stat.uid !== 0 ? { uid: stat.uid, gid: stat.gid } : NOBODY;
@@ -84,7 +85,7 @@ function newRecord(dataDir: string): PlaceRecord {
   let folder = 'postgres';
   if (process.geteuid?.() === 0 && !isReachableByAll(base)) {
     const hash = createHash('sha256').update(base).digest('hex').slice(0, 16);
-    // The random part keeps a new DATA_DIR from finding the cluster of a removed one at the same path.
+    // The random part keeps a new DATA_DIR apart from the cluster of a removed one at the same path.
     folder = join(SYSTEM_DATA, `${hash}-${randomBytes(4).toString('hex')}`);
   }
   if (statSync(join(base, folder, 'cluster'), { throwIfNoEntry: false })) {

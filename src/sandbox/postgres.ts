@@ -2,32 +2,34 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POSTGRES_CONNECTIONS, POSTGRES_READY_MS, POSTGRES_RETRY_MS } from '../limits.ts';
+import { POSTGRES_CONNECTIONS, POSTGRES_READY_MS, POSTGRES_RETRY_MS, POSTGRES_RETRY_PAUSE_MS } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
 import { type Binaries, prepareBinaries } from './postgres-binaries.ts';
+import { initCluster } from './postgres-cluster.ts';
 import { openPlace, type Place } from './postgres-place.ts';
-import { findPostmaster, initCluster, type Postmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';
+import { findPostmaster, type Postmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';
 import { processStart } from './processes.ts';
 
 const DATABASE = 'sameday';
 
 export type EmbeddedPostgres = {
-  /** With user and password; never to be logged. */
+  /** Holds user and password, so it must not be logged. */
   readonly url: string;
-  /** True when a server that was running already is used. */
+  /** Whether the server was running already. */
   readonly reused: boolean;
-  /** Stops the server, bounded; leaves alone one whose owner is another living process. Calling it again is harmless. */
+  /** Stops the server in bounded time, unless another living process owns it. Idempotent. */
   stop(): Promise<void>;
 };
 
 /**
- * Postgres from its npm package on a cluster under `dataDir`, made on the first call and kept between runs. It listens on
- * 127.0.0.1 only, on a port that is kept while it is free. To be called from the main thread: on Linux the server ends
- * with the thread that started it.
+ * Starts Postgres from its npm package on a cluster in `dataDir`, which the first call makes and later ones
+ * reuse. It listens on 127.0.0.1 only, on the same port each time where that is free. Call it from the main
+ * thread: on Linux the server ends with the thread that started it.
  *
- * A server left by a killed process is used as it is, or stopped if it does not answer or is of another version.
+ * A server left by a killed process is used as it is, or stopped where it does not answer or has another
+ * version.
  *
- * @throws an Error with a sentence for a person when the server cannot be had
+ * @throws an Error with a sentence for the operator when the server cannot be started
  */
 export async function startEmbeddedPostgres(options: {
   readonly dataDir: string;
@@ -59,7 +61,7 @@ export async function startEmbeddedPostgres(options: {
 const urlOf = (place: Place, port: number, database = DATABASE): string =>
   `postgres://sameday:${place.record.password}@127.0.0.1:${port}/${database}`;
 
-/** The server that runs on the cluster already, if there is one and it is good; else there is none afterwards. */
+/** Takes over a server that runs on the cluster and answers; otherwise makes sure that none runs. */
 async function takeOver(
   place: Place,
   binaries: Binaries,
@@ -83,12 +85,12 @@ async function takeOver(
       await stopPostmaster(found.pid);
       return undefined;
     }
-    // It is coming up, or going down because its owner died.
-    await sleep(100);
+    // It is starting, or stopping because its owner died.
+    await sleep(POSTGRES_RETRY_PAUSE_MS);
   }
 }
 
-/** Tries again while a killed predecessor's processes still hold its memory, and when the port was taken meanwhile. */
+/** Retries while a killed predecessor's processes hold its memory, and when the port was taken meanwhile. */
 async function startWithRetries(
   place: Place,
   binaries: Binaries,
@@ -105,12 +107,12 @@ async function startWithRetries(
     } catch (error) {
       const passing = /pre-existing shared memory|lock file|could not bind|create any TCP/.test(String(error));
       if (!passing || performance.now() > until) throw error;
-      await sleep(200);
+      await sleep(POSTGRES_RETRY_PAUSE_MS);
     }
   }
 }
 
-/** The wanted port if nobody listens on it, else a free one. */
+/** The wanted port where it is free, else another one. */
 async function choosePort(wanted: number): Promise<number> {
   return (wanted > 0 ? await tryPort(wanted) : undefined) ?? (await tryPort(0)) ?? 0;
 }
@@ -140,7 +142,7 @@ async function answers(url: string): Promise<boolean> {
 
 async function ensureDatabase(place: Place, port: number): Promise<void> {
   const url = urlOf(place, port, 'postgres');
-  // Copying the template takes longer on a slow disk than a statement may elsewhere.
+  // Copying the template can take longer on a slow disk than STATEMENT_TIMEOUT_MS.
   const bounds = { statementTimeoutMs: POSTGRES_READY_MS, deadlineMs: POSTGRES_READY_MS };
   const sql = connect({ url, max: 1, applicationName: 'sameday start', ...bounds });
   try {

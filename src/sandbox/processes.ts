@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-
-/** Longest wait for `ps`, in milliseconds. */
-const PS_TIMEOUT_MS = 2_000;
+import { PROCESS_TOOL_MS } from '../limits.ts';
 
 /**
- * When a process was started, as a text to be compared and nothing else; undefined when it is not alive. Together with
- * the pid it names one process for ever, though pids are given again. (Windows tells only that a pid is alive.)
+ * The start of a process, as a text for comparison only; undefined where it is not alive. Together with the
+ * pid it identifies a process for good, although pids are reused. (Windows tells only whether a pid is
+ * alive.)
  */
 export function processStart(pid: number): string | undefined {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
@@ -15,7 +14,7 @@ export function processStart(pid: number): string | undefined {
   return ps(pid, 'lstart');
 }
 
-/** The command line of a process; empty when it is not alive or not ours to read. */
+/** The command line of a process; empty where it is not alive or not readable. */
 export function processCommand(pid: number): string {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
@@ -25,12 +24,14 @@ export function processCommand(pid: number): string {
   return ps(pid, 'command') ?? '';
 }
 
-/** `/proc/<pid>/stat`, see proc(5): after the name in brackets come the state and, as the 20th, the start in ticks. */
+/**
+ * Reads `/proc/<pid>/stat` (proc(5)): the state and 19 fields later the start follow the name in brackets.
+ */
 function startFromProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie has ended; only its parent has not asked how.
+    // A zombie has ended, and its parent has not yet collected it.
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot}:${fields[19]}`;
@@ -41,7 +42,11 @@ function startFromProc(pid: number): string | undefined {
 
 function ps(pid: number, column: string): string | undefined {
   try {
-    const options = { encoding: 'utf8', timeout: PS_TIMEOUT_MS, env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' } } as const;
+    const options = {
+      encoding: 'utf8',
+      timeout: PROCESS_TOOL_MS,
+      env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' },
+    } as const;
     return execFileSync('ps', ['-o', `${column}=`, '-p', String(pid)], options).trim() || undefined;
   } catch {
     return undefined;

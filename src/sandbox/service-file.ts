@@ -1,33 +1,32 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLAIM_WRITTEN_MS } from '../limits.ts';
 import { processStart } from './processes.ts';
 
-/** What a running service tells other processes of the same DATA_DIR: a second start, the command line. */
+/** What a running service tells other processes with the same DATA_DIR: a second start, the command line. */
 export type ServiceFacts = {
   readonly mode: 'sandbox' | 'live';
-  /** Where it is reached, by name: `api`, `tracking`, … */
+  /** Its URLs by name: `api`, `tracking`, … */
   readonly urls: { readonly [name: string]: string };
   readonly databaseUrl: string;
 };
 
 export type LiveService = ServiceFacts & {
   readonly pid: number;
-  /** When that process was started (`processStart`), because pids are given again. */
+  /** The process's `processStart`, because pids are reused. */
   readonly started: string;
 };
 
 const FILE = 'service.json';
 const CLAIM = /^service\.claim\.(\d+)$/;
-/** A claim that is still empty after so long was left by a process that died while it wrote, in milliseconds. */
-const CLAIM_WRITTEN_WITHIN_MS = 2_000;
 
-/** The service that runs on this directory now; undefined when there is none, or its process has died. */
+/** The service that runs on this folder; undefined where there is none or its process has died. */
 export function readLiveService(dataDir: string): LiveService | undefined {
   const service = readJson(join(dataDir, FILE)) as LiveService | undefined;
   return service && isLive(service) ? service : undefined;
 }
 
-/** Tells what this process serves; to be called when it does. Readable by its owner only, for it holds a password. */
+/** Writes what this process serves, for its owner only, as it holds a password. Call it once it serves. */
 export function writeServiceFile(dataDir: string, facts: ServiceFacts): void {
   const path = join(dataDir, FILE);
   const draft = `${path}.${process.pid}`;
@@ -36,7 +35,7 @@ export function writeServiceFile(dataDir: string, facts: ServiceFacts): void {
   renameSync(draft, path);
 }
 
-/** Removes what this process wrote, and nobody else's. */
+/** Removes the file, if this process wrote it. */
 export function removeServiceFile(dataDir: string): void {
   const service = readJson(join(dataDir, FILE)) as LiveService | undefined;
   if (service?.pid === process.pid) rmSync(join(dataDir, FILE), { force: true });
@@ -44,16 +43,16 @@ export function removeServiceFile(dataDir: string): void {
 
 export type Claim =
   | { readonly kind: 'claimed'; release(): void }
-  /** Another process holds the directory; what it serves is in `readLiveService` once it is up. */
+  /** Another process holds the folder; `readLiveService` tells what it serves once it is up. */
   | { readonly kind: 'held'; readonly pid: number };
 
 /**
- * Makes this process the only one that starts on the directory; made when missing. Of any number at the same moment one
- * wins. A holder that died holds nothing.
+ * Makes this process the only one that starts on the folder, which it makes where it is missing. Of several
+ * processes at the same time one wins. A holder that died holds nothing.
  *
- * Claims are numbered files. The highest one counts; who finds its maker dead creates the next number, which the file
- * system gives to one process alone, and gives it up if a higher one has appeared meanwhile. The highest is never
- * removed, only left by its dead or released maker, so a number is not won twice.
+ * Claims are numbered files, of which the highest one counts. A process that finds its maker dead creates the
+ * next number, which the file system allows one process only, and gives it up if a higher one has appeared
+ * meanwhile. The highest file is never removed, so a number is not won twice.
  */
 export function claimService(dataDir: string): Claim {
   mkdirSync(dataDir, { recursive: true });
@@ -97,19 +96,19 @@ function createClaim(dataDir: string, number: number): boolean {
   }
 }
 
-/** Waits for a claim that is just being written; undefined when there is none or it was never finished. */
+/** Reads a claim, once it is written; undefined where there is none or it was never finished. */
 function readClaim(dataDir: string, number: number): Holder | undefined {
   const path = claimPath(dataDir, number);
   for (;;) {
     const holder = readJson(path) as Holder | undefined;
     if (holder !== undefined) return holder;
     const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    if (written === undefined || Date.now() - written > CLAIM_WRITTEN_WITHIN_MS) return undefined;
+    if (written === undefined || Date.now() - written > CLAIM_WRITTEN_MS) return undefined;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
   }
 }
 
-/** Undefined when the file is missing or not JSON. */
+/** Reads a JSON file; undefined where it is missing or not JSON. */
 function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));

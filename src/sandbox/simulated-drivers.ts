@@ -20,7 +20,7 @@ type GivenOrder = {
 
 type Step = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | 'return';
 
-/** What goes wrong on the road: every eighth order is given back, every twelfth finds nobody home; the first ones go well. */
+/** Mishaps: every eighth order is released and every twelfth is undeliverable, but not the first ones. */
 class Mishaps {
   #given = 0;
 
@@ -33,22 +33,23 @@ class Mishaps {
 /** What all simulated drivers share. */
 type World = {
   readonly baseUrl: string;
-  /** Where they roam, within about two kilometers. */
+  /** The point around which they roam, within about two kilometers. */
   readonly home: Point;
-  /** Where an address is, as the map on a phone knows; null where it does not. */
+  /** Finds an address, as the map on a phone does; null where it is unknown. */
   readonly locate: (address: string) => Promise<Point | null>;
   readonly logger: Logger;
-  /** How often they move, report and act. */
+  /** Interval at which they move, report and act. */
   readonly tickMs?: number;
-  /** How many times faster than in the demo they drive. */
+  /** Factor on their speed in the demo. */
   readonly haste?: number;
 };
 
 /**
- * Drivers that are nothing but clients of the service: each opens the drivers' WebSocket, goes on duty, reports where it
- * is, and drives, picks up, delivers with a photo, gives back and returns over HTTP, as a phone would.
+ * Starts drivers that are plain clients of the service: each opens the drivers' WebSocket, goes on duty,
+ * reports its position, and picks up, delivers with a photo, releases and returns orders over HTTP, as a
+ * driver's phone does.
  *
- * @returns a function that stops them and leaves their duty as it is
+ * @returns `close`, which stops them and leaves their duty as it is
  */
 export async function startSimulatedDrivers(world: World, tokens: readonly string[]): Promise<{ close(): void }> {
   const photo = await drawPhoto();
@@ -79,7 +80,7 @@ class SimulatedDriver {
   #order: GivenOrder | null = null;
   #door: Point | null = null;
   #mishap = { givesBack: false, nobodyHome: false };
-  /** The action sent last; it keeps its id and its time however often it is sent. */
+  /** The last action, which keeps its id and its time when it is sent again. */
   #action = { id: '', capturedAt: '', answered: false };
   #acting = false;
   #signedIn = false;
@@ -95,7 +96,7 @@ class SimulatedDriver {
     this.#wanderTo = around(world.home, 2_000, this.#random);
   }
 
-  /** One step: stay connected, move, report, and act where there is something to do. */
+  /** One step: connects, moves, reports, and acts where there is something to do. */
   tick(): void {
     if (this.#closed) return;
     if (!this.#socket) {
@@ -131,7 +132,7 @@ class SimulatedDriver {
     });
   }
 
-  /** The first state says that the hello was taken; a driver who is off duty then goes on duty. */
+  /** The first state confirms the hello; a driver who is off duty then goes on duty. */
   #hear(socket: WebSocket, text: string): void {
     const message = JSON.parse(text) as { type: string; on_duty?: boolean; order?: GivenOrder | null };
     if (message.type !== 'state') return;
@@ -142,7 +143,7 @@ class SimulatedDriver {
     this.#signedIn = true;
   }
 
-  /** Looks up the door on the map; where it is not found, it is made up near the store, the same for the same order. */
+  /** Finds the door on the map, or makes one up near the store, the same one for the same order. */
   #isGiven({ id, pickup, dropoff }: GivenOrder): void {
     this.#mishap = this.#mishaps.next();
     const random = seededRandom(Number.parseInt(id.slice(-8), 16));
@@ -159,7 +160,7 @@ class SimulatedDriver {
     return (this.#order && this.#door) ?? this.#wanderTo;
   }
 
-  /** As fast as on a motorway with an order, faster where that would take too long; slowly without. */
+  /** Moves towards a point, slowly without an order; true on arrival. */
   #driveTo(to: Point): boolean {
     const left = distanceMeters(this.#position, to);
     if (this.#leg?.to.lat !== to.lat || this.#leg.to.lng !== to.lng) {
@@ -175,7 +176,7 @@ class SimulatedDriver {
     return part === 1;
   }
 
-  /** Sends an action until it is answered; then the state that follows from it says what is next. */
+  /** Sends an action until it is answered; the state that follows says what is next. */
   async #act(orderId: string, step: Step): Promise<void> {
     const id = `${orderId}.${step}`;
     if (this.#action.id !== id) this.#action = { id, capturedAt: new Date().toISOString(), answered: false };
@@ -184,7 +185,7 @@ class SimulatedDriver {
     try {
       const reply = await this.#send(orderId, step);
       await reply.arrayBuffer();
-      // Refused by the service as it is now, and not for being busy: sending it again gets the same answer.
+      // A refusal other than a 5xx is final: the same action gets the same answer.
       this.#action.answered = reply.status < 500;
       if (!reply.ok) this.#world.logger.warn({ orderId, status: reply.status }, 'a simulated driver was refused');
     } catch (error) {
@@ -212,7 +213,7 @@ class SimulatedDriver {
 
 const REASONS: Partial<Record<Step, string>> = { release: 'vehicle', undeliverable: 'nobody_home' };
 
-/** What a driver does with an order now; null while he is still on the way. */
+/** The driver's next action; null on the way. */
 function nextStep(status: string, arrived: boolean, mishap: { givesBack: boolean; nobodyHome: boolean }): Step | null {
   if (status === 'driver_assigned' && mishap.givesBack) return 'release';
   if (!arrived) return null;

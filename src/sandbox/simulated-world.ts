@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Point } from '../geo/point.ts';
 
-/** A point within `meters` of another, more often near than far. */
+/** A random point within `meters` of another, more often near than far. */
 export function around(center: Point, meters: number, random: () => number): Point {
   const angle = random() * 2 * Math.PI;
   const degrees = (random() * meters) / 111_195;
@@ -11,7 +11,7 @@ export function around(center: Point, meters: number, random: () => number): Poi
   };
 }
 
-/** Marsaglia's xorshift32 (Journal of Statistical Software 8/14, 2003): the same numbers at every start, 0 to 1. */
+/** Marsaglia's xorshift32 (Journal of Statistical Software 8/14, 2003): numbers from 0 to 1, by the seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0 || 1;
   return () => {
@@ -22,7 +22,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** The photo of a handover: a parcel in front of a door. */
+/** Draws the photo of a handover: a parcel in front of a door. */
 export function drawPhoto(): Promise<Buffer> {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="960" height="720">
     <rect width="960" height="720" fill="#c9b79c"/><rect y="560" width="960" height="160" fill="#8d8478"/>

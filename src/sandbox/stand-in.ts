@@ -14,19 +14,19 @@ export type StandInRequest = {
 export type StandInReply = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, a text as a page. */
+  /** A text is sent as a page, anything else as JSON. */
   readonly body: unknown;
 };
 
-/** What makes a stand-in one of a certain vendor. */
+/** The part of a stand-in that is one vendor's. */
 export type VendorApi = {
-  /** Answers a request as the vendor does; awaits `pause` once, before the effect and while it is in progress. */
+  /** Answers a request as the vendor does. Awaits `pause` once, while the request is in progress. */
   answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply>;
-  /** A failure of the vendor's own, in its words. */
+  /** A failure in the vendor's form. */
   failure(status: number): StandInReply;
-  /** Makes a failure the answer to this request from now on. */
+  /** Makes a failure the answer to this request for good. */
   repeat(request: StandInRequest, reply: StandInReply): void;
-  /** What the vendor did, newest last. */
+  /** What the vendor did, oldest first. */
   entries(): readonly unknown[];
   close(): void;
 };
@@ -42,9 +42,9 @@ export type StandIn = {
 };
 
 /**
- * A vendor's HTTP API on 127.0.0.1, with a switchboard beside it:
- * `POST /_control/faults` orders what shall go wrong (`FaultOrder` as JSON, see faults.ts),
- * `GET /_control/ledger` shows what was done: `{"entries": […]}`, newest last.
+ * Starts a vendor's HTTP API on 127.0.0.1, with two addresses for control:
+ * `POST /_control/faults` orders faults (`FaultOrder` as JSON, see faults.ts),
+ * `GET /_control/ledger` shows what was done: `{"entries": […]}`, oldest first.
  *
  * @param port 0 for any free one
  */
@@ -52,12 +52,13 @@ export async function startStandIn(api: VendorApi, port: number): Promise<StandI
   const faults = new Faults();
   const server = createServer((incoming, outgoing) => {
     handle(incoming, outgoing, api, faults).catch((error: unknown) => {
-      // A bug or a full disk: the caller sees the vendor fail, and whoever looks sees why.
+      // A bug or a full disk: the caller sees the vendor fail, and the header says why.
       const name = error instanceof Error ? error.name : typeof error;
       send(outgoing, { ...api.failure(500), headers: { 'X-Stand-In-Error': name } });
     });
   });
-  // Longer than a client keeps an idle connection, so that it is never the server who closes one just being used.
+  // Longer than a client keeps an idle connection, so that the server never closes one that is about to be
+  // used.
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -105,7 +106,7 @@ async function handle(
   deliver(incoming, outgoing, spoilt ?? { reply });
 }
 
-/** What comes instead of the answer: a reply, a reset, or (neither) silence. */
+/** What replaces the answer: a reply, a reset, or silence where it has neither. */
 type Spoilt = {
   readonly effect: 'before' | 'after';
   readonly reply?: StandInReply;
@@ -140,7 +141,7 @@ function deliver(
 }
 
 function control({ method, path, headers, body }: StandInRequest, api: VendorApi, faults: Faults): StandInReply {
-  // A page from elsewhere whose name was pointed at this machine must not read texts or order faults.
+  // A foreign page whose name resolves to this machine must not read texts or order faults.
   if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? '')) return { status: 403, body: { message: 'no' } };
   if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries() } };
   if (method === 'POST' && path === '/_control/faults') {
@@ -182,7 +183,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Puts a record into a stand-in's memory and forgets the oldest beyond MAX_STAND_IN_RECORDS. */
+/** Adds a record to a stand-in's memory and drops the oldest beyond MAX_STAND_IN_RECORDS. */
 export function keepLatest<Value>(records: Map<string, Value>, key: string, value: Value): void {
   records.set(key, value);
   const [oldest] = records.keys();

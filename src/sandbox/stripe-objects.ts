@@ -1,4 +1,4 @@
-/** What a bank says to a payment. */
+/** A bank's answer to a payment. */
 export type CardAnswer =
   | { readonly kind: 'paid' | 'processing' }
   | { readonly kind: 'declined'; readonly code: string; readonly declineCode: string; readonly message: string };
@@ -14,7 +14,7 @@ export type Payment = {
   readonly paymentMethod: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly answer: CardAnswer;
-  /** Seconds since 1970, as Stripe counts. */
+  /** Seconds since 1970, as in Stripe's API. */
   readonly created: number;
 };
 
@@ -28,7 +28,7 @@ export type Refund = {
   readonly created: number;
 };
 
-/** Parts of a card's name and what its bank says; the first that fits counts. Stripe's own test cards fit, too. */
+/** Parts of a card's name and its bank's answer; the first match counts. Stripe's test cards match too. */
 const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
   [/insufficient_?funds/i, declined('card_declined', 'insufficient_funds', 'Your card has insufficient funds.')],
   [
@@ -50,9 +50,10 @@ const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
 ];
 
 /**
- * What a payment method's bank says: `pm_card_…` and `pm_sandbox_…` exist, and pay unless their name holds
- * `declined`, `insufficient_funds`, `needs_auth`, `lost`, `expired`, `processing_error` or `processing`. One whose
- * name ends in `_once` is refused once for an order and then pays. Undefined for a method that does not exist.
+ * The answer of a payment method's bank. `pm_card_…` and `pm_sandbox_…` exist and pay, unless their name
+ * contains `declined`, `insufficient_funds`, `needs_auth`, `lost`, `expired`, `processing_error` or
+ * `processing`. One that ends in `_once` is declined once for an order and then pays. Undefined for a method
+ * that does not exist.
  */
 export function cardAnswer(paymentMethod: string, wasDeclined: () => boolean): CardAnswer | undefined {
   if (!/^pm_(card|sandbox)_/.test(paymentMethod)) return undefined;
@@ -66,7 +67,7 @@ function declined(code: string, declineCode: string, message: string): CardAnswe
 
 const STATUS = { paid: 'succeeded', processing: 'processing', declined: 'requires_payment_method' } as const;
 
-/** A payment as Stripe shows it. */
+/** A payment in Stripe's form. */
 export function paymentIntentBody(payment: Payment) {
   const { id, amount, currency, customer, paymentMethod, metadata, answer, created } = payment;
   const charge = id.replace(/^pi/, 'ch');
@@ -98,7 +99,7 @@ export function paymentIntentBody(payment: Payment) {
   };
 }
 
-/** A refund as Stripe shows it. */
+/** A refund in Stripe's form. */
 export function refundBody({ id, paymentIntent, amount, created }: Refund) {
   return {
     id,

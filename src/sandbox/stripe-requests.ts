@@ -1,10 +1,10 @@
 import type { StandInReply } from './stand-in.ts';
 
-/** What Stripe takes when a payment is created, of what this service could send. Anything else is unknown to it. */
+/** The fields of a payment that Stripe knows, of those that this service could send. */
 const KNOWN_FIELDS =
   /^(amount|currency|customer|payment_method|off_session|confirm|description|allowed_payment_method_types\[\d*\]|metadata\[\w+\])$/;
 
-/** Why Stripe would not take this form as a payment; undefined where it would. */
+/** Stripe's refusal of a payment's form; undefined where Stripe accepts it. */
 export function checkPayment(form: URLSearchParams): StandInReply | undefined {
   for (const field of form.keys()) {
     if (field.startsWith('payment_method_types')) {
@@ -60,7 +60,7 @@ export function refusal(
   return { status, body: { error: { type, message, ...more } } };
 }
 
-/** Stripe does not know what was named: 404 for what a path names, 400 for a field. */
+/** Stripe's error for an unknown object: 404 where the path names it, 400 where a field does. */
 export function missing(status: 400 | 404, what: string, id: string, param: string): StandInReply {
   return refusal(status, 'invalid_request_error', `No such ${what}: '${id}'`, { code: 'resource_missing', param });
 }

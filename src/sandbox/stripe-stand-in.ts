@@ -11,7 +11,7 @@ import {
 import { cardAnswer, type Payment, paymentIntentBody, type Refund, refundBody } from './stripe-objects.ts';
 import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts';
 
-/** A failure that Stripe repeats under a key. */
+/** A failure that Stripe repeats under an idempotency key. */
 type Failure = {
   readonly type: 'failure';
   readonly key: string | null;
@@ -22,10 +22,11 @@ type Failure = {
 type StripeEntry = Payment | Refund | Failure;
 
 /**
- * Stripe's API for what this service asks of it, kept under `ledgerFile`: payment intents (create with confirm,
- * retrieve, search by order), refunds, idempotency keys with Stripe's rules (replay, other parameters, in progress).
- * A card's name decides what its bank says; see `cardAnswer`. Any `cus_…` exists unless its name says "missing", any
- * `sk_test_…` key opens. Faults and ledger: see stand-in.ts.
+ * Starts the part of Stripe's API that this service uses, with its record in `ledgerFile`: payment intents
+ * (create with confirm, retrieve, search by order), refunds, and idempotency keys by Stripe's rules (replay,
+ * other parameters, in progress). A card's name decides its bank's answer (`cardAnswer`). Every `cus_…`
+ * exists unless its name contains "missing", and every `sk_test_…` key is accepted. Faults and ledger: see
+ * stand-in.ts.
  */
 export async function startStripeStandIn(options: { ledgerFile: string; port?: number }): Promise<StandIn> {
   return startStandIn(new StripeApi(options.ledgerFile), options.port ?? 0);

@@ -19,7 +19,7 @@ type Message = {
   readonly atMs: number;
 };
 
-/** Twilio's magic numbers: texting them fails as real numbers can. */
+/** Twilio's magic numbers, to which a text fails as it can to real numbers. */
 const REFUSED: Readonly<Record<string, readonly [code: number, message: string]>> = {
   '+15005550001': [21211, 'The number is not a valid phone number.'],
   '+15005550002': [21612, 'The number cannot be reached from this sender.'],
@@ -29,9 +29,10 @@ const REFUSED: Readonly<Record<string, readonly [code: number, message: string]>
 };
 
 /**
- * Twilio's API for what this service asks of it, kept under `ledgerFile`: create a message, list messages by `To` and
- * `DateSent>`. As at Twilio, creating is not idempotent. Nobody is texted. `authToken`: the only one that opens;
- * without it any does. Faults and ledger: see stand-in.ts.
+ * Starts the part of Twilio's API that this service uses, with its record in `ledgerFile`: create a message,
+ * list messages by `To` and `DateSent>`. Creating is not idempotent, as at Twilio. Nobody is texted.
+ * `authToken` is the only token that is accepted; without it any token is. Faults and ledger: see
+ * stand-in.ts.
  */
 export async function startTwilioStandIn(options: {
   ledgerFile: string;
@@ -66,7 +67,7 @@ class TwilioApi implements VendorApi {
     return refusal(status, 20500, 'An internal server error has occurred');
   }
 
-  /** Twilio knows no idempotency, so nothing of it repeats. */
+  /** Twilio has no idempotency keys, so no failure repeats. */
   repeat(): void {}
 
   entries(): readonly Message[] {
@@ -124,7 +125,7 @@ class TwilioApi implements VendorApi {
   }
 }
 
-/** A message as Twilio shows it, its times in whole seconds. */
+/** A message in Twilio's form, with times in whole seconds. */
 function messageBody({ sid, accountSid, to, from, body, atMs }: Message) {
   const date = new Date(atMs).toUTCString().replace('GMT', '+0000');
   return {

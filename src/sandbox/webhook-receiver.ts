@@ -4,8 +4,8 @@ import { signWebhook } from '../vendors/webhook-signature.ts';
 import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
 
 /**
- * The demo store's own server: takes webhooks whose signature and time are right, and refuses others with 401. Its
- * ledger (stand-in.ts) shows the last events it took.
+ * Starts the demo store's own server, which accepts webhooks with a valid signature and time and refuses
+ * others with 401. Its ledger (stand-in.ts) shows the last events.
  */
 export function startWebhookReceiver(secret: string): Promise<StandIn> {
   return startStandIn(new ReceiverApi(secret), 0);
@@ -41,7 +41,9 @@ class ReceiverApi implements VendorApi {
   close(): void {}
 }
 
-/** Standard Webhooks 1.0.0: the same text under the same secret, within five minutes of now. */
+/**
+ * Checks a webhook by Standard Webhooks 1.0.0: signed with the same secret, and within five minutes of now.
+ */
 function isAuthentic(secret: string, { headers, body }: StandInRequest): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;
   const seconds = Number(timestamp);

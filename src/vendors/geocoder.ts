@@ -9,28 +9,32 @@ import {
 } from '../limits.ts';
 
 type Geocoded =
-  /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder gives one. */
+  /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder states one. */
   | { readonly kind: 'found'; readonly point: Point; readonly accuracyMeters?: number }
   | { readonly kind: 'not_found' }
-  /** No usable answer in time, or too many questions at once: not remembered, ask again later. */
+  /** No usable answer in time, or too many calls at once. It is not kept, so a later call may succeed. */
   | { readonly kind: 'unavailable' };
 
 export type Geocoder = {
-  /** Where an address is. Never throws, and takes no longer than the time-out. */
+  /** Finds an address. Never throws, and takes no longer than the time-out. */
   geocode(text: string): Promise<Geocoded>;
 };
 
 export type GeocoderOptions = {
-  /** Base URL of a server that speaks Nominatim's search API; its own query (an access key) is kept. */
+  /**
+   * Base URL of a server that speaks Nominatim's search API. A query in it, such as an access key, is kept.
+   */
   readonly url: string;
   readonly timeoutMs?: number;
-  /** Most addresses whose answer is remembered. */
+  /** Most addresses whose answers are kept. */
   readonly maxRemembered?: number;
-  /** Milliseconds since 1970, for the age of remembered answers. */
+  /** Milliseconds since 1970, for the age of kept answers. */
   readonly now?: () => number;
 };
 
-/** Asks a Nominatim-compatible server, and remembers its answers (nominatim.org/release-docs/latest/api/Search). */
+/**
+ * Asks a Nominatim-compatible server and keeps its answers (nominatim.org/release-docs/latest/api/Search).
+ */
 export function createGeocoder(options: GeocoderOptions): Geocoder {
   const { url, timeoutMs = GEOCODER_TIMEOUT_MS, maxRemembered = MAX_GEOCODER_CACHE, now = Date.now } = options;
   const remembered = new Map<string, { readonly answer: Geocoded; readonly untilMs: number }>();
@@ -39,7 +43,8 @@ export function createGeocoder(options: GeocoderOptions): Geocoder {
   function recall(text: string): Geocoded | undefined {
     const entry = remembered.get(text);
     if (!entry) return undefined;
-    // Taken out and put back: the order of a Map is the order of use, and the first is the one to forget.
+    // Taken out and put back, so that the Map's order is the order of use and its first entry the least
+    // recent.
     remembered.delete(text);
     if (entry.untilMs <= now()) return undefined;
     remembered.set(text, entry);
@@ -77,14 +82,14 @@ async function search(base: string, text: string, timeoutMs: number): Promise<Ge
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const reply = await fetch(searchUrl(base, text), {
-      // Nominatim's usage policy asks every client to say what it is.
+      // Nominatim's usage policy asks clients to identify themselves.
       headers: { Accept: 'application/json', 'User-Agent': 'sameday-dispatch' },
       signal,
     });
     const body = await readBounded(reply);
     return reply.ok ? readPlace(JSON.parse(body)) : { kind: 'unavailable' };
   } catch {
-    // Refused, reset, too slow, too large, not JSON: what the caller can do is the same.
+    // Refused, reset, too slow, too large or not JSON: the caller can do the same about each.
     return { kind: 'unavailable' };
   }
 }
@@ -109,7 +114,7 @@ async function readBounded(reply: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Nominatim's list of places; it writes its numbers as strings, others as numbers. */
+/** Reads a list of places. Nominatim writes numbers as strings; other servers write numbers. */
 function readPlace(reply: unknown): Geocoded {
   if (!Array.isArray(reply)) return { kind: 'unavailable' };
   if (reply.length === 0) return { kind: 'not_found' };

@@ -11,7 +11,7 @@ type ExchangeRequest = {
   readonly method: string;
   readonly headers: OutgoingHttpHeaders;
   readonly body?: string | undefined;
-  /** From the call to the last byte of the reply, waiting for a free connection included. */
+  /** From the call to the last byte of the reply, the wait for a free connection included. */
   readonly timeoutMs: number;
 };
 
@@ -22,13 +22,17 @@ type ExchangeReply = {
 };
 
 export type HttpExchange = {
-  /** Sends one request exactly once. @throws ExchangeError where no complete reply came. */
+  /**
+   * Sends a request, in one attempt.
+   *
+   * @throws {ExchangeError} where no complete reply came
+   */
   send(request: ExchangeRequest): Promise<ExchangeReply>;
-  /** Closes the connections, whatever they are doing. */
+  /** Closes all connections, those in use included. */
   close(): void;
 };
 
-/** Why there is no reply, and so whether the request can have had an effect. */
+/** Why there is no reply, which tells whether the request may have had an effect. */
 export class ExchangeError extends Error {
   readonly outcome: RetryLater;
   readonly code: string;
@@ -42,9 +46,9 @@ export class ExchangeError extends Error {
 }
 
 /**
- * One HTTP request and its whole reply, over connections that are kept. It stands below the vendors' SDKs, whose own
- * clients bound the silence on a socket and not the call, do not bound the reply, and cannot tell a request that was
- * never sent from one that was.
+ * Exchanges one HTTP request and its whole reply over kept connections. It stands below the vendors' SDKs,
+ * whose own clients bound the silence on a socket instead of the call, do not bound the reply, and do not
+ * tell whether a request was sent.
  */
 export function createHttpExchange(): HttpExchange {
   const options = { keepAlive: true, maxSockets: VENDOR_SOCKETS, timeout: VENDOR_SOCKET_IDLE_MS };
@@ -74,7 +78,8 @@ function exchange(open: typeof http.request, agent: http.Agent, request: Exchang
       outgoing.destroy();
       if (error instanceof ExchangeError) return reject(error);
       if (!connected) return reject(new ExchangeError(retryLater('unreachable'), error.code ?? 'UNREACHABLE'));
-      // A kept connection that the vendor had just closed keeps Node's code, which Stripe's SDK sends once more.
+      // Node's code stays where the vendor had just closed a kept connection, since Stripe's SDK then retries
+      // once.
       const stale = outgoing.reusedSocket && !replied && error.code !== undefined;
       reject(new ExchangeError(retryLater('connection_lost'), stale ? (error.code ?? '') : 'CONNECTION_LOST'));
     };
@@ -82,7 +87,7 @@ function exchange(open: typeof http.request, agent: http.Agent, request: Exchang
       fail(new ExchangeError(retryLater(connected ? 'timeout' : 'unreachable'), 'DEADLINE'));
     }, timeoutMs);
     outgoing.once('socket', (socket) => {
-      // Until the handshake is done no byte of the request has left this machine.
+      // No byte of the request leaves this machine before the handshake is done.
       if (!socket.connecting) connected = true;
       else socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => (connected = true));
     });

@@ -1,12 +1,14 @@
 const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
-/** After an 0xff these are data (0x00), fill (0xff), or markers without a length of their own (RST0 to 7, TEM). */
+/**
+ * Whether a byte after 0xff is data (0x00), fill (0xff), or a marker without a length (RST0 to RST7, TEM).
+ */
 const isBare = (code: number): boolean =>
   code === 0x00 || code === 0x01 || code === 0xff || (code >= 0xd0 && code <= 0xd7);
 
 /**
- * In how many scans a JPEG sends its picture: one, or about ten where it is progressive. Each passes over all of its
- * pixels, with as few as thirty bytes for it. What follows the picture, such as a phone's video, is not looked at.
+ * Counts the scans of a JPEG: one, or about ten where it is progressive. Each scan visits every pixel, with
+ * as few as thirty bytes for it. What follows the picture, such as a phone's video, is not counted.
  */
 export function countScans(jpeg: Buffer): number {
   let scans = 0;

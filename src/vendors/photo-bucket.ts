@@ -8,22 +8,22 @@ import { type PhotoStorage, photoPath } from './photo-storage.ts';
 export type BucketSettings = {
   readonly bucket: string;
   readonly region: string;
-  /** A store other than Amazon's, asked in path style (`endpoint/bucket/key`). */
+  /** A store other than Amazon's, addressed in path style (`endpoint/bucket/key`). */
   readonly endpoint: string | null;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Put before every name, without slashes at its ends; empty for none. */
+  /** Prefix of every name, without slashes at its ends; empty for none. */
   readonly prefix: string;
-  /** Longest the bucket may be silent: while a connection is made, and then between two signs of life. */
+  /** Longest silence of the bucket: until a connection is made, and then between two packets. */
   readonly silenceMs: number;
-  /** Longest one operation may take, a second try included. */
+  /** Longest operation, a second attempt included. */
   readonly deadlineMs: number;
 };
 
 /**
- * A bucket that did not do what it was asked. `code` is S3's (`SignatureDoesNotMatch`, `NoSuchBucket`), Node's
- * (`ECONNREFUSED`) or the time-out's (`TimeoutError`, `AbortError`). The error of the SDK is left behind: it quotes the
- * key and what was signed.
+ * A failed operation of the bucket. `code` is S3's (`SignatureDoesNotMatch`, `NoSuchBucket`), Node's
+ * (`ECONNREFUSED`) or the time-out's (`TimeoutError`, `AbortError`). The SDK's own error is dropped, since it
+ * quotes the key and what was signed.
  */
 export class PhotoBucketError extends Error {
   readonly code: string;
@@ -36,8 +36,8 @@ export class PhotoBucketError extends Error {
 }
 
 /**
- * Photos in a bucket of Amazon S3 or of a store that speaks its protocol. Every photo is one PUT, so it is there whole or
- * not at all. No ACL is sent: an object is private unless the bucket's owner says otherwise, and buckets without ACLs,
+ * Keeps photos in a bucket of Amazon S3 or of a store that speaks its protocol. Every photo is one PUT, so it
+ * is stored whole or not at all. No ACL is sent: objects are private by default, and buckets without ACLs,
  * the default since 2023, refuse a request that names one.
  */
 export function createBucketPhotoStorage(settings: BucketSettings): PhotoStorage & { close(): void } {
@@ -45,7 +45,7 @@ export function createBucketPhotoStorage(settings: BucketSettings): PhotoStorage
   const adapter = new AwsS3StorageAdapter(client, {
     bucket: settings.bucket,
     prefix: settings.prefix,
-    // Never in parts, of which a failure could leave some behind.
+    // Never in parts, as a failure could leave some behind.
     uploadConfiguration: { partSize: MAX_PHOTO_BYTES, queueSize: 1 },
   });
   const storage = new FileStorage(adapter, undefined, { timeout: { timeout: settings.deadlineMs } });
@@ -64,7 +64,7 @@ export function createBucketPhotoStorage(settings: BucketSettings): PhotoStorage
     },
     async remove(name) {
       const path = photoPath(name);
-      // Amazon's answer is the same whether there was one; others' is not.
+      // Amazon answers the same for a missing object; other stores do not.
       await storage.deleteFile(path).catch(nullIfAbsent);
     },
     close: () => client.destroy(),
@@ -79,15 +79,15 @@ function connect({ region, endpoint, accessKeyId, secretAccessKey, silenceMs, de
     credentials: { accessKeyId, secretAccessKey },
     maxAttempts: PHOTO_BUCKET_ATTEMPTS,
     retryMode: 'standard',
-    // Other stores refuse the SDK's own checksums. The signature covers the photo's SHA-256 anyway.
+    // Other stores refuse the SDK's checksums, and the signature covers the photo's SHA-256 anyway.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Else a large photo waits for a "100 Continue", for 6 s and on a connection of its own.
+    // Otherwise a large photo waits for "100 Continue", for 6 s and on a connection of its own.
     expectContinueHeader: false,
     requestHandler: {
       connectionTimeout: silenceMs,
       socketTimeout: silenceMs,
-      // An upload that was given up ends by itself: flystorage does not hand the deadline on to it.
+      // Ends an upload past its deadline, which flystorage does not pass on.
       requestTimeout: deadlineMs,
       throwOnRequestTimeout: true,
       httpAgent: agent,
@@ -107,7 +107,7 @@ async function readAll(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Only the store's own word counts: a 404 may also mean a wrong bucket, or a wrong server. */
+/** Only the code counts, as a 404 may also mean a wrong bucket or a wrong server. */
 function nullIfAbsent(error: unknown): null {
   return codeOf(error) === 'NoSuchKey' ? null : fail(error);
 }
@@ -116,13 +116,13 @@ function fail(error: unknown): never {
   throw new PhotoBucketError(codeOf(error));
 }
 
-/** The code of the SDK's error, below those that flystorage puts around it. */
+/** The code of the SDK's error, which flystorage wraps. */
 function codeOf(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
   if (!(inner instanceof Error)) return 'Unknown';
   const { code } = inner as { code?: unknown };
   const found = typeof code === 'string' ? code : inner.name;
-  // S3's codes come over the network.
+  // S3's codes come over the network, so their form is checked.
   return /^\w{1,64}$/.test(found) ? found : 'Unknown';
 }

@@ -4,29 +4,29 @@ import { join } from 'node:path';
 import { FileStorage, isFileWasNotFound, toReadable } from '@flystorage/file-storage';
 import { LocalStorageAdapter } from '@flystorage/local-fs';
 
-/** Photos by the names that `newPhotoName` made; another name is a bug and is thrown. */
+/** Photos by the names that `newPhotoName` made. Any other name is a bug and throws. */
 export type PhotoStorage = {
-  /** Keeps a photo: when this returns it is stored for good, and nobody ever sees half of it. */
+  /** Stores a photo. It is durable when this resolves, and no reader sees a part of it. */
   put(name: string, jpeg: Buffer): Promise<void>;
   get(name: string): Promise<Buffer | null>;
-  /** Removes a photo; one that is not there is fine. */
+  /** Removes a photo, if it is there. */
   remove(name: string): Promise<void>;
 };
 
 const NAME = /^[0-9a-f]{32}\.jpg$/;
 
-/** A name that says nothing and that nobody guesses: 128 random bits. */
+/** A new name of 128 random bits, which says nothing and cannot be guessed. */
 export function newPhotoName(): string {
   return `${randomBytes(16).toString('hex')}.jpg`;
 }
 
-/** Where a photo lies below the folder or the bucket's prefix; the same in both, so that one can be copied to the other. */
+/** The path of a photo, the same in a folder and in a bucket, so that one can be copied to the other. */
 export function photoPath(name: string): string {
   if (!NAME.test(name)) throw new TypeError('not the name of a photo');
   return `${name.slice(0, 2)}/${name}`;
 }
 
-/** Photos in a folder, spread over 256 folders inside it; only the service's own user can read them. */
+/** Keeps photos in a folder, spread over 256 subfolders that only the service's own user can read. */
 export function createFolderPhotoStorage(folder: string): PhotoStorage {
   const adapter = new LocalStorageAdapter(folder, { rootDirectoryVisibility: 'private' });
   const storage = new FileStorage(adapter, undefined, {
@@ -58,7 +58,7 @@ export function createFolderPhotoStorage(folder: string): PhotoStorage {
   };
 }
 
-/** An order says it has a photo as soon as `put` returns, so a power cut must not take it back. */
+/** Makes a file durable: an order has its photo once `put` resolves, whatever happens to the power. */
 async function flushToDisk(path: string): Promise<void> {
   const file = await open(path, 'r+');
   try {

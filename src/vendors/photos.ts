@@ -15,24 +15,25 @@ export type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels
 type Reencoded =
   | { readonly kind: 'ok'; readonly jpeg: Buffer; readonly width: number; readonly height: number }
   | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
-  /** Too many photos wait already, or nobody waits for this one any more. */
+  /** Too many photos wait, or the sender of this one is gone. */
   | { readonly kind: 'busy' };
 
 export type PhotoProcessor = {
   /**
-   * A JPEG of the same picture, upright, its longest side at most STORED_PHOTO_SIDE pixels, and nothing else that the
-   * file held: no place, no time, no camera, no second file. Takes JPEG, PNG and WebP, whatever name the file had.
+   * Makes a JPEG of the same picture, upright, its longest side at most STORED_PHOTO_SIDE pixels, without
+   * anything else that the file held: no place, no time, no camera, no second file. Takes JPEG, PNG and WebP,
+   * whatever the file's name.
    *
-   * @param wanted whether its sender still waits, asked when its turn comes; whoever does not sends it again
+   * @param wanted whether the sender still waits, asked when the photo's turn comes
    */
   reencode(bytes: Buffer, wanted?: () => boolean): Promise<Reencoded>;
 };
 
 type Format = 'jpeg' | 'png' | 'webp';
 
-/** Decodes one photo at a time, each in at most PHOTO_TIMEOUT_SECONDS; the others wait. */
+/** Decodes one photo at a time, each in at most PHOTO_TIMEOUT_SECONDS. */
 export function createPhotoProcessor(): PhotoProcessor {
-  // One thread, and no memory for pictures that nobody asks for twice.
+  // One thread, and no cache, as no picture is decoded twice.
   sharp.concurrency(1);
   sharp.cache(false);
   let last: Promise<unknown> = Promise.resolve();
@@ -55,7 +56,9 @@ export function createPhotoProcessor(): PhotoProcessor {
   };
 }
 
-/** The format by its first bytes; a file's name and a request's Content-Type say what the sender likes. */
+/**
+ * The format by the first bytes, as a file's name and a request's Content-Type are whatever the sender chose.
+ */
 function sniff(bytes: Buffer): Format | undefined {
   const latin = bytes.toString('latin1', 0, 12);
   if (latin.startsWith('\xff\xd8\xff')) return 'jpeg';
@@ -67,14 +70,14 @@ function sniff(bytes: Buffer): Format | undefined {
 async function reencode(bytes: Buffer, format: Format): Promise<Reencoded> {
   try {
     const options = { failOn: 'error', limitInputPixels: MAX_PHOTO_PIXELS } as const;
-    // Reads the header only, so that a picture of a million square meters is refused before it is unpacked. The limit is
-    // lifted here because libvips' refusal could only be told from a damaged file by its wording.
+    // Reads the header only, so that a huge picture is refused before it is decoded. The limit is lifted here
+    // because libvips' refusal differs from that of a damaged file by its wording only.
     const head = await sharp(bytes, { ...options, limitInputPixels: false }).metadata();
     if (head.format !== format) return { kind: 'unusable', reason: 'wrong_format' };
-    // A picture is decoded by lines, and one line of 24 million pixels would take gigabytes.
+    // Pictures are decoded by lines, and a line of 24 million pixels takes gigabytes.
     const tooLong = Math.max(head.width, head.height) > MAX_PHOTO_SIDE;
     if (tooLong || head.width * head.height > MAX_PHOTO_PIXELS) return { kind: 'unusable', reason: 'too_many_pixels' };
-    // libjpeg reads every scan before it lets itself be interrupted.
+    // libjpeg reads every scan before it can be interrupted.
     if (format === 'jpeg' && countScans(bytes) > MAX_PHOTO_SCANS) return { kind: 'unusable', reason: 'too_slow' };
     const { data, info } = await sharp(bytes, options)
       .autoOrient()

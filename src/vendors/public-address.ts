@@ -2,7 +2,9 @@ import { BlockList, isIP } from 'node:net';
 
 type Range = readonly [network: string, prefix: number];
 
-/** IPv4 ranges that are not the public Internet (IANA's special-purpose registry, RFC 6890 and its updates). */
+/**
+ * IPv4 ranges that are not the public Internet (IANA's special-purpose registry, RFC 6890 and its updates).
+ */
 const NOT_PUBLIC_IPV4: readonly Range[] = [
   ['0.0.0.0', 8], // "this network"; Linux connects 0.0.0.0 to itself
   ['10.0.0.0', 8],
@@ -22,7 +24,7 @@ const NOT_PUBLIC_IPV4: readonly Range[] = [
   ['240.0.0.0', 4], // reserved, broadcast included
 ];
 
-/** Of IPv6 only global unicast is public, so that what is not known here (mapped, local, multicast) is refused. */
+/** The one public range of IPv6, so that everything unknown (mapped, local, multicast) is refused. */
 const GLOBAL_UNICAST: Range = ['2000::', 3];
 const NOT_PUBLIC_IPV6: readonly Range[] = [
   ['2001::', 23], // protocol assignments; Teredo carries an IPv4 address inside
@@ -30,7 +32,7 @@ const NOT_PUBLIC_IPV6: readonly Range[] = [
   ['2002::', 16], // 6to4: an IPv4 address inside; withdrawn
   ['3fff::', 20], // documentation
 ];
-/** NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is really meant. */
+/** NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is reached. */
 const NAT64: Range = ['64:ff9b::', 96];
 
 function listOf(family: 'ipv4' | 'ipv6', ranges: readonly Range[]): BlockList {
@@ -46,7 +48,7 @@ const nat64 = listOf('ipv6', [NAT64]);
 const loopbackV4 = listOf('ipv4', [['127.0.0.0', 8]]);
 const loopbackV6 = listOf('ipv6', [['::1', 128]]);
 
-/** Whether an IP address is one of the public Internet. What is not an address, or has a zone, is not. */
+/** Whether `address` is an IP address of the public Internet; false for other texts and for a zone. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !notPublicV4.check(address, 'ipv4');
   if (!isPlainIPv6(address)) return false;
@@ -54,16 +56,18 @@ export function isPublicAddress(address: string): boolean {
   return globalV6.check(address, 'ipv6') && !notPublicV6.check(address, 'ipv6');
 }
 
-/** Whether an IP address is this machine's own, 127.0.0.0/8 or ::1. */
+/** Whether `address` is this machine's own, 127.0.0.0/8 or ::1. */
 export function isLoopbackAddress(address: string): boolean {
   if (isIP(address) === 4) return loopbackV4.check(address, 'ipv4');
-  // An IPv4 address written as IPv6 (::ffff:127.0.0.1) is not one: nobody needs it.
+  // An IPv4 address written as IPv6 (::ffff:127.0.0.1) is refused, as nobody needs it.
   return isPlainIPv6(address) && loopbackV6.check(address, 'ipv6');
 }
 
 const isPlainIPv6 = (address: string): boolean => isIP(address) === 6 && !address.includes('%');
 
-/** The last 32 bits of an IPv6 address as IPv4. The URL parser writes every notation as hexadecimal groups. */
+/**
+ * The last 32 bits of an IPv6 address as IPv4. The URL parser writes every notation as hexadecimal groups.
+ */
 function embeddedIPv4(address: string): string {
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = '', tail] = canonical.split('::');

@@ -1,6 +1,6 @@
 /**
- * A vendor's call that had no definite answer. `rateLimited`: the vendor asked for patience, which costs no attempt.
- * `ambiguous`: what was asked for may have happened all the same.
+ * The outcome of a call without a definite answer. `rateLimited`: the vendor asked to wait, which costs no
+ * attempt. `ambiguous`: the call may have had its effect.
  */
 export type RetryLater = {
   readonly kind: 'retry_later';
@@ -10,22 +10,22 @@ export type RetryLater = {
 };
 
 const RETRY_REASONS = {
-  /** Nobody answered at the vendor's address: nothing was sent. */
+  /** No connection was made, so nothing was sent. */
   unreachable: { rateLimited: false, ambiguous: false },
   /** The request was sent and no answer came in time. */
   timeout: { rateLimited: false, ambiguous: true },
   /** The connection broke after the request had been sent. */
   connection_lost: { rateLimited: false, ambiguous: true },
-  /** 5xx: vendors do not say how far they got. */
+  /** A 5xx, which does not say how far the vendor got. */
   server_error: { rateLimited: false, ambiguous: true },
-  /** An answer that is not the vendor's: cut short, too large or not JSON. */
+  /** A reply that cannot be the vendor's: cut short, too large or not JSON. */
   bad_reply: { rateLimited: false, ambiguous: true },
-  /** An earlier request under the same idempotency key is still at work. */
+  /** An earlier request under the same idempotency key is in progress. */
   in_progress: { rateLimited: false, ambiguous: true },
-  /** The idempotency key was used with other parameters: what became of that request has to be looked up. */
+  /** The idempotency key was used with other parameters; what became of that request has to be looked up. */
   key_reused: { rateLimited: false, ambiguous: true },
   rate_limited: { rateLimited: true, ambiguous: false },
-  /** The vendor does not accept our credentials: an operator has to act, then the same call can pass. */
+  /** The vendor refuses the credentials. The same call can succeed once an operator has corrected them. */
   misconfigured: { rateLimited: false, ambiguous: false },
 } as const satisfies Record<string, { rateLimited: boolean; ambiguous: boolean }>;
 

@@ -1,21 +1,21 @@
 /**
- * Declines that another attempt with the same card can pass, and why. Every other code is final: the bank has said
- * that it will not change its mind, gives no reason, or we do not know the code, and card networks fine hopeless attempts.
- * Source: Stripe's list of decline codes.
+ * Declines after which another attempt with the same card can succeed, and why. Every other code is final:
+ * the bank says so, gives no reason, or uses a code that is not known here, and card networks fine hopeless
+ * attempts. Source: Stripe's list of decline codes.
  */
 const MAY_PASS: Readonly<Record<string, string>> = {
-  approve_with_id: 'the bank could not be reached to approve',
-  card_velocity_exceeded: 'a limit on payments a day or hour, which ends',
-  insufficient_funds: 'a balance changes',
+  approve_with_id: 'the bank could not be reached for an approval',
+  card_velocity_exceeded: 'a limit on payments in a day or an hour, which ends',
+  insufficient_funds: 'the balance changes',
   issuer_not_available: 'the bank could not be reached',
-  processing_error: 'something broke on the way to the bank',
-  reenter_transaction: 'something broke on the way to the bank',
+  processing_error: 'the request failed on its way to the bank',
+  reenter_transaction: 'the request failed on its way to the bank',
   try_again_later: 'the bank says so',
   withdrawal_count_limit_exceeded: 'a limit on payments, which ends',
-  canceled: 'the payment was given up before the bank was asked',
+  canceled: 'the payment was cancelled before the bank was asked',
 };
 
-/** Whether a new attempt could pass after a decline with this code. The bank's own advice, where given, decides. */
+/** Whether a new attempt can succeed after this decline. The bank's own advice decides, if there is one. */
 export function mayPassLater(code: string, advice: string | null | undefined): boolean {
   if (advice === 'do_not_try_again') return false;
   if (advice === 'try_again_later') return true;

@@ -1,66 +1,21 @@
-import type { OutgoingHttpHeaders } from 'node:http';
 import Stripe from 'stripe';
-import { createHttpExchange, ExchangeError, type HttpExchange } from './http-exchange.ts';
+import { MAX_CHARGES_SEARCHED } from '../limits.ts';
+import type { ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
+import { createHttpExchange, ExchangeError } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
 import { mayPassLater } from './stripe-declines.ts';
-
-export type ChargeRequest = {
-  /** Given by the caller and stored before sending: the same key never charges twice (Stripe keeps it 24 hours). */
-  readonly idempotencyKey: string;
-  /** US cents. */
-  readonly amountCents: number;
-  /** The store's customer and card at Stripe: `cus_…`, `pm_…`. */
-  readonly customerId: string;
-  readonly paymentMethodId: string;
-  readonly orderId: string;
-  readonly retailerId: string;
-};
-
-export type ChargeOutcome =
-  | { readonly kind: 'paid'; readonly paymentIntentId: string }
-  /** A definite no. `mayPass`: a new attempt under a new key could pass. */
-  | {
-      readonly kind: 'declined';
-      readonly code: string;
-      readonly paymentIntentId?: string;
-      readonly mayPass: boolean;
-    }
-  /** The bank wants the cardholder present; a machine can't help. */
-  | { readonly kind: 'needs_authentication'; readonly code: string; readonly paymentIntentId?: string }
-  /** Stripe does not know the customer or the card, or the card is not the customer's. */
-  | { readonly kind: 'no_card'; readonly code: string }
-  | RetryLater;
-
-export type ChargeLookup = ChargeOutcome | { readonly kind: 'not_found' };
-
-export type RefundOutcome =
-  | { readonly kind: 'refunded'; readonly refundId: string | null }
-  | { readonly kind: 'refused'; readonly code: string }
-  | RetryLater;
-
-export type StripeCharger = {
-  /** Charges a stored card without its holder. Never throws for an answer of Stripe's or the lack of one. */
-  charge(request: ChargeRequest): Promise<ChargeOutcome>;
-  /**
-   * What became of an order's charges, for keys too old to be sent again. Stripe's search lags behind its writes by
-   * about a minute, longer in an outage of theirs: never ask right after a charge.
-   */
-  findCharge(orderId: string): Promise<ChargeLookup>;
-  /** Refunds a payment in full; one that is refunded already counts as refunded. */
-  refund(refund: { readonly idempotencyKey: string; readonly paymentIntentId: string }): Promise<RefundOutcome>;
-  close(): void;
-};
+import { baseOptions, stripeHttpClient } from './stripe-http.ts';
 
 export type StripeOptions = {
   readonly secretKey: string;
   /** Base URL of another server that speaks Stripe's API. */
   readonly apiBase?: string | undefined;
-  /** Longest one call may take; a connection found closed is tried once more within its own time-out. */
+  /** Longest call. A connection found closed is tried once more, with a time-out of its own. */
   readonly timeoutMs: number;
 };
 
-/** Stripe, as one store's delivery fee needs it: off-session card payments in US dollars, and their refunds. */
-export function createStripeCharger(options: StripeOptions): StripeCharger {
+/** Charges delivery fees by Stripe: off-session card payments in US dollars, and their refunds. */
+export function createStripeCharger(options: StripeOptions): Charger {
   const http = createHttpExchange();
   const stripe = new Stripe(options.secretKey, {
     ...baseOptions(options.apiBase),
@@ -84,7 +39,7 @@ async function createCharge(stripe: Stripe, charge: ChargeRequest): Promise<Char
       currency: 'usd',
       customer: charge.customerId,
       payment_method: charge.paymentMethodId,
-      // Cards only: no other kind could ask to send a person to a page of its own.
+      // Cards only: other methods may ask to send a person to a page of theirs.
       allowed_payment_method_types: ['card'],
       off_session: true,
       confirm: true,
@@ -92,13 +47,13 @@ async function createCharge(stripe: Stripe, charge: ChargeRequest): Promise<Char
     },
     { idempotencyKey: charge.idempotencyKey },
   );
-  // A replayed reply is as old as the first one; only a look shows what a payment in progress has become.
+  // A replayed reply is as old as the first one; only a retrieval shows what became of a payment in progress.
   return fromIntent(intent.status === 'processing' ? await stripe.paymentIntents.retrieve(intent.id) : intent);
 }
 
 async function searchCharge(stripe: Stripe, orderId: string): Promise<ChargeLookup> {
   const query = `metadata['order_id']:'${orderId.replace(/[\\']/g, '\\$&')}'`;
-  const { data } = await stripe.paymentIntents.search({ query, limit: 100 });
+  const { data } = await stripe.paymentIntents.search({ query, limit: MAX_CHARGES_SEARCHED });
   const newestFirst = data.toSorted((a, b) => b.created - a.created);
   const told =
     newestFirst.find(({ status }) => status === 'succeeded') ??
@@ -153,7 +108,7 @@ function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
   }
 }
 
-/** The replies that decide nothing; undefined for those that do. */
+/** The outcome of a reply that decides nothing; undefined for one that does. */
 function withoutAnswer(error: Stripe.errors.StripeError): RetryLater | undefined {
   if (error.detail instanceof ExchangeError) return error.detail.outcome;
   if (error instanceof Stripe.errors.StripeRateLimitError) return retryLater('rate_limited');
@@ -177,53 +132,4 @@ function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
   }
   const aboutCard = error.param === 'customer' || error.param === 'payment_method' || code === 'resource_missing';
   return aboutCard ? { kind: 'no_card', code } : { kind: 'declined', code, ...intent, mayPass: false };
-}
-
-function baseOptions(apiBase: string | undefined): Stripe.StripeConfig {
-  if (apiBase === undefined) return {};
-  const { protocol, hostname, port } = new URL(apiBase);
-  const secure = protocol === 'https:';
-  return { protocol: secure ? 'https' : 'http', host: hostname, port: port || (secure ? 443 : 80) };
-}
-
-function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
-  return {
-    getClientName: () => 'node',
-    async makeRequest(host, port, path, method, headers, body, protocol, timeoutMs) {
-      const reply = await http.send({
-        protocol: protocol === 'http' ? 'http:' : 'https:',
-        host,
-        port,
-        path,
-        method,
-        headers: headers as OutgoingHttpHeaders,
-        body,
-        timeoutMs,
-      });
-      return {
-        getStatusCode: () => reply.status,
-        getHeaders: () => reply.headers as Record<string, string | string[]>,
-        getRawResponse: () => ({ statusCode: reply.status }),
-        toStream: () => {
-          throw new Error('streamed replies are not used');
-        },
-        toJSON: async () => parseReply(reply.status, reply.body),
-      };
-    },
-  };
-}
-
-/**
- * What a proxy says instead of Stripe, a page or JSON of its own, keeps its status and decides nothing: the charge may have
- * been made by an earlier try. @throws SyntaxError for a success without JSON.
- */
-function parseReply(status: number, body: string): unknown {
-  const ofAnother = { error: { type: 'api_error', message: "not Stripe's" } };
-  try {
-    const reply = JSON.parse(body);
-    return status < 400 || typeof reply?.error?.type === 'string' ? reply : ofAnother;
-  } catch (error) {
-    if (status < 400) throw error;
-    return ofAnother;
-  }
 }

@@ -2,26 +2,7 @@ import twilio from 'twilio';
 import { MAX_MESSAGES_SEARCHED } from '../limits.ts';
 import { createHttpExchange, ExchangeError, type HttpExchange } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
-
-export type SendOutcome =
-  | { readonly kind: 'sent'; readonly sid: string }
-  /** A definite no, with Twilio's error code. */
-  | { readonly kind: 'refused'; readonly code: string }
-  /** Ambiguous: the message may have been created, and sending it again may text the customer twice; ask `find`. */
-  | RetryLater;
-
-export type TextLookup = { readonly kind: 'found'; readonly sid: string } | { readonly kind: 'not_found' } | RetryLater;
-
-export type TwilioSender = {
-  /** Sends one text, once: creating a message is not idempotent, so nothing here tries again. `to` is E.164. */
-  send(text: { readonly to: string; readonly body: string }): Promise<SendOutcome>;
-  /**
-   * Looks for a text that may have been created at `sinceMs` (milliseconds since 1970) or later, by how it ends: what comes
-   * before may be Twilio's, whose trial accounts add a sentence and which may replace characters that cost more to send.
-   */
-  find(text: { readonly to: string; readonly ending: string; readonly sinceMs: number }): Promise<TextLookup>;
-  close(): void;
-};
+import type { SendOutcome, TextLookup, TextSender } from './text-sender.ts';
 
 export type TwilioOptions = {
   readonly accountSid: string;
@@ -33,14 +14,18 @@ export type TwilioOptions = {
   readonly timeoutMs: number;
 };
 
-/** "This number's queue of unsent messages is full": a 4xx that passes by itself. */
+/** The queue of the sending number is full: a 4xx that passes by itself. */
 const QUEUE_FULL = 21611;
 
-/** Twilio, as one text an order needs it. @throws where the account sid does not begin with AC. */
-export function createTwilioSender(options: TwilioOptions): TwilioSender {
+/**
+ * Sends texts by Twilio.
+ *
+ * @throws where the account sid does not begin with AC
+ */
+export function createTwilioSender(options: TwilioOptions): TextSender {
   const http = createHttpExchange();
   const httpClient = new ExchangeClient(http, options.apiBase, options.timeoutMs);
-  // Read here, because the first reading loads the API's classes: 40 ms that a start can bear and a request can't.
+  // Read at start, because the first read loads the API's classes, which takes 40 ms.
   const { messages } = twilio(options.accountSid, options.authToken, { httpClient });
   return {
     send: ({ to, body }) =>
@@ -50,10 +35,10 @@ export function createTwilioSender(options: TwilioOptions): TwilioSender {
       }),
     find: async ({ to, ending, sinceMs }) => {
       const outcome = await outcomeOf(async (): Promise<TextLookup> => {
-        // Not narrowed by the day sent: a message that is still queued has none.
+        // Not filtered by the day sent, which a queued message does not have.
         const latest = await messages.list({ to, limit: MAX_MESSAGES_SEARCHED, pageSize: MAX_MESSAGES_SEARCHED });
         const found = latest.find((message) => {
-          // Twilio's times are whole seconds.
+          // Twilio's times are in whole seconds.
           return message.body?.endsWith(ending) && message.dateCreated.getTime() >= sinceMs - 1_000;
         });
         return found ? { kind: 'found', sid: found.sid } : { kind: 'not_found' };
@@ -76,13 +61,13 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
     if (typeof status !== 'number') throw error;
     if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
     if (status === 401) return retryLater('misconfigured');
-    // A refusal of Twilio's has a code; without one it is a proxy's, and the message may be there.
+    // Twilio's refusals have a code. One without it is a proxy's, and the message may have been created.
     if (status >= 400 && status < 500) return code ? { kind: 'refused', code: String(code) } : retryLater('bad_reply');
     return retryLater('server_error');
   }
 }
 
-/** Puts our bounded exchange below Twilio's SDK, and another server's address where one is given. */
+/** Puts the bounded exchange below Twilio's SDK, and another server's address where one is given. */
 class ExchangeClient extends twilio.RequestClient {
   readonly #http: HttpExchange;
   readonly #apiBase: string | undefined;
@@ -114,7 +99,7 @@ class ExchangeClient extends twilio.RequestClient {
       body,
       timeoutMs: this.#timeoutMs,
     });
-    // The SDK parses the text of a reply itself; its types speak of the parsed one.
+    // The SDK parses the text of a reply itself, but its types name the parsed one.
     return { statusCode: reply.status, body: reply.body as Data, headers: reply.headers };
   }
 }

@@ -3,17 +3,20 @@ import { createHmac, randomBytes } from 'node:crypto';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** A new signing secret of 256 random bits: `whsec_` and base64 (Standard Webhooks 1.0.0, 24 to 64 bytes). */
+/**
+ * A new signing secret: `whsec_` and 32 random bytes in base64 (Standard Webhooks 1.0.0 asks for 24 to 64).
+ */
 export function newWebhookSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
 /**
- * The headers that prove a webhook, as Standard Webhooks 1.0.0 says (github.com/standard-webhooks/standard-webhooks,
- * spec/standard-webhooks.md, "Signature scheme"): HMAC-SHA256 over `{id}.{timestamp}.{body}` under the decoded secret.
+ * The headers that authenticate a webhook by Standard Webhooks 1.0.0
+ * (github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md, "Signature scheme"):
+ * HMAC-SHA256 of `{id}.{timestamp}.{body}` with the decoded secret.
  *
- * @param id stays the same however often the webhook is sent; must not hold a full stop
- * @param nowMs the time of this try in milliseconds since 1970
+ * @param id the same for every attempt of a webhook, and without a full stop
+ * @param nowMs the time of this attempt in milliseconds since 1970
  */
 export function signWebhook(secret: string, id: string, nowMs: number, body: string): Record<string, string> {
   const timestamp = Math.floor(nowMs / 1000);

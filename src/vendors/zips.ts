@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isPoint, type Point } from '../geo/point.ts';
 
-/** Where the build puts the table, the same from `src/` and from `dist/`. */
+/** The table's path, the same from `src/` and from `dist/`. */
 export const ZIPS_FILE = fileURLToPath(new URL('../../dist/vendors/zips.bin', import.meta.url));
 
 /** The centroid of a ZIP of five digits; undefined for an unknown one. */
 export type ZipCentroid = (zip5: string) => Point | undefined;
 
-/** ZIP, latitude, longitude: four bytes each, written by `scripts/build-zips.mjs`. */
+/** ZIP, latitude and longitude, four bytes each, as `scripts/build-zips.mjs` writes them. */
 const RECORD_BYTES = 12;
 const UNITS_PER_DEGREE = 10_000;
 
 /**
- * Loads the table of ZIP codes and answers with the centroid of one (five digits), or undefined for an unknown one. A
- * centroid is kilometres off: it is good for finding drivers, not a door. The data is GeoNames', CC BY 4.0; the half
- * megabyte is searched where it lies.
+ * Loads the table of ZIP codes. The returned function finds the centroid of a five-digit ZIP, or undefined
+ * for an unknown one. A centroid is kilometers off: it serves to find drivers, not a door. The data is
+ * GeoNames', CC BY 4.0.
  *
  * @throws when the file is missing or is not this table
  */
@@ -33,7 +33,7 @@ export function loadZips(path: string): ZipCentroid {
   };
 }
 
-/** Binary search; the offset of the ZIP's record. */
+/** The offset of the ZIP's record, by binary search. */
 function find(table: Buffer, count: number, zip: number): number | undefined {
   let low = 0;
   let high = count - 1;

@@ -1,4 +1,4 @@
-/** Makes a new order heard and felt, and keeps the screen on while the driver waits for one. */
+/** Signals a new order by sound and vibration, and keeps the screen on while the driver is on duty. */
 
 const VIBRATION_MS = [300, 150, 300];
 const TONE_HZ = [880, 1_320];
@@ -6,7 +6,7 @@ const TONE_SECONDS = 0.22;
 
 let sound: AudioContext | null = null;
 
-/** To be called while a button is pressed: without that browsers let no page make a sound. */
+/** Call it while a button is pressed, as browsers allow a page no sound without that. */
 export function allowSound(): void {
   try {
     sound ??= new AudioContext();
@@ -17,7 +17,7 @@ export function allowSound(): void {
 }
 
 export function ring(): void {
-  // A phone that does not vibrate, or is not yet allowed to, says so by returning false.
+  // A page may vibrate the phone only after the first tap.
   if (navigator.userActivation?.hasBeenActive !== false) navigator.vibrate?.(VIBRATION_MS);
   if (sound?.state !== 'running') return;
   const volume = sound.createGain();
@@ -35,7 +35,7 @@ export function ring(): void {
 let lock: WakeLockSentinel | null = null;
 let wanted = false;
 
-/** The browser takes the lock away when the page is out of sight; to be called again when it is back. */
+/** Keeps the screen on or not. Call it again when the page is visible, as a hidden page loses its lock. */
 export async function keepAwake(on: boolean): Promise<void> {
   wanted = on;
   if (!on) {

@@ -1,10 +1,9 @@
+import { PHOTO_DEADLINE_MS } from '../limits.ts';
 import { meaningOf, type Sent } from './driver-queue.ts';
 import type { Action, DriverState } from './driver-state.ts';
 
-/** A short question that is not answered by then is given up. */
+/** Longest request without a photo. */
 const REQUEST_MS = 10_000;
-/** A photo of 300 KB takes this long at 6 KB/s. */
-const UPLOAD_MS = 60_000;
 
 export type Answer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
@@ -16,7 +15,7 @@ export type Report = { readonly lat: number; readonly lng: number; readonly capt
 
 type Reply = { readonly status: number; readonly body: unknown };
 
-/** The service over HTTP, as one driver. Nothing here throws: what went wrong is a value. */
+/** The service over HTTP, as one driver. No method throws; a failure is a value. */
 export class DriverApi {
   readonly #token: string;
 
@@ -32,7 +31,7 @@ export class DriverApi {
     return answer(await this.#ask('PUT', '/driver/duty', JSON.stringify({ on_duty: onDuty }), REQUEST_MS));
   }
 
-  /** Whether the service has it. */
+  /** Reports a position; true where the service has it. */
   async report(report: Report): Promise<boolean> {
     return answer(await this.#ask('POST', '/driver/location', JSON.stringify(report), REQUEST_MS)).kind === 'ok';
   }
@@ -41,12 +40,12 @@ export class DriverApi {
     const path = `/driver/orders/${encodeURIComponent(action.orderId)}/${action.kind}`;
     const stamp = { action_id: action.id, captured_at: action.capturedAt };
     const reply = action.photo
-      ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, UPLOAD_MS, signal)
+      ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, PHOTO_DEADLINE_MS, signal)
       : await this.#ask('POST', path, JSON.stringify(withReason(stamp, action.reason)), REQUEST_MS, signal);
     return reply ? meaningOf(reply.status, reply.body) : { kind: 'later' };
   }
 
-  /** The reply, or null where there was none: no network, too slow, interrupted, not JSON. */
+  /** The reply; null where there is none: no network, too slow, interrupted, or not JSON. */
   async #ask(
     method: string,
     path: string,

@@ -1,10 +1,10 @@
 import { byId } from './driver-view.ts';
 
-/** The sheets that ask before something is done that cannot be undone: with which reason, or whether at all. */
+/** Follows the sheets that ask for a reason or a confirmation before something that cannot be undone. */
 export function followDialogs(listener: {
   give(kind: 'release' | 'undeliverable', reason: string): void;
   leave(): void;
-  /** Whether something is not sent that would be lost. */
+  /** Whether an unsent action would be lost. */
   owes(): boolean;
 }): void {
   byId('give-up').addEventListener('click', () => {
@@ -33,12 +33,12 @@ function follow(id: string, confirmed: (form: HTMLFormElement) => void): void {
   const form = dialog.querySelector('form') as HTMLFormElement;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    // A form of a sheet that is closed already is submitted by a second tap.
+    // A second tap submits the form of a sheet that is already closed.
     if (!dialog.open) return;
     confirmed(form);
     dialog.close();
   });
   dialog.querySelector('[data-close]')?.addEventListener('click', () => dialog.close());
-  // The next order's reason is asked anew.
+  // The next order starts without a reason.
   dialog.addEventListener('close', () => form.reset());
 }

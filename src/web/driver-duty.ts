@@ -1,10 +1,10 @@
 import type { Answer } from './driver-api.ts';
 import { kept } from './driver-store.ts';
 
-/** A change of duty that was not taken is asked for again after this. */
+/** Pause before a failed change of duty is sent again. */
 const RETRY_MS = 3_000;
 
-/** The duty that the driver wants and the service has not confirmed; of several wishes only the last counts. */
+/** The duty that the driver wants and the service has not confirmed; only the last wish counts. */
 export class DutyWish {
   readonly #setDuty: (onDuty: boolean) => Promise<Answer<unknown>>;
   readonly #taken: (onDuty: boolean) => void;
@@ -34,7 +34,7 @@ export class DutyWish {
     this.send();
   }
 
-  /** Tries now; does nothing where there is no wish. */
+  /** Sends the wish now, if there is one. */
   send(): void {
     if (!this.#sending && !this.#stopped && this.#wanted !== null) void this.#send(this.#wanted);
   }
@@ -52,7 +52,7 @@ export class DutyWish {
     if (this.#stopped) return;
     if (answer.kind === 'signed_out') this.#signedOut();
     else if (answer.kind === 'failed') this.#retry = window.setTimeout(() => this.send(), RETRY_MS);
-    // The driver may have changed his mind meanwhile.
+    // The driver may have changed the wish meanwhile.
     else if (this.#wanted !== wanted) this.send();
     else this.#confirmed(wanted);
   }

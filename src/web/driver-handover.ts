@@ -3,9 +3,11 @@ import type { DriverOrder } from './driver-state.ts';
 import type { Draft, DriverStore } from './driver-store.ts';
 import { byId } from './driver-view.ts';
 
-const UNREADABLE = 'This picture cannot be read here. Please take another one.';
+const UNREADABLE = 'This phone cannot read the picture. Please take another one.';
 
-/** The photo of a handover from the camera until "Delivered" is pressed; kept, as some phones end a page meanwhile. */
+/**
+ * The photo of a handover until "Delivered" is pressed. It is stored, as some phones end a page meanwhile.
+ */
 export class HandoverPhoto {
   readonly #store: DriverStore;
   readonly #changed: () => void;
@@ -22,12 +24,12 @@ export class HandoverPhoto {
     byId('camera').addEventListener('change', (event) => void this.#taken(event.target as HTMLInputElement));
   }
 
-  /** Reads what an earlier page has left. */
+  /** Loads the photo that an earlier page left. */
   async open(): Promise<void> {
     this.#keep(await this.#store.draft().catch(() => null));
   }
 
-  /** How far the photo of this order is; remembers for which order the next one is taken. */
+  /** The state of this order's photo. The next photo is taken for this order. */
   of(order: DriverOrder | null): 'none' | 'preparing' | 'ready' {
     this.#orderId = order?.id ?? null;
     if (this.#preparing) return 'preparing';
@@ -51,7 +53,7 @@ export class HandoverPhoto {
     this.#preparing = true;
     this.#changed();
     const photo = await shrinkPhoto(file);
-    // So that the same picture can be chosen again.
+    // Lets the same picture be chosen again.
     input.value = '';
     this.#preparing = false;
     if (photo) {

@@ -1,32 +1,32 @@
+import { DRIVER_PING_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
 import type { DriverState } from './driver-state.ts';
 
-/** How the phone hears of the service at the moment. */
+/** The state of the phone's connection to the service. */
 export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'replaced';
 
 export type LinkListener = {
   told(state: DriverState): void;
   state(state: LinkState): void;
-  /** The service did not take the token, or did not hear it in time: to be asked over HTTP. */
+  /** The service refused the token, or did not get it in time; HTTP tells which. */
   refused(): void;
-  /** Sockets do not get through; the caller may ask over HTTP meanwhile. */
+  /** Sockets fail; HTTP may work meanwhile. */
   blocked(): void;
 };
 
 type Message = ({ readonly type: 'state' } & DriverState) | { readonly type: 'error' | 'pong' };
 
-/** Closed with this: the token is not (or no longer) good, or did not arrive in time. */
+/** Close code for a token that is not valid, or did not arrive in time. */
 const NOT_SIGNED_IN = 4401;
-/** Closed with this: the same driver connected from elsewhere. */
+/** Close code for a driver who connected from elsewhere. */
 const REPLACED = 4409;
 const FAILURES_BEFORE_BLOCKED = 2;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 20_000;
-const PING_MS = 20_000;
-/** A socket that says nothing for so long after a ping, or after it was opened, is dead. */
+/** Silence after a ping, or after opening, at which a socket counts as dead. */
 const SILENCE_MS = 8_000;
 
-/** The driver's socket: signs in, stays alive by heartbeats, comes back by itself with growing, scattered pauses. */
+/** The driver's socket. It signs in, sends pings, and reconnects with growing, random pauses. */
 export class DriverLink {
   readonly #token: string;
   readonly #listener: LinkListener;
@@ -59,7 +59,7 @@ export class DriverLink {
     this.#drop();
   }
 
-  /** The network may be back, or the page is looked at again. */
+  /** Tries at once: the network may be back, or the page is visible again. */
   resume(): void {
     if (this.#stopped) return;
     this.#failures = 0;
@@ -67,12 +67,12 @@ export class DriverLink {
     else if (!this.#socket) this.#connect();
   }
 
-  /** The phone says that it has no network: the socket is dead even if nobody has told it yet. */
+  /** Drops the socket, which is dead without a network even if it does not know yet. */
   wentOffline(): void {
     if (!this.#stopped) this.#lost();
   }
 
-  /** False where there is no socket to send it over. */
+  /** Sends a position; false where no socket is open. */
   report(report: Report): boolean {
     if (!this.#live || this.#socket?.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify({ type: 'position', ...report }));
@@ -97,7 +97,7 @@ export class DriverLink {
     if (message.type !== 'state') return;
     this.#failures = 0;
     this.#live = true;
-    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), PING_MS);
+    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), DRIVER_PING_MS);
     this.#listener.state('live');
     this.#listener.told({ on_duty: message.on_duty, order: message.order });
   }
@@ -122,7 +122,7 @@ export class DriverLink {
     if (navigator.onLine && this.#failures >= FAILURES_BEFORE_BLOCKED) this.#listener.blocked();
   }
 
-  /** Lets go of the socket without waiting for its closing handshake, which a dead network never answers. */
+  /** Closes the socket without waiting for the closing handshake, which a dead network never answers. */
   #drop(): void {
     clearTimeout(this.#silence);
     clearInterval(this.#ping);

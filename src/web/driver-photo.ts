@@ -1,6 +1,6 @@
-/** What a photo is shrunk to, in bytes: a slow upload is cut by the transport, and this one arrives in time. */
-export const PHOTO_BYTES = 300 * 1024;
-/** Longest side in pixels and JPEG quality, tried from the best; the last is taken whatever it comes to. */
+import { DRIVER_PHOTO_BYTES } from '../limits.ts';
+
+/** Longest side in pixels and JPEG quality, best first. The last one is used whatever its size. */
 const TRIES: readonly (readonly [side: number, quality: number])[] = [
   [1_600, 0.8],
   [1_600, 0.65],
@@ -11,8 +11,8 @@ const TRIES: readonly (readonly [side: number, quality: number])[] = [
 ];
 
 /**
- * The picture as a JPEG of about PHOTO_BYTES, upright and without anything else that the file held. Null where the
- * browser cannot read it.
+ * Turns a picture into a JPEG of about DRIVER_PHOTO_BYTES, upright and without anything else that the file
+ * held. Null where the browser cannot read it.
  */
 export async function shrinkPhoto(file: Blob): Promise<ArrayBuffer | null> {
   const url = URL.createObjectURL(file);
@@ -23,7 +23,7 @@ export async function shrinkPhoto(file: Blob): Promise<ArrayBuffer | null> {
     let smallest: Blob | null = null;
     for (const [side, quality] of TRIES) {
       smallest = (await encode(image, side, quality)) ?? smallest;
-      if (smallest && smallest.size <= PHOTO_BYTES) break;
+      if (smallest && smallest.size <= DRIVER_PHOTO_BYTES) break;
     }
     return smallest ? await smallest.arrayBuffer() : null;
   } catch {
@@ -40,7 +40,7 @@ function encode(image: HTMLImageElement, side: number, quality: number): Promise
   canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));
   const pen = canvas.getContext('2d');
   if (!pen) return Promise.resolve(null);
-  // What is transparent would come out black.
+  // Transparent parts would come out black.
   pen.fillStyle = '#ffffff';
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.drawImage(image, 0, 0, canvas.width, canvas.height);

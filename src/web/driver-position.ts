@@ -1,3 +1,4 @@
+import { DRIVER_ASK_MS, DRIVER_REPORT_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
 
 export type PositionProblem = 'denied' | 'unavailable';
@@ -7,16 +8,13 @@ export type PositionListener = {
   problem(problem: PositionProblem | null): void;
 };
 
-/** A position goes out at most this often; in that time a car moves about 30 m. */
-const REPORT_MS = 2_000;
-/** Where the phone stands still and says nothing, it is asked; a driver silent for 90 s is given no orders. */
-const ASK_MS = 25_000;
+/** Silence after which a phone is asked for its position, checked every DRIVER_ASK_MS. */
 const SILENT_MS = 20_000;
-/** An older position is told with its time; a newer one is "now", so that a phone whose clock is wrong counts too. */
+/** Age below which a position is reported as taken now, so that a phone with a wrong clock counts too. */
 const FRESH_MS = 5_000;
 const OPTIONS: PositionOptions = { enableHighAccuracy: true, maximumAge: 2_000, timeout: 20_000 };
 
-/** Watches where the phone is and tells it, moving or not. */
+/** Watches the phone's position and reports it, whether the phone moves or not. */
 export class PositionWatch {
   readonly #listener: PositionListener;
   #watch: number | null = null;
@@ -35,7 +33,7 @@ export class PositionWatch {
     this.#watchAnew();
     this.#asking = window.setInterval(() => {
       if (performance.now() - this.#foundMs >= SILENT_MS) this.#watchAnew();
-    }, ASK_MS);
+    }, DRIVER_ASK_MS);
   }
 
   stop(): void {
@@ -47,14 +45,14 @@ export class PositionWatch {
     this.#last = null;
   }
 
-  /** Tells the position now: the page was out of sight, or the connection is new. */
+  /** Reports the position now, as the page was hidden or the connection is new. */
   ask(): void {
     if (this.#watch === null) return;
     if (this.#last && performance.now() - this.#foundMs < FRESH_MS) this.#tellSoon();
     else this.#watchAnew();
   }
 
-  /** A watch begins with a new position; a single question may wait beside it until the phone moves. */
+  /** Starts the watch anew, as a watch begins with a new position and a single request may wait. */
   #watchAnew(): void {
     if (this.#watch !== null) navigator.geolocation.clearWatch(this.#watch);
     this.#watch = navigator.geolocation.watchPosition(this.#found, this.#failed, OPTIONS);
@@ -69,13 +67,13 @@ export class PositionWatch {
   };
 
   #failed = (error: GeolocationPositionError): void => {
-    // No fix within the time-out is usual between high houses; the watch goes on.
+    // No fix within the time-out is usual between tall buildings; the watch goes on.
     if (error.code === error.PERMISSION_DENIED) this.#listener.problem('denied');
     else if (!this.#last) this.#listener.problem('unavailable');
   };
 
   #tellSoon(): void {
-    const wait = this.#toldMs + REPORT_MS - performance.now();
+    const wait = this.#toldMs + DRIVER_REPORT_MS - performance.now();
     if (wait <= 0) this.#tell();
     else this.#later ??= window.setTimeout(() => this.#tell(), wait);
   }

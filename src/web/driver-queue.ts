@@ -1,13 +1,13 @@
 import type { Action, Progress } from './driver-state.ts';
 
-/** What became of sending an action; after `later` and `signed_out` it is still owed. */
+/** The outcome of sending an action, which stays owed after `later` and `signed_out`. */
 export type Sent =
   | { readonly kind: 'done'; readonly status: string; readonly sequence: number }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'signed_out' }
   | { readonly kind: 'later' };
 
-/** Where actions are kept so that they outlive the page. */
+/** The storage of actions, which outlives the page. */
 export type ActionStore = {
   /** In the order of their numbers. */
   all(): Promise<Action[]>;
@@ -16,12 +16,12 @@ export type ActionStore = {
 };
 
 export type QueueListener = {
-  /** The actions that wait are others than before. */
+  /** The waiting actions changed. */
   changed(): void;
   done(action: Action, progress: Progress): void;
   refused(action: Action, message: string): void;
   signedOut(): void;
-  /** The action is sent, but would be lost with the page: the phone's storage did not take it. */
+  /** The phone's storage refused the action. It is still sent, but would be lost with the page. */
   notKept(): void;
 };
 
@@ -29,10 +29,10 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 
 /**
- * The actions of a driver that the service has not answered, sent one after the other in the order in which they were
- * done. One that cannot be sent is tried again with growing pauses, and at once when told to `wake`; those behind it
- * wait, because each needs the one before. There are never more than an order has steps: the next order comes over the
- * network.
+ * The actions of a driver that the service has not answered, sent one at a time in the order in which they
+ * were done. One that cannot be sent is tried again with growing pauses, and at once on `wake`; the others
+ * wait, because each needs the one before. There are never more than an order has steps, since the next order
+ * comes over the network.
  */
 export class ActionQueue {
   readonly #store: ActionStore;
@@ -62,23 +62,23 @@ export class ActionQueue {
     return this.#actions;
   }
 
-  /** Reads what an earlier page has left and begins to send. */
+  /** Loads the actions that an earlier page left and begins to send. */
   async start(): Promise<void> {
-    // A storage that cannot be read keeps nobody from working on.
+    // The driver can go on without a readable storage.
     this.#actions = await this.#store.all().catch(() => []);
     this.#stopped = false;
     this.#listener.changed();
     this.wake();
   }
 
-  /** Sends nothing more; what waits is kept. */
+  /** Stops sending; waiting actions are kept. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);
     this.#sending?.abort();
   }
 
-  /** Keeps the action, then sends it in its turn. Resolves when it is kept, not when it is sent. */
+  /** Stores the action, then sends it in its turn. Resolves when it is stored, not when it is sent. */
   async add(action: Omit<Action, 'number'>): Promise<void> {
     const numbered = { ...action, number: (this.#actions.at(-1)?.number ?? 0) + 1 };
     this.#actions.push(numbered);
@@ -87,18 +87,18 @@ export class ActionQueue {
     this.wake();
   }
 
-  /** The network may be back: tries now, and holdWhileAway again from the start. */
+  /** Tries now and resets the pauses, as the network may be back. */
   wake(): void {
     this.#failures = 0;
     void this.#run();
   }
 
-  /** The network is gone: what is on its way will not be answered, and would hold up the next try. */
+  /** Aborts the request in flight: without a network it gets no answer, and would delay the next attempt. */
   interrupt(): void {
     this.#sending?.abort();
   }
 
-  /** Forgets everything that waits. */
+  /** Drops all waiting actions. */
   async clear(): Promise<void> {
     const ids = this.#actions.map(({ id }) => id);
     this.#actions = [];
@@ -113,7 +113,7 @@ export class ActionQueue {
     let goesOn = true;
     while (goesOn && !this.#stopped) {
       const next = this.#actions[0];
-      goesOn = next !== undefined && (await this.#settle(next, await this.#sendOne(next)));
+      goesOn = next !== undefined && (await this.#apply(next, await this.#sendOne(next)));
     }
     this.#running = false;
   }
@@ -127,8 +127,8 @@ export class ActionQueue {
     }
   }
 
-  /** Whether the next one may be sent. */
-  async #settle(action: Action, sent: Sent): Promise<boolean> {
+  /** Applies an outcome; true where the next action may be sent. */
+  async #apply(action: Action, sent: Sent): Promise<boolean> {
     if (sent.kind === 'later') {
       this.#retryLater();
       return false;
@@ -140,7 +140,7 @@ export class ActionQueue {
     }
     this.#failures = 0;
     this.#actions = this.#actions.filter(({ id }) => id !== action.id);
-    // Told before it leaves the list, so that nothing is shown in between that is neither sent nor waiting.
+    // Told before the change, so that the page never shows an action as neither sent nor waiting.
     if (sent.kind === 'done') this.#listener.done(action, { orderId: action.orderId, ...sent });
     else this.#listener.refused(action, sent.message);
     this.#listener.changed();
@@ -157,12 +157,14 @@ export class ActionQueue {
   }
 }
 
-/** Replies that say "not now": a time-out, too many requests. Beside them everything from 500 on. */
+/**
+ * Statuses for which an action is sent again, besides every one from 500: time-outs and too many requests.
+ */
 const NOT_NOW = new Set([408, 425, 429]);
 
 /**
- * What a reply means for the action. Only the service's own words count: a hotel's sign-in page, or a proxy between,
- * answers with any status, and must not make a phone forget what its driver did.
+ * What a reply means for the action. Only the service's own replies count: a hotel's sign-in page or a proxy
+ * may answer with any status, and must not make a phone drop what its driver did.
  */
 export function meaningOf(status: number, body: unknown): Sent {
   const reply = asObject(body);

@@ -18,21 +18,21 @@ import {
 import { type DriverStore, kept } from './driver-store.ts';
 
 export type SessionListener = {
-  /** Something that is shown is different. */
+  /** Something on the screen changed. */
   changed(): void;
   newOrder(order: DriverOrder): void;
-  /** The driver does not have the order any more, and not because of anything done here. */
+  /** The driver lost the order, and not by an action on this phone. */
   orderLost(order: DriverOrder): void;
   refused(action: Action, message: string): void;
-  /** The token is not good any more. */
+  /** The token is no longer valid. */
   signedOut(): void;
   notKept(): void;
 };
 
-/** The last order that was brought to an end here, and how. */
+/** The last order that ended on this phone, and how. */
 export type Finished = { readonly kind: ActionKind; readonly orderId: string };
 
-/** One signed-in driver: what the service says, what the driver did, and how the two come together. */
+/** One signed-in driver: merges what the service says with what the driver did. */
 export class Session {
   readonly #api: DriverApi;
   readonly #link: DriverLink;
@@ -43,14 +43,14 @@ export class Session {
   #state: DriverState | null;
   #linkState: LinkState = 'connecting';
   #progress: Progress | null = null;
-  /** The order of an action that was refused: the driver has been told why, and is not told twice that it is gone. */
+  /** The order of a refused action: the driver knows why, and is not told again that the order is gone. */
   #refusedId: string | null = null;
   #problem: PositionProblem | null = null;
   #positionToldMs: number | null = null;
   #finished: Finished | null = null;
   #stopped = false;
 
-  /** @param state what the service or, without network, the phone's memory says at the start */
+  /** @param state from the service or, without a network, from the phone's storage */
   constructor(token: string, state: DriverState | null, store: DriverStore, listener: SessionListener) {
     this.#listener = listener;
     this.#state = state;
@@ -88,7 +88,7 @@ export class Session {
   get shown(): Shown {
     return withActions(this.#state?.order ?? null, this.#queue.waiting);
   }
-  /** What the service says, or what the driver wants and the service has not answered yet. */
+  /** The duty that the driver wants, or else the one that the service states. */
   get onDuty(): boolean {
     return this.#duty.wanted ?? this.#state?.on_duty ?? false;
   }
@@ -98,11 +98,11 @@ export class Session {
   get problem(): PositionProblem | null {
     return this.#problem;
   }
-  /** What the service has confirmed last of what ends an order; null as soon as there is another one. */
+  /** The last end of an order that the service confirmed; null once there is another order. */
   get finished(): Finished | null {
     return this.#finished;
   }
-  /** When the last position was told, by `performance.now()`. */
+  /** When the last position was reported, by `performance.now()`. */
   get positionToldMs(): number | null {
     return this.#positionToldMs;
   }
@@ -115,7 +115,7 @@ export class Session {
     this.#duty.send();
   }
 
-  /** Lets go of everything; what was not sent is kept. */
+  /** Stops everything; unsent actions are kept. */
   stop(): void {
     this.#stopped = true;
     this.#link.stop();
@@ -124,7 +124,7 @@ export class Session {
     this.#duty.stop();
   }
 
-  /** The network may be back, or the driver looks at the page again. */
+  /** Tries at once: the network may be back, or the page is visible again. */
   wake(): void {
     if (this.#stopped) return;
     this.#link.resume();
@@ -144,7 +144,7 @@ export class Session {
     this.#listener.changed();
   }
 
-  /** Something the driver did with the order that is shown. */
+  /** Queues an action on the order that is shown. */
   act(kind: ActionKind, detail: { readonly reason?: string; readonly photo?: ArrayBuffer } = {}): Promise<void> {
     const { order } = this.shown;
     if (!order) return Promise.resolve();
@@ -158,12 +158,12 @@ export class Session {
     });
   }
 
-  /** Forgets what was not sent. */
+  /** Drops unsent actions. */
   discard(): Promise<void> {
     return this.#queue.clear();
   }
 
-  /** Asks over HTTP, for when the socket does not tell; what that tells meanwhile is newer. */
+  /** Reads the state over HTTP, for when the socket is silent; a state from the socket meanwhile is newer. */
   async refresh(): Promise<void> {
     if (this.#replaced) return;
     const answer = await this.#api.state();
@@ -189,7 +189,7 @@ export class Session {
     this.#listener.changed();
   }
 
-  /** The end of an order was this phone's doing, or the answer to what it did says what became of it. */
+  /** Whether an order ended by an action on this phone, or by the answer to one. */
   #endedHere(orderId: string): boolean {
     const { orderId: answeredId, status = '' } = this.#progress ?? {};
     if (orderId === this.#refusedId || (orderId === answeredId && !isCarried(status))) return true;
@@ -225,13 +225,15 @@ export class Session {
     return this.#linkState === 'replaced';
   }
 
-  /** The driver goes on elsewhere. What was done here is still sent: nobody else knows of it. */
+  /**
+   * The driver goes on with another phone. Actions on this one are still sent, as no one else knows of them.
+   */
   #standAside(): void {
     this.#position.stop();
     this.#duty.stop();
   }
 
-  /** The position is watched on duty and while an order is carried, and never otherwise. */
+  /** Watches the position on duty and while an order is carried, and never otherwise. */
   #followPosition(): void {
     if (this.#stopped || this.#replaced) return;
     if (window.isSecureContext && (this.onDuty || this.shown.order)) this.#position.start();

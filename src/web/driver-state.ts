@@ -1,4 +1,4 @@
-/** What a driver's phone is told, as `GET /driver/orders` and the socket's `state` message say it. */
+/** A driver's state, as in `GET /driver/orders` and in the socket's `state` message. */
 export type DriverState = { readonly on_duty: boolean; readonly order: DriverOrder | null };
 
 export type DriverOrder = {
@@ -20,28 +20,28 @@ export type DriverOrder = {
   };
 };
 
-/** What a driver does with an order; the last part of its address under `/driver/orders/{id}/`. */
+/** An action on an order, by the last segment of its path `/driver/orders/{id}/…`. */
 export type ActionKind = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | 'return';
 
-/** Something the driver did, kept until the service has answered it. */
+/** An action of the driver, kept until the service has answered it. */
 export type Action = {
-  /** Ours, so that sending it twice changes nothing. */
+  /** Made by the phone, so that sending it twice changes nothing. */
   readonly id: string;
   /** Actions are sent in this order. */
   readonly number: number;
   readonly orderId: string;
   readonly kind: ActionKind;
   readonly reason: string | null;
-  /** When the driver did it, by the phone's clock, ISO 8601. */
+  /** When it was done by the phone's clock, ISO 8601. */
   readonly capturedAt: string;
-  /** The photo of a delivery, a JPEG. Bytes and no Blob: not every browser keeps a Blob over a restart. */
+  /** The photo of a delivery as JPEG. Bytes, because not every browser keeps a Blob over a restart. */
   readonly photo: ArrayBuffer | null;
 };
 
-/** How far an order is by the service's own answer to an action. */
+/** The state of an order by the service's answer to an action. */
 export type Progress = { readonly orderId: string; readonly status: string; readonly sequence: number };
 
-/** The status after an action, where the driver still carries the order then. */
+/** The status after an action; null where the driver no longer carries the order. */
 const STATUS_AFTER: Record<ActionKind, string | null> = {
   'pick-up': 'picked_up',
   undeliverable: 'undeliverable',
@@ -51,18 +51,20 @@ const STATUS_AFTER: Record<ActionKind, string | null> = {
 };
 const CARRIED = new Set(['driver_assigned', 'picked_up', 'undeliverable']);
 
-/** Whether a driver has the order while it is in this status. */
+/** Whether a driver carries an order of this status. */
 export function isCarried(status: string): boolean {
   return CARRIED.has(status);
 }
 
-/** What the phone shows: the order as it is once everything done here has been sent, and what ended it if that waits. */
+/**
+ * What the phone shows: the order as it will be once all actions are sent, and an unsent action that ends it.
+ */
 export type Shown = {
   readonly order: DriverOrder | null;
   readonly ended: { readonly kind: ActionKind; readonly order: DriverOrder } | null;
 };
 
-/** The state with the actions that the service has not answered yet; those on other orders change nothing. */
+/** Applies the unanswered actions to the order; those on other orders change nothing. */
 export function withActions(order: DriverOrder | null, actions: readonly Action[]): Shown {
   let shown: Shown = { order, ended: null };
   for (const { orderId, kind } of actions) {
@@ -78,8 +80,8 @@ export function withActions(order: DriverOrder | null, actions: readonly Action[
 }
 
 /**
- * The order as the service tells it, unless its answer to an action was later: what comes over the socket and what
- * answers an action travel apart and may overtake each other.
+ * The order as the service states it, unless its answer to an action is newer: the socket and the answers are
+ * separate and may overtake each other.
  */
 export function notBefore(order: DriverOrder | null, progress: Progress | null): DriverOrder | null {
   if (!order || order.id !== progress?.orderId || order.sequence >= progress.sequence) return order;

@@ -8,7 +8,7 @@ const TOKEN = 'sameday-driver-token';
 const STATE = 'sameday-driver-state';
 const OFF_DUTY = 'sameday-driver-off-duty';
 
-/** A photo that was taken and not sent off: some phones end the page while their camera is open. */
+/** A photo that was taken and not sent, as some phones end a page while the camera is open. */
 export type Draft = { readonly orderId: string; readonly photo: ArrayBuffer };
 
 export type DriverStore = ActionStore & {
@@ -16,7 +16,7 @@ export type DriverStore = ActionStore & {
   keepDraft(draft: Draft | null): Promise<void>;
 };
 
-/** What the phone keeps, in IndexedDB; in memory where the browser has none to offer, and then `add` fails. */
+/** Opens the phone's storage in IndexedDB, or in memory where the browser has none; `add` then fails. */
 export async function openStore(): Promise<DriverStore> {
   try {
     return overIndexedDb(await openDatabase());
@@ -34,7 +34,7 @@ function openDatabase(): Promise<IDBDatabase> {
     };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
-    request.onblocked = () => reject(new Error('the storage is held by another window'));
+    request.onblocked = () => reject(new Error('another window holds the storage'));
   });
 }
 
@@ -48,7 +48,7 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
     await finished(transaction);
     return request.result;
   };
-  /** Some phones cut a page off from its storage while it is out of sight: then it is opened once more. */
+  /** Opens the storage once more on failure, as some phones cut a hidden page off from it. */
   const run = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
     try {
       return await once(name, mode, use);
@@ -87,7 +87,7 @@ function inMemory(): DriverStore {
     all: async () => [...actions.values()],
     async add(action) {
       actions.set(action.id, action);
-      throw new Error('kept as long as the page is open, and no longer');
+      throw new Error('kept only while the page is open');
     },
     remove: async (id) => void actions.delete(id),
     draft: async () => draft,
@@ -97,11 +97,11 @@ function inMemory(): DriverStore {
   };
 }
 
-/** The token and the last state, small and needed at once; a browser that keeps nothing asks to sign in again. */
+/** The token and the last state, in local storage. A browser that keeps nothing asks to sign in again. */
 export const kept = {
   token: (): string | null => read(TOKEN),
   signIn: (token: string): void => write(TOKEN, token),
-  /** The state is kept so that the order can be read without network. */
+  /** The last state, so that the driver can read the order without a network. */
   state(): DriverState | null {
     try {
       return JSON.parse(read(STATE) ?? 'null') as DriverState | null;
@@ -131,6 +131,6 @@ function write(key: string, value: string | null): void {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
   } catch {
-    // It works without, only not over a restart.
+    // The page works without it, but not over a restart.
   }
 }

@@ -1,14 +1,14 @@
 import type { LinkState } from './driver-link.ts';
 import { mapsLink, phoneLink } from './driver-phone.ts';
 import type { PositionProblem } from './driver-position.ts';
+import { restOnNewStep } from './driver-rest.ts';
 import type { Finished } from './driver-session.ts';
-import { settle } from './driver-settle.ts';
 import type { DriverOrder, Shown } from './driver-state.ts';
 import { dutyDetail, finishedWords, type Idle, idleWords, orderFacts, orderWords } from './driver-words.ts';
 
 export type Screen = 'none' | 'sign-in' | 'replaced' | 'work';
 
-/** Everything that is on the screen. */
+/** Everything on the screen. */
 export type Model = {
   readonly screen: Screen;
   readonly link: LinkState;
@@ -18,7 +18,7 @@ export type Model = {
   readonly problem: PositionProblem | null;
   readonly positionAgeMs: number | null;
   readonly waiting: string | null;
-  /** What ended the last order is on its way for longer than usual. */
+  /** Whether the action that ended the last order takes longer than usual to send. */
   readonly late: boolean;
   readonly finished: Finished | null;
   readonly refusal: string | null;
@@ -41,11 +41,13 @@ const LINKS: Record<LinkState, string> = {
 };
 const PROBLEMS: Record<PositionProblem, string> = {
   denied:
-    'This page may not see where you are, so no orders can reach you. Allow “Location” for it in the browser’s settings.',
-  unavailable: 'Your position cannot be found, so no orders can reach you. Is location switched on?',
+    'This page is not allowed to see your location, so no order can reach you. Allow “Location” for it in the browser’s settings.',
+  unavailable: 'Your position cannot be found, so no order can reach you. Is location switched on?',
 };
 
-/** Shows the model. Everything goes in as text; what did not change is not touched, so nothing is read out twice. */
+/**
+ * Shows the model as text. What did not change is left alone, so that a screen reader reads nothing twice.
+ */
 export function render(model: Model): void {
   for (const id of SCREENS) byId(id).hidden = id !== model.screen;
   const working = model.screen === 'work';
@@ -61,13 +63,13 @@ export function render(model: Model): void {
   closeOtherSheets(model.shown.order);
 }
 
-/** What is said while there is no order. */
+/** The words while there is no order. */
 export function idleOf({ shown, late, onDuty, problem }: Pick<Model, 'shown' | 'late' | 'onDuty' | 'problem'>) {
   const idle: Idle = { ended: shown.ended, late, onDuty, located: window.isSecureContext && problem === null };
   return idleWords(idle);
 }
 
-/** Says something to whoever does not look at the screen. */
+/** Announces a text to screen readers. */
 export function announce(text: string): void {
   setText(byId('announce'), text);
 }
@@ -97,7 +99,7 @@ function renderIdle(model: Model): void {
   idle.dataset.state = shown.ended ? 'unsent' : reachable ? 'waiting' : 'off';
   idle.hidden = shown.order !== null;
   show('finished', finished && !shown.ended ? finishedWords(finished) : null);
-  // Where the thumb is all day it would be found by mistake, and the token is seldom at hand.
+  // Off duty only: on duty it would be tapped by mistake, and the token is seldom at hand.
   byId('sign-out').hidden = shown.order !== null || onDuty;
 }
 
@@ -123,7 +125,7 @@ function renderOrder(order: DriverOrder | null, hasPhoto: boolean): void {
   renderWays(order, words.place);
 }
 
-/** A sheet that asks about an order or a step that is over would answer for another one. */
+/** Closes a sheet whose order or step is over, as its answer would apply to another one. */
 function closeOtherSheets(order: DriverOrder | null): void {
   const { kind } = byId('give-up').dataset;
   for (const id of ['release', 'undeliverable']) {
@@ -135,7 +137,7 @@ function closeOtherSheets(order: DriverOrder | null): void {
 function renderWays(order: DriverOrder, place: string): void {
   const directions = byId<HTMLAnchorElement>('directions');
   directions.href = mapsLink(place, navigator);
-  // A window of its own for the web's maps; one for the phone's would stay behind empty.
+  // A new window for the web's maps; for the phone's own it would stay empty.
   directions.target = directions.protocol === 'geo:' ? '_self' : '_blank';
   directions.setAttribute('aria-label', `Directions to ${place}`);
   const call = byId<HTMLAnchorElement>('call');
@@ -162,7 +164,7 @@ function renderBar({ screen, shown, onDuty, photo }: Model): void {
   byId<HTMLInputElement>('camera').disabled = photo === 'preparing';
   byId('preview').hidden = photo !== 'ready';
   byId('bar').hidden = screen !== 'work' || (text === null && !handover);
-  settle([order?.id, order?.status, primary.dataset.kind].join(), [primary, byId('camera')]);
+  restOnNewStep([order?.id, order?.status, primary.dataset.kind].join(), [primary, byId('camera')]);
 }
 
 function cameraText(photo: Model['photo']): string {

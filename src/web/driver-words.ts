@@ -1,16 +1,16 @@
 import type { Action, ActionKind, DriverOrder, Shown } from './driver-state.ts';
 
-/** What the page says, as pure functions. */
+/** The words of the page, as pure functions. */
 
 export type OrderWords = {
   readonly step: string;
   readonly headline: string;
   readonly address: string;
-  /** What the maps are asked for: the address without the part that only helps at the door. */
+  /** The address for maps, without the line that only helps at the door. */
   readonly place: string;
-  /** What comes after this step; null where nothing does. */
+  /** What follows this step; null where nothing does. */
   readonly next: string | null;
-  /** The button of this step; null where a photo is asked for first. */
+  /** The button of this step; null while a photo is missing. */
   readonly primary: { readonly kind: ActionKind; readonly text: string } | null;
   readonly giveUp: { readonly kind: 'release' | 'undeliverable'; readonly text: string } | null;
 };
@@ -60,12 +60,12 @@ export function orderFacts(order: DriverOrder): string {
   return `You earn $${payout} · ${tier[0]?.toUpperCase() ?? ''}${tier.slice(1)} · ${shortName(order.id)}`;
 }
 
-/** An order's name between people: the end of its id. */
+/** A short name of an order for people: the end of its id. */
 function shortName(orderId: string): string {
   return `#${orderId.slice(-6)}`;
 }
 
-/** The confirmation of an order that was ended here. */
+/** The confirmation that an order ended on this phone. */
 export function finishedWords({ kind, orderId }: { readonly kind: ActionKind; readonly orderId: string }): string {
   return `${DID[kind]} · ${shortName(orderId)}`;
 }
@@ -80,29 +80,29 @@ const DID: Record<ActionKind, string> = {
 
 export type Idle = {
   readonly ended: Shown['ended'];
-  /** What ended the order is on its way for longer than usual. */
+  /** Whether that action takes longer than usual to send. */
   readonly late: boolean;
   readonly onDuty: boolean;
-  /** Whether the page may see where the phone is. */
+  /** Whether the page may see the phone's position. */
   readonly located: boolean;
 };
 
-/** What is said while there is no order. */
+/** The words while there is no order. */
 export function idleWords({ ended, late, onDuty, located }: Idle): { headline: string; detail: string } {
   if (ended) {
-    const unsent = 'Not sent yet. This phone sends it by itself as soon as there is network; keep this page open.';
+    const unsent = 'Not sent yet. This phone sends it as soon as there is a network. Keep this page open.';
     return { headline: DID[ended.kind], detail: late ? unsent : 'Sending…' };
   }
   if (onDuty && !located) {
     return {
       headline: 'No order can reach you',
-      detail: 'Orders go to the nearest driver, and this page is not told where you are.',
+      detail: 'Orders go to the nearest driver, and this page cannot see your location.',
     };
   }
   if (onDuty) {
     return {
       headline: 'Waiting for an order',
-      detail: 'Keep this page open and in front. It rings when an order comes.',
+      detail: 'Keep this page open and on screen. It rings when an order comes.',
     };
   }
   return {
@@ -131,14 +131,14 @@ function ago(ms: number): string {
   return minutes < 60 ? `${minutes} min ago` : 'more than an hour ago';
 }
 
-/** What is not sent, and what it waits for; null where there is nothing to say. */
+/** The unsent actions and what they wait for; null where there are none. */
 export function waitingWords(actions: readonly Pick<Action, 'kind'>[], connected: boolean): string | null {
   if (actions.length === 0) return null;
   const names = actions.map(({ kind }) => DID[kind]).join(', ');
   return connected ? `Not sent yet, trying again: ${names}` : `Waiting for network: ${names}`;
 }
 
-/** @param message the service's own sentence */
+/** @param message the service's sentence */
 export function refusalWords(action: Pick<Action, 'kind'>, message: string): string {
   return `“${DID[action.kind]}” was not accepted and is not sent again. ${message}`.trim();
 }

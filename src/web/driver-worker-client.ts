@@ -2,8 +2,9 @@ const WORKER = '/driver/worker.js';
 const SCOPE = '/driver';
 
 /**
- * Registers the service worker. A newer one that waits since the last visit takes over now, before the driver has begun
- * anything, and the page loads once more with it; one that comes while the page is open waits for the next visit.
+ * Registers the service worker. A newer one that has waited since the last visit takes over now, before the
+ * driver has begun anything, and reloads the page. One that arrives while the page is open waits for the next
+ * visit.
  */
 export function useWorker(): void {
   if (!('serviceWorker' in navigator)) return;
@@ -14,7 +15,7 @@ export function useWorker(): void {
       waiting.postMessage('take-over');
     },
     () => {
-      // The page works without, as long as there is network when it is opened.
+      // The page works without it, where there is a network when it is opened.
     },
   );
 }

@@ -1,15 +1,15 @@
 /**
- * The service worker of the driver's page. It keeps the page's own files, so that the page opens without network, and
- * nothing else: what the service says of orders never passes through here.
+ * The service worker of the driver's page. It caches the page's own files, so that the page opens without a
+ * network, and nothing else: no data of an order passes through it.
  */
 
 type Waiting = Event & { waitUntil(work: Promise<unknown>): void };
 type Asked = Waiting & { readonly request: Request; respondWith(reply: Promise<Response>): void };
 type Told = Event & { readonly data: unknown };
 
-/** What this file needs of a worker's global scope; the types of the DOM do not describe it. */
+/** The part of a worker's global scope that this file uses, which the DOM's types lack. */
 declare const self: {
-  /** Written before this code by the service: the files of the page, and a name that changes with them. */
+  /** The files of the page and a name that changes with them; the service writes it before this code. */
   readonly SHELL: { readonly version: string; readonly paths: readonly string[] };
   readonly location: Location;
   readonly clients: { claim(): Promise<void> };
@@ -23,7 +23,7 @@ const PREFIX = 'sameday-driver-';
 const CACHE = PREFIX + self.SHELL.version;
 
 self.addEventListener('install', (event) => {
-  // Past the browser's own cache: old files under a new name would stay for good.
+  // Bypasses the browser's cache, or old files under a new name would stay for good.
   const requests = self.SHELL.paths.map((path) => new Request(path, { cache: 'reload', credentials: 'omit' }));
   event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(requests)));
 });
@@ -43,7 +43,7 @@ self.addEventListener('fetch', (event) => {
   event.respondWith(fromShell(pathname, event.request));
 });
 
-/** From what is kept, at once: on a bad line a file from the network would keep the driver waiting. */
+/** Answers from the cache first, as the network can be slow. */
 async function fromShell(path: string, request: Request): Promise<Response> {
   const cache = await caches.open(CACHE);
   return (await cache.match(path)) ?? fetch(request);
@@ -55,5 +55,5 @@ async function forgetOlder(): Promise<void> {
   }
 }
 
-// A module of its own: `self` above is this file's alone.
+// Makes this file a module, so that `self` above is its own.
 export {};

@@ -2,15 +2,15 @@ import { allowSound, keepAwake, ring } from './driver-alert.ts';
 import { DriverApi } from './driver-api.ts';
 import { followDialogs } from './driver-dialogs.ts';
 import { HandoverPhoto } from './driver-handover.ts';
+import { isResting } from './driver-rest.ts';
 import { Session } from './driver-session.ts';
-import { isResting } from './driver-settle.ts';
 import type { Action, ActionKind } from './driver-state.ts';
 import { type DriverStore, kept, openStore } from './driver-store.ts';
 import { announce, byId, idleOf, render, type Screen } from './driver-view.ts';
 import { orderWords, refusalWords, waitingWords } from './driver-words.ts';
 import { useWorker } from './driver-worker-client.ts';
 
-/** An action that is not answered by then is shown as waiting; before, it would only flicker. */
+/** Time without an answer after which an action is shown as waiting; sooner it would only flicker. */
 const SHOW_WAITING_MS = 3_000;
 const REFRESH_AGE_MS = 10_000;
 
@@ -43,7 +43,7 @@ function show(): void {
   sayChange(slow.length > 0);
 }
 
-/** The actions that wait, once the first has waited long enough to be spoken of. */
+/** The waiting actions, once the first one has waited long enough to be shown. */
 function slowActions(): readonly Action[] {
   const waiting = session?.waiting ?? [];
   const offline = session?.linkState === 'offline';
@@ -53,7 +53,7 @@ function slowActions(): readonly Action[] {
   return young ? [] : waiting;
 }
 
-/** Reads the driver's next step out where it has changed. */
+/** Announces the driver's next step to screen readers when it has changed. */
 function sayChange(late: boolean): void {
   if (!session || screen !== 'work') return;
   const { shown, onDuty, problem } = session;
@@ -77,14 +77,14 @@ async function enter(token: string, state: ReturnType<typeof kept.state>): Promi
     },
     newOrder: ring,
     orderLost(order) {
-      refusal = `The order at ${order.store_name} is not yours any more: it was cancelled, or given to another driver.`;
+      refusal = `The order at ${order.store_name} is no longer yours. It was cancelled or given to another driver.`;
     },
     refused(action, message) {
       refusal = refusalWords(action, message);
     },
-    signedOut: () => leave('You were signed out: the token is not good any more. Ask for a new one.'),
+    signedOut: () => leave('You were signed out because your token is no longer valid. Please ask for a new one.'),
     notKept() {
-      refusal = 'This phone could not keep what you did. Do not close this page before it is sent.';
+      refusal = 'This phone could not save what you did. Do not close this page before it is sent.';
     },
   });
   show();
@@ -92,7 +92,7 @@ async function enter(token: string, state: ReturnType<typeof kept.state>): Promi
   show();
 }
 
-/** Back to the sign-in; what was not sent stays on the phone for whoever signs in next with a good token. */
+/** Returns to the sign-in. Unsent actions stay on the phone for the next sign-in with a valid token. */
 function leave(why: string): void {
   session?.stop();
   session = null;
@@ -111,11 +111,11 @@ async function signIn(event: Event): Promise<void> {
   const button = byId<HTMLButtonElement>('sign-in-button');
   const token = field.value.trim();
   button.disabled = true;
-  // Only what can stand in a header is sent in one.
+  // Only printable ASCII can stand in a header.
   const answer = /^[\x21-\x7e]+$/.test(token) ? await new DriverApi(token).state() : { kind: 'signed_out' as const };
   button.disabled = false;
   if (answer.kind !== 'ok') {
-    const unknown = 'This token is not known. Please check that all of it is there.';
+    const unknown = 'This token is not known. Please check that it is complete.';
     const noAnswer = 'No answer from the service. Please check your network and try again.';
     byId('sign-in-problem').textContent = answer.kind === 'signed_out' ? unknown : noAnswer;
     field.focus();
@@ -126,7 +126,7 @@ async function signIn(event: Event): Promise<void> {
   kept.signIn(token);
   const { on_duty, order } = answer.value;
   kept.keepState({ on_duty, order });
-  // Asks the browser not to clear away what was not sent.
+  // Asks the browser not to delete unsent actions.
   void navigator.storage?.persist?.().catch(() => false);
   await enter(token, { on_duty, order });
 }

@@ -1,7 +1,8 @@
+import { TRACKING_PING_MIN_MS, TRACKING_PING_MS } from '../limits.ts';
 import type { TrackingMessage, TrackingStatus } from '../tracking/messages.ts';
 import type { TrackingView } from '../tracking/view.ts';
 
-/** How the page is kept current at the moment. */
+/** How the page gets its changes at the moment. */
 export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'offline' | 'closed' | 'gone';
 
 export type FeedListener = {
@@ -10,20 +11,19 @@ export type FeedListener = {
   state(state: LinkState): void;
 };
 
-/** Sockets that fail this often in a row are taken for blocked, and the page asks over HTTP in between. */
+/** Failures in a row after which sockets count as blocked, and the page polls over HTTP between attempts. */
 const FAILURES_BEFORE_POLLING = 2;
 const POLL_MS = 10_000;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 30_000;
-const PING_MS = 25_000;
-/** A socket that says nothing for so long after a ping, or after it was opened, is dead. */
+/** Silence after a ping, or after opening, at which a socket counts as dead. */
 const SILENCE_MS = 8_000;
-/** A page in the background lets go of its socket after this. */
+/** Time after which a page in the background closes its socket. */
 const HIDDEN_MS = 30_000;
-/** The server takes faster pings for noise. */
-const PING_MIN_MS = 2_000;
+/** Shortest time between two pings: well above the time at which the server closes the page. */
+const PING_MIN_MS = 2 * TRACKING_PING_MIN_MS;
 
-/** Keeps one order current: a socket that reconnects, polling where sockets are blocked, nothing while out of sight. */
+/** Keeps one order current by a socket that reconnects, or by polling where sockets are blocked. */
 export class Feed {
   readonly #path: string;
   readonly #listener: FeedListener;
@@ -53,7 +53,7 @@ export class Feed {
     this.#connect();
   }
 
-  /** Nothing more will happen to the order: the socket leaves its place to somebody else's. */
+  /** Stops for good, as the order has ended and its socket would take another one's place. */
   finish(): void {
     this.#final = true;
     this.#pause();
@@ -77,15 +77,15 @@ export class Feed {
     clearTimeout(this.#silence);
     this.#failures = 0;
     this.#stopPolling();
-    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), PING_MS);
-    // Also for a `pong`: a socket that outlived a moment without network has missed nothing.
+    if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), TRACKING_PING_MS);
+    // After a `pong` as well: a socket that survived a moment without network has missed nothing.
     this.#listener.state('live');
     const message = JSON.parse(text) as TrackingMessage;
     if (message.type === 'position') this.#listener.message(message);
     if (message.type === 'order') this.#listener.order(message.order);
   }
 
-  /** Lets go of the socket without waiting for its closing handshake, which a dead network never answers. */
+  /** Closes the socket without waiting for the closing handshake, which a dead network never answers. */
   #drop(): void {
     clearTimeout(this.#silence);
     clearTimeout(this.#soon);
@@ -129,7 +129,7 @@ export class Feed {
     this.#poll = window.setTimeout(() => void this.#pollNow(), POLL_MS);
     const round = this.#poll;
     const answer = await ask(`${this.#path}/status`);
-    // A socket opened meanwhile, or the page went out of sight.
+    // Meanwhile a socket was opened, or the page was hidden.
     if (round !== this.#poll) return;
     if (answer === 'gone') {
       this.#end();
@@ -182,7 +182,7 @@ async function ask(path: string): Promise<TrackingView | 'gone' | 'failed'> {
     const response = await fetch(path, { cache: 'no-store', signal: abort.signal });
     const said = (await response.json()) as TrackingStatus | { readonly success: false };
     if (response.ok && said.success) return said.order;
-    // Only the service's own words count: a proxy that finds no service behind it may say 404 too.
+    // Only the service's own reply counts, as a proxy without a service behind it may answer 404 too.
     return said.success === false && (response.status === 404 || response.status === 410) ? 'gone' : 'failed';
   } catch {
     return 'failed';

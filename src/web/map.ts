@@ -15,7 +15,7 @@ import type { ShownPosition } from '../tracking/view.ts';
 /** Half the diagonal of the square in which an approximate position lies, in meters. */
 const APPROXIMATE_METERS = 780;
 const MAX_TRAIL_POINTS = 200;
-/** Room around the pins, more below for their labels. */
+/** Room around the pins, with more below them for their labels. */
 const FIT = { paddingTopLeft: [44, 36], paddingBottomRight: [44, 64], maxZoom: 15 } satisfies FitBoundsOptions;
 
 const STORE_ICON =
@@ -25,7 +25,7 @@ const DRIVER_ICON =
 
 type LatLng = { readonly lat: number; readonly lng: number };
 
-/** A neutral grid below the tiles: all there is where no tile server is set, and what shows while one does not answer. */
+/** A neutral grid below the tiles, visible where no tile server is set or while it does not answer. */
 class Paper extends GridLayer {
   override createTile(): HTMLElement {
     const tile = document.createElement('div');
@@ -34,7 +34,7 @@ class Paper extends GridLayer {
   }
 }
 
-/** The map of a delivery: the store, the driver as exactly as he may be shown, and the way he came. */
+/** The map of a delivery: the store, the driver as precisely as the page may show, and the driver's trail. */
 export class DeliveryMap {
   readonly #map: LeafletMap;
   readonly #store: Marker;
@@ -52,7 +52,7 @@ export class DeliveryMap {
     movedByHandChanged: (moved: boolean) => void,
   ) {
     this.#movedByHandChanged = movedByHandChanged;
-    // One finger scrolls the page; the map is moved with two, by the mouse or with its buttons.
+    // One finger scrolls the page; two fingers, the mouse or the buttons move the map.
     const coarse = matchMedia('(pointer: coarse)').matches;
     const options = {
       scrollWheelZoom: false,
@@ -78,7 +78,7 @@ export class DeliveryMap {
     this.#map.on('zoomstart', () => this.#driver.getElement()?.classList.remove('gliding'));
   }
 
-  /** Shows where things are. A position whose precision changed or that left the picture moves the picture along. */
+  /** Shows store and driver. The map follows when the precision changes or the driver leaves the picture. */
   show(store: LatLng, storeName: string, driver: ShownPosition | null, driverName: string): void {
     this.#store.setLatLng(store).addTo(this.#map);
     label(this.#store, storeName);
@@ -91,7 +91,7 @@ export class DeliveryMap {
     if (!this.#movedByHand && (changed || outside)) this.fit(!changed);
   }
 
-  /** Leaves nothing of where the driver was, neither in the picture nor behind it. */
+  /** Removes every trace of the driver's position, from the picture and from memory. */
   forgetDriver(): void {
     this.#precision = null;
     this.#trail.setLatLngs([]);
@@ -110,11 +110,11 @@ export class DeliveryMap {
     this.#driver.setLatLng(driver);
     label(this.#driver, name);
     if (!exact) return;
-    const way = this.#trail.getLatLngs() as LatLng[];
-    this.#trail.setLatLngs([...way.slice(1 - MAX_TRAIL_POINTS), { lat: driver.lat, lng: driver.lng }]);
+    const trail = this.#trail.getLatLngs() as LatLng[];
+    this.#trail.setLatLngs([...trail.slice(1 - MAX_TRAIL_POINTS), { lat: driver.lat, lng: driver.lng }]);
   }
 
-  /** Brings store and driver into the picture and follows again. */
+  /** Brings store and driver into the picture, and follows them again. */
   fit(animate: boolean): void {
     this.#setMovedByHand(false);
     const bounds = new LatLngBounds([this.#store.getLatLng()]);
@@ -123,7 +123,7 @@ export class DeliveryMap {
     this.#map.fitBounds(bounds, { ...FIT, animate: animate && !this.#still });
   }
 
-  /** To be called when the map's box was hidden or changed its size. */
+  /** Call it after the map's box was hidden or resized. */
   resized(): void {
     this.#map.invalidateSize();
   }
@@ -140,7 +140,7 @@ function pin(className: string, icon: string, zIndexOffset: number): Marker {
   return new Marker([0, 0], { icon: divIcon, zIndexOffset, interactive: false, keyboard: false });
 }
 
-/** Leaflet takes a string for markup, so names go in as the text of an element. */
+/** Sets a label. Leaflet takes a string for markup, so the name goes in as the text of an element. */
 function label(marker: Marker, text: string): void {
   const element = document.createElement('span');
   element.textContent = text;

@@ -10,7 +10,7 @@ export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   return element as E;
 }
 
-/** Shows the view. Everything goes in as text; what did not change is not touched, so nothing is read out twice. */
+/** Shows the view as text. What did not change is left alone, so that a screen reader reads nothing twice. */
 export function renderView(view: TrackingView): void {
   setText(byId('headline'), view.headline);
   setText(byId('detail'), view.detail);
@@ -23,7 +23,7 @@ export function renderView(view: TrackingView): void {
   renderPhoto(view.photo_url);
 }
 
-/** Says when the order arrives; silent where that is not known. Not read out: it changes every minute. */
+/** Shows when the order arrives, where that is known. It is not read out, as it changes every minute. */
 export function renderArrival(arrival: Arrival | null): void {
   const line = byId('arrival');
   setText(line, arrivalText(arrival));
@@ -56,7 +56,7 @@ function timeElement(iso: string): HTMLTimeElement {
   return time;
 }
 
-/** The time in the viewer's own zone and manner; with the day where it is not today. */
+/** The time in the viewer's zone and format, with the day where it is not today. */
 export function localTime(time: Date, now: Date): string {
   const sameDay = time.toDateString() === now.toDateString();
   return time.toLocaleString(undefined, {
@@ -79,7 +79,7 @@ function renderPhoto(url: string | null): void {
   figure.prepend(image);
 }
 
-/** How old a position is, in words that do not change too often to be read. */
+/** The age of a position, in words that change seldom enough to be read. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 5) return 'updated just now';
@@ -99,7 +99,7 @@ const LINK_TEXTS: Record<LinkState, string> = {
   gone: 'This link is no longer active',
 };
 
-/** Says how current the page is; silent once nothing more will happen. */
+/** Shows how current the page is, until the order has ended. */
 export function renderLink(state: LinkState, final: boolean): void {
   const line = byId('link');
   const text = final && state !== 'gone' ? '' : LINK_TEXTS[state];

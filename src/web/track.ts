@@ -6,11 +6,11 @@ import { age, byId, renderArrival, renderLink, renderView } from './render.ts';
 
 const root = byId('track');
 let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
-// It may hold where the driver was, which is not to outlive the delivery.
+// It may hold the driver's position, which must not outlive the delivery.
 delete root.dataset.view;
 let link: LinkState = 'connecting';
 let position: ShownPosition | null = null;
-/** When the position was taken, by this page's own clocks. */
+/** When the position was taken, by this page's clocks. */
 let taken = { running: 0, wall: 0 };
 let arrival = view.arrival;
 let map: Promise<DeliveryMap> | null = null;
@@ -37,7 +37,7 @@ function showOrder(next: TrackingView): void {
   showMap();
 }
 
-/** An estimate by a position that has grown old is none. */
+/** Shows the estimate as long as its position is fresh. */
 function showArrival(): void {
   renderArrival(position && positionAgeMs() <= POSITION_FRESH_MS ? arrival : null);
 }
@@ -62,7 +62,7 @@ function showMap(): void {
       shown.show(view.pickup, view.store_name, position, view.driver?.first_name ?? 'Driver');
     },
     () => {
-      // The page says everything in words too; the next change tries again.
+      // The page says everything in words as well; the next change tries again.
       map = null;
       card.hidden = true;
     },

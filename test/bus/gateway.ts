@@ -1,6 +1,9 @@
 import { createServer, connect as dial, type Socket } from 'node:net';
 
-/** A TCP gateway in front of a server that can be cut: connections break and new ones are refused until it is restored. */
+/**
+ * Starts a TCP gateway in front of a server, which can be cut: connections break and new ones are refused
+ * until it is restored.
+ */
 export type Gateway = { readonly url: string; cut(): Promise<void>; restore(): Promise<void>; close(): Promise<void> };
 
 export async function openGateway(serverUrl: string): Promise<Gateway> {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A process that listens, with what it heard and how often it began to listen. */
+/** A listening process, with what it received and how often it began to listen. */
 async function listener(options: { origin?: string; url?: string; changed?: NoticeHandlers['changed'] } = {}) {
   const sql = connect({ url: options.url ?? database.url, applicationName: 'listener', max: 1 });
   onTestFinished(() => sql.end({ timeout: 1 }));
@@ -37,7 +37,7 @@ async function listener(options: { origin?: string; url?: string; changed?: Noti
   return { heard, stop, began: () => began };
 }
 const say = (payload: string) => database.sql`select pg_notify('sameday', ${payload})`;
-/** How often this process was refused a connection to the port so far. */
+/** Number of connections to the port that this process was refused so far. */
 function countRefusals(port: number): () => number {
   let refused = 0;
   const watch = (message: unknown) =>
@@ -59,7 +59,7 @@ test('an order committed by one process is heard by the others, and by itself as
   await expect.poll(() => other.heard, soon).toEqual([`own order ${order.id}`]);
 });
 
-test('listening has begun, and was told so once, when the call returns', async () => {
+test('listening has begun, and was reported once, when the call returns', async () => {
   const { heard, began } = await listener();
   expect(began()).toBe(1);
   await say('other:driver:d1');
@@ -101,7 +101,7 @@ test('who stopped listening hears no more', async () => {
   expect(gone.heard).toEqual([]);
 });
 
-test('a connection that was ended from outside is made again, and it is told that notices may have been missed', async () => {
+test('a connection that was ended from outside is made again, and reports that notices may have been missed', async () => {
   const { heard, began } = await listener();
   await database.sql`
     select pg_terminate_backend(pid) from pg_stat_activity

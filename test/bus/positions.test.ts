@@ -31,12 +31,12 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
     return opened;
   }
 
-  /** A process on the bus, and the positions of others that it received. */
+  /** A process on the bus, with the positions that it received from others. */
   async function member(origin: string) {
     const received: SharedPosition[] = [];
     const [publisher, subscriber] = [client(), client()];
     const ids = await Promise.all([publisher.client('ID'), subscriber.client('ID')]);
-    // A shared server also carries what other tests share.
+    // A shared server also carries the positions of other tests.
     const take = (position: SharedPosition) => {
       if (position.driverId.startsWith(DRIVERS)) received.push(position);
     };
@@ -125,7 +125,7 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
   test('after a lost connection positions travel again by themselves', async () => {
     const [a, b] = [await member('a'), await member('b')];
     for (const id of [...a.ids, ...b.ids]) await client().client('KILL', 'ID', id);
-    // Latest-only and lossy: the next report makes up for a lost one.
+    // The bus may lose a position, for which the next report makes up.
     await expect
       .poll(
         () => {

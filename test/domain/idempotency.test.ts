@@ -23,7 +23,7 @@ const ORDER: PlaceOrder = {
   tierId: 'standard',
 };
 
-test('a fingerprint tells every field apart, and nothing else', () => {
+test('a fingerprint differs by every field, and by nothing else', () => {
   const { customer, dropoffAddress } = ORDER;
   const others: PlaceOrder[] = [
     { ...ORDER, retailerId: 's' },
@@ -35,7 +35,7 @@ test('a fingerprint tells every field apart, and nothing else', () => {
       ...ORDER,
       dropoffAddress: { ...dropoffAddress, [field]: 'x' },
     })),
-    // What moves from one field into the next is another order.
+    // A text that moves from one field into the next makes another order.
     { ...ORDER, dropoffAddress: { ...dropoffAddress, city: 'San', state: 'Francisco CA' } },
   ];
   const all = [ORDER, ...others].map(fingerprintOf);

@@ -42,7 +42,7 @@ const textOf = (op: number) => ({ body: `Follow it here: http://sameday.test/tra
 
 /** A delivered order of one driver, without a text. */
 const ENDED: Partial<OrderRow> = { status: 'delivered', driverId: 'driver 7', smsStatus: 'none' };
-/** The driver took it on while it waited. */
+/** The driver was assigned while the order waited. */
 function carriedFrom(orderId: string, fromMs: number, toMs: number): EventRow[] {
   const event = (sequence: number, type: string, atMs: number): EventRow => {
     return { orderId, sequence, type, atMs, driverId: type === 'driver_assigned' ? 'driver 7' : null };
@@ -56,7 +56,7 @@ function carriedFrom(orderId: string, fromMs: number, toMs: number): EventRow[] 
   ];
 }
 
-/** Two orders with all that belongs to them, and one that waits. */
+/** Two complete orders, and one that waits. */
 function sound(): Records {
   return {
     wanted: [wantedOf(1), wantedOf(2), wantedOf(3)],
@@ -81,7 +81,7 @@ test('records of a service that kept its promises have no finding', () => {
   expect(findBroken(sound())).toEqual([]);
 });
 
-/** What is planted, and the one promise it breaks. */
+/** A planted defect, and the one promise that it breaks. */
 const PLANTED: readonly [string, string, (records: Records) => Partial<Records>][] = [
   ['a lost order', 'lost', ({ heard }) => ({ heard: [...heard, ok(9)], wanted: [...sound().wanted, wantedOf(9)] })],
   [

@@ -27,7 +27,7 @@ export type EventRow = {
 };
 export type Text = { readonly body: string };
 
-/** Everything that was recorded outside the service, and what its tables say in the end. */
+/** Everything recorded outside the service, and the final content of its tables. */
 export type Records = {
   readonly wanted: readonly Wanted[];
   readonly heard: readonly Heard[];
@@ -38,7 +38,7 @@ export type Records = {
   readonly texts: readonly Text[];
 };
 
-/** The status that an event leads to; other events leave it as it is. */
+/** The status after an event; other events do not change it. */
 const LEADS_TO: Readonly<Record<string, OrderStatus>> = {
   driver_assigned: 'driver_assigned',
   picked_up: 'picked_up',
@@ -52,8 +52,8 @@ const LEADS_TO: Readonly<Record<string, OrderStatus>> = {
 const ACTIVE: ReadonlySet<string> = new Set(['driver_assigned', 'picked_up', 'undeliverable']);
 
 /**
- * What the records say that was promised never to be; empty where every promise was kept. To be asked when nothing is at
- * work any more. Each finding names the promise first.
+ * Findings against the promises; empty where every promise was kept. Call it when nothing is running any
+ * more. Each finding names its promise first.
  */
 export function findBroken(records: Records): string[] {
   return [
@@ -80,7 +80,7 @@ function lostOrders({ heard, orders }: Records): string[] {
   });
 }
 
-/** A client is told of no order but its own. */
+/** Every client was told of its own order only. */
 function foreignAnswers({ wanted, heard, orders }: Records): string[] {
   const byId = new Map(orders.map((order) => [order.id, order]));
   const byOp = new Map(wanted.map((one) => [one.op, one]));
@@ -114,7 +114,7 @@ function keysThatMadeTwo({ wanted, heard, orders }: Records): string[] {
   ];
 }
 
-/** Of a request without a key whose every answer said that nothing happened, nothing may be there. */
+/** A request without a key, all of whose answers said that nothing happened, left nothing behind. */
 function failedThatHappened({ wanted, heard, orders }: Records): string[] {
   const outcomes = groupBy(heard, ({ op }) => String(op));
   const there = new Set(orders.filter(({ status }) => status !== 'void').map(({ customer }) => customer));
@@ -127,7 +127,7 @@ function failedThatHappened({ wanted, heard, orders }: Records): string[] {
   });
 }
 
-/** Who sends again without a key, because no reply came, gets the first order: none is there that it never heard of. */
+/** A client without a key that sends again for want of a reply gets the first order, and no other exists. */
 function repeatsThatMadeTwo({ wanted, heard, orders }: Records): string[] {
   const told = new Set(heard.map(({ op, orderId }) => `${op} ${orderId}`));
   const made = groupBy(
@@ -135,9 +135,9 @@ function repeatsThatMadeTwo({ wanted, heard, orders }: Records): string[] {
     ({ customer }) => customer ?? '',
   );
   return wanted.flatMap(({ op, customer, repeats }) => {
-    const unheard = (made.get(customer) ?? []).filter(({ id }) => !told.has(`${op} ${id}`));
-    return repeats && unheard.length > 0
-      ? [`repeat: operation ${op} was sent again and made ${unheard.length} orders that nobody heard of`]
+    const unanswered = (made.get(customer) ?? []).filter(({ id }) => !told.has(`${op} ${id}`));
+    return repeats && unanswered.length > 0
+      ? [`repeat: operation ${op} was sent again and made ${unanswered.length} orders that nobody heard of`]
       : [];
   });
 }

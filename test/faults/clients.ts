@@ -13,7 +13,7 @@ const REFUSED: ReadonlySet<number> = new Set([429, 500, 503]);
 
 let operations = 0;
 
-/** An order that a client wants of any store; so often with the customer's consent to texts. */
+/** A new order for any store; with this probability the customer consents to texts. */
 export function anyOrder(
   { stores }: Pick<World, 'stores'>,
   random: Random,
@@ -41,7 +41,7 @@ export function anyOrder(
 
 export type Order = ReturnType<typeof anyOrder>;
 
-/** Sends it once to one of the API processes, and writes down what was heard. */
+/** Sends it once to one of the API processes and records the answer. */
 export async function send(
   world: World,
   { op, key, body, apiKey }: Order,
@@ -72,7 +72,7 @@ export async function send(
   return heard;
 }
 
-/** Writes down what is wanted, before it is sent. */
+/** Records an order before it is sent. */
 export function note({ history }: World, ...orders: readonly (Order & Pick<Wanted, 'repeats'>)[]): void {
   history.wants(
     ...orders.map(({ op, retailerId, key, customer, smsOptIn, repeats = false }) => {
@@ -81,7 +81,10 @@ export function note({ history }: World, ...orders: readonly (Order & Pick<Wante
   );
 }
 
-/** A client with a key sends until there is an order; one without sends once. A sentence where it gave up. */
+/**
+ * Runs a client: with a key it sends until there is an order, without one it sends once. Returns a sentence
+ * where it gave up.
+ */
 export async function want(world: World, order: Order, random: Random): Promise<string | null> {
   const { op, key } = order;
   note(world, order);
@@ -96,14 +99,14 @@ export async function want(world: World, order: Order, random: Random): Promise<
   }
 }
 
-export type RequestsInFlight = {
-  /** Ends the sending and waits for every client; the sentences of those who gave up. */
+export type RunningClients = {
+  /** Stops sending and waits for every client; the sentences of those that gave up. */
   stop(): Promise<string[]>;
   sent(): number;
 };
 
-/** Clients who come at a steady rate; four of five have a key, unless told. */
-export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): RequestsInFlight {
+/** Starts clients at a steady rate; four of five have a key by default. */
+export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): RunningClients {
   const wanting = new Set<Promise<void>>();
   const problems: string[] = [];
   let sent = 0;

@@ -1,5 +1,5 @@
-// Loaded into a process of the service before anything else: its clock is wrong by CLOCK_OFF_MS. Time passes as it does
-// elsewhere; only what time it is, is wrong.
+// Loaded first into a process of the service, whose wall clock is then wrong by CLOCK_OFF_MS. Durations are
+// right.
 const offMs = Number(process.env.CLOCK_OFF_MS);
 const RightDate = Date;
 const now = () => RightDate.now() + offMs;

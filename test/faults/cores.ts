@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Has the service (everything started by `open`) run on all cores but one, and the clients, which are this process, on that
- * one, until it is undone: clients do not come from the service's machine, and a flood of them would take it the cores. Where
- * that can't be (another system than Linux, one core) all share all, which `areApart` tells.
+ * Runs the service (everything that `open` starts) on all cores but one, and the clients, which are this
+ * process, on that one, until it is undone: real clients are on other machines, and a flood of them would
+ * take the service's cores. Where that is not possible (another system than Linux, one core), all share all
+ * cores, which `areApart` tells.
  */
 export async function openApart<Opened>(
   open: () => Promise<Opened>,
@@ -14,7 +15,7 @@ export async function openApart<Opened>(
   const areApart = cores.length > 1 && runOn(cores.slice(0, -1));
   const undo = (): void => void (areApart && runOn(cores));
   try {
-    // A process has the cores of the one that started it.
+    // A process inherits the cores of its parent.
     const opened = await open();
     if (areApart) runOn(clients);
     return { opened, areApart, undo };
@@ -24,7 +25,7 @@ export async function openApart<Opened>(
   }
 }
 
-/** Moves this process, all its threads, to these cores (taskset of util-linux); whether that could be done. */
+/** Moves all threads of this process to these cores by util-linux's taskset; true where that worked. */
 function runOn(cores: readonly number[]): boolean {
   try {
     execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores.join(','), String(process.pid)], {
@@ -36,7 +37,7 @@ function runOn(cores: readonly number[]): boolean {
   }
 }
 
-/** The numbers of the cores that this process may run on, as Linux tells; none elsewhere. */
+/** The numbers of the cores that this process may use on Linux; none elsewhere. */
 function allowedCores(): number[] {
   let list: string | undefined;
   try {

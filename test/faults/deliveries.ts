@@ -9,8 +9,9 @@ const NO_STAMP = { actionId: null, capturedAt: null };
 const PROCESS_ID = 'faults';
 
 /**
- * What drivers and operators do to orders meanwhile, by the service's own statements, as another process would: most are
- * picked up and delivered, some are given back or cancelled before. A statement that fails is left for the next round.
+ * Acts for drivers and operators by the service's own statements, as another process would: most orders are
+ * picked up and delivered, some are released or cancelled first. A statement that fails is left for the next
+ * round.
  */
 export function startDeliveries({ sql, isClosed }: World, random: Random): { stop(): Promise<void> } {
   const store = storeOf(sql, PROCESS_ID);

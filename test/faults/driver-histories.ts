@@ -2,15 +2,15 @@ import { STATEMENT_TIMEOUT_MS } from '../../src/limits.ts';
 import type { EventRow, OrderRow, Records } from './checker.ts';
 import { groupBy } from './group-by.ts';
 
-/** From when to when an order was a driver's. */
+/** The time for which an order was a driver's. */
 type Carried = { readonly orderId: string; readonly driverId: string; readonly fromMs: number; readonly toMs: number };
 
 const ACTIVE: ReadonlySet<string> = new Set(['driver_assigned', 'picked_up', 'undeliverable']);
 const ENDS: ReadonlySet<string> = new Set(['released', 'cancelled', 'delivered', 'returned']);
-/** Times are read with microseconds and kept in binary fractions. */
+/** Tolerance, as times are read with microseconds and kept in binary fractions. */
 const ROUNDING_MS = 0.01;
 
-/** What orders were whose, by their events: each order's own, and whether a driver ever had two at a time. */
+/** Checks by the events which driver had which order, and that no driver had two at a time. */
 export function wrongDriverHistories({ orders, events }: Pick<Records, 'orders' | 'events'>): string[] {
   const byOrder = groupBy(events, ({ orderId }) => orderId);
   const wrong: string[] = [];
@@ -33,7 +33,7 @@ export function wrongDriverHistories({ orders, events }: Pick<Records, 'orders' 
   return wrong;
 }
 
-/** The driver whom an order is left with; one that ended stays with the driver who had it. */
+/** The driver of an order at the end; an order that ended keeps its last driver. */
 function driverAfter(steps: readonly EventRow[]): string | null {
   const last = steps.findLast(({ type }) => type === 'driver_assigned' || type === 'released');
   return last?.type === 'driver_assigned' ? last.driverId : null;
@@ -44,8 +44,8 @@ function timesOf({ id, status }: OrderRow, steps: readonly EventRow[]): Carried[
     if (step.type !== 'driver_assigned' || step.driverId === null) return [];
     const end = steps.slice(i).find(({ type }) => ENDS.has(type));
     const toMs = end?.atMs ?? (ACTIVE.has(status) ? Number.POSITIVE_INFINITY : step.atMs);
-    // An order that has its driver from the start bears the time when its statement began, which may have waited for
-    // the statement that ended the driver's last one.
+    // An order that has a driver from the start carries the time at which its statement began, which may have
+    // waited for the statement that ended the driver's last one.
     const waitedMs = step.sequence === 2 ? STATEMENT_TIMEOUT_MS : 0;
     return [{ orderId: id, driverId: step.driverId, fromMs: Math.min(step.atMs + waitedMs, toMs), toMs }];
   });

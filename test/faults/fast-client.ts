@@ -4,24 +4,26 @@ import { anyOrder, note, type Order } from './clients.ts';
 import { later, type World } from './world.ts';
 
 const MOST_CONNECTIONS = 4_000;
-/** A lot that is due at once goes out in parts, so that answers are heard between them. */
+/** Requests that are due at once are sent in parts, so that answers are read between them. */
 const PART = 1_024;
-/** Of an overload, the time in which its queues fill; what gets through is counted from then on. */
+/** Start of an overload in which its queues fill; counting begins after it. */
 const FILLING_MS = 2_000;
 
-/** What a lot of requests came to; status 0 stands for a connection that broke or stayed silent. */
+/** The results of many requests; status 0 stands for a connection that broke or stayed silent. */
 export type Answers = {
-  /** Milliseconds that each took, by the status of its answer. */
+  /** Milliseconds of each request, by status. */
   readonly millisBy: ReadonlyMap<number, readonly number[]>;
-  /** 201 a second while the orders were coming, what came of them later not counted. */
+  /** 201 a second while orders were sent; later ones are not counted. */
   readonly perSecond: number;
-  /** Sent a second; fewer than were to be offered where the machine can't send more. */
+  /** Requests sent a second; fewer than planned where the machine cannot send more. */
   readonly offered: number;
 };
 
 export type FastClient = ReturnType<typeof openFastClient>;
 
-/** Orders of clients who cost little themselves, each sent once, without a key, on kept connections to one API process. */
+/**
+ * Sends orders at little cost of its own, each once, without a key, on kept connections to one API process.
+ */
 export function openFastClient(world: World, random: Random) {
   const target = new URL(world.apis[0]?.url() ?? '');
   const lines = new Lines(target, MOST_CONNECTIONS);
@@ -49,7 +51,7 @@ export function openFastClient(world: World, random: Random) {
   }
 
   return {
-    /** 201 a second where so many clients send their next order when the last is answered. */
+    /** 201 a second where each of these clients sends its next order after the answer to the last one. */
     async saturate(clients: number, seconds: number): Promise<number> {
       const millisBy = new Map<number, number[]>();
       const untilMs = performance.now() + seconds * 1_000;
@@ -60,8 +62,9 @@ export function openFastClient(world: World, random: Random) {
       return (millisBy.get(201)?.length ?? 0) / seconds;
     },
     /**
-     * So many orders a second whatever becomes of them, as customers come. With a core of their own clients never sleep: waking
-     * them would cost the service's core more than an answer does, which on a network it does not.
+     * Sends this many orders a second whatever their answers, as customers do. Clients with a core of their
+     * own never sleep: to wake them would cost the service's core more than an answer, which it does not on a
+     * network.
      */
     async offer(perSecond: number, seconds: number, areApart: boolean): Promise<Answers> {
       const millisBy = new Map<number, number[]>();
@@ -73,7 +76,7 @@ export function openFastClient(world: World, random: Random) {
         if (early === null && nowMs - startedMs >= FILLING_MS) early = created();
         const due = Math.floor(((nowMs - startedMs) * perSecond) / 1_000) - asked.length;
         for (const order of wanted(Math.min(due, PART))) asked.push(post(order, millisBy));
-        // Answers are heard between two parts, however many are due.
+        // Answers are read between two parts, however many requests are due.
         await (due > PART || areApart ? new Promise(setImmediate) : later(1));
       }
       const tookMs = performance.now() - startedMs;

@@ -5,7 +5,9 @@ import { hasRedis } from '../harness/redis.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The whole output of `npm run faults` with these arguments; rejects where it ends with anything but 0. */
+/**
+ * Runs `npm run faults` with these arguments; resolves with its output, and rejects on any exit code but 0.
+ */
 function run(...args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const all = [join(ROOT, 'scripts/faults.mjs'), '--no-results', ...args];
@@ -16,7 +18,7 @@ function run(...args: string[]): Promise<string> {
   });
 }
 
-// It ends with 1 where the records of clients and vendors and the tables disagree.
+// The exit code is 1 where the records of clients and vendors contradict the tables.
 test.skipIf(!hasRedis())(
   'identical requests with one key, on two API processes',
   () => faultless('same-key', '0.02'),

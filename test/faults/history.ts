@@ -1,21 +1,21 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
-/** An order that a client wants, and what it sends to get it; everything by which it is found again. */
+/** An order that a client wants, and the request for it. */
 export type Wanted = {
   readonly op: number;
   readonly retailerId: string;
   /** Null for a client without an `Idempotency-Key`. */
   readonly key: string | null;
-  /** Unlike any other's, so that the tables tell what came of the request though no reply did. */
+  /** Unique, so that the tables tell what became of a request without a reply. */
   readonly customer: string;
   readonly smsOptIn: boolean;
-  /** Without a key, and sends the same again after leaving, until it hears of an order. */
+  /** Without a key: leaves and sends the same request again until it gets an order. */
   readonly repeats?: boolean;
 };
 
 /**
- * What a client learnt of one attempt. `ok`: 201, so there is the order. `failed`: told that nothing happened. `unknown`: the
- * connection broke, or the answer promised nothing.
+ * What a client learnt of one attempt. `ok`: 201, so the order exists. `failed`: the answer says that nothing
+ * happened. `unknown`: the connection broke, or the answer promised nothing.
  */
 export type Heard = {
   readonly op: number;
@@ -25,7 +25,7 @@ export type Heard = {
 };
 
 export type History = {
-  /** Writes it before it is sent, so that a harness that dies leaves no request behind that it forgot. */
+  /** Written before the request is sent, so that a harness that dies forgets no request. */
   wants(...wanted: readonly Wanted[]): void;
   hears(heard: Heard): void;
   close(): void;
@@ -33,11 +33,14 @@ export type History = {
 
 type Line = { readonly wants: Wanted } | { readonly hears: Heard };
 
-/** The operations of the clients as JSON lines: before each is sent, and after each answer, as Jepsen's histories are. */
+/**
+ * The clients' operations as JSON lines, one before each request and one after each answer, as in Jepsen's
+ * histories.
+ */
 export function openHistory(file: string): History {
   const descriptor = openSync(file, 'w', 0o600);
   let isClosed = false;
-  // Clients of a row that failed still hear answers; the row's own error is the one to be told.
+  // Clients of a failed row still get answers, but the row's own error is the one to report.
   const append = (...lines: readonly Line[]): void => {
     if (!isClosed && lines.length > 0) writeSync(descriptor, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   };

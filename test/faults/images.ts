@@ -4,16 +4,16 @@ import { MAX_PHOTO_BYTES } from '../../src/limits.ts';
 import { makePng, makeProgressiveJpeg, packedZeros, pngChunk } from '../harness/bombs.ts';
 import type { Random } from '../harness/world.ts';
 
-/** A file that a driver sends as the photo of a handover, and the only answer that is right. */
+/** A file sent as the photo of a handover, and the only correct answer. */
 export type Image = {
   readonly name: string;
   readonly status: 200 | 413 | 415 | 422;
-  /** The Content-Type it is sent with; `image/jpeg` unless told. */
+  /** Its Content-Type, `image/jpeg` by default. */
   readonly type?: string;
   make(): Buffer | Promise<Buffer>;
 };
 
-/** What hides in the good ones, and is not to be in what is shown to a customer. */
+/** A text hidden in the good ones, which must not reach a customer. */
 export const HIDDEN = ['SecretCamera', 'GPS', 'hidden-xmp', '<script>', 'PK\x03\x04', '%PDF'];
 
 const MAGIC = { jpeg: '\xff\xd8\xff\xe0', png: '\x89PNG\r\n\x1a\n', webp: 'RIFF\x10\x00\x00\x00WEBPVP8 ' };
@@ -29,7 +29,7 @@ const flat = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: '#8a5a2b' } });
 const text = (key: string): Buffer => pngChunk('iTXt', Buffer.concat([latin(`${key}\0\x01\0\0\0`), packedZeros(800)]));
 
-/** A photo as phones make them: its place, its camera, and more than one can see. */
+/** A photo as phones make them, with place, camera and more hidden data. */
 const withSecrets = () =>
   flat(320, 240)
     .withExif({
@@ -55,7 +55,7 @@ const taken = (name: string, make: Image['make'], type?: string): Image => ({
 const disguised = (name: string, content: string | Buffer, type?: string): Image =>
   refused(name, () => (typeof content === 'string' ? latin(content) : content), type);
 
-/** Bombs, disguises, ruins and good ones, fifty in all. */
+/** Fifty files: bombs, disguises, damaged ones and good ones. */
 export function imagesOf(random: Random): Image[] {
   const cut = (format: 'jpeg' | 'png' | 'webp'): Image =>
     refused(`${format} cut short`, async () => {

@@ -13,15 +13,16 @@ const GIVE_UP_MS = 90_000;
 
 type Order = ReturnType<typeof anyOrder>;
 type Attempt = {
-  /** What was heard; null where the connection ended before a whole reply came. */
+  /** The reply; null where the connection ended before a whole one came. */
   readonly reply: Promise<Heard>;
-  /** Says that no more is sent, and no reply is waited for. */
+  /** Ends the sending half; no reply is awaited. */
   leave(): void;
 };
 
 /**
- * A client that has no key and little patience: it leaves at a random moment, first soon, then later, and at once sends the
- * same again to any API process, until it hears of an order. A sentence where it never did.
+ * Runs a client without a key and with little patience: it leaves at a random moment, first soon, then later,
+ * and at once sends the same request to any API process, until it gets an order. Returns a sentence where it
+ * never did.
  */
 export async function wantImpatiently(world: World, order: Order, random: Random): Promise<string | null> {
   note(world, order);
@@ -41,13 +42,16 @@ export async function wantImpatiently(world: World, order: Order, random: Random
     } else if (heard.outcome === 'ok') isServed = true;
     else await later(PAUSE_MS * (0.5 + random()));
   }
-  // A reply that was on its way when the client left is heard after all.
+  // A reply that was in flight when the client left counts as well.
   const late = await Promise.all(left);
   if (isServed || late.some(({ outcome }) => outcome === 'ok')) return null;
   return `client: operation ${order.op} heard of no order`;
 }
 
-/** Over a connection of its own, of which only the sending half is closed: nothing that reaches this machine goes unheard. */
+/**
+ * Sends on a new connection and closes only its sending half, so that every reply that reaches this machine
+ * is read.
+ */
 function send(url: string, { op, body, apiKey }: Order): Attempt {
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -71,7 +75,7 @@ function send(url: string, { op, body, apiKey }: Order): Attempt {
   return { reply, leave: () => socket.end() };
 }
 
-/** A whole reply, or null as long as a part of it is missing. */
+/** The whole reply; null while a part is missing. */
 function read(text: string): Omit<Heard, 'op'> | null {
   const [head = '', body] = text.split('\r\n\r\n', 2);
   const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1]);

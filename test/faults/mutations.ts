@@ -19,15 +19,15 @@ import {
 } from './odd-values.ts';
 
 type Tree = { [name: string]: unknown };
-/** Changes an order before it is text. */
+/** Changes an order as an object. */
 type TreeMutation = (order: Tree, random: Random) => void;
-/** Changes the text, or the bytes. */
+/** Changes its text or bytes. */
 type ByteMutation = (bytes: Buffer, random: Random) => Buffer;
 
 const below = (random: Random, end: number): number => Math.floor(random() * end);
 const any = <T>(values: readonly T[], random: Random): T => values[below(random, values.length)] as T;
 
-/** A path to each field, and the longest text that it may hold (0 for what is no free text). */
+/** The path of each field and its longest text (0 for a field without free text). */
 const FIELDS: readonly (readonly [readonly string[], number])[] = [
   [['retailer_id'], 0],
   [['customer'], 0],
@@ -87,7 +87,7 @@ const TREE_MUTATIONS: readonly TreeMutation[] = [
     );
   },
   (order, random) => {
-    // By code points: twice as many units of UTF-16.
+    // Counted in code points, which are twice as many UTF-16 units.
     const [path, longest] = any(TEXTS, random);
     put(order, path, '🛵'.repeat(longest - 1 + below(random, 3)));
   },
@@ -142,14 +142,14 @@ const BYTE_MUTATIONS: readonly ByteMutation[] = [
   (bytes, random) => insert(bytes, bytes.length, Buffer.from(any(TAILS, random))),
   (bytes, random) => insert(bytes, 0, Buffer.from(any(['efbbbf', 'feff', 'fffe', '20', '0a'], random), 'hex')),
   (bytes) => Buffer.from(bytes.toString('utf8'), 'utf16le'),
-  // Of two members with one name the last counts, so one in front changes nothing and one behind does.
+  // Of two members with one name the last one counts, so one in front changes nothing and one behind does.
   (bytes, random) => insert(bytes, 1, Buffer.from(`${any(DOUBLES, random)},`)),
   (bytes, random) => insert(bytes, bytes.length - 1, Buffer.from(`,${any(DOUBLES, random)}`)),
   (bytes) => Buffer.from(`[${bytes}]`),
   (bytes) => Buffer.from(JSON.stringify(bytes.toString('utf8'))),
 ];
 
-/** The bytes of an order's body that was changed in up to three ways; one in eight is left as it is. */
+/** The bytes of an order's body with up to three changes; one in eight has none. */
 export function mutatedOrder(retailerId: string, random: Random): Buffer {
   const order: Tree = {
     retailer_id: retailerId,

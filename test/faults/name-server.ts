@@ -1,16 +1,16 @@
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 
-/** The addresses of a name, by how often each family of them was asked for before. */
+/** The addresses of a name, by how often each family was asked for before. */
 export type Answers = (asked: number) => readonly string[];
 
 const A = 1;
 const AAAA = 28;
 const ANSWER = 0x8180;
-/** The name as it stands in the question. */
+/** The name as in the question. */
 const SAME_NAME = 0xc00c;
 
-/** A name server on 127.0.0.1 whose answers nobody may keep; what it does not know has no address. */
+/** Starts a name server on 127.0.0.1 whose answers must not be cached. Unknown names have no address. */
 export async function startNameServer(
   zone: ReadonlyMap<string, Answers>,
 ): Promise<{ readonly address: string; close(): void }> {
@@ -52,7 +52,7 @@ function record(address: string): Buffer {
 
 function bytesOf(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number));
-  // The URL parser writes every notation as hexadecimal groups.
+  // The URL parser turns every notation into hexadecimal groups.
   const [before = '', after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (text = ''): string[] => text.split(':').filter(Boolean);
   const zeros = Array<string>(8 - groups(before).length - groups(after).length).fill('0');
@@ -61,8 +61,8 @@ function bytesOf(address: string): Buffer {
 }
 
 /**
- * What makes a Node process ask this name server and no other: an option for it, in `NODE_OPTIONS`. The machine's own
- * settings are not to be changed, and the service has none for it.
+ * An option in `NODE_OPTIONS` that makes a Node process ask only this name server, as the machine's own
+ * settings must not change and the service has none for it.
  */
 export function askingOnly(address: string): string {
   const code = `

@@ -1,6 +1,6 @@
-/** Values, texts and bytes that are at the edge of what an order's body may hold, or beyond it. */
+/** Values, texts and bytes at the limits of an order's body, or beyond them. */
 
-/** Text of JSON that `JSON.stringify` never writes; put in place of its name between these marks. */
+/** JSON text that `JSON.stringify` never writes, put in place of its name between these marks. */
 export const RAW = /"<raw (.*?)>"/g;
 export const raw = (text: string): string => `<raw ${text}>`;
 

@@ -1,10 +1,10 @@
 /**
- * What the contract and the README say of the body of `POST /orders/create`, written a second time and without the service's
- * schema, to judge its answers. Where they leave room (which exotic e-mail addresses are plausible, which territories have a
- * code) the judgement is open.
+ * The rules of the contract and the README for the body of `POST /orders/create`, written a second time
+ * without the service's schema, to judge its answers. Where they leave room (which exotic e-mail addresses
+ * are plausible, which territories have a code) the verdict is open.
  */
 
-/** What a stored order must say. */
+/** The content of a stored order. */
 export type Expected = Readonly<Record<(typeof STORED)[number], string | boolean | null>>;
 const STORED = [
   'retailer',
@@ -23,11 +23,11 @@ const STORED = [
 
 export type Judgement = {
   readonly status: 201 | 400 | 401 | 413;
-  /** Fields that must be named as bad. */
+  /** Fields that must be reported. */
   readonly bad: ReadonlySet<string>;
-  /** Fields that may be. */
+  /** Fields that may be reported. */
   readonly open: ReadonlySet<string>;
-  /** What is stored of it where it is taken. */
+  /** The stored content where the order is accepted. */
   readonly expected: Expected | null;
 };
 
@@ -45,7 +45,7 @@ const TIERS: readonly unknown[] = ['standard', 'priority', 'scheduled'];
 type Members = ReadonlyMap<string, unknown>;
 type Verdict = 'good' | 'bad' | 'open';
 
-/** What the answer to these bytes must be, from the store that is `retailerId`. */
+/** The verdict on these bytes from the store `retailerId`. */
 export function judge(bytes: Buffer, retailerId: string): Judgement {
   const refused = (status: 400 | 401 | 413): Judgement => ({ status, bad: NONE, open: NONE, expected: null });
   if (bytes.length > MAX_BYTES) return refused(413);
@@ -135,7 +135,7 @@ function stored(body: Members, customer: Members, address: Members): Expected {
   };
 }
 
-/** The same for two orders that say the same, in one order of its parts. */
+/** The same text for two orders with the same content, whatever the order of their parts. */
 export function asText(order: Expected): string {
   return JSON.stringify(STORED.map((name) => order[name]));
 }
@@ -150,7 +150,7 @@ function isStorable(value: string): boolean {
   return true;
 }
 
-/** The members of an object, by its own names; null for anything else. */
+/** The own members of an object; null for anything else. */
 function members(value: unknown): Members | null {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? new Map(Object.entries(value)) : null;
@@ -164,7 +164,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** How many arrays and objects stand in one another; counted level by level, as some are too deep to walk down. */
+/** The depth of nested arrays and objects, counted level by level, as some are too deep for recursion. */
 function depthOf(value: unknown): number {
   let depth = 0;
   let level = [value];

@@ -4,20 +4,23 @@ import { later } from './world.ts';
 const SHOWN_MS = 10_000;
 const POLL_MS = 20;
 
-/** What a page says of itself: `ran` is there for scripts that are not to run. */
+/** A page's findings: `ran` is set by scripts that must not run. */
 const WATCHING = `
   globalThis.ran = () => noticed('one ran');
   document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
     noticed('the policy had to stop ' + violatedDirective + ' ' + blockedURI));`;
 
-/** Names of elements in the page that only a text could have put there. */
+/** Names of elements that only an injected text can have made. */
 const STRANGE = `[...document.querySelectorAll('*')].flatMap(({ localName, attributes }) => {
   const isStrange = /^(iframe|object|base|style|video|details|math|animate|template)$/.test(localName);
   const code = [...attributes].filter(({ name, value }) => /^on/.test(name) || /^\\s*javascript:/i.test(value));
   return isStrange || code.length > 0 ? [localName] : [];
 })`;
 
-/** Notices whatever runs, is asked for elsewhere, or had to be stopped by the policy: escaping is to be enough. */
+/**
+ * Notices every script that runs, every request elsewhere, and everything the policy had to stop: escaping
+ * alone must be enough.
+ */
 export async function watchPages(context: BrowserContext, own: string, problems: string[]): Promise<void> {
   await context.exposeBinding('noticed', (_source, what: string) => void problems.push(`script: ${what}`));
   await context.addInitScript({ content: WATCHING });
@@ -33,7 +36,7 @@ export async function watchPages(context: BrowserContext, own: string, problems:
   context.on('weberror', (error) => problems.push(`script: a page threw ${error.error().message}`));
 }
 
-/** What it says where an element does not come to show this text in time, and nothing else. */
+/** A sentence where an element does not show this text in time. */
 export async function misses(page: Page, id: string, text: string): Promise<string[]> {
   const element = page.locator(`#${id}`);
   for (const untilMs = performance.now() + SHOWN_MS; performance.now() < untilMs; await later(POLL_MS)) {
@@ -42,13 +45,13 @@ export async function misses(page: Page, id: string, text: string): Promise<stri
   return [`text: #${id} shows ${await element.textContent()}, and not ${text}`];
 }
 
-/** What is in the page beside what we put there. */
+/** What is in the page besides its own content. */
 export async function strangeIn(page: Page): Promise<string[]> {
   const names = (await page.evaluate(STRANGE)) as string[];
   return names.map((name) => `markup: a ${name} came from a text`);
 }
 
-/** A text that became markup in this page is noticed: without that, nothing noticed says nothing. */
+/** Checks that the detection works: a text that became markup in this page is noticed. */
 export async function isWatched(page: Page, problems: readonly string[]): Promise<boolean> {
   await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=ran()>')");
   for (const untilMs = performance.now() + SHOWN_MS; performance.now() < untilMs; await later(POLL_MS)) {

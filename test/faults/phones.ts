@@ -11,7 +11,7 @@ const BUSY_PAUSE_MS = 50;
 export type Answer = {
   readonly status: number;
   readonly text: string;
-  /** Its JSON; null where it is none. */
+  /** The JSON; null where it is none. */
   readonly body: Record<string, unknown> | null;
 };
 
@@ -23,7 +23,11 @@ type Sent = {
   readonly type?: string;
 };
 
-/** One request and its whole reply. @throws where none came in time */
+/**
+ * Sends one request and reads its whole reply.
+ *
+ * @throws where none came in time
+ */
 export async function ask(url: string, { method = 'GET', key, body, type }: Sent = {}): Promise<Answer> {
   const isBytes = body instanceof Uint8Array;
   const reply = await fetch(url, {
@@ -44,8 +48,8 @@ export async function ask(url: string, { method = 'GET', key, body, type }: Sent
 }
 
 /**
- * The answer to an upload as it is announced, by a client that sends the first of it and listens: a connection that is closed
- * while its client still writes can lose the answer.
+ * The answer to an upload from a client that announces it, sends the first part and listens: a connection
+ * that is closed while its client writes can lose the answer.
  */
 export function announce(url: string, key: string, type: string, body: Buffer): Promise<Answer> {
   return new Promise((resolve, reject) => {
@@ -65,7 +69,7 @@ export function announce(url: string, key: string, type: string, body: Buffer): 
   });
 }
 
-/** As `ask`, again for as long as it is told that nothing happened, as phones do. */
+/** As `ask`, repeated while the answer says that nothing happened, as phones do. */
 export async function askUntilTaken(url: string, sent: Sent): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     const answer = await ask(url, sent);
@@ -74,7 +78,7 @@ export async function askUntilTaken(url: string, sent: Sent): Promise<Answer> {
   }
 }
 
-/** Gives every driver of a world a token to sign in with; the tokens by driver. */
+/** Gives every driver of a world a token; returns them by driver. */
 export async function giveTokens({ sql }: World): Promise<ReadonlyMap<string, string>> {
   const ids = (await sql`select id from drivers`).map(({ id }) => id as string);
   const tokens = new Map(ids.map((id) => [id, newSecret('driver_token')]));
@@ -85,7 +89,7 @@ export async function giveTokens({ sql }: World): Promise<ReadonlyMap<string, st
   return tokens;
 }
 
-/** A photo as small as one can be. */
+/** The smallest photo. */
 export const smallPhoto = (): Promise<Buffer> =>
   sharp({ create: { width: 8, height: 8, channels: 3, background: '#a33' } })
     .jpeg()

@@ -3,21 +3,24 @@ import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { later } from './later.ts';
 
-/** `fast` ends every session and writes everything down; `immediate` is as a crash: the next start replays the log. */
+/**
+ * `fast` ends every session and writes a checkpoint; `immediate` is like a crash, after which the next start
+ * replays the log.
+ */
 export type Shutdown = 'fast' | 'immediate';
 
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 const POLL_MS = 5;
 const STOP_MS = 30_000;
 
-/** The world's own Postgres, which can be treated as servers are in bad times. */
+/** The world's own Postgres, with ways to stop, freeze and restart it. */
 export type Postgres = {
   readonly url: string;
-  /** Where its files are. */
+  /** The folder of its files. */
   readonly folder: string;
-  /** Resolves once it accepts connections again, at the same address. */
+  /** Resolves once it accepts connections again at the same address. */
   restart(how: Shutdown): Promise<void>;
-  /** All of its processes stand still for so long. */
+  /** Stops all of its processes for this time. */
   pause(ms: number): Promise<void>;
   stop(): Promise<void>;
 };
@@ -44,7 +47,7 @@ export async function openPostgres(dataDir: string): Promise<Postgres> {
       if (server.url !== url) throw new Error('Postgres came back at another address');
     },
     async pause(ms) {
-      // The first of them first, so that none is added while the others are stopped.
+      // The first process first, so that none is added while the others are stopped.
       const first = pid();
       process.kill(first, 'SIGSTOP');
       const all = [first, ...childrenOf(first)];
@@ -56,7 +59,7 @@ export async function openPostgres(dataDir: string): Promise<Postgres> {
   };
 }
 
-/** Each of them is in a process group of its own. */
+/** Each process has a process group of its own. */
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc').flatMap((name) => {
     const status = /^\d+$/.test(name) ? statusOf(Number(name)) : null;
@@ -76,7 +79,7 @@ function statusOf(pid: number): { readonly state: string | undefined; readonly p
   }
 }
 
-/** One that has ended meanwhile needs none. */
+/** A process that has ended meanwhile needs no signal. */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

@@ -21,9 +21,9 @@ test.each(CUTS.map((cut, n) => ({ cut, n })))(
     await Promise.all([marked`select ${1}::int`, other`select ${1}::int`]);
     const isCut = proxy.cutNext(cut, 100);
     await other`select ${2}::int`;
-    const fate = marked`insert into marks values (${n})`.then(() => 'done', classifyFailure);
+    const outcome = marked`insert into marks values (${n})`.then(() => 'done', classifyFailure);
     await isCut;
-    expect(await fate).toBe('unknown');
+    expect(await outcome).toBe('unknown');
     await expect.poll(() => database.sql`select from marks where n = ${n}`).toHaveLength(1);
     await Promise.all([marked.end({ timeout: 1 }), other.end({ timeout: 1 })]);
     proxy.close();

@@ -1,15 +1,16 @@
 import { createServer, connect as dial, type Socket } from 'node:net';
 
 /**
- * When the connection is cut that carries a creating statement. `sent`: as soon as the server has it, which then commits
- * while nobody listens. `replied`: its reply is on the way. `late`: before the server has it, which gets it only later.
+ * When a connection with a creating statement is cut. `sent`: as soon as the server has the statement, which
+ * then commits unheard. `replied`: while the reply is in flight. `late`: before the server has it, which gets
+ * it only later.
  */
 export const CUTS = ['sent', 'replied', 'late'] as const;
 export type Cut = (typeof CUTS)[number];
 
-/** The service's way to Postgres, which can be cut at the worst moment. */
+/** The service's connection to Postgres, which can be cut at the worst moment. */
 export type DatabaseProxy = {
-  /** Cuts the connection of the next creating statement; resolves once that has happened. */
+  /** Cuts the connection of the next creating statement; resolves once it is cut. */
   cutNext(cut: Cut, lateMs: number): Promise<void>;
   close(): void;
 };
@@ -18,7 +19,10 @@ export type DatabaseProxy = {
 const END_OF_STATEMENT = Buffer.from('450000000900000000005300000004', 'hex');
 const CUT_MS = 30_000;
 
-/** A proxy to the database, and its URL. `application` names the connections that carry creating statements and no others. */
+/**
+ * Starts a proxy to the database and returns its URL. `application` is the name of the connections that carry
+ * creating statements.
+ */
 export async function openProxy(
   target: string,
   application: string,
@@ -45,7 +49,7 @@ export async function openProxy(
       });
     }
     const carriesStatement = (bytes: Buffer): boolean => {
-      // The first message of a connection says whose it is.
+      // The first message of a connection names its application.
       creates ??= bytes.includes(`application_name\0${application}`);
       if (!creates) return false;
       tail = Buffer.concat([tail, bytes]).subarray(-END_OF_STATEMENT.length);

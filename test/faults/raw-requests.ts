@@ -1,10 +1,13 @@
 import type { Random } from '../harness/world.ts';
 
-/** What a request of the grammar is made of. */
+/** The parts of a request of the grammar. */
 type Parts = {
   /** Host, key and type. */
   readonly head: string;
-  /** A whole good request that must never be taken: it hides in another one's body, or behind one that is refused. */
+  /**
+   * A whole valid request that must never be accepted: it hides in another one's body, or behind a refused
+   * one.
+   */
   readonly canary: string;
   readonly random: Random;
 };
@@ -16,19 +19,19 @@ const GET = 'GET /orders/x HTTP/1.1\r\n';
 const below = (random: Random, end: number): number => Math.floor(random() * end);
 const any = <T>(values: readonly T[], random: Random): T => values[below(random, values.length)] as T;
 
-/** A header beside good ones, and the canary behind an empty object. */
+/** A header besides valid ones, and the canary behind an empty object. */
 const withHeader =
   (...headers: readonly string[]): Shape =>
   ({ head, canary, random }) =>
     `${CREATE}${head}${any(headers, random)}\r\nContent-Length: 2\r\n\r\n{}${canary}`;
 
-/** Headers of a length, good by none. */
+/** Headers with a length, none of them valid. */
 const withLength =
   (...lengths: readonly string[]): Shape =>
   ({ head, canary, random }) =>
     `${CREATE}${head}${any(lengths, random).replaceAll('N', String(canary.length))}\r\n\r\n{}${canary}`;
 
-/** A first line before good headers. */
+/** A request line before valid headers. */
 const withLine =
   (...lines: readonly string[]): Shape =>
   ({ head, canary, random }) =>
@@ -39,7 +42,7 @@ const inChunks =
   ({ head, canary, random }) =>
     `${CREATE}${head}Transfer-Encoding: ${any(['chunked', 'Chunked', ' chunked '], random)}\r\n\r\n${any(bodies, random)}${canary}`;
 
-/** Well-formed; the canary is the body of a request that takes none, or another one. */
+/** Well-formed; the canary is the body of a request without one, or another request. */
 const asBody =
   (...starts: readonly string[]): Shape =>
   ({ head, canary, random }) =>
@@ -181,7 +184,7 @@ export const SHAPES: readonly Shape[] = [
   ({ canary }) => `${CREATE}Host: x\r\nContent-Length: ${canary.length}\r\n\r\n${canary}`,
   ({ random }) => noise(1 + below(random, 5_000), random),
   ({ canary, random }) => `${noise(1 + below(random, 60), random)}\r\n\r\n${canary}`,
-  // One bit, somewhere in the head of a request whose body is a canary in quotes.
+  // One bit in the head of a request whose body is a canary in quotes.
   ({ head, canary, random }) =>
     `${flipped(`${CREATE}${head}Content-Length: ${canary.length + 2}\r\n\r\n`, random)}"${canary}"`,
   ({ head, random }) => `${CREATE}${head}`.slice(0, below(random, 60)),

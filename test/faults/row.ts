@@ -5,22 +5,22 @@ import { startDeliveries } from './deliveries.ts';
 import { later, openWorld, type World, type WorldSizes } from './world.ts';
 
 export type RowResult = {
-  /** How often the fault was injected. */
+  /** Number of injected faults. */
   readonly count: number;
-  /** Orders that clients wanted meanwhile. */
+  /** Orders that clients sent meanwhile. */
   readonly orders: number;
-  /** Promises that were broken, a sentence each. */
+  /** Broken promises, one sentence each. */
   readonly findings: readonly string[];
-  /** From the end of each fault until the service worked again, in ms. */
+  /** Time from the end of each fault to the service's recovery, in milliseconds. */
   readonly recoveries: readonly number[];
-  /** What else was measured, or that a short run was gentler; a sentence each. */
+  /** Other measurements, or how a short run was gentler, one sentence each. */
   readonly notes?: readonly string[];
 };
 
 export type Row = {
   readonly name: string;
   readonly what: string;
-  /** How often the fault is injected at scale 1. */
+  /** Number of faults at scale 1. */
   readonly count: number;
   readonly needsRedis?: true;
   /** @param scale of the whole run, for faults that last long */
@@ -33,18 +33,18 @@ const ORDERS_PER_SECOND = 100;
 type FaultUnderLoad<Injected> = Omit<Row, 'run'> & {
   readonly sizes?: Partial<WorldSizes>;
   readonly perSecond?: number;
-  /** How many of the clients have a key, and try again until they have an order. */
+  /** Share of the clients that have a key and retry until they have an order. */
   readonly keyedShare?: number;
-  /** The shortest pause before each fault, and as much again by chance. */
+  /** The shortest pause before each fault; up to as much is added at random. */
   readonly pauseMs?: number;
-  /** How many faults are at work side by side. */
+  /** Number of faults at the same time. */
   readonly abreast?: number;
-  /** A recovery that takes longer is a finding. */
+  /** Longest recovery; a longer one is a finding. */
   readonly withinMs?: number;
   inject(world: World, random: Random): Promise<Injected>;
-  /** Waits until the service works again; until every API process takes orders, unless told. */
+  /** Waits for the recovery, by default until every API process accepts orders. */
   recover?(world: World, injected: Injected): Promise<unknown>;
-  /** What is found broken beside the promises of every row. */
+  /** Findings besides the promises of every row. */
   check?(world: World): Promise<string[]>;
 };
 
@@ -102,7 +102,7 @@ export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
 
 const untilReady = (world: World): Promise<void> => world.untilReady();
 
-/** What is found broken once nothing is at work any more. */
+/** Findings once nothing is running any more. */
 export async function findings(world: World): Promise<string[]> {
   const isDone = await world.untilDone();
   return [

@@ -1,9 +1,11 @@
 /**
- * What the README promises, under faults: `npm run faults -- [--row NAME] [--scale 0.1] [--seed 1] [--no-results]`. Each row
- * starts the built service on a Postgres and a Redis of its own, injects its fault as often as it says times the scale, and
- * then compares what the clients heard and the stand-ins did with what the tables say (checker.ts). The same seed makes the
- * same clients, orders and faults, in a whole run as in a row's own; what races what is up to the machine. A row that breaks
- * is a finding of its own and the others go on. Ends with 1 where anything was found; the report is in test/faults/results.
+ * Tests the README's promises under faults:
+ * `npm run faults -- [--row NAME] [--scale 0.1] [--seed 1] [--no-results]`. Each row starts the built service
+ * on its own Postgres and Redis, injects its fault as often as it says times the scale, and compares what the
+ * clients heard and the stand-ins did with the tables (checker.ts). The same seed makes the same clients,
+ * orders and faults, in a whole run and in a row of its own; the outcome of races is up to the machine. A row
+ * that breaks is a finding, and the others go on. Exits with 1 where anything was found; the report is in
+ * test/faults/results.
  */
 
 import { hasRedis } from '../harness/redis.ts';
@@ -23,7 +25,7 @@ function option(name: string): string | undefined {
   return at >= 0 ? process.argv[at + 1] : undefined;
 }
 
-/** A figure that was asked for; what is no positive number stops the run before anything is opened. */
+/** Reads a figure; anything but a positive number stops the run before anything is opened. */
 function figureOf(name: string): number {
   const value = Number(option(name) ?? 1);
   if (!(value > 0)) throw new Error(`--${name} is a number above 0`);
@@ -59,7 +61,7 @@ async function main(): Promise<void> {
   report.close();
 }
 
-/** A row that breaks has injected nothing that counts; what broke it is its finding. */
+/** A row that breaks counts no faults; the error is its finding. */
 async function runRow(row: Row, scale: number, seed: number): Promise<Told> {
   const count = Math.max(1, Math.round(row.count * scale));
   const startedMs = performance.now();

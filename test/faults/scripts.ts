@@ -1,4 +1,4 @@
-/** What runs a script where text is taken for markup or code; RUN stands for the script. */
+/** Texts that run a script where they become markup or code; RUN stands for the script. */
 const TEMPLATES = [
   '<script>RUN</script>',
   '<ScRiPt >RUN</sCrIpT >',
@@ -53,7 +53,7 @@ const TEMPLATES = [
 ];
 const RUNS = ['ran()', 'top.ran()', 'alert(1)', 'self["ran"]()'];
 
-/** Two hundred texts, none of which is to be anything but text. */
+/** Two hundred texts, which must all stay text. */
 export const SCRIPTS: readonly string[] = RUNS.flatMap((run) =>
   TEMPLATES.map((template) => template.replaceAll('RUN', () => run)),
 );

@@ -1,7 +1,7 @@
 import type { OrderStatus } from '../../src/domain/order.ts';
 import type { EventRow } from './checker.ts';
 
-/** What a driver's phone can send for an order, and the status it leads to. */
+/** The actions of a driver's phone on an order, and the status each leads to. */
 export const LEADS_TO = {
   'pick-up': 'picked_up',
   deliver: 'delivered',
@@ -11,7 +11,7 @@ export const LEADS_TO = {
 } as const satisfies Record<string, OrderStatus>;
 export type TapKind = keyof typeof LEADS_TO;
 
-/** A tap as it was sent, and what was heard of it. */
+/** A tap as it was sent, and its answer. */
 export type Tap = {
   readonly orderId: string;
   readonly driverId: string;
@@ -20,13 +20,13 @@ export type Tap = {
   readonly sentMs: number;
   readonly heardMs: number;
   readonly status: number;
-  /** Of a 200: what it led to, and the order's sequence then. */
+  /** Of a 200: the new status and the order's sequence. */
   readonly done: { readonly status: string; readonly sequence: number } | null;
-  /** Of a refusal: the order's status as it was told. */
+  /** Of a refusal: the order's status as the answer states it. */
   readonly told: string | null;
 };
 
-/** An action that the service keeps, by its phone's id. */
+/** An action that the service stored, by the phone's id. */
 export type KeptAction = { readonly driverId: string; readonly actionId: string };
 
 const EVENT_OF: Record<TapKind, string> = {
@@ -40,8 +40,9 @@ const LEGAL: ReadonlySet<number> = new Set([200, 404, 409]);
 const nameOf = (tap: Tap): string => `${tap.kind} of ${tap.orderId} by ${tap.driverId}`;
 
 /**
- * What the answers that phones got, the orders' events and the kept actions say against each other: an answer that is none of
- * the legal ones, an action that has two answers, one that is answered and did not happen, one that was refused and did.
+ * Contradictions between the phones' answers, the orders' events and the stored actions: an answer that is
+ * not legal, an action with two answers, one that was answered and did not happen, one that was refused and
+ * did.
  */
 export function judgeTaps(taps: readonly Tap[], events: readonly EventRow[], kept: readonly KeptAction[]): string[] {
   const typeOf = new Map(events.map(({ orderId, sequence, type }) => [`${orderId} ${sequence}`, type]));
@@ -67,14 +68,15 @@ export function judgeTaps(taps: readonly Tap[], events: readonly EventRow[], kep
   ];
 }
 
-/** The same action, sent any number of times: once it is done, every answer says so, and says the same. */
+/** The same action sent any number of times: once it is done, every answer says so and says the same. */
 function judgeOne(same: readonly Tap[]): string[] {
   const done = same.filter((tap) => tap.done);
   const [first] = done;
   if (!first) return [];
   const heardMs = Math.min(...done.map((tap) => tap.heardMs));
   const answers = new Set(done.map((tap) => JSON.stringify(tap.done)));
-  // What is refused was looked at before it was done, unless it came later or was told what only the action led to.
+  // A refused action was checked before it was done, unless it came later or names a status that only the
+  // action led to.
   const wrong = same.filter((tap) => !tap.done && (tap.sentMs > heardMs || tap.told === LEADS_TO[tap.kind]));
   return [
     ...(answers.size > 1 ? [`tap: ${nameOf(first)} has ${answers.size} answers`] : []),

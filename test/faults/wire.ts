@@ -1,27 +1,27 @@
 import { execFileSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 
-/** A reply as it came over the wire. */
+/** A reply as read from the wire. */
 export type Answer = {
   readonly status: number;
   readonly requestId: string;
   readonly body: string;
-  /** Whether the server said that it closes the connection. */
+  /** Whether the server announced that it closes the connection. */
   readonly isLast: boolean;
 };
 
-/** Where a service listens. */
+/** The address of a service. */
 export function addressOf(url: string): { readonly host: string; readonly port: number } {
   const { hostname, port } = new URL(url);
   return { host: hostname, port: Number(port) };
 }
 
-/** Megabytes of memory that a process holds. */
+/** Resident memory of a process in megabytes. */
 export function residentMegabytes(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1024;
 }
 
-/** The first whole reply in the bytes and what is behind it; null where it is not whole yet, or is none. */
+/** The first whole reply in the bytes and the rest; null where it is incomplete or malformed. */
 export function readAnswer(bytes: Buffer): { readonly answer: Answer; readonly rest: Buffer } | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return null;
@@ -43,21 +43,21 @@ export function readAnswers(bytes: Buffer): Answer[] {
   return answers;
 }
 
-/** One connection that is kept and has one request at a time; opened anew where it was closed between two. */
+/** One kept connection with one request at a time, opened anew where it was closed in between. */
 export class KeptConnection {
   readonly #address: ReturnType<typeof addressOf>;
   #socket: Socket | null = null;
   #received: Buffer = Buffer.alloc(0);
-  #settle: (answer: Answer | null) => void = () => {};
+  #resolve: (answer: Answer | null) => void = () => {};
 
   constructor(url: string) {
     this.#address = addressOf(url);
   }
 
-  /** The answer to a whole request, or null where the connection ended without one. */
+  /** The answer to a request; null where the connection ended without one. */
   ask(request: Buffer): Promise<Answer | null> {
     return new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#resolve = resolve;
       this.#socket ??= this.#open();
       this.#socket.write(request);
     });
@@ -76,7 +76,7 @@ export class KeptConnection {
     socket.on('close', () => {
       if (this.#socket !== socket) return;
       this.#socket = null;
-      this.#settle(null);
+      this.#resolve(null);
     });
     return socket;
   }
@@ -87,7 +87,7 @@ export class KeptConnection {
     if (!read) return;
     this.#received = read.rest;
     if (read.answer.isLast) this.close();
-    this.#settle(read.answer);
+    this.#resolve(read.answer);
   }
 }
 

@@ -21,18 +21,18 @@ const DRAIN_MS = 180_000;
 const READY_MS = 30_000;
 const POLL_MS = 20;
 
-/** A process of the service that can be killed and started again. */
+/** A process of the service, which can be killed and started again. */
 export type Process = {
   readonly name: string;
-  /** Where it answers; of one that is down, where it did. */
+  /** Its address; for one that is down, the last one. */
   url(): string;
   pid(): number;
   kill(): Promise<void>;
-  /** Ends it as an operator would; its exit code, or a signal's name. */
+  /** Stops it as an operator does; resolves with its exit code or a signal's name. */
   stop(): Promise<number | string>;
-  /** With these settings beside its own. */
+  /** Starts it with these additional settings. */
   start(env?: Environment): Promise<void>;
-  /** Whether it ended though nobody killed it. */
+  /** Whether it ended without being killed. */
   hasEnded(): boolean;
 };
 
@@ -46,14 +46,14 @@ export type World = {
   readonly apis: readonly Process[];
   readonly workers: readonly Process[];
   readonly history: History;
-  /** Waits until every API process takes requests, or each of these. */
+  /** Waits until every API process, or each of these, accepts requests. */
   untilReady(some?: readonly Process[]): Promise<void>;
-  /** Waits until no job is owed; whether that came in time. */
+  /** Waits until no job is owed; false where that takes too long. */
   untilDone(): Promise<boolean>;
   records(): Promise<Records>;
-  /** Names of the processes that ended though nobody killed them. */
+  /** Names of the processes that ended without being killed. */
   ended(): string[];
-  /** Whether the row is over: clients of one that broke end with it, and don't take the next one's time. */
+  /** Whether the row is over. Clients of a broken row end with it, and take no time of the next one. */
   isClosed(): boolean;
   close(): Promise<void>;
 };
@@ -61,22 +61,22 @@ export type World = {
 export type WorldSizes = {
   readonly drivers: number;
   readonly stores: number;
-  /** Processes of each role; without a Redis one process does everything. */
+  /** Processes of each role; without Redis one process has both roles. */
   readonly apis: number;
   readonly workers: number;
-  /** More settings of the processes. */
+  /** Additional settings of the processes. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The URL by which the service reaches its database, where that is not the database's own. */
+  /** The service's URL for its database, where it is not the database's own. */
   readonly way?: (databaseUrl: string) => Promise<string>;
 };
 
 /**
- * The built service on a Postgres and a Redis of its own, its vendors' stand-ins in this process, so that what they did is
- * known whatever dies.
+ * The built service on its own Postgres and Redis. Its vendors' stand-ins are in this process, so that their
+ * records survive whatever dies.
  */
 export async function openWorld(sizes: WorldSizes): Promise<World> {
   const folder = newDataDir();
-  // Root's Postgres runs as another user, which must get in.
+  // Root's Postgres runs as another user, which must be able to enter.
   chmodSync(folder.dataDir, 0o755);
   const { dataDir } = folder;
   const postgres = await openPostgres(dataDir);
@@ -208,8 +208,8 @@ async function untilDone(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Reads until nothing has changed meanwhile: an order that still waits may get its driver between the reading of the orders
- * and of what else is known of it.
+ * Reads until nothing changes any more: a waiting order may get its driver between the reading of the orders
+ * and of the rest.
  */
 async function readAtRest<Read>(sql: Sql, read: () => Promise<Read>): Promise<Read> {
   const countEvents = async (): Promise<unknown> => (await sql`select count(*) as events from order_events`)[0]?.events;

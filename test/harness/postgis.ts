@@ -33,7 +33,7 @@ const SETPRIV = '/usr/bin/setpriv';
 /** Where Debian keeps its servers, a folder a version. */
 const DEBIAN = '/usr/lib/postgresql';
 
-/** As the service's own database is set up (src/sandbox/postgres-process.ts), and no less durable. */
+/** As the service's own database is set up (src/sandbox/postgres-cluster.ts), and no less durable. */
 const SETTINGS: Readonly<Record<string, string | number>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createRefundJob } from '../../src/jobs/refund.ts';
-import type { RefundOutcome } from '../../src/vendors/stripe.ts';
+import type { RefundOutcome } from '../../src/vendors/charger.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

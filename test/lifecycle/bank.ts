@@ -1,4 +1,4 @@
-import type { ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/vendors/stripe.ts';
+import type { ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/vendors/charger.ts';
 
 /** What comes of a request to charge or refund; a `lost` one has its effect, and nobody hears of it. */
 export type Answer = 'paid' | 'soft' | 'hard' | 'needs_auth' | 'unreached' | 'lost' | 'busy';

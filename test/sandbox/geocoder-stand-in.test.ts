@@ -38,7 +38,7 @@ test('does not find an address without a known ZIP', async () => {
   }
 });
 
-test('fails when it is told to', async () => {
+test('injects the faults ordered from it', async () => {
   const { url, orderFaults } = await standIn();
   orderFaults({ next: [{ kind: 'status', status: 503, effect: 'before', sticky: false }] });
   expect(await createGeocoder({ url }).geocode('1 Main St, CA 94103')).toEqual({ kind: 'unavailable' });

@@ -68,7 +68,7 @@ async function using<Result>(url: string, work: (sql: Sql) => Promise<Result>): 
   }
 }
 
-/** Another process that started the cluster and holds it. */
+/** Starts the cluster in another process, which holds it. */
 async function startHolder(): Promise<{ child: Child; url: string }> {
   const child = runNode(bundleProgram(join(dataDir, 'program'), 'holder', HOLDER), [dataDir]);
   children.push(child);
@@ -87,7 +87,7 @@ describe('the embedded Postgres', () => {
     expect(await using(second.url, (sql) => sql`select n from kept`)).toMatchObject([{ n: 7 }]);
   });
 
-  it('takes only its password, on 127.0.0.1, and keeps it from other users', async () => {
+  it('accepts only its password, on 127.0.0.1, and keeps it from other users', async () => {
     const { url } = await start();
     const wrong = new URL(url);
     wrong.password = 'guess';
@@ -132,7 +132,7 @@ describe('the embedded Postgres', () => {
     expect(log).not.toContain('5550009999');
   });
 
-  it('takes another port when its own is taken, and says nothing of it', async () => {
+  it('uses another port silently when its own is taken', async () => {
     const first = await start();
     await first.stop();
     const { port } = saved();

@@ -34,7 +34,7 @@ describe('the service file', () => {
     expect(readLiveService(dataDir)).toBeUndefined();
   });
 
-  it('tells nothing of a process that has died, or whose pid is another one now', () => {
+  it('tells nothing of a process that has died, or whose pid was reused', () => {
     const started = processStart(process.pid) as string;
     for (const holder of [
       { pid: 2 ** 22 + 1, started },
@@ -84,7 +84,7 @@ describe('a claim', () => {
       children.push(...racers);
       await vi.waitFor(() => expect(racers.every(({ lines }) => lines.length === 1)).toBe(true), { timeout: 20_000 });
       expect(racers.filter(({ lines }) => lines[0] === 'claimed')).toHaveLength(1);
-      // The next round meets a claim whose holder was killed.
+      // The next round finds a claim whose holder was killed.
       for (const racer of racers) racer.process.kill('SIGKILL');
       await Promise.all(racers.map(({ ended }) => ended));
     }

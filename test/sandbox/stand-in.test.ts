@@ -33,7 +33,7 @@ test('replays a payment under its key and says so, also after a restart', async 
   expect(made.headers.get('idempotent-replayed')).toBeNull();
   const payment = await made.json();
   await first.close();
-  // As a kill in the middle of a line leaves it.
+  // The state after a kill in the middle of a line.
   appendFileSync(ledgerFile, '{"type":"pay');
 
   const second = await stripe(ledgerFile);
@@ -105,7 +105,7 @@ test('a proxy’s page comes instead of an answer, with the effect or without', 
   }
 });
 
-test('whoever holds a stand-in chooses the fault of each request', async () => {
+test('a test can choose the fault of each request', async () => {
   const standIn = await stripe();
   const asked: string[] = [];
   standIn.orderFaults({

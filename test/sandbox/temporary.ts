@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder that goes away with the test. */
+/** Makes a folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sameday-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

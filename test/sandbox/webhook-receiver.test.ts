@@ -14,7 +14,7 @@ async function receiver() {
   return { secret, started, post };
 }
 
-/** Signed by the package of Standard Webhooks, as any sender would. */
+/** Signs by Standard Webhooks' package, as any sender would. */
 function signed(secret: string, at = new Date(), body = BODY): Record<string, string> {
   return {
     'webhook-id': 'msg_1',
@@ -23,7 +23,7 @@ function signed(secret: string, at = new Date(), body = BODY): Record<string, st
   };
 }
 
-test('takes a signed webhook and shows its event', async () => {
+test('accepts a signed webhook and shows its event', async () => {
   const { secret, started, post } = await receiver();
   expect(await post(signed(secret))).toBe(200);
   const several = signed(secret);

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the server does with requests from now on. `silent` never answers; `halting` stops in the middle of a photo. */
+/** How the server treats requests. `silent` never answers; `halting` stops in the middle of a photo. */
 export type BucketMode = 'up' | 'unavailable' | 'silent' | 'halting';
 
 type StoredObject = { readonly bytes: Buffer; readonly contentType: string | undefined };
@@ -11,12 +11,12 @@ type Received = { readonly request: IncomingMessage; readonly url: URL; readonly
 
 export type BucketServer = {
   readonly url: string;
-  /** By their keys. */
+  /** Objects by key. */
   readonly objects: Map<string, StoredObject>;
-  /** `PUT /bucket/key` and so on, in the order they came. */
+  /** `PUT /bucket/key` and so on, in the order of arrival. */
   readonly requests: string[];
   become(mode: BucketMode): void;
-  /** The next requests are answered with 503 though the server is up. */
+  /** Number of coming requests that are answered with 503. */
   failNext(requests: number): void;
   close(): Promise<void>;
 };
@@ -31,8 +31,8 @@ export type BucketAccount = {
 const MAX_CLOCK_DIFFERENCE_MS = 15 * 60_000;
 
 /**
- * One bucket behind Amazon S3's HTTP API in path style: PUT, GET, HEAD and DELETE of objects, nothing else. As strict as
- * the strictest: it computes every request's Signature V4 and its body's SHA-256 anew, lets nobody in without, has ACLs
+ * One bucket behind Amazon S3's HTTP API in path style: PUT, GET, HEAD and DELETE of objects only. It is as
+ * strict as the strictest store: it verifies every request's Signature V4 and its body's SHA-256, has ACLs
  * turned off (any `x-amz-acl` is refused) and knows no other checksums.
  */
 export async function startBucketServer(account: BucketAccount, port = 0): Promise<BucketServer> {
@@ -51,7 +51,7 @@ export async function startBucketServer(account: BucketAccount, port = 0): Promi
     if (refusal) refuse(response, refusal);
     else serve(received, response, objects, account, mode === 'halting');
   }
-  // A client that gives up in the middle of its upload is nobody to be answered.
+  // A client that gives up in the middle of its upload gets no answer.
   const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
   await new Promise<void>((listening, failed) => {
     server.once('error', failed);
@@ -122,7 +122,7 @@ function refuse(response: ServerResponse, { status, code }: Refusal): void {
   response.end(`<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>No.</Message></Error>`);
 }
 
-/** AWS Signature Version 4 in a header (Amazon S3 API reference, "Authenticating requests: using the header"). */
+/** Signature Version 4 in a header (Amazon S3 API reference, "Authenticating requests"). */
 function signatureRefusal(account: BucketAccount, { request, url, body }: Received): Refusal | null {
   const { headers } = request;
   const parts = AUTHORIZATION.exec(headers.authorization ?? '')?.groups;

@@ -6,7 +6,7 @@ import { createGeocoder } from '../../src/vendors/geocoder.ts';
 
 const PLACE = { lat: '40.7484', lon: '-73.9857', boundingbox: ['40.7480', '40.7488', '-73.9865', '-73.9849'] };
 
-/** What answers may be waited for as long as a busy machine needs. */
+/** A time-out that is long enough for a busy machine. */
 async function world(answer: (request: IncomingMessage, response: ServerResponse) => void, timeoutMs = 10_000) {
   const asked: URL[] = [];
   const server = createServer((request, response) => {

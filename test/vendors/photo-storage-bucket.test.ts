@@ -14,7 +14,7 @@ const ACCOUNT = {
 };
 const NAME = `ab${'0'.repeat(30)}.jpg`;
 
-/** Bounds short enough to be waited for. */
+/** Bounds short enough for a test. */
 async function world(changes: Partial<BucketSettings> = {}) {
   const server = await startBucketServer(ACCOUNT);
   onTestFinished(() => server.close());
@@ -80,7 +80,7 @@ test('nobody else can read a photo', async () => {
   expect(server.objects.get(`ab/${NAME}`)?.bytes).toEqual(PHOTO);
 });
 
-test('takes no name that it did not make', async () => {
+test('accepts no name that it did not make', async () => {
   const { server, storage } = await world();
   for (const name of ['../../etc/passwd', 'a.jpg', '', `${NAME}/..`, `${NAME}\n`, `/${NAME}`]) {
     await expect(storage.put(name, PHOTO)).rejects.toThrow(TypeError);
@@ -110,7 +110,7 @@ describe('a bucket that does not let us in', () => {
     expect(server.objects.size).toBe(0);
   });
 
-  test('is told without the secret or the key', async () => {
+  test('is reported without the secret or the key', async () => {
     const { storage } = await world({ secretAccessKey: 'secretly wrong' });
     const error = await storage.put(NAME, PHOTO).catch((caught) => caught);
     const shown = inspect(error, { depth: 10, showHidden: true });

@@ -40,7 +40,7 @@ test('leaves nothing but the photo, readable by its own user only', async () => 
   expect(statSync(folder).mode & 0o077).toBe(0);
 });
 
-test('a photo that cannot be written is told and leaves nothing', async () => {
+test('a photo that cannot be written is an error and leaves nothing behind', async () => {
   const { storage, folder } = world();
   await storage.put(`${'a'.repeat(32)}.jpg`, PHOTO);
   writeFileSync(join(folder, 'bb'), 'in the way');

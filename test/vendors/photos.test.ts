@@ -13,7 +13,7 @@ import { makePng, makeProgressiveJpeg } from '../harness/bombs.ts';
 const processor = createPhotoProcessor();
 const reencode = (bytes: Buffer) => processor.reencode(bytes);
 
-/** Left half red, right half blue: turning it shows. */
+/** A picture whose left half is red and right half blue, so that a rotation shows. */
 function picture(width: number, height: number): Sharp {
   const half = { width: Math.floor(width / 2), height, channels: 3, background: 'red' } as const;
   return sharp({ create: { width, height, channels: 3, background: 'blue' } }).composite([
@@ -53,7 +53,7 @@ test('nothing but the picture remains: no place, no camera, no comment, no hidde
 });
 
 test('a phone’s turned picture is stored upright', async () => {
-  // Orientation 6: to be turned by 90 degrees clockwise, so what was left is on top.
+  // Orientation 6 means a rotation by 90 degrees clockwise, which puts the left on top.
   const outcome = await reencode(await picture(64, 32).jpeg().withMetadata({ orientation: 6 }).toBuffer());
   if (outcome.kind !== 'ok') throw new Error(outcome.kind);
   expect(outcome).toMatchObject({ width: 32, height: 64 });
@@ -86,13 +86,14 @@ test('24 megapixels are taken, more are refused before they are unpacked', async
     kind: 'unusable',
     reason: 'too_many_pixels',
   });
-  // Some hundred bytes whose header claims four gigapixels: height and width stand five bytes into the frame header.
+  // A few hundred bytes whose header claims four gigapixels: height and width are five bytes into the frame
+  // header.
   const bomb = await flat(8, 8).jpeg().toBuffer();
   bomb.fill(0xfe, bomb.indexOf('ffc0', 'hex') + 5, bomb.indexOf('ffc0', 'hex') + 9);
   expect(await reencode(bomb)).toEqual({ kind: 'unusable', reason: 'too_many_pixels' });
 });
 
-test('a picture of few but very long lines is refused: one of them takes as much memory as a whole photo', async () => {
+test('refuses a picture of few but very long lines, one of which takes as much memory as a whole photo', async () => {
   for (const turned of [false, true]) {
     const shape = (side: number) => (turned ? { width: 1, height: side } : { width: side, height: 1 });
     expect(await reencode(makePng(shape(MAX_PHOTO_SIDE)))).toMatchObject({ kind: 'ok' });
@@ -100,12 +101,12 @@ test('a picture of few but very long lines is refused: one of them takes as much
   }
 });
 
-test('a progressive photo is taken, one of thousands of passes is refused before it takes seconds', async () => {
-  // The first one is that of the picture itself.
+test('accepts a progressive photo and refuses one of thousands of scans before it takes seconds', async () => {
+  // The first one is the picture's own.
   expect(await reencode(makeProgressiveJpeg(160, 80, MAX_PHOTO_SCANS - 1))).toMatchObject({ kind: 'ok', width: 160 });
   const bomb = makeProgressiveJpeg(160, 80, MAX_PHOTO_SCANS);
   expect(await reencode(bomb)).toEqual({ kind: 'unusable', reason: 'too_slow' });
-  // What stands behind the picture, as the video of a live one does, is not part of it.
+  // What follows the picture, such as a live photo's video, is no part of it.
   const live = Buffer.concat([makeProgressiveJpeg(160, 80, 9), bomb]);
   expect(await reencode(live)).toMatchObject({ kind: 'ok' });
 });
@@ -164,7 +165,7 @@ test('a file above the limit is refused unread', async () => {
   expect(await reencode(Buffer.alloc(MAX_PHOTO_BYTES + 1))).toEqual({ kind: 'unusable', reason: 'too_many_bytes' });
 });
 
-test('a bounded number of photos waits, the next is told it is busy, and then it goes on', async () => {
+test('lets a bounded number of photos wait, refuses the next as busy, and goes on', async () => {
   const photo = await picture(640, 480).jpeg().toBuffer();
   const outcomes = await Promise.all(Array.from({ length: MAX_PHOTO_QUEUE + 4 }, () => processor.reencode(photo)));
   expect(outcomes.filter(({ kind }) => kind === 'ok')).toHaveLength(MAX_PHOTO_QUEUE + 1);

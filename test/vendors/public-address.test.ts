@@ -86,7 +86,7 @@ test.each([
   expect(isPublicAddress(address)).toBe(false);
 });
 
-test('this machine’s own addresses are told apart', () => {
+test('recognizes this machine’s own addresses', () => {
   expect(['127.0.0.1', '127.9.9.9', '::1'].filter(isLoopbackAddress)).toHaveLength(3);
   expect(['10.0.0.1', '0.0.0.0', '::', '::ffff:127.0.0.1', '::1%lo', 'localhost'].filter(isLoopbackAddress)).toEqual(
     [],

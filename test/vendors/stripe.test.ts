@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { type ChargeRequest, createStripeCharger } from '../../src/vendors/stripe.ts';
+import type { ChargeRequest } from '../../src/vendors/charger.ts';
+import { createStripeCharger } from '../../src/vendors/stripe.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const ORDER = '01890a5d-ac96-774b-bcce-b302099a8057';
@@ -89,7 +90,7 @@ test.each([
   expect(standIn.entries()).toEqual([]);
 });
 
-test('an amount that Stripe never takes is a final decline', async () => {
+test('an amount that Stripe never accepts is a final decline', async () => {
   const { charger } = await world();
   expect(await charger.charge(request({ amountCents: 10 }))).toEqual({
     kind: 'declined',
@@ -98,14 +99,14 @@ test('an amount that Stripe never takes is a final decline', async () => {
   });
 });
 
-test('the same key charges once and tells the same again', async () => {
+test('the same key charges once and gets the same answer again', async () => {
   const { charger, standIn } = await world();
   const first = await charger.charge(request());
   expect(await charger.charge(request())).toEqual(first);
   expect(standIn.entries()).toHaveLength(1);
 });
 
-test('a decline is told again under its key, and a new key is a new attempt', async () => {
+test('a decline repeats under its key, and a new key is a new attempt', async () => {
   const { charger, standIn } = await world();
   const paymentMethodId = 'pm_sandbox_declined_once';
   const first = await charger.charge(request({ paymentMethodId }));
@@ -127,7 +128,7 @@ test('a key used with other parameters is looked up, not taken for an answer', a
   });
 });
 
-test('of two charges at once under one key, one is told to wait for the other', async () => {
+test('of two simultaneous charges under one key, one has to wait for the other', async () => {
   const { charger, standIn } = await world({ faults: { latencyMs: 300 } });
   const outcomes = await Promise.all([charger.charge(request()), charger.charge(request())]);
   expect(outcomes).toContainEqual({ kind: 'retry_later', reason: 'in_progress', rateLimited: false, ambiguous: true });
@@ -210,7 +211,7 @@ test('a 500 that Stripe repeats under its key stays one', async () => {
   expect(standIn.entries()).toHaveLength(1);
 });
 
-test('a 429 is told apart and nothing happened', async () => {
+test('a 429 is distinct, and nothing happened', async () => {
   const { charger, standIn } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
   expect(await charger.charge(request())).toEqual({
     kind: 'retry_later',
@@ -286,7 +287,7 @@ test('a refund of an unknown payment is refused, one without an answer is tried 
   const { charger, standIn } = await world();
   const refund = { idempotencyKey: 'k', paymentIntentId: 'pi_unknown' };
   expect(await charger.refund(refund)).toEqual({ kind: 'refused', code: 'resource_missing' });
-  // Twice: on a connection kept from before, the first could be the server closing an idle one.
+  // Twice, as the first error on a kept connection could be the server closing an idle one.
   const reset = { kind: 'reset', effect: 'before' } as const;
   standIn.orderFaults({ next: [reset, reset] });
   expect(await charger.refund(refund)).toMatchObject({ kind: 'retry_later', reason: 'connection_lost' });

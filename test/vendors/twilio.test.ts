@@ -53,7 +53,7 @@ test('a wrong token is a matter for the operator, and nothing was sent', async (
   });
 });
 
-test('a 429 is told apart, and nothing was sent', async () => {
+test('a 429 is distinct, and nothing was sent', async () => {
   const { sender, standIn } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
   expect(await sender.send(TEXT)).toMatchObject({ reason: 'rate_limited', rateLimited: true, ambiguous: false });
   expect(standIn.entries()).toEqual([]);

@@ -5,7 +5,8 @@ import { createServer as createSecure } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createWebhookClient, gatherAddresses, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
+import { gatherAddresses } from '../../src/vendors/resolve-host.ts';
+import { createWebhookClient, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const DEADLINE_MS = 300;
@@ -23,7 +24,7 @@ async function listen(server: Server): Promise<number> {
 
 type Seen = { method: string; url: string; host: string; headers: IncomingMessage['headers']; body: string };
 
-/** A receiver on loopback that remembers what it got. */
+/** Starts a receiver on loopback that records its requests. */
 async function receiver(answer: RequestListener = (_request, response) => void response.writeHead(204).end()) {
   const seen: Seen[] = [];
   const server = createPlain((request, response) => {
@@ -63,7 +64,7 @@ test('posts the body and the headers as they are', async () => {
   ]);
 });
 
-test('tells the status of a refusal', async () => {
+test('returns the status of a refusal', async () => {
   const { url } = await receiver((_request, response) => void response.writeHead(500).end('no'));
   expect(await post(url)).toEqual({ kind: 'answered', status: 500 });
 });
@@ -171,7 +172,7 @@ test.each([
   'https://[64:ff9b::10.0.0.1]/',
   'https://[2002:7f00:1::]/',
 ])('outside the sandbox %s is refused', async (url) => {
-  expect(readWebhookUrl(url, false)).toMatch(/not one of the public Internet/);
+  expect(readWebhookUrl(url, false)).toMatch(/not on the public Internet/);
   expect(await post(url, { sandbox: false })).toEqual({ kind: 'unanswered', code: 'bad_url' });
 });
 
@@ -249,7 +250,7 @@ test('of an endless body no more than the bound and what is on its way is read',
     write();
   });
   expect(await post(url, { timeoutMs: 5_000 })).toEqual({ kind: 'answered', status: 200 });
-  // The rest is what the kernel's buffers of a loopback connection take.
+  // The rest is what the kernel buffers for a loopback connection.
   expect(written).toBeLessThan(16 * 1024 * 1024);
 });
 
@@ -338,7 +339,7 @@ test('opens no more connections at once than its bound', async () => {
   expect(kinds.filter((kind) => kind === 'stopped')).toHaveLength(64);
 });
 
-test('a stop cuts what is under way and blames nobody', async () => {
+test('a stop cuts requests in flight and blames no receiver', async () => {
   const { seen, url } = await receiver(() => undefined);
   const stopping = client({ timeoutMs: 30_000 });
   const outcome = stopping.post({ url, headers: {}, body: '{}' });

@@ -18,7 +18,7 @@ function action(id: string, changes: Partial<Action> = {}): Omit<Action, 'number
   };
 }
 
-/** What outlives a page: a restart is a new queue over the same storage. */
+/** The storage, which outlives a page: a restart is a new queue over it. */
 function storage(): ActionStore & { readonly kept: Map<string, Action> } {
   const kept = new Map<string, Action>();
   return {
@@ -44,7 +44,7 @@ function newQueue(kept: ActionStore = store): ActionQueue {
   return new ActionQueue(kept, send, listener, () => 1);
 }
 const sent = () => send.mock.calls.map(([{ id }]) => id);
-const settle = () => vi.advanceTimersByTimeAsync(0);
+const flush = () => vi.advanceTimersByTimeAsync(0);
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -59,7 +59,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a']);
     expect(told).toEqual(['a is picked_up']);
     expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
@@ -71,7 +71,7 @@ describe('the actions of a driver', () => {
     await queue.start();
     await queue.add(action('a'));
     await queue.add(action('b'));
-    await settle();
+    await flush();
     expect(new Set(sent())).toEqual(new Set(['a']));
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
   });
@@ -80,7 +80,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue({ ...store, all: () => Promise.reject(new Error('the storage is gone')) });
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     expect(told).toEqual(['a is picked_up']);
   });
 
@@ -91,10 +91,10 @@ describe('the actions of a driver', () => {
     await queue.start();
     await queue.add(action('a'));
     await queue.add(action('b'));
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a']);
     answer(DONE);
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a', 'b']);
   });
 
@@ -103,7 +103,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     const pauses: number[] = [];
     for (let tries = send.mock.calls.length; pauses.length < 8; tries = send.mock.calls.length) {
       const before = Date.now();
@@ -124,7 +124,7 @@ describe('the actions of a driver', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     send.mockResolvedValue(DONE);
     queue.wake();
-    await settle();
+    await flush();
     expect(told).toEqual(['a is picked_up']);
   });
 
@@ -140,30 +140,30 @@ describe('the actions of a driver', () => {
     send.mockReset().mockResolvedValue(DONE);
     const after = newQueue();
     await after.start();
-    await settle();
+    await flush();
     expect(sent()).toEqual(['a', 'b', 'c']);
     expect(send.mock.calls[1]?.[0]).toMatchObject({ kind: 'deliver', photo });
     expect(send.mock.calls[2]?.[0]).toMatchObject({ kind: 'release', reason: 'vehicle' });
     expect(store.kept.size).toBe(0);
   });
 
-  it('are removed and told of when the service refuses them; those behind go on', async () => {
+  it('are removed with a message when the service refuses them, and the others go on', async () => {
     send.mockResolvedValueOnce({ kind: 'refused', message: 'The order is cancelled.' });
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
     await queue.add(action('b'));
-    await settle();
+    await flush();
     expect(told).toEqual(['a refused: The order is cancelled.', 'b is picked_up']);
     expect(store.kept.size).toBe(0);
   });
 
-  it('stay where the token is not good any more, and nothing more is sent', async () => {
+  it('stay where the token is no longer valid, and nothing more is sent', async () => {
     send.mockResolvedValue({ kind: 'signed_out' });
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     await queue.add(action('b'));
     await vi.advanceTimersByTimeAsync(120_000);
     expect(sent()).toEqual(['a']);
@@ -171,12 +171,12 @@ describe('the actions of a driver', () => {
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
   });
 
-  it('are sent though the phone’s storage takes nothing, and the driver is told', async () => {
+  it('are sent although the phone’s storage refuses them, and the driver is warned', async () => {
     const full: ActionStore = { ...store, add: () => Promise.reject(new Error('QuotaExceededError')) };
     const queue = newQueue(full);
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     expect(told.toSorted()).toEqual(['a is picked_up', 'not kept']);
   });
 
@@ -192,7 +192,7 @@ describe('the actions of a driver', () => {
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
-    await settle();
+    await flush();
     queue.interrupt();
     expect(signal?.aborted).toBe(true);
     await vi.advanceTimersByTimeAsync(1_000);
@@ -208,7 +208,7 @@ describe('the actions of a driver', () => {
         let fate: 'answered' | 'lost' | 'failed' = 'failed';
         send.mockReset().mockImplementation(async ({ id }) => {
           if (fate === 'failed') return LATER;
-          // The service knows an id again: sending it twice changes nothing.
+          // The service recognizes an id, so sending it twice changes nothing.
           if (!taken.includes(id)) taken.push(id);
           return fate === 'lost' ? LATER : DONE;
         });
@@ -225,7 +225,7 @@ describe('the actions of a driver', () => {
             await queue.start();
           } else if (happens === 'wake') queue.wake();
           else fate = happens;
-          await settle();
+          await flush();
         }
         fate = 'answered';
         queue.wake();
@@ -261,7 +261,7 @@ describe('what a reply means', () => {
     expect(meaningOf(401, refusal)).toEqual({ kind: 'signed_out' });
   });
 
-  it('is "later" where somebody else than the service answered, with whatever status', () => {
+  it('is "later" for every answer that is not the service’s own, whatever its status', () => {
     for (const status of [200, 302, 401, 403, 404, 409, 422]) {
       for (const body of [null, 'Welcome to the hotel', [], {}, { success: 'yes' }]) {
         expect(meaningOf(status, body)).toEqual(LATER);

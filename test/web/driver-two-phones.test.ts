@@ -15,7 +15,7 @@ import {
   type World,
 } from './driver-world.ts';
 
-/** Long enough for the page to reconnect and to try again, on a busy machine too. */
+/** Time-out that lets the page reconnect and retry, on a busy machine too. */
 const PATIENCE = { timeout: 30_000 };
 const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
 
@@ -35,7 +35,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
   const waiting = ({ page }: Phone) => page.locator('#waiting').textContent();
   const events = (order: WireOrder, store: Store) => world.history(store, order.id);
 
-  /** A store, and a driver on duty at it with the page open and kept by its worker. */
+  /** A store, and a driver on duty at it whose page is open and cached by its worker. */
   async function driverAt(storeName: string) {
     const store = await world.newStore(storeName);
     const token = await world.newDriver();
@@ -71,7 +71,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
       body: { reason: 'out_of_stock' },
     });
 
-  /** The customer's page, and every sentence it has shown. */
+  /** The customer's page, and every sentence that it has shown. */
   async function customerOf(order: WireOrder) {
     const phone = await world.newPhone();
     const { page } = phone;
@@ -86,7 +86,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     return { ...phone, seen: () => page.evaluate<string[]>('globalThis.seen') };
   }
 
-  /** The actions that the service has answered since, with their status. */
+  /** Records the actions that the service answers, with their status. */
   function answersOf(page: Page): string[] {
     const answers: string[] = [];
     page.on('response', (response) => {
@@ -129,7 +129,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     expect(await phone.page.locator('#finished').textContent()).toBe(`Delivered · #${order.id.slice(-6)}`);
     expect(await phone.page.locator('#waiting').isHidden()).toBe(true);
 
-    // What the page kept across would be gone after a reload.
+    // A reload would lose what the page kept.
     expect(await customer.seen()).toEqual([
       'Finding a driver for your order',
       'Ana is on the way to the store',
@@ -137,14 +137,14 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
       'Your order was delivered',
     ]);
     expect(answers).toEqual(['deliver 200']);
-    // Both times are kept: when it was done, and when it was told.
+    // Both times are stored: when it was done, and when it was reported.
     const [action] = await world.sql<{ captured_at: Date }[]>`
       select captured_at from driver_actions where order_id = ${order.id} and type = 'delivered'`;
     expect(Math.abs(Number(action?.captured_at) - tapped)).toBeLessThan(10_000);
     expect([...phone.complaints, ...customer.complaints]).toEqual([]);
   });
 
-  it('gives an order back without network, and somebody else has it when it is back', async () => {
+  it('releases an order without a network, and another driver has it when the network is back', async () => {
     const { store, phone, order } = await driverWithOrder('Bike Repair');
     const customer = await customerOf(order);
     await goOffline(phone);
@@ -167,14 +167,14 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     expect(await events(order, store)).toEqual(['created', 'driver_assigned', 'released', 'driver_assigned']);
   });
 
-  it('takes a double tap for one, and a tap meant for what stood there before for none', async () => {
+  it('counts a double tap as one, and a tap meant for the step before as none', async () => {
     const { store, phone, order } = await driverWithOrder('Tailor');
     const answers = answersOf(phone.page);
     let cameras = 0;
     phone.page.on('filechooser', () => {
       cameras += 1;
     });
-    // The camera's button comes where "Picked up" was; a second tap of the same thumb must not open it.
+    // The camera's button replaces "Picked up", and a second tap of the same thumb must not open it.
     await button(phone, 'Picked up').dblclick();
     await untilOrder(world.service, store, order.id, { status: 'picked_up' });
     await eventually(() => headline(phone)).toBe('Jordan Lee');
@@ -211,7 +211,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     const { store, phone, order } = await driverWithOrder('Camera Shop');
     await button(phone, 'Picked up').click();
     await takePhoto(phone);
-    // A file in the way of the folder is as bad as a disk that is not mounted, also for root.
+    // A file in place of the folder acts like a missing disk, also for root.
     const photos = join(world.service.dataDir, 'photos');
     renameSync(photos, `${photos}.away`);
     writeFileSync(photos, 'in the way');
@@ -239,11 +239,11 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     const answers = answersOf(phone.page);
     await button(phone, 'Give this order back').click();
     await phone.page.getByRole('radio', { name: 'It is too far' }).check();
-    // The next one waits already, so it comes with the same news or right after it.
+    // The next order already waits, so it comes with the same message or right after it.
     await world.newOrder(store);
     expect((await cancel(store, order)).status).toBe(200);
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop is not yours any more/,
+      /^The order at Shoe Shop is no longer yours/,
     );
     await eventually(() => phone.page.locator('#order').isVisible()).toBe(true);
     expect(await phone.page.locator('dialog[open]').count()).toBe(0);

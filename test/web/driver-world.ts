@@ -10,21 +10,26 @@ import { newDataDir, type Running, runCli, startBuiltService } from '../harness/
 import { addStore, place, type Store, show, type WireOrder } from '../service/clients.ts';
 
 export const PHONE = { width: 360, height: 740 };
-/** A host name that leads to the service and is not this machine's own, so that browsers do not trust it without https. */
+/**
+ * A host name of the service other than this machine's own, so that browsers do not trust it without https.
+ */
 export const STRANGE_HOST = 'driver.test';
 
 export type Phone = {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** The service as this phone reaches it. */
+  /** The service's URL for this phone. */
   readonly url: string;
   goOffline(): Promise<void>;
   goOnline(): Promise<void>;
-  /** What the browser complained of: refused by the policy, thrown. Not failed requests, nor that http is http. */
+  /**
+   * Errors in the browser: refusals by the policy and exceptions, without failed requests and the warning
+   * about http.
+   */
   readonly complaints: readonly string[];
 };
 
-/** The built service with its database, and a browser whose contexts are the phones. */
+/** The built service with its database, and a browser with a context for each phone. */
 export async function openWorld() {
   const data = newDataDir();
   const database: FreshDatabase = await freshDatabase();
@@ -34,7 +39,7 @@ export async function openWorld() {
 
   const phones: { context: BrowserContext; line: Line }[] = [];
 
-  /** A phone with a page of its own and nothing kept from another one. */
+  /** Opens a phone with its own page and an empty storage. */
   async function newPhone(
     options: { at?: Point; colorScheme?: 'light' | 'dark'; userAgent?: string } = {},
   ): Promise<Phone> {
@@ -93,7 +98,7 @@ export async function openWorld() {
     },
     newOrder: async (store: Store, changes: Record<string, unknown> = {}): Promise<WireOrder> =>
       (await place(service, store, changes)).body.order,
-    /** What happened to an order beside its payment and its text, oldest first. */
+    /** The events of an order without its payment and its text, oldest first. */
     history: async (store: Store, orderId: string): Promise<string[]> => {
       const { events } = await show(service, store, orderId);
       return events.map(({ type }) => type).filter((type) => !/^(payment|sms)/.test(type));
@@ -123,7 +128,7 @@ export async function goOnDuty({ page }: Phone): Promise<void> {
   await page.getByText('Position sent just now').waitFor();
 }
 
-/** Waits until the service's worker keeps the page. */
+/** Waits until the service worker has cached the page. */
 export async function untilInstalled({ page }: Phone): Promise<void> {
   await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null'), { timeout: 10_000 }).toBe(true);
 }
@@ -131,8 +136,8 @@ export async function untilInstalled({ page }: Phone): Promise<void> {
 type Line = Awaited<ReturnType<typeof openLine>>;
 
 /**
- * A phone's network, which can be cut. The browser's own emulation is not enough: a page that is loaded again while it
- * is off can send for a moment before it takes hold.
+ * A phone's network, which can be cut. The browser's own emulation is not enough: a page that is loaded again
+ * while it is off can send for a moment.
  */
 async function openLine(service: string) {
   const { hostname, port } = new URL(service);
@@ -167,7 +172,7 @@ async function openLine(service: string) {
   };
 }
 
-/** A front before the service that can serve another version of the page, as after an update. */
+/** A proxy in front of the service that can serve another version of the page, as after an update. */
 export async function openFront(service: string) {
   let title: string | null = null;
   const changed = (text: string) =>
@@ -198,7 +203,7 @@ export async function openFront(service: string) {
 
 export const headline = ({ page }: Phone) => page.locator('main h1:visible').textContent();
 
-/** A JPEG as a phone's camera makes it: megabytes, 12 megapixels, noise that does not shrink by itself. */
+/** A JPEG as a phone's camera makes it: megabytes, 12 megapixels, with noise that does not compress. */
 export async function cameraPhoto(): Promise<Buffer> {
   const [width, height] = [4_000, 3_000];
   const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;

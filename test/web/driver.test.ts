@@ -16,7 +16,7 @@ import {
   type World,
 } from './driver-world.ts';
 
-/** Long enough for the page to reconnect and to try again, on a busy machine too. */
+/** Time-out that lets the page reconnect and retry, on a busy machine too. */
 const PATIENCE = { timeout: 30_000 };
 const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
 const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123' };
@@ -41,7 +41,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await goOnDuty(phone);
     return { store, token, phone };
   }
-  /** The same with an order that has come to the phone. */
+  /** The same with an order that has reached the phone. */
   async function driverWithOrder(storeName: string) {
     const driver = await driverAt(storeName);
     const order = await world.newOrder(driver.store, { customer: CUSTOMER });
@@ -57,7 +57,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await phone.page.getByRole('radio', { name: reason }).check();
     await phone.page.locator('dialog[open]').getByRole('button', { name: confirm }).click();
   };
-  /** The actions that the page sends from now on, as `pick-up`, `deliver` and so on. */
+  /** Records the actions that the page sends, as `pick-up`, `deliver` and so on. */
   function watchActions(page: Page): { kinds: string[]; requests: Request[] } {
     const kinds: string[] = [];
     const requests: Request[] = [];
@@ -224,11 +224,11 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       body: { reason: 'duplicate' },
     });
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop is not yours any more/,
+      /^The order at Shoe Shop is no longer yours/,
     );
   });
 
-  it('stops where the same driver signs in elsewhere, until told to go on', async () => {
+  it('stops when the same driver signs in elsewhere, until the driver goes on here', async () => {
     const { store, token, phone } = await driverAt('Bakery');
     const second = await world.newPhone({ at: store.point });
     await signIn(second, token);
@@ -281,7 +281,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await button(phone, 'Give this order back').click();
     await choose(phone, 'An emergency', 'Give it back');
     await eventually(() => headline(phone)).toBe('Given back');
-    // Not under the thumb of somebody at work.
+    // It is out of the way of a driver at work.
     expect(await button(phone, 'Sign out').count()).toBe(0);
     await button(phone, 'Go off duty').click();
     await button(phone, 'Sign out').click();
@@ -341,7 +341,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await front.close();
   });
 
-  it('tells where it is while it stands still, and keeps its connection alive', async () => {
+  it('reports its position while it stands still, and keeps its connection alive', async () => {
     const store = await world.newStore('Kiosk');
     const phone = await world.newPhone({ at: store.point });
     await phone.page.clock.install();
@@ -442,7 +442,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await expectUsable(page);
   });
 
-  /** Every control has a name and is large enough for a thumb; nothing reaches over the edge. */
+  /** Checks that every control has a name and is large enough for a thumb, and that nothing overflows. */
   async function expectUsable(page: Page): Promise<void> {
     const found = await page.evaluate<{ name: string; height: number }[]>(`(() => {
       const open = document.querySelector('dialog[open]') ?? document.body;

@@ -20,7 +20,10 @@ import { matcherAt } from '../tracking/orders.ts';
 
 type Position = { readonly lat: number; readonly lng: number };
 
-/** The tracking page served by its real routes and its real socket behaviour, of one order that the test changes. */
+/**
+ * The tracking page of one order that the test changes, served by its real routes and its real socket
+ * behaviour.
+ */
 export async function servePage(options: { readonly tileUrl?: string; readonly sandbox?: boolean } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'sameday-page-'));
   await buildWeb(directory);
@@ -118,7 +121,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     requests,
     failures,
     sockets: () => topics.size,
-    /** Puts the order into a state and tells the pages. */
+    /** Changes the order's state and notifies the pages. */
     async change(next: TrackedOrder | null) {
       order = next;
       if (next) await tracking.orderChanged(next.orderId);
@@ -130,20 +133,20 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     forgetPosition() {
       position = null;
     },
-    /** Says a raw text to every page, past all rules. */
+    /** Sends a raw text to every page. */
     say(text: string) {
       for (const socket of topics.keys()) socket.send(text);
     },
-    /** Cuts every socket and refuses new ones until told otherwise. */
+    /** Cuts every socket and refuses new ones, until it is switched off. */
     blockSockets(blocked: boolean) {
       socketsBlocked = blocked;
       if (blocked) for (const socket of topics.keys()) socket.terminate();
     },
-    /** Answers for a service that it does not find, as some proxies do, until told otherwise. */
+    /** Answers like a proxy that does not find its service, until it is switched off. */
     loseService(now: boolean) {
       isUnroutable = now;
     },
-    /** Leaves new sockets without any answer, as some proxies do, until told otherwise. */
+    /** Leaves new sockets without an answer, as some proxies do, until it is switched off. */
     swallowSockets(now: boolean) {
       socketsSwallowed = now;
     },

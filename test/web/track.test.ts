@@ -8,14 +8,14 @@ import { type PageServer, servePage } from './page-server.ts';
 
 const STORE = { lat: 40.7411, lng: -73.9897 };
 const DRIVER = { lat: 40.7321, lng: -73.9811 };
-/** A time-out for what the page itself takes its time for: retries and polling. */
+/** A time-out for what the page does slowly: retries and polling. */
 const PATIENCE = { timeout: 30_000 };
 
 describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', () => {
   let server: PageServer;
   let browser: Awaited<ReturnType<typeof launchBrowser>>;
   let context: BrowserContext;
-  /** What a browser complains of: refused by the policy, not found, thrown. */
+  /** Errors in the browser: refusals by the policy, missing files and exceptions. */
   let complaints: string[] = [];
 
   beforeAll(async () => {
@@ -44,13 +44,15 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await page.goto(`${server.url}/track/${TOKEN}`);
     return page;
   }
-  /** A page with its socket open and its snapshot shown. */
+  /** Opens a page and waits for its socket and snapshot. */
   async function openLive(): Promise<Page> {
     const page = await open();
     await page.locator('#link[data-state=live]').waitFor();
     return page;
   }
-  /** A page whose waits are passed over by its own clock: 3 s before each question that is put to it `later`. */
+  /**
+   * Opens a page with a clock of its own, which advances 3 s before each question that is put to it `later`.
+   */
   async function openHurried() {
     const page = await context.newPage();
     await page.clock.install();
@@ -91,7 +93,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await expect.poll(() => page.evaluate("document.querySelector('#photo img').naturalWidth")).toBe(640);
     expect(await page.locator('#map-card').isHidden()).toBe(true);
     expect(await stages(page)).toEqual(['done', 'done', 'done', 'done']);
-    // Nothing more will happen: the page leaves its place to others.
+    // The order has ended, so the page closes its socket.
     await expect.poll(() => server.sockets()).toBe(0);
 
     expect(await page.locator('html').getAttribute('data-same')).toBe('yes');
@@ -166,7 +168,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await page.locator('.store-pin').waitFor();
     expect(await page.locator('#position-age').textContent()).toBe('The driver’s position is not known yet');
     expect(await page.locator('.driver-pin, .area').count()).toBe(0);
-    // His label takes a moment to fade.
+    // The driver's label takes a moment to fade.
     await expect.poll(() => page.content()).not.toContain('Ana');
     server.move(STORE);
     await page.locator('.driver-pin').waitFor();
@@ -250,7 +252,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(await page.locator('#link').textContent()).toBe('No connection. Trying again…');
     await page.evaluate("dispatchEvent(new Event('online'))");
     await expect.poll(() => page.locator('#link').textContent()).toBe('Live');
-    // Off and on again at once: the server takes pings in such a row for noise.
+    // Off and on again at once: the server closes pages that ping so fast.
     await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
     expect(await page.locator('#link').textContent()).toBe('No connection. Trying again…');
     await expect.poll(() => page.locator('#link').textContent(), PATIENCE).toBe('Live');
@@ -330,7 +332,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(await live.locator('#headline, #detail').count()).toBe(2);
     expect(await live.locator('#position-age, #link').count()).toBe(0);
     expect(await page.locator('li[aria-current=step]').textContent()).toContain('Picked up');
-    // Only what changes inside a region that was there before is read out.
+    // Screen readers read only changes inside a region that existed before.
     await page.evaluate("document.querySelector('[aria-live]').setAttribute('data-same', 'yes')");
     await server.change(delivered());
     await expect.poll(() => page.locator('[data-same] #headline').textContent()).toBe('Your order was delivered');
@@ -361,7 +363,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(await look()).toEqual([410, 'This link has expired']);
   });
 
-  it('tells a tile server neither the link nor a cookie, and asks nobody else', async () => {
+  it('sends a tile server neither the link nor a cookie, and makes no other request', async () => {
     const asked: IncomingHttpHeaders[] = [];
     const tiles = createServer((request, response) => {
       asked.push(request.headers);
@@ -383,14 +385,14 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
       await page.close();
     } finally {
       await other.close();
-      // A browser opens connections ahead that carry no request; a close waits for those too.
+      // A browser opens connections in advance without a request, and a close waits for those too.
       tiles.closeAllConnections();
       await new Promise((closed) => tiles.close(closed));
     }
   });
 });
 
-/** The colour behind the page, and the contrast (WCAG 2.2, 1.4.3) of every visible text outside the map's tiles. */
+/** The colour behind the page, and the contrast (WCAG 2.2, 1.4.3) of all visible text outside the map. */
 function contrasts(page: Page) {
   return page.evaluate<{ ground: string; texts: { text: string; ratio: number }[] }>(`(() => {
     const channels = (color) => color.match(/[\\d.]+/g).map(Number);

@@ -1,14 +1,14 @@
-import type { ChargeOutcome, ChargeRequest, RefundOutcome } from '../../../src/vendors/stripe.ts';
+import type { ChargeOutcome, ChargeRequest, RefundOutcome } from '../../../src/vendors/charger.ts';
 import type { BankAnswer } from './commands.ts';
 
 const UNANSWERED = { kind: 'retry_later', reason: 'timeout', rateLimited: false } as const;
 
-/** A bank that answers as it is told, but to a key that it has seen as it did before; and its book. */
+/** A bank that answers as ordered, but repeats its answer to a known key, and keeps a book. */
 export function openBank() {
-  /** By order: what the next request of it meets. */
+  /** By order: the fault of its next request. */
   const answers = new Map<string, BankAnswer>();
   const kept = new Map<string, ChargeOutcome>();
-  /** By order: the payments it took. */
+  /** By order: the payments taken. */
   const paid = new Map<string, string[]>();
   const refunded = new Set<string>();
 
@@ -44,7 +44,7 @@ export function openBank() {
     },
     findCharge: async () => ({ kind: 'not_found' }) as const,
     close: () => undefined,
-    /** How many charges of an order it holds. */
+    /** Number of charges of an order that it holds. */
     heldOf: (orderId: string): number =>
       (paid.get(orderId) ?? []).filter((paymentIntentId) => !refunded.has(paymentIntentId)).length,
   };

@@ -1,16 +1,19 @@
 import fc from 'fast-check';
 import { TIER_IDS, type TierId } from '../../../src/domain/tier.ts';
 
-/** A driver's step with the order they were given. */
+/** A driver's step with the assigned order. */
 export const STEPS = ['pick-up', 'deliver', 'release', 'undeliverable', 'return'] as const;
 export type Step = (typeof STEPS)[number];
 
-/** What a bank or the line to it does. `lost`: it was done and the answer never came; `unreached`: it was not even asked. */
+/**
+ * The behaviour of the bank or the network to it. `lost`: it took effect and the answer was lost;
+ * `unreached`: the bank was not asked.
+ */
 export type BankAnswer = 'done' | 'soft' | 'hard' | 'lost' | 'unreached';
 
 /**
- * What somebody wants at some time. Stores and drivers are named by their numbers; orders and keys by how many came after,
- * so that a sequence still means something when others are taken out of it.
+ * A command. Stores and drivers are named by number; orders and keys by how many came after, so that a
+ * sequence still makes sense when commands are taken out of it.
  */
 export type Command =
   | {
@@ -45,9 +48,9 @@ export type Command =
 
 export const STORES = 2;
 export const DRIVERS = 4;
-/** Where a driver can be: near, at the edge, in reach of the widest tier alone, and out of everybody's reach. */
+/** Places of a driver: near, at the edge, in reach of the widest tier only, and out of all reach. */
 export const RING_METERS = [500, 3_000, 11_900, 60_000] as const;
-/** The driver who carries the order, whoever that is; and no key, no id for an action. */
+/** The driver who carries the order; without a key, and without an id for the action. */
 export const CARRIER = DRIVERS;
 export const NONE = 0;
 
@@ -55,7 +58,7 @@ const store = fc.nat(STORES - 1);
 const driver = fc.nat(DRIVERS - 1);
 /** Mostly one of the last few orders. */
 const order = fc.oneof({ weight: 4, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.nat(30) });
-/** Mostly none; else one of a few, so that they are used again. */
+/** Mostly none; otherwise one of a few, so that keys are reused. */
 const key = fc.oneof(
   { weight: 1, arbitrary: fc.constant(NONE) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 12 }) },
@@ -86,7 +89,7 @@ const LIFE: readonly { readonly weight: number; readonly arbitrary: fc.Arbitrary
   { weight: 1, arbitrary: fc.record({ kind: kindOf('nudge'), order }) },
 ];
 
-/** What anybody can ask for over HTTP or the command line. */
+/** Commands over HTTP or the command line. */
 export const anyRequest: fc.Arbitrary<Command> = fc.oneof(...LIFE);
 
 const INSIDE: typeof LIFE = [
@@ -97,10 +100,13 @@ const INSIDE: typeof LIFE = [
   { weight: 1, arbitrary: fc.record({ kind: kindOf('deactivate'), driver: fc.constantFrom(0, 3) }) },
 ];
 
-/** And what happens inside: time passes, jobs run, stores are suspended and drivers leave. No sweep mends what is forgotten. */
+/**
+ * Commands inside: time passes, jobs run, stores are suspended and drivers leave. No sweep hides a missed
+ * event.
+ */
 export const anyCommand: fc.Arbitrary<Command> = fc.oneof(...LIFE, ...INSIDE);
 
-/** And sweeps, which meet everything else under way. */
+/** Commands with sweeps, which race everything else. */
 export const anyWithSweeps: fc.Arbitrary<Command> = fc.oneof(...LIFE, ...INSIDE, {
   weight: 1,
   arbitrary: fc.record({ kind: kindOf('sweep') }),

@@ -28,14 +28,14 @@ const OTHER = 'other';
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const DRAIN_ROUNDS = 6;
 
-/** One API process's dispatch, its jobs and its change feed on a real database; everything but HTTP and the queues. */
+/** One API process's dispatch, jobs and notices on a real database: everything but HTTP and the queues. */
 export async function openProcess(url: string, tiers: Tiers): Promise<System & { close(): Promise<void> }> {
   const logger = createLogger('silent');
   const closers = new Closers(logger);
   const sql = connect({ url, applicationName: PROCESS_ID, max: 12 });
   closers.add('sql', () => sql.end({ timeout: 5 }));
   const matcher = new Matcher(tiers);
-  // Each moment is later than the one before, as positions of one driver must be.
+  // Each moment is later than the last one, as a driver's positions must be.
   let lastMs = 0;
   const now = () => {
     lastMs = Math.max(lastMs + 0.001, Date.now());
@@ -70,8 +70,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
 
   return {
     isExact: true,
-    resolveMs: 3_000,
-    settled: () => undefined,
+    convergeMs: 3_000,
+    converged: () => undefined,
     async create(retailer, { tierId, key, body }) {
       const request: PlaceOrder = {
         retailerId: retailer.retailerId,
@@ -166,7 +166,7 @@ function memoryDiffers(matcher: Matcher, model: Model): string | null {
   return null;
 }
 
-/** The bank's own book: an order that ended undelivered holds nothing, any other what the model says. */
+/** Compares the bank's book: an order that ended undelivered holds nothing, any other what the model says. */
 function ledgerDiffers(bank: ReturnType<typeof openBank>, model: Model): string | null {
   for (const { id, status, money } of model.orders.values()) {
     const held = bank.heldOf(id);

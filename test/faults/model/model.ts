@@ -5,13 +5,15 @@ import type { BankAnswer, Step } from './commands.ts';
 import { Money } from './money.ts';
 import { type Answer, LEADS, type ModelDriver, type ModelOrder, type ModelStore } from './nouns.ts';
 
-/** Claims are told apart only so far, since the clocks of those who look are not one: half a second at the largest weight. */
+/**
+ * Tolerance for comparing claims, since the observers' clocks differ: half a second at the largest weight.
+ */
 const CLAIM_SLACK = 2_000;
 const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
 /**
- * The life of the orders of a few stores and drivers, as the README tells it, one request after the other. Who is given
- * which order is watched rather than foretold: {@link Model.give} says whether it was right, {@link Model.leftOver} what must
- * not be left when nothing is at work any more.
+ * A model of the orders of a few stores and drivers by the README, one request at a time. It does not predict
+ * which driver gets an order but judges it: {@link Model.give} says whether an assignment was right,
+ * {@link Model.leftOver} what must not be left once memory and tables agree.
  */
 export class Model {
   readonly stores: readonly ModelStore[];
@@ -20,7 +22,7 @@ export class Model {
   readonly #point: Point;
   readonly #tiers: Tiers;
 
-  /** @param point where all stores are */
+  /** @param point the point of all stores */
   constructor(storeIds: readonly string[], drivers: readonly ModelDriver[], point: Point, tiers: Tiers) {
     this.stores = storeIds.map((id) => ({ id, isActive: true, made: new Map(), cancelled: new Map() }));
     this.drivers = drivers;
@@ -28,7 +30,7 @@ export class Model {
     this.#tiers = tiers;
   }
 
-  /** What a request to place an order must be told; undefined where it makes one. */
+  /** The expected refusal of a request for an order; undefined where it makes one. */
   createAnswer(store: ModelStore, key: string | null, says: string): Answer | undefined {
     if (!store.isActive) return { kind: 'unauthorized' };
     const before = key === null ? undefined : this.orders.get(store.made.get(key) ?? '');
@@ -57,7 +59,7 @@ export class Model {
     if (key !== null) this.stores.find((store) => store.id === order.storeId)?.made.set(key, id);
   }
 
-  /** Carries out a driver's step; what they must be told. */
+  /** Applies a driver's step; returns the expected answer. */
   step(step: Step, driver: ModelDriver, orderId: string, actionId: string | null): Answer {
     const order = this.orders.get(orderId);
     const { from, to, event } = LEADS[step];
@@ -79,7 +81,7 @@ export class Model {
     return order?.driverId === driver.id ? { kind: 'illegal', status: order.status } : { kind: 'not_found' };
   }
 
-  /** Carries out a store's cancellation; what it must be told. */
+  /** Applies a store's cancellation; returns the expected answer. */
   cancel(store: ModelStore, orderId: string, reason: string, key: string | null): Answer {
     const found = this.orders.get(orderId);
     const order = found?.storeId === store.id ? found : undefined;
@@ -97,7 +99,7 @@ export class Model {
     return order.status === 'cancelled' ? { kind: 'already' } : { kind: 'illegal', status: order.status };
   }
 
-  /** Whether the operator's cancellation changed anything. */
+  /** Applies the operator's cancellation; true where it changed anything. */
   cancelByOperator(orderId: string): boolean {
     const order = this.orders.get(orderId);
     if (!order || !canBecome(order.status, 'cancelled')) return false;
@@ -105,7 +107,7 @@ export class Model {
     return true;
   }
 
-  /** The operator ends an order that was picked up; whether that changed anything. */
+  /** Ends a picked-up order for the operator; true where that changed anything. */
   returnByOperator(orderId: string): boolean {
     const order = this.orders.get(orderId);
     if (order?.status === 'picked_up') this.#change(order, 'undeliverable', 'undeliverable');
@@ -140,7 +142,7 @@ export class Model {
     return this.#all().find((order) => order.driverId === driverId && ACTIVE.includes(order.status));
   }
 
-  /** An order was given to a driver, as the tables say. A sentence where that was wrong. */
+  /** Applies an assignment from the tables; returns a sentence where it was wrong. */
   give(order: ModelOrder, driverId: string, isBestAsked: boolean): string | null {
     const driver = this.drivers.find(({ id }) => id === driverId);
     if (order.status !== 'pending_dispatch') return `${order.status} order ${order.id} was given to a driver`;
@@ -153,7 +155,7 @@ export class Model {
     return null;
   }
 
-  /** Why they should not have got each other: a driver who is nearer, an order with a stronger claim. */
+  /** Why the assignment was wrong: a nearer driver, or an order with a stronger claim. */
   #better(order: ModelOrder, driver: ModelDriver): string | undefined {
     const nearer = this.drivers.find((other) => this.#fits(order, other) && this.#away(other) < this.#away(driver));
     if (nearer) return `${nearer.id} is nearer`;
@@ -165,14 +167,14 @@ export class Model {
     return stronger && `${stronger.id} has the stronger claim`;
   }
 
-  /** Pairs of an order that waits and a driver who could have it. */
+  /** Pairs of a waiting order and a driver who could get it. */
   leftOver(): string[] {
     return this.#waiting().flatMap((order) =>
       this.drivers.filter((driver) => this.#fits(order, driver)).map(({ id }) => `${order.id} waits beside ${id}`),
     );
   }
 
-  /** Whether a driver could have the order now. */
+  /** Whether a driver could get the order now. */
   hasDriver(order: ModelOrder): boolean {
     return this.drivers.some((driver) => this.#fits(order, driver));
   }

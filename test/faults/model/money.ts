@@ -3,10 +3,10 @@ import { MAX_PAYMENT_ATTEMPTS } from '../../../src/limits.ts';
 import type { BankAnswer } from './commands.ts';
 
 type Attempt = { state: 'sending' | 'paid' | 'declined'; bank: 'done' | 'soft' | 'hard' | null };
-/** What a job came to, and the event it wrote. */
+/** The result of a job and its event. */
 type Ran = { readonly kind: 'done' | 'retry' | 'no_job'; readonly event?: string };
 
-/** What one order owes, has paid and was given back, as the README tells it. */
+/** A model of what one order owes, paid and got back, by the README. */
 export class Money {
   status: PaymentStatus = 'not_charged';
   readonly attempts: Attempt[] = [];
@@ -16,19 +16,19 @@ export class Money {
   #refunded = false;
   #refundTold = false;
 
-  /** The order was given to a driver; the first time makes it owed. */
+  /** The order was assigned; the first time makes the charge owed. */
   owe(): void {
     if (!this.wasOwed) this.status = 'processing';
     this.wasOwed = true;
   }
 
-  /** The order ended undelivered before its pickup. */
+  /** The order ended before its pickup. */
   end(): void {
     this.#ended = true;
     this.refundOwed = this.status === 'processing' || this.status === 'paid';
   }
 
-  /** Whether the bank holds money of it. */
+  /** Whether the bank holds money for it. */
   isHeld(): boolean {
     return this.attempts.some(({ bank }) => bank === 'done') && !this.#refunded;
   }
@@ -53,7 +53,7 @@ export class Money {
     return { kind: 'done', event: 'payment_failed' };
   }
 
-  /** The attempt to send: the one without an answer, or a new one where there is something to charge. */
+  /** The attempt to send: the unanswered one, or a new one where there is something to charge. */
   #attempt(hasEnded: boolean): Attempt | undefined {
     if (this.status !== 'processing') return undefined;
     const last = this.attempts.at(-1);

@@ -4,7 +4,7 @@ import type { Point } from '../../../src/geo/point.ts';
 import type { Step } from './commands.ts';
 import type { Money } from './money.ts';
 
-/** What somebody is told; of two answers the fields that the model has must agree. */
+/** An answer. Of two answers the fields that the model knows must agree. */
 export type Answer = {
   readonly kind: string;
   readonly orderId?: string;
@@ -19,7 +19,7 @@ export type ModelDriver = {
   isActive: boolean;
   onDuty: boolean;
   point: Point;
-  /** What the first use of each action id did. */
+  /** The result of the first use of each action id. */
   readonly actions: Map<string, { readonly orderId: string; readonly status: OrderStatus; readonly sequence: number }>;
 };
 
@@ -29,7 +29,7 @@ export type ModelOrder = {
   readonly tierId: TierId;
   readonly says: string;
   readonly createdAs: string;
-  /** Since when it waits, by whoever watches. */
+  /** When it began to wait, by each observer's clock. */
   readonly sinceMs: number;
   status: OrderStatus;
   driverId: string | null;
@@ -41,12 +41,12 @@ export type ModelOrder = {
 export type ModelStore = {
   readonly id: string;
   isActive: boolean;
-  /** By idempotency key: the order it made, and the one it cancelled with the reason. */
+  /** By idempotency key: the order that it made, and the one that it cancelled with the reason. */
   readonly made: Map<string, string>;
   readonly cancelled: Map<string, { readonly orderId: string; readonly reason: string }>;
 };
 
-/** From where to where a driver's step leads, and the event it writes. */
+/** The statuses before and after a driver's step, and its event. */
 export const LEADS: Record<Step, { readonly from: OrderStatus; readonly to: OrderStatus; readonly event: string }> = {
   'pick-up': { from: 'driver_assigned', to: 'picked_up', event: 'picked_up' },
   deliver: { from: 'picked_up', to: 'delivered', event: 'delivered' },

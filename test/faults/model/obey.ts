@@ -7,7 +7,7 @@ import type { System } from './system.ts';
 
 const REASONS = ['out_of_stock', 'duplicate'] as const;
 
-/** Carries out one command; a sentence where the answer is not the model's. */
+/** Carries out one command; returns a sentence where the answer differs from the model's. */
 export async function obey(system: System, place: Place, model: Model, command: Command): Promise<string | null> {
   const orderOf = (back: number): string => [...model.orders.keys()].at(-1 - back) ?? newId();
   switch (command.kind) {
@@ -107,7 +107,7 @@ async function create(
 
 function differs(wanted: Answer, answer: Answer): string | null {
   const fields = Object.keys(wanted) as (keyof Answer)[];
-  // Over HTTP a sequence holds what jobs did meanwhile; an answer that does not tell one is not held to it.
+  // Over HTTP the sequence number includes events of jobs, so it is compared only where the answer has one.
   const isSame = fields.every((field) => answer[field] === wanted[field] || answer[field] === undefined);
   return isSame && answer.kind === wanted.kind ? null : `told ${JSON.stringify(answer)}, not ${JSON.stringify(wanted)}`;
 }

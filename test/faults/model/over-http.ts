@@ -11,8 +11,8 @@ import type { System } from './system.ts';
 
 const OPERATOR = 'faults';
 const REQUEST_MS = 15_000;
-/** Longer than the pause between two sweeps, which are the net below a notice that was read too early. */
-const RESOLVE_MS = 20_000;
+/** Longer than the interval of the sweeps, which correct a notice that was read too early. */
+const CONVERGE_MS = 20_000;
 
 type Asked = {
   readonly method?: string;
@@ -32,17 +32,18 @@ const notOverHttp = async (): Promise<never> => {
 };
 
 /**
- * The built service over HTTP, each request at any of its API processes; the operator's part by the statements of the
- * command line. The models of the sequences that ended well are kept for comparing when nothing is at work any more.
+ * The built service over HTTP, each request at any of its API processes; the operator acts by the command
+ * line's statements. Models of the sequences that ended well are kept for a comparison once nothing is
+ * running any more.
  */
 export function overHttp(
   world: World,
   random: Random,
   photo: Uint8Array,
-): System & { readonly ended: Model[]; readonly settledMs: number[] } {
+): System & { readonly ended: Model[]; readonly convergedMs: number[] } {
   const { sql } = world;
   const ended: Model[] = [];
-  const settledMs: number[] = [];
+  const convergedMs: number[] = [];
 
   async function ask(path: string, { method = 'POST', secret, body, headers }: Asked): Promise<Heard> {
     const isPhoto = body instanceof Uint8Array;
@@ -64,10 +65,10 @@ export function overHttp(
 
   return {
     ended,
-    settledMs,
+    convergedMs,
     isExact: false,
-    resolveMs: RESOLVE_MS,
-    settled: (ms) => void settledMs.push(ms),
+    convergeMs: CONVERGE_MS,
+    converged: (ms) => void convergedMs.push(ms),
     async create({ retailerId, apiKey }, { tierId, key, body: says }) {
       const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };
       const body = orderBody(retailerId, { customer, pickup_address: STORE_ADDRESS, delivery_tier: tierId });
@@ -95,7 +96,7 @@ export function overHttp(
     },
     async move({ token }, { lat, lng }) {
       await ask('/driver/location', { secret: token, body: { lat, lng } });
-      // Until then another process may give them an order by where they were.
+      // Until then another process may assign an order by the driver's last position.
       await later(3 * POSITION_BROADCAST_MS);
     },
     async step(step, { token }, orderId, actionId) {
@@ -122,7 +123,7 @@ export function overHttp(
   };
 }
 
-/** A refusal as the model names it; one that it does not know by its status and code. */
+/** A refusal in the model's words; an unknown one by its status and code. */
 function refusalOf({ status, body: { error, message = '' } }: Heard): Answer {
   switch (error?.code) {
     case 'unauthorized':

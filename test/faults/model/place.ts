@@ -11,7 +11,7 @@ import { DRIVERS, RING_METERS, STORES } from './commands.ts';
 export type PlaceStore = RetailerKey & { readonly apiKey: string };
 export type PlaceDriver = { readonly id: string; readonly token: string; readonly tierIds: readonly TierId[] };
 
-/** Stores at one point, and drivers of their own around it; far from every other place. */
+/** Stores at one point with drivers around it, far from every other place. */
 export type Place = {
   readonly point: Point;
   readonly stores: readonly PlaceStore[];
@@ -27,13 +27,13 @@ const TIERS_OF: readonly (readonly TierId[])[] = [
 
 let places = 0;
 
-/** Where nobody has been: more than 200 km from every other place, farther than any tier reaches. */
+/** An unused point, more than 200 km from every other place and so out of every tier's reach. */
 function nextPoint(): Point {
   const i = places++;
   return { lat: -50 + 2 * (i % 50), lng: -170 + 4 * (Math.floor(i / 50) % 85) };
 }
 
-/** A place with new stores and new drivers, off duty and never heard of. */
+/** Makes a place with new stores and new drivers, off duty and without a position. */
 export async function makePlace(sql: Sql): Promise<Place> {
   const point = nextPoint();
   const stores = Array.from({ length: STORES }, () => {
@@ -64,7 +64,7 @@ export async function makePlace(sql: Sql): Promise<Place> {
   return { point, stores, drivers };
 }
 
-/** Where a driver is on a ring: no two at the same distance. */
+/** A driver's point on a ring, no two at the same distance. */
 export function onRing(point: Point, ring: number, driver: number): Point {
   return offset(point, RING_METERS[ring % RING_METERS.length] as number, 40 * (driver + 1));
 }

@@ -9,7 +9,10 @@ import { obey } from './obey.ts';
 import { makePlace, onRing, type Place } from './place.ts';
 import type { System } from './system.ts';
 
-/** Carries out the commands on new stores and drivers. A sentence about the first thing that the model has otherwise. */
+/**
+ * Carries out the commands on new stores and drivers; returns a sentence about the first difference from the
+ * model.
+ */
 export async function runSequence(
   system: System,
   { sql, tiers }: { readonly sql: Sql; readonly tiers: Tiers },
@@ -26,23 +29,23 @@ export async function runSequence(
     point,
     tiers,
   );
-  const known = await settle(system, sql, model);
+  const known = await converge(system, sql, model);
   if (known) return `before the first command: ${known}`;
   const all = [...OPENING, ...commands];
   for (const [i, command] of all.entries()) {
-    const problem = (await obey(system, place, model, command)) ?? (await settle(system, sql, model));
+    const problem = (await obey(system, place, model, command)) ?? (await converge(system, sql, model));
     if (problem) return `command ${i - OPENING.length} ${JSON.stringify(command)}: ${problem}`;
   }
   return finish(system, sql, place, model);
 }
 
-/** Three of four drivers begin on duty, near by. */
+/** Three of four drivers start on duty and near. */
 const OPENING: readonly Command[] = [0, 1, 2, 3].flatMap((driver): Command[] => [
   { kind: 'move', driver, ring: driver % 2 },
   { kind: 'duty', driver, onDuty: driver < 3 },
 ]);
 
-/** Every order comes to an end, every driver goes home; then tables and ledgers must say what the model says. */
+/** Ends every order and sends every driver off duty; then tables and ledgers must agree with the model. */
 async function finish(system: System, sql: Sql, place: Place, model: Model): Promise<string | null> {
   for (const driver of place.drivers.keys()) {
     await obey(system, place, model, { kind: 'duty', driver, onDuty: false });
@@ -53,11 +56,14 @@ async function finish(system: System, sql: Sql, place: Place, model: Model): Pro
     const isRight = isCarried ? model.returnByOperator(id) : model.cancelByOperator(id);
     if (isChanged !== isRight) return `at the end: the operator could ${isChanged ? '' : 'not '}end order ${id}`;
   }
-  return (await settle(system, sql, model)) ?? system.conclude(model);
+  return (await converge(system, sql, model)) ?? system.conclude(model);
 }
 
-/** Waits until nothing is left to match and tables and memory say what the model says. A sentence where they do not. */
-async function settle(system: System, sql: Sql, model: Model): Promise<string | null> {
+/**
+ * Waits until nothing is left to match and tables and memory agree with the model; returns a sentence where
+ * they do not.
+ */
+async function converge(system: System, sql: Sql, model: Model): Promise<string | null> {
   const startedMs = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 20)) {
     const wrong = await watchTables(system, sql, model);
@@ -65,15 +71,15 @@ async function settle(system: System, sql: Sql, model: Model): Promise<string | 
     const open = model.leftOver()[0] ?? system.memoryDiffers(model);
     const tookMs = performance.now() - startedMs;
     if (open === null) {
-      system.settled(tookMs);
+      system.converged(tookMs);
       return null;
     }
-    if (tookMs > system.resolveMs) return open;
+    if (tookMs > system.convergeMs) return open;
     await later(pauseMs);
   }
 }
 
-/** Gives the model what was given to drivers meanwhile. */
+/** Applies the assignments since then to the model. */
 async function watchTables(system: System, sql: Sql, model: Model): Promise<string | null> {
   const ids = model.open().map(({ id }) => id);
   if (ids.length === 0) return null;

@@ -5,13 +5,16 @@ import type { Model } from './model.ts';
 import type { Answer } from './nouns.ts';
 import type { PlaceDriver, PlaceStore } from './place.ts';
 
-/** Who is asked: the operations in this process, or the service over HTTP. */
+/** The system under test: the operations in this process, or the service over HTTP. */
 export type System = {
-  /** Whether whoever takes an order knows all that happened before, so that the best driver gets it at once. */
+  /**
+   * Whether the process that takes an order knows all earlier events, so that the best driver gets it at
+   * once.
+   */
   readonly isExact: boolean;
-  readonly resolveMs: number;
-  /** Told how long each command took to settle. */
-  settled(ms: number): void;
+  readonly convergeMs: number;
+  /** Called with the time that each command took until memory and tables agreed. */
+  converged(ms: number): void;
   create(store: PlaceStore, order: { tierId: TierId; key: string | null; body: number }): Promise<Answer>;
   cancel(store: PlaceStore, orderId: string, reason: string, key: string | null): Promise<Answer>;
   cancelByOperator(orderId: string): Promise<boolean>;
@@ -26,8 +29,8 @@ export type System = {
   sweep(): Promise<unknown>;
   charge(orderId: string, bank: BankAnswer): Promise<Answer>;
   refund(orderId: string, bank: BankAnswer): Promise<Answer>;
-  /** What its memory has otherwise than the model; null where it agrees, or cannot be seen. */
+  /** How its memory differs from the model; null where they agree or it cannot be read. */
   memoryDiffers(model: Model): string | null;
-  /** Brings what is owed of these orders to its end, and compares all that is on record with the model. */
+  /** Completes what these orders owe, and compares all records with the model. */
   conclude(model: Model): Promise<string | null>;
 };

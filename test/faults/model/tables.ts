@@ -2,7 +2,7 @@ import type { Sql } from '../../../src/postgres/connect.ts';
 import type { Model } from './model.ts';
 import type { ModelOrder } from './nouns.ts';
 
-/** What jobs write, whenever they come to it. */
+/** What jobs write, at any time. */
 const OF_JOBS = /^(payment_|refund|not_charged|sms_)/;
 
 type Row = {
@@ -19,9 +19,9 @@ type Row = {
 };
 
 /**
- * Everything that the tables have of a model's orders against what it has. A sentence about the first difference.
+ * Compares the tables with a model's orders; returns a sentence about the first difference.
  *
- * @param withJobs whether the model ran the jobs too; else it knows only what they must come to
+ * @param withJobs whether the model ran the jobs too; otherwise it knows only their final results
  */
 export async function compareTables(sql: Sql, model: Model, withJobs: boolean): Promise<string | null> {
   const rows = (await sql`

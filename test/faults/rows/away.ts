@@ -7,7 +7,7 @@ import { startProbe } from './probe.ts';
 
 const AWAY_MS = 6_000;
 const ORDERS_PER_SECOND = 60;
-/** A bucket that is away all the time: orders need none. */
+/** A bucket that is always away, as orders need none. */
 const NO_BUCKET = {
   S3_BUCKET: 'away',
   S3_ENDPOINT: 'http://127.0.0.1:9',
@@ -15,7 +15,10 @@ const NO_BUCKET = {
   S3_SECRET_ACCESS_KEY: 'away',
 };
 
-/** Everything but Postgres away at once: orders are taken and it counts as ready; what waited is done later. */
+/**
+ * Everything but Postgres is away at once: orders are accepted and the service counts as ready; jobs are done
+ * later.
+ */
 export const allAway: Row = {
   name: 'all-away',
   what: 'Redis, Stripe, Twilio, the geocoder and the photo bucket are away at once',
@@ -38,7 +41,7 @@ export const allAway: Row = {
         await later(AWAY_MS);
         problems.push(...(await probe.stop()));
         process.kill(redis, 'SIGCONT');
-        // The vendors stay away a little longer, so that jobs meet them so.
+        // The vendors stay away a little longer, so that jobs find them away.
         await later(1_000);
         for (const vendor of vendors) vendor.orderFaults({ each: null });
       }

@@ -7,7 +7,7 @@ import { startProbes, told } from './http-raw.ts';
 
 const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
 const SOCKETS = 20;
-/** Sent without a pause; a driver may send 5 a second. */
+/** Sent without a pause, while a driver may send 5 a second. */
 const BURST = 200;
 const CLOSED_MS = 10_000;
 const SLACK_MEGABYTES = 100;
@@ -65,7 +65,7 @@ export const driverMessages: Row = {
   },
 };
 
-/** Sends a burst on a socket of its own; how the service closed it, or null where it did not. */
+/** Sends a burst on a new socket; returns the service's close code, or null where it did not close it. */
 function flood({ apis }: World, random: Random): Promise<number | null> {
   return new Promise((resolve) => {
     const socket = new WebSocket(`${String(apis[0]?.url()).replace('http', 'ws')}/driver/live`);
@@ -83,7 +83,7 @@ function flood({ apis }: World, random: Random): Promise<number | null> {
   });
 }
 
-/** Half of the messages lose or change a character. */
+/** Half of the messages lose or change one character. */
 function mutated(message: string, random: Random): string {
   if (random() < 0.5) return message;
   const at = Math.floor(random() * message.length);

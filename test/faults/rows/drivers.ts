@@ -7,7 +7,7 @@ import { judgeTaps, LEADS_TO, type Tap, type TapKind } from '../taps.ts';
 import { openWorld, type World } from '../world.ts';
 
 const ORDERS_AT_ONCE = 12;
-/** Taps of one order; then it is brought to an end. */
+/** Taps on one order before it is ended. */
 const MOST_WAVES = 8;
 const KINDS = Object.keys(LEADS_TO) as TapKind[];
 const BODIES: Partial<Record<TapKind, object>> = {
@@ -25,7 +25,7 @@ type Phones = {
   readonly problems: string[];
 };
 type Standing = { readonly status: OrderStatus; readonly driverId: string | null };
-/** A tap to be made; one without an id gets a new one. */
+/** A tap to send; one without an id gets a new one. */
 type Wish = { readonly driverId: string; readonly kind: TapKind; readonly actionId?: string };
 
 export const driverTaps: Row = {
@@ -38,13 +38,13 @@ export const driverTaps: Row = {
       const tokens = await giveTokens(world);
       const phones: Phones = { world, random, tokens, photo: await smallPhoto(), taps: [], problems: [] };
       let orders = 0;
-      const keepOrdering = async (): Promise<void> => {
+      const client = async (): Promise<void> => {
         while (phones.taps.length < count) {
           orders++;
           await oneOrder(phones);
         }
       };
-      await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, keepOrdering));
+      await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, client));
       const { taps, problems } = phones;
       const broken = await findings(world);
       const { events } = await world.records();
@@ -57,7 +57,7 @@ export const driverTaps: Row = {
   },
 };
 
-/** One order from its creation to its end, tapped at in waves of what happens at once. */
+/** Runs one order from its creation to its end, with waves of simultaneous taps. */
 async function oneOrder(phones: Phones): Promise<void> {
   const { world, random } = phones;
   const order = anyOrder(world, random, false);
@@ -83,7 +83,7 @@ async function standing({ sql }: World, orderId: string): Promise<Standing> {
 
 const nextOf = (status: OrderStatus): TapKind[] => KINDS.filter((kind) => canBecome(status, LEADS_TO[kind]));
 
-/** What is tapped at once; the driver's next step is among it more often than not. */
+/** The simultaneous taps, mostly with the driver's next step among them. */
 function wishesOf(
   { random, taps, tokens }: Phones,
   orderId: string,
@@ -135,7 +135,7 @@ function actOn(
   return askUntilTaken(url, { ...sent, body: { ...BODIES[kind], action_id: actionId } });
 }
 
-/** Brings it to its end, so that its driver is free for the next one. */
+/** Ends the order, so that its driver is free for the next one. */
 async function end(phones: Phones, orderId: string, apiKey: string): Promise<void> {
   for (;;) {
     const { status, driverId } = await standing(phones.world, orderId);
@@ -150,7 +150,7 @@ async function end(phones: Phones, orderId: string, apiKey: string): Promise<voi
   }
 }
 
-/** Of another driver's order a driver learns what they learn of one that never was. */
+/** For another driver's order a driver gets the same reply as for one that never existed. */
 async function foreign(phones: Phones, orderId: string, former: readonly string[]): Promise<void> {
   const driverId = [...phones.tokens.keys()].find((id) => !former.includes(id)) as string;
   const kind = any(KINDS, phones.random);

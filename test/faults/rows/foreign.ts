@@ -14,7 +14,7 @@ const ORDERS = 60;
 const PHOTO_NAME = `${'0'.repeat(32)}.jpg`;
 const REQUEST_MS = 15_000;
 
-/** Everything by which something of a store's can be named. */
+/** Every id and secret that names something of a store. */
 type Named = {
   readonly orderId: string;
   readonly retailerId: string;
@@ -50,7 +50,10 @@ const cancel =
     headers,
   });
 
-/** Every route that takes an id or a secret, asked by somebody whose it is not, or with a secret of another kind. */
+/**
+ * Every route with an id or a secret, called by somebody it does not belong to, or with another kind of
+ * secret.
+ */
 const ROUTES: readonly Route[] = [
   ({ orderId }, { apiKey }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: apiKey }),
   cancel({}),
@@ -123,7 +126,7 @@ export const foreignIds: Row = {
   },
 };
 
-/** Orders of every store in every status, and all that names them. */
+/** Orders of every store in every status, with their ids and secrets. */
 async function makeOrders(world: World, random: Random): Promise<Named[]> {
   const { sql } = world;
   await Promise.all(Array.from({ length: ORDERS }, () => want(world, anyOrder(world, random, true), random)));
@@ -159,7 +162,7 @@ const nobodys = ({ updatedMicros }: Named): Named => ({
   updatedMicros,
 });
 
-/** What is another's and what is not there must get the same reply, at whatever process. */
+/** Another's object and a missing one must get the same reply, at every process. */
 async function compare(
   world: World,
   random: Random,
@@ -180,7 +183,7 @@ async function compare(
     : `foreign: ${asked.method} ${asked.path} got ${JSON.stringify(one)} and, for what is not there, ${JSON.stringify(other)}`;
 }
 
-/** The whole reply but what differs between any two. */
+/** The whole reply without the parts that always differ. */
 async function send({ apis }: World, random: Random, { method, path, secret, body, headers }: Asked) {
   const isPhoto = Buffer.isBuffer(body);
   const answer = await fetch(`${any(apis, random).url()}${path}`, {
@@ -198,7 +201,7 @@ async function send({ apis }: World, random: Random, { method, path, secret, bod
   return { status: answer.status, headers: told, text };
 }
 
-/** All that a stranger could have changed. */
+/** Everything that a stranger could have changed. */
 async function everything({ sql }: World) {
   const orders = await sql`select * from orders order by id`;
   const actions = await sql`select * from driver_actions order by driver_id, action_id`;

@@ -5,12 +5,12 @@ import { any, type Row } from '../row.ts';
 import { type Answer, jsonPost, KeptConnection, residentMegabytes } from '../wire.ts';
 import { later, openWorld, type World } from '../world.ts';
 
-/** Hardly any drivers, so most orders wait; stores enough that no one's queue is full. */
+/** Few drivers, so that most orders wait, and enough stores that no queue is full. */
 const SIZES = { drivers: 40, stores: 30, apis: 1, workers: 1 };
 const CONNECTIONS = 64;
-/** What a process needs to get warm before its memory is looked at. */
+/** Requests that warm a process up before its memory is measured. */
 const WARM_UP = 0.2;
-/** Waiting orders are kept in memory; what comes on top is the collector's. */
+/** Waiting orders are kept in memory; the rest is garbage not yet collected. */
 const KILOBYTES_PER_ORDER = 2;
 const SLACK_MEGABYTES = 100;
 const PAGE = 5_000;
@@ -74,7 +74,7 @@ async function postMany(world: World, count: number, random: Random, run: Run): 
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
 }
 
-/** What is wrong with an answer, or null; an order that it names is kept. */
+/** What is wrong with an answer, or null; records the order that it names. */
 function compare(judged: Judgement, answer: Answer | null, { taken }: Run): string | null {
   if (!answer) return 'the connection ended without one';
   const { status } = answer;
@@ -106,7 +106,7 @@ function compareRefusal(status: number, body: Record<string, unknown>, { bad, op
   return isRight ? null : `it names ${named} and not ${[...bad]}`;
 }
 
-/** Every order that was answered with 201 is in the tables with what was sent, and no other is. */
+/** Every order answered with 201 is in the tables as sent, and no other is. */
 async function compareTables({ sql }: World, taken: ReadonlyMap<string, Expected>): Promise<string[]> {
   const problems: string[] = [];
   let found = 0;

@@ -6,12 +6,12 @@ import { residentMegabytes } from '../wire.ts';
 import { later, openWorld, type World } from '../world.ts';
 
 const SIZES = { drivers: 0, stores: 4, apis: 1, workers: 1 };
-/** Of a hundred deaf sockets so many are drivers'; a page's order may have 50 at most, one of them reads. */
+/** Share of drivers' sockets in a hundred deaf ones. An order may have 50 sockets, one of which reads. */
 const DRIVERS_PART = 0.2;
 const DEAF_PER_ORDER = 49;
 const CHANGES = 3_000;
-const RESOLVE_MS = 15_000;
-/** Sockets may hold 20 MB of it, 64 KB each; the rest is the garbage of texts of 5 KB. */
+const DROP_MS = 15_000;
+/** Sockets may hold 20 MB of it, 64 KB each; the rest is garbage of texts of 5 KB. */
 const SLACK_MEGABYTES = 200;
 const DEAF_DRIVER = 'Deaf driver';
 const STORE_NAME = 'A store with a name of some length '.repeat(150);
@@ -28,7 +28,7 @@ export const deafSockets: Row = {
     const findings: string[] = [];
     const watchers: Watcher[] = [];
     try {
-      // Long texts fill what the kernels keep for a socket sooner.
+      // Long texts fill the kernel's buffers of a socket sooner.
       await world.sql`update retailers set name = ${STORE_NAME}`;
       const onDrivers = Math.max(1, Math.round(count * DRIVERS_PART));
       const onOrders = Math.max(1, count - onDrivers);
@@ -55,7 +55,7 @@ export const deafSockets: Row = {
       });
       if (most - before > SLACK_MEGABYTES) findings.push(`memory: grew by ${(most - before).toFixed()} MB`);
       for (const { socket } of deaf) socket.resume();
-      await later(RESOLVE_MS);
+      await later(DROP_MS);
       const kept = deaf.filter(({ isClosed }) => !isClosed).length;
       if (kept > 0) findings.push(`sockets: ${kept} of ${deaf.length} that never read were not dropped`);
       findings.push(...world.ended().map((name) => `process: ${name} ended by itself`));
@@ -68,7 +68,7 @@ export const deafSockets: Row = {
   },
 };
 
-/** A socket that is open; a driver's has said hello. */
+/** An open socket; a driver's has sent its hello. */
 function open(url: string, driverToken: string | null): Promise<Watcher> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url);
@@ -88,7 +88,7 @@ function open(url: string, driverToken: string | null): Promise<Watcher> {
   });
 }
 
-/** Drivers with an order each, the last ones; their tokens. */
+/** Tokens of the last drivers, who have an order each. */
 async function addDrivers({ sql }: World, count: number): Promise<string[]> {
   const tokens = Array.from({ length: count }, (_, i) => `sdd_${String(i).padStart(32, '0')}`);
   await sql`
@@ -107,7 +107,7 @@ async function addDrivers({ sql }: World, count: number): Promise<string[]> {
   return tokens;
 }
 
-/** Orders with nothing else to be heard of; their tracking tokens. */
+/** Tracking tokens of orders without other events. */
 async function makeOrders(world: World, count: number, random: () => number): Promise<string[]> {
   for (let i = 0; i < count; i++) {
     const order = anyOrder(world, random, true);
@@ -118,7 +118,7 @@ async function makeOrders(world: World, count: number, random: () => number): Pr
   return rows.map(({ token }) => token);
 }
 
-/** Tells the change feed of every order and every driver again and again; the most memory that was seen, in megabytes. */
+/** Changes every order and every driver repeatedly; returns the largest memory seen, in megabytes. */
 async function changeEverything({ sql }: World, tokens: readonly string[], pid: number): Promise<number> {
   let most = 0;
   for (let i = 0; i < CHANGES; i++) {
@@ -127,7 +127,7 @@ async function changeEverything({ sql }: World, tokens: readonly string[], pid: 
         update orders set sequence = sequence + 1 where tracking_token = any(${[...tokens]}::text[]) returning id)
       select pg_notify('sameday', 'faults:details:' || string_agg(id::text, ',')) from changed`;
     await sql`select pg_notify('sameday', 'faults:driver:' || id) from drivers where name = ${DEAF_DRIVER}`;
-    // Notices that come faster than they are read are one: then too little is sent to fill anything.
+    // Notices that come faster than they are read are merged, and then too little is sent to fill a buffer.
     if (i % 3 === 0) await later(10);
     if (i % 200 === 0) most = Math.max(most, residentMegabytes(pid));
   }

@@ -9,9 +9,9 @@ import { later, openWorld, type World } from '../world.ts';
 
 const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
 const AT_ONCE = 800;
-/** The transport cuts silence after 8 to 12 s; the rest is for a busy machine. */
+/** The transport cuts silence after 8 to 12 s; the rest allows for a busy machine. */
 const DEADLINE_MS = 20_000;
-/** What a client that has its answer still listens for. */
+/** Time for which a client listens after its answer. */
 const LISTEN_MS = 50;
 const PROBE_PAUSE_MS = 100;
 const CANARY = 'Canary';
@@ -61,7 +61,7 @@ async function sendOne({ stores, apis }: World, random: Random, run: Run): Promi
   }
 }
 
-/** Everything that came, and whether it was an answer or the end of the connection. */
+/** Everything received, and whether it ended with an answer or the end of the connection. */
 function exchange(url: string, parts: readonly Buffer[]): Promise<{ received: Buffer; isOver: boolean }> {
   return new Promise((resolve) => {
     const socket = connect({ ...addressOf(url), noDelay: true });
@@ -86,7 +86,7 @@ function exchange(url: string, parts: readonly Buffer[]): Promise<{ received: Bu
 const namedOrder = (store: BenchStore, name: string): Buffer =>
   Buffer.from(JSON.stringify(orderBody(store.id, { customer: { name, email: 'a@b.co', phone: '+14155550123' } })));
 
-/** Good orders of one client on a kept connection, all the while. */
+/** Valid orders of one client on a kept connection meanwhile. */
 export function startProbes({ stores, apis }: World) {
   const problems: string[] = [];
   const latencies: number[] = [];

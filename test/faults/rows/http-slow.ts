@@ -7,15 +7,17 @@ import { startProbes, told } from './http-raw.ts';
 
 const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
 const AT_ONCE = 250;
-/** The transport cuts silence after 8 to 12 s, a body may take 7 s; the rest is for a busy machine. */
+/**
+ * The transport cuts silence after 8 to 12 s, and a body may take 7 s; the rest allows for a busy machine.
+ */
 const DEADLINE_MS = 20_000;
-/** A client that reads nothing cannot see that it was cut, and looks after this. */
+/** A client that does not read cannot see that it was cut, and checks after this time. */
 const DEAF_MS = 13_000;
 const SLOWEST_GOOD_MS = 10_000;
 
 type Client = (socket: Socket, apiKey: string) => void;
 
-/** The first line at once, as the transport takes none in parts; the rest bit by bit. */
+/** Sends the first line at once, as the transport accepts none in parts, and the rest byte by byte. */
 const dripHead = (socket: Socket, head: string): void => {
   const end = head.indexOf('\r\n') + 2;
   socket.write(head.slice(0, end));
@@ -115,7 +117,7 @@ export const slowClients: Row = {
   },
 };
 
-/** How long until the service answered or cut the client, or null where it did not in time. */
+/** Time until the service answered or cut the client; null where it did not in time. */
 function endured(url: string, client: Client, apiKey: string): Promise<number | null> {
   return new Promise((resolve) => {
     const startedMs = performance.now();

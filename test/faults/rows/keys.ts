@@ -5,19 +5,21 @@ import { anyOrder, note, send } from '../clients.ts';
 import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 
-/** Requests of the store that are under way whenever its key dies. */
+/** Requests of the store in flight whenever its key is revoked. */
 const RACING = 4;
 
 type Store = World['stores'][number];
 
-/** An address that nobody had before: whose key dies again and again would count as one who guesses. */
+/** A new address, as one whose key is revoked repeatedly would count as a guesser. */
 let addresses = 0;
 function fromNewAddress(): Record<string, string> {
   const n = ++addresses;
   return { 'x-forwarded-for': `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` };
 }
 
-/** Ends a store's key, one way or the other; resolves when the command has returned. Gives the store as it is then. */
+/**
+ * Ends a store's key in one of two ways; resolves with the store's new state when the command has returned.
+ */
 async function shut({ sql }: World, { id, point }: Store, random: Random): Promise<() => Promise<Store>> {
   const apiKey = newSecret('api_key');
   const key = { id: newId(), keyHash: hashSecret(apiKey) };
@@ -33,7 +35,7 @@ async function shut({ sql }: World, { id, point }: Store, random: Random): Promi
   };
 }
 
-/** Whether a body of `retailer_id` alone says that the key is no good; asked of one API process. */
+/** Whether a body with `retailer_id` alone is refused for its key, asked of one API process. */
 async function isRefusedKey(url: string, { id, apiKey }: Store, from: Record<string, string>): Promise<boolean> {
   const answer = await fetch(`${url}/orders/create`, {
     method: 'POST',
@@ -44,7 +46,7 @@ async function isRefusedKey(url: string, { id, apiKey }: Store, from: Record<str
   return answer.status === 401;
 }
 
-/** One store's key dies while its requests are under way; from then on every process refuses it. */
+/** Revokes one store's key while its requests are in flight; from then on every process must refuse it. */
 async function shutWhileUsed(world: World, before: Store, random: Random): Promise<{ after: Store; found: string[] }> {
   const only = { ...world, stores: [before] };
   const from = fromNewAddress();
@@ -84,7 +86,7 @@ export const suspensions: Row = {
     try {
       const found: string[] = [];
       let left = count;
-      // Each store's key dies again and again; the stores do so beside each other.
+      // Each store's key is revoked repeatedly, and the stores run side by side.
       const stores = world.stores.map(async (store) => {
         for (let at = store; left > 0; ) {
           left--;
@@ -105,7 +107,7 @@ export const suspensions: Row = {
 const GUESSERS = 32;
 const PAUSE_MS = 20;
 
-/** Guesses keys one after another until told to stop; counts what it was answered with. */
+/** Guesses keys one at a time until stopped; counts the answers. */
 async function guess(url: string, isOver: () => boolean, answers: Map<number, number>): Promise<void> {
   while (!isOver()) {
     const headers = { authorization: `Bearer ${newSecret('api_key')}`, 'content-type': 'application/json' };

@@ -10,16 +10,19 @@ import { compareTables } from '../model/tables.ts';
 import { findings as brokenPromises, type Row } from '../row.ts';
 import { openWorld } from '../world.ts';
 
-/** Places with a sequence under way, each far from the others. */
+/** Places with a running sequence, far from each other. */
 const PLACES = 8;
 const LONGEST = 150;
 const LONGEST_OVER_HTTP = 60;
-/** What settles later was matched by a sweep, not by an event. */
+/** Time after which a match came from a sweep and not from an event. */
 const SLOW_MS = 2_000;
-/** Of a sequence that failed: how long a shorter one is looked for. */
+/** Time for which a shorter failing sequence is sought. */
 const SHRINKING_MS = 60_000;
 
-/** Runs sequences at every place until so many commands were carried out; what failed, with seed and shortest sequence. */
+/**
+ * Runs sequences at every place until this many commands were carried out; returns the failures with seed and
+ * shortest sequence.
+ */
 async function runAll(
   count: number,
   random: Random,
@@ -59,7 +62,7 @@ export const modelInProcess: Row = {
     const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });
     const { sql } = world;
     try {
-      // What is looked for here is not lost with the power, so nothing waits for the disk.
+      // Nothing here tests a power cut, so nothing waits for the disk.
       await sql`alter system set synchronous_commit = off`;
       await sql`select pg_reload_conf()`;
       const tiers = await storeOf(sql).loadTiers();
@@ -104,10 +107,10 @@ export const modelOverHttp: Row = {
         if (problem !== null) findings.push(`model: ${problem}`);
       }
       const [row] = await sql`select count(*)::int as orders from orders`;
-      const slow = service.settledMs.filter((ms) => ms > SLOW_MS);
-      const most = Math.max(...service.settledMs).toFixed(0);
+      const slow = service.convergedMs.filter((ms) => ms > SLOW_MS);
+      const most = Math.max(...service.convergedMs).toFixed(0);
       const notes = [
-        `of ${service.settledMs.length} commands ${slow.length} settled later than after ${SLOW_MS} ms; at most ${most} ms`,
+        `of ${service.convergedMs.length} commands ${slow.length} converged later than after ${SLOW_MS} ms; at most ${most} ms`,
       ];
       return { count: ran.count, orders: row?.orders, findings, recoveries: [], notes };
     } finally {

@@ -27,7 +27,10 @@ export const sameKey: Row = {
   },
 };
 
-/** Some of one key at once: those who say what the first said get its order, the others are told which one it is. */
+/**
+ * Several requests with one key at once: equal ones get the first one's order, others are told which order it
+ * made.
+ */
 async function sendAtOnce(world: World, random: Random): Promise<string[]> {
   const one = anyOrder(world, random, true);
   const other = otherwise(one, anyOrder(world, random, true));
@@ -48,7 +51,7 @@ async function sendAtOnce(world: World, random: Random): Promise<string[]> {
   ];
 }
 
-/** The same order in other words, under the same key. */
+/** Another order under the same key. */
 function otherwise(order: Order, { op }: Order): Order {
   const customer = `${order.customer} otherwise`;
   return { ...order, op, customer, body: order.body.replace(`"${order.customer}"`, `"${customer}"`) };
@@ -56,7 +59,7 @@ function otherwise(order: Order, { op }: Order): Order {
 
 type Answer = { readonly status: number; readonly isReplayed: boolean; readonly names: string | undefined };
 
-/** Again after a 503, as it asks for: a busy machine may refuse some of them. */
+/** Repeats after a 503, as it asks for, since a busy machine may refuse some. */
 async function sendKeyed(world: World, order: Order, random: Random): Promise<Answer> {
   for (let tries = MOST_TRIES; ; tries--) {
     const answer = await sendOnce(world, order, random);
@@ -117,7 +120,7 @@ export const fewDrivers: Row = {
 async function runRounds(world: World, random: Random, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await keepOnDuty(world, 1 + Math.floor(random() * MOST_DRIVERS));
-    // Without texts: the stand-in's ledger does not hold so many.
+    // Without texts, of which the stand-in's ledger does not hold as many.
     const orders = Array.from({ length: AT_ONCE }, () => anyOrder(world, random, false, 0));
     for (const order of orders) note(world, order);
     await Promise.all(orders.map((order) => send(world, order, random)));
@@ -125,23 +128,23 @@ async function runRounds(world: World, random: Random, count: number): Promise<v
   }
 }
 
-/** Those that wait would fill the queue; here it is the race that counts. */
+/** Waiting orders would fill the queue, and only the race matters here. */
 async function expireWaiting({ sql }: World): Promise<void> {
   const rows = await sql`update orders set expires_at = now() where status = 'pending_dispatch' returning id`;
   await Promise.all(rows.map(({ id }) => storeOf(sql, 'faults').expireOrder(id)));
 }
 
-/** All drivers stand at the store and may take everything. */
+/** All drivers are at the store and serve all tiers. */
 async function bringToStore({ sql, stores }: World): Promise<void> {
   const { lat, lng } = stores[0]?.point ?? { lat: 0, lng: 0 };
   await sql`update drivers set tiers = ${[...TIER_IDS]}::text[]`;
-  // Later than what is known of them.
+  // Later than their last position.
   await sql`
     update driver_positions set lat = ${lat}, lng = ${lng}, captured_at = captured_at + interval '1 minute'`;
   await sql`select pg_notify('sameday', 'faults:driver:' || id) from drivers`;
 }
 
-/** So many drivers are on duty, and every process is told. */
+/** Sets this many drivers on duty and notifies every process. */
 async function keepOnDuty({ sql }: World, count: number): Promise<void> {
   await sql`
     with changed as (

@@ -4,29 +4,29 @@ import { type Answers, type FastClient, openFastClient } from '../fast-client.ts
 import { findings, type Row, SIZES } from '../row.ts';
 import { openWorld, type World } from '../world.ts';
 
-/** Fewer than are refused. */
+/** Fewer connections than are refused. */
 const CLIENTS = 384;
 const WARM_UP_SECONDS = 1;
 const SUSTAINED_SECONDS = 3;
 /**
- * Commits of 256 orders, one or two a second, are counted: in a few seconds one more or less of them would be a quarter. With
- * what came before, fewer payments than the stand-ins remember.
+ * Counts commits of 256 orders, one or two a second, so in a few seconds one more or less would be a quarter.
+ * With the earlier rounds the payments stay below what the stand-ins remember.
  */
 const OFFERED_SECONDS = 12;
 const TIMES = 3;
-/** Of what the service sustains. */
+/** Share of what the service sustains. */
 const GOODPUT = 0.8;
-/** Of the load that is to be offered; clients that send less show nothing. */
+/** Share of the planned load; clients that send less prove nothing. */
 const MOSTLY = 0.9;
-/** Enough that a driver is free for each order while a round lasts. */
+/** Enough for a free driver for each order of a round. */
 const DRIVERS = 40_000;
 const REFUSALS = [429, 503];
 
 /** Orders a second. */
 type Capacity = {
-  /** While clients send one order after the other, whatever becomes of the jobs. */
+  /** While clients send one order after the other, jobs left aside. */
   readonly takes: number;
-  /** With every job done: charged and texted. */
+  /** With every order charged and texted. */
   readonly sustains: number;
 };
 
@@ -74,10 +74,10 @@ async function measure(world: World, client: FastClient): Promise<Capacity> {
 }
 
 /**
- * The load is three times what the service takes while its jobs pile up, and so more than three times what it sustains. Most
- * of what it sustains must get through. 99 of 100 refusals must come before an order may be dropped for having
- * waited too long. How fast they are is told: on cores that worker, Postgres and Redis are at as well, that is a figure of the
- * machine.
+ * Offers three times what the service accepts while its jobs pile up, and so more than three times what it
+ * sustains. Most of what it sustains must get through. 99 of 100 refusals must come before an order may be
+ * dropped for waiting too long. Their speed is reported, as it depends on the machine's cores, which worker,
+ * Postgres and Redis share.
  */
 function judged({ takes, sustains }: Capacity, { millisBy, perSecond, offered }: Answers): string[] {
   const refusals = REFUSALS.flatMap((status) => millisBy.get(status) ?? []);

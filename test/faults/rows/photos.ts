@@ -11,7 +11,10 @@ import { later, openWorld, type World } from '../world.ts';
 const DRIVERS_AT_ONCE = 3;
 const PROBE_PAUSE_MS = 50;
 const MEGABYTE = 1024 * 1024;
-/** One photo of the widest pixels (four of 16 bits) and a copy of it, and every body that waits, in parts and joined. */
+/**
+ * Memory for one photo of the widest pixels (four of 16 bits) and a copy of it, and every waiting body, in
+ * parts and joined.
+ */
 const MOST_GROWTH_MB = (2 * MAX_PHOTO_PIXELS * 8 + 2 * (MAX_PHOTO_QUEUE + 1) * MAX_PHOTO_BYTES) / MEGABYTE;
 
 type Handovers = {
@@ -33,12 +36,12 @@ export const imageBombs: Row = {
       const left = images.toSorted((a, b) => a.lot - b.lot).slice(0, count);
       const meter = openMeter(world);
       const problems: string[] = [];
-      const keepSending = async (): Promise<void> => {
+      const client = async (): Promise<void> => {
         for (let next = left.shift(); next; next = left.shift())
           problems.push(...(await handOver(handovers, next.image).catch(unanswered(next.image))));
       };
       const done = Math.min(count, images.length);
-      await Promise.all(Array.from({ length: DRIVERS_AT_ONCE }, keepSending));
+      await Promise.all(Array.from({ length: DRIVERS_AT_ONCE }, client));
       const { slow, notes } = await meter.stop();
       return {
         count: done,
@@ -57,7 +60,7 @@ const unanswered = ({ name }: Image) => {
   return (error: Error): string[] => [`photo: ${name} was not answered: ${error.message}`];
 };
 
-/** One order whose driver sends this image, and where it is refused a good one after it. */
+/** Runs one order whose driver sends this image, and a good one after a refusal. */
 async function handOver({ world, random, tokens, photo }: Handovers, image: Image): Promise<string[]> {
   const { orderId, trackingToken, key } = await pickedUp(world, random, tokens);
   const api = world.apis[0]?.url() as string;
@@ -82,7 +85,7 @@ async function handOver({ world, random, tokens, photo }: Handovers, image: Imag
   return problems.map((problem) => `photo: ${image.name} ${problem}`);
 }
 
-/** An order whose driver has picked it up. */
+/** Makes an order and picks it up. */
 async function pickedUp(world: World, random: Random, tokens: Handovers['tokens']) {
   for (;;) {
     const order = anyOrder(world, random, true);
@@ -96,7 +99,7 @@ async function pickedUp(world: World, random: Random, tokens: Handovers['tokens'
   }
 }
 
-/** What a customer is shown is a JPEG of ours, with nothing in it but the picture. */
+/** A customer sees a JPEG made by the service, with nothing in it but the picture. */
 async function shown(url: string): Promise<string[]> {
   const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
   const { format, exif, xmp, icc, iptc } = await sharp(bytes).metadata();
@@ -108,7 +111,7 @@ async function shown(url: string): Promise<string[]> {
   ];
 }
 
-/** What other people's requests wait for meanwhile, and how much memory the process takes at most. */
+/** Measures meanwhile how long other requests wait, and the largest memory of the process. */
 function openMeter(world: World) {
   const [api] = world.apis;
   const pid = api?.pid() as number;
@@ -148,18 +151,18 @@ function openMeter(world: World) {
   };
 }
 
-/** In megabytes, as Linux tells it; 0 elsewhere. */
+/** In megabytes on Linux; 0 elsewhere. */
 function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   if (process.platform !== 'linux') return 0;
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
 }
 
-/** From now on the most is counted anew, where the machine allows that. */
+/** Resets the peak, where the system allows that. */
 function forgetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
   } catch {
-    // Then what the start took counts too, and it took less.
+    // Otherwise the start counts too, which took less.
   }
 }

@@ -6,14 +6,14 @@ import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 
 const POSTS = 2;
-/** They come within this time, not all at once: this is not about bursts. */
+/** They start within this time and not at once, as this row is not about bursts. */
 const START_SPREAD_MS = 2_000;
 const IDLE_MS = 7_000;
 const IDLE_SPREAD_MS = 6_000;
-/** Node's agent does as the reply's `Keep-Alive` says only where that is less than a time-out of its own. */
+/** Node's agent obeys the reply's `Keep-Alive` only where that is less than its own time-out. */
 const AGENT_MS = 60_000;
 
-/** A client that posts, idles and posts again through one pool, and sends nothing again by itself. */
+/** A client that posts, idles and posts again through one pool, without retries. */
 async function pooled(world: World, random: Random): Promise<string[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, timeout: AGENT_MS });
   const url = any(world.apis, random).url();
@@ -56,8 +56,8 @@ function post(
   });
 }
 
-/** Of requests that were each sent once, none may have made two orders, and none an order that nobody heard of. */
-async function unheard({ sql }: World, wanted: number): Promise<string[]> {
+/** Requests sent once must not have made two orders, nor an order without a reply. */
+async function findUnanswered({ sql }: World, wanted: number): Promise<string[]> {
   const [row] = await sql`
     select count(*)::int as orders, count(distinct c.name)::int as customers
     from orders o join customers c on c.id = o.customer_id where o.status <> 'void'`;
@@ -74,7 +74,7 @@ export const idlePool: Row = {
     try {
       const found = (await Promise.all(Array.from({ length: count }, () => pooled(world, random)))).flat();
       const orders = count * POSTS;
-      found.push(...(await unheard(world, orders)), ...(await findings(world)));
+      found.push(...(await findUnanswered(world, orders)), ...(await findings(world)));
       return { count, orders, findings: found, recoveries: [] };
     } finally {
       await world.close();

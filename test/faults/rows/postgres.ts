@@ -1,7 +1,7 @@
 import { CUTS, type DatabaseProxy, openProxy } from '../proxy.ts';
 import { any, type Row, underLoad } from '../row.ts';
 
-/** As the README promises. */
+/** The README's promise. */
 const READY_AGAIN_MS = 3_000;
 const STOPPED_MS = 5_000;
 
@@ -34,7 +34,7 @@ export const postgresStopped = underLoad({
   inject: ({ postgres }) => postgres.pause(STOPPED_MS),
 });
 
-/** The name by which the connections of new orders' commits call themselves. */
+/** The application name of the connections that commit new orders. */
 const COMMITS = 'sameday commits';
 const LATEST_MS = 2_000;
 

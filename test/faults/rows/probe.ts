@@ -4,7 +4,7 @@ import { later, type World } from '../world.ts';
 
 const PAUSE_MS = 50;
 
-/** Orders and readiness checks, one after another, while something is away; a sentence for each that was refused. */
+/** Sends orders and readiness checks in turn while something is away; returns a sentence for each refusal. */
 export function startProbe(world: World, random: Random, away: string): { stop(): Promise<string[]> } {
   const problems: string[] = [];
   let isStopped = false;

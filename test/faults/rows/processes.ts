@@ -4,7 +4,7 @@ import { later, type Process, type World } from '../world.ts';
 
 const THREE_AND_TWO = { apis: 3, workers: 2 };
 
-/** Those that a fault is done to at the moment. */
+/** Processes with a fault at the moment. */
 const taken = new Set<Process>();
 
 function take(processes: readonly Process[], random: Random): Process {

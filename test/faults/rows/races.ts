@@ -6,7 +6,7 @@ import { giveTokens, tokenOf } from '../driver-tokens.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 
-/** Long against everything else here, so that most charges are in flight when the race begins. */
+/** Long against everything else, so that most charges are in flight when the race begins. */
 const STRIPE_MS = 150;
 const AT_ONCE = 20;
 const REQUEST_MS = 15_000;
@@ -52,7 +52,7 @@ export const cancelRaces: Row = {
   },
 };
 
-/** Orders that found no driver at first may have one by now. */
+/** Orders without a driver at first may have one by now. */
 async function endOthers({ sql }: World): Promise<void> {
   const open = () => sql`select id from orders where status in ('pending_dispatch', 'driver_assigned')`;
   for (let left = await open(); left.length > 0; left = await open()) {
@@ -60,7 +60,7 @@ async function endOthers({ sql }: World): Promise<void> {
   }
 }
 
-/** An order with its driver; undefined where it waits. */
+/** An order with its driver; undefined while it waits. */
 async function begin(world: World, random: Random): Promise<Race | undefined> {
   const order = anyOrder(world, random, true);
   note(world, order);
@@ -70,7 +70,7 @@ async function begin(world: World, random: Random): Promise<Race | undefined> {
   return row?.driver_id ? { orderId, driverId: row.driver_id, apiKey: order.apiKey } : undefined;
 }
 
-/** The cancellations and the pickup at once; exactly one side must have its way, and each must be told so. */
+/** Sends the cancellations and the pickup at once; exactly one side must win, and each must be told so. */
 async function run(world: World, random: Random, race: Race) {
   await later(random() * 2 * STRIPE_MS);
   const soon = () => later(random() * 8);
@@ -89,7 +89,7 @@ async function run(world: World, random: Random, race: Race) {
   return { problem, winner: isPickedUp ? 'pickup' : 'cancel' };
 }
 
-/** One cancellation by the store or the operator, or two alike under one key. */
+/** One cancellation by the store or the operator, or two equal ones under one key. */
 function cancellations(world: World, random: Random, { orderId, apiKey }: Race): (() => Promise<boolean>)[] {
   const reason = any(CANCEL_REASONS, random);
   const byStore = (headers: Record<string, string>) => () =>
@@ -105,7 +105,7 @@ function cancellations(world: World, random: Random, { orderId, apiKey }: Race):
 const pickUp = (world: World, random: Random, { orderId, driverId }: Race): Promise<boolean> =>
   post(world, random, `/driver/orders/${orderId}/pick-up`, tokenOf(driverId), {}, {});
 
-/** Whether it was done; anything but "done" and "not in this status" ends the row. */
+/** Whether it was done; any other answer than "done" or "not in this status" ends the row. */
 async function post(
   { apis }: World,
   random: Random,
@@ -126,7 +126,7 @@ async function post(
   throw new Error(`${path} was answered with ${answer.status}: ${said}`);
 }
 
-/** The fee of an order that was picked up stays, once. */
+/** The fee of a picked-up order stays, once. */
 async function lostFees(world: World, orderIds: readonly string[]): Promise<string[]> {
   const { payments, refunds } = await world.records();
   const refunded = new Set(refunds.map(({ paymentIntent }) => paymentIntent));
@@ -140,7 +140,7 @@ async function lostFees(world: World, orderIds: readonly string[]): Promise<stri
     .map((id) => `charge: order ${id} was picked up and its fee was kept ${kept.get(id) ?? 0} times`);
 }
 
-/** Every order has ended, so every API process must have every driver free; whatever tells it so may take a sweep. */
+/** All orders have ended, so every API process must know every driver as free, at the latest by a sweep. */
 async function stillBusy({ apis }: World): Promise<string[]> {
   const untilMs = performance.now() + FREED_MS;
   for (;;) {

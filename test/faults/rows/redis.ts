@@ -7,23 +7,25 @@ import { later, openWorld, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
 import { startProbe } from './probe.ts';
 
-/** Within this time of Redis's return jobs are worked on again. */
+/** Longest time from Redis's return until jobs run again. */
 const WORKING_MS = 10_000;
 const GIVE_UP_MS = 60_000;
 const POLL_MS = 50;
 const ORDERS_PER_SECOND = 60;
-/** Longer than the worker takes at that rate, so that jobs wait in Redis when it goes away. */
+/** Longer than the worker needs at that rate, so that jobs wait in Redis when it goes away. */
 const SLOW_CHARGE_MS = 4_000;
 
 type Outage = Omit<Row, 'run' | 'needsRedis'> & {
-  /** Ends when Redis is back. */
+  /** Resolves when Redis is back. */
   inject(redis: RedisServer, url: string, seconds: number, i: number): Promise<void>;
-  /** How long Redis is away, where that takes long, and in a short run. */
+  /** Time for which Redis is away in a full run, and in a short one. */
   readonly seconds?: number;
   readonly shortSeconds?: number;
 };
 
-/** Redis goes away under load and comes back: orders are taken all the while, jobs are worked on soon afterwards. */
+/**
+ * Redis goes away under load and comes back: orders are accepted throughout, and jobs run soon afterwards.
+ */
 function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage): Row {
   return {
     ...row,
@@ -64,7 +66,7 @@ const tooLate = (ms: number): string[] =>
     ? [`redis: it took ${ms.toFixed(0)} ms from its return until a job that began afterwards was done`]
     : [];
 
-/** How long it takes until the first text is sent that was begun after this moment. */
+/** Time until the first text whose order came after this moment is sent. */
 async function untilWorking({ sql }: World): Promise<number> {
   const startedMs = performance.now();
   const [since] = await sql`select now() as at`;

@@ -5,7 +5,7 @@ import { findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 
 const AT_ONCE = 20;
-/** So long that a commit's outcome can't be found out in time, and its callers are told 504. */
+/** Long enough that a commit's outcome cannot be resolved in time, and its callers get 504. */
 const UNKNOWN_MS = 12_000;
 
 export const noKeyRetries: Row = {
@@ -34,7 +34,7 @@ export const noKeyRetries: Row = {
   },
 };
 
-/** Commits that insert a customer, after the order's own row, wait while somebody holds the lock. */
+/** Commits that insert a customer, after the order's row, wait while the lock is held. */
 const installGate = (sql: World['sql']) =>
   sql.unsafe(`
     create function wait_at_gate() returns trigger language plpgsql as $$
@@ -42,8 +42,8 @@ const installGate = (sql: World['sql']) =>
     create trigger wait_at_gate before insert on customers for each row execute function wait_at_gate()`);
 
 /**
- * Every third round commits wait for up to 3 s, by turns before they write anything and in their middle; in every tenth they
- * are stopped there as well, so that nobody can find out what becomes of them.
+ * In every third round commits wait for up to 3 s, in turn before they write anything and in their middle; in
+ * every tenth they are also stopped there, so that their outcome cannot be resolved.
  */
 async function stall({ sql }: World, round: number, random: Random): Promise<void> {
   if (round % 3 !== 1) return;

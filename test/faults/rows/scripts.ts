@@ -14,11 +14,11 @@ import { SCRIPTS } from '../scripts.ts';
 import { openWorld, type World } from '../world.ts';
 
 const PHONES = 2;
-/** An operator's text, which Leaflet would take for markup. */
+/** An operator's text, which Leaflet would treat as markup. */
 const MAP = { TILE_URL: '/tiles/{z}/{x}/{y}.png', TILE_ATTRIBUTION: '<img src=x onerror=ran()>' };
 
-/** A corner of the world with one driver whose page is open, and what went wrong there. */
-type Corner = {
+/** A driver with the page open in a region of their own, and the problems on that page. */
+type Region = {
   readonly world: World;
   readonly api: string;
   readonly driverPage: Page;
@@ -48,8 +48,8 @@ export const scriptPayloads: Row = {
       const problems: string[] = [];
       const scripts = chosen(count, random);
       const work = async (number: number): Promise<void> => {
-        const corner = await openCorner(world, browser.context.browser() as Browser, number, problems);
-        for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(corner, script);
+        const region = await openRegion(world, browser.context.browser() as Browser, number, problems);
+        for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(region, script);
       };
       const done = scripts.length;
       await Promise.all(Array.from({ length: PHONES }, (_, i) => work(i)));
@@ -68,16 +68,16 @@ function chosen(count: number, random: Random): string[] {
   return mixed.slice(0, count).map(({ script }) => script);
 }
 
-async function openCorner(world: World, browser: Browser, number: number, problems: string[]): Promise<Corner> {
+async function openRegion(world: World, browser: Browser, number: number, problems: string[]): Promise<Region> {
   const api = world.apis[0]?.url() as string;
   const [driverId, token] = [newId(), newSecret('driver_token')];
   const driver = { id: driverId, name: 'x', phone: '+14155550177', tokenHash: hashSecret(token), tierIds: TIER_IDS };
   await storeOf(world.sql, 'faults').createDriver(driver);
-  // Far from every town, and from each other.
+  // Far from every town and from each other.
   const at = { lat: -40 - number * 5, lng: 100 };
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
   await askUntilTaken(`${api}/driver/duty`, { method: 'PUT', key: token, body: { on_duty: true } });
-  // Each driver's page keeps its token for itself.
+  // Each driver's page has its own storage.
   const context = await browser.newContext({
     geolocation: { latitude: at.lat, longitude: at.lng },
     permissions: ['geolocation'],
@@ -91,16 +91,16 @@ async function openCorner(world: World, browser: Browser, number: number, proble
   return { world, api, driverPage, customerPage, driverId, token, at, photo: await smallPhoto(), problems };
 }
 
-/** One order with the script in every field, from its creation to the photo, on both pages. */
-async function look(corner: Corner, script: string): Promise<void> {
-  const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = corner;
+/** Runs one order with the script in every field, from its creation to the photo, on both pages. */
+async function look(region: Region, script: string): Promise<void> {
+  const { world, api, driverPage, customerPage, driverId, token, at, photo, problems } = region;
   const name = script.trim();
   const [line1, line2, city] = [`1 ${name}`, `2 ${name}`, name.slice(0, MAX_CITY_LENGTH).trim()];
   const address = `3 ${name}`;
-  // The page's own name for the driver ends at the first space.
+  // The page's name of the driver ends at the first space.
   await world.sql`update drivers set name = ${name} where id = ${driverId}`;
   await askUntilTaken(`${api}/driver/location`, { method: 'POST', key: token, body: at });
-  const { retailerId, key } = await openStore(corner, name, address);
+  const { retailerId, key } = await openStore(region, name, address);
   const order = await askUntilTaken(`${api}/orders/create`, {
     method: 'POST',
     key,
@@ -145,7 +145,7 @@ async function look(corner: Corner, script: string): Promise<void> {
   await act('deliver', photo, 'image/jpeg');
   await shows(customerPage, 'detail', `${first} brought it from ${name}.`);
   problems.push(...(await strangeIn(customerPage)));
-  // As it is without its script, and for the next one to load.
+  // The same page without the script, for the next one to load.
   await customerPage.reload();
   await shows(customerPage, 'detail', `${first} brought it from ${name}.`);
   await shows(driverPage, 'idle-headline', 'Waiting for an order');
@@ -160,7 +160,7 @@ async function proveWatch(world: World, browser: Browser): Promise<string[]> {
   return (await isWatched(page, seen)) ? [] : ['script: one that was put into a page was not noticed'];
 }
 
-async function openStore({ world, at }: Corner, name: string, address: string) {
+async function openStore({ world, at }: Region, name: string, address: string) {
   const [retailerId, key] = [newId(), newSecret('api_key')];
   const { customer: stripeCustomerId, paymentMethod: stripePaymentMethodId } = TEST_CARDS.ok;
   const store = { id: retailerId, name, address, point: at, stripeCustomerId, stripePaymentMethodId };

@@ -27,11 +27,13 @@ type Vendor = Omit<Row, 'run' | 'needsRedis'> & {
   standIn(world: World): StandIn;
   readonly faults: readonly Fault[];
   prepare?(world: World): Promise<unknown>;
-  /** Faults that the stand-in makes by itself. */
+  /** Faults that the stand-in injects by itself. */
   more?(standIn: StandIn): number;
 };
 
-/** Of the requests to a vendor three in ten go wrong, in every way, until as many have as the row says. */
+/**
+ * Makes three in ten requests to a vendor fail, in every way, until the row's number of faults is reached.
+ */
 function illVendor({ standIn, faults, prepare, more, ...row }: Vendor): Row {
   return {
     ...row,
@@ -51,7 +53,8 @@ function illVendor({ standIn, faults, prepare, more, ...row }: Vendor): Row {
         const deliveries = startDeliveries(world, random);
         const all = (): number => met + (more?.(vendor) ?? 0);
         while (all() < count) await later(POLL_MS);
-        // Well again, so that none of the last jobs uses up its tries, which would be tried again much later.
+        // Ends the faults, so that none of the last jobs uses up its attempts, after which it would be tried
+        // much later.
         vendor.orderFaults({ each: null });
         const problems = await load.stop();
         await deliveries.stop();
@@ -77,7 +80,7 @@ export const stripeFaults = illVendor({
     ).length,
 });
 
-/** Of every ten stores one has a card that is always declined, one a card that is declined once an order. */
+/** One store in ten has a card that is always declined, and one a card that is declined once an order. */
 async function declineSome(sql: World['sql'], stores: World['stores']): Promise<void> {
   for (const [remainder, card] of [
     [0, 'pm_card_chargeDeclined'],

@@ -10,7 +10,7 @@ import { ask } from '../phones.ts';
 import { type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 
-/** Addresses as they stand in a URL, in every notation that a URL takes. */
+/** Addresses in every notation that a URL accepts. */
 const LITERALS = `
   127.0.0.1 127.1 127.255.255.254 0x7f.1 0x7f000001 2130706433 017700000001 0177.0.0.1 0 0.0.0.0 10.0.0.1
   172.31.255.255 192.168.1.1 169.254.169.254 0xa9fea9fe 100.100.100.200 168.63.129.16 224.0.0.1
@@ -18,9 +18,9 @@ const LITERALS = `
   [fe80::1] [64:ff9b::7f00:1] [2002:7f00:1::] [ff02::1]`
   .trim()
   .split(/\s+/);
-/** Of the public Internet by its number, and given to nobody. */
+/** Public by number, but unassigned. */
 const NOBODYS = '3000::1';
-/** What a name means, every time it is asked for. */
+/** Names with constant addresses. */
 const NAMED: readonly (readonly string[])[] = [
   ['127.0.0.1'],
   ['::1'],
@@ -39,7 +39,7 @@ const NAMED: readonly (readonly string[])[] = [
   ['127.0.0.1', NOBODYS],
   [NOBODYS, '::1'],
 ];
-/** What a name means at first, and from then on. */
+/** Names whose address changes after the first query. */
 const CHANGING: readonly (readonly [first: readonly string[], later: readonly string[]])[] = [
   [[NOBODYS], ['127.0.0.1']],
   [[NOBODYS], ['::1']],
@@ -47,15 +47,15 @@ const CHANGING: readonly (readonly [first: readonly string[], later: readonly st
   [[], ['127.0.0.1']],
 ];
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** A try takes 5 s at most, and so does the pause before the second. */
+/** An attempt takes 5 s at most, and so does the pause before the second one. */
 const TRIED_MS = 15_000;
 
-/** A URL as an operator set it, and what is to come of it. */
+/** A URL that an operator set, and the expected result. */
 type Case = {
   readonly url: string;
   readonly results: ReadonlySet<string>;
   readonly tries: number;
-  /** Whether it says by itself that it is not to be used. */
+  /** Whether the URL alone shows that it must not be used. */
   readonly literal?: true;
 };
 
@@ -73,7 +73,7 @@ export const webhookAddresses: Row = {
       const redirects = chosen(redirectsOf(redirector.port), Math.floor(count / 6), random);
       const env = { STRIPE_RATE: '0', TWILIO_RATE: '0', NODE_OPTIONS: askingOnly(names.address) };
       const problems = [
-        // As for real: the sandbox lets this machine be reached.
+        // Not in the sandbox, where webhooks may reach this machine.
         ...(await told({ ...env, SANDBOX: '0', HOST: '127.0.0.1' }, cases, random)),
         ...(redirects.length > 0 ? await told(env, redirects, random) : []),
       ];
@@ -102,7 +102,7 @@ function casesOf(port: number, zone: Map<string, Answers>): Case[] {
     }),
     ...NAMED.map((addresses): Case => ({ url: named(() => addresses), results: forbidden, tries: 1 })),
     ...CHANGING.map(([first, then]): Case => {
-      // The second try asks again, and finds what the name means by then.
+      // The second attempt resolves the name again and finds the new address.
       return { url: named((asked) => (asked === 0 ? first : then)), results: forbidden, tries: 2 };
     }),
   ];
@@ -115,13 +115,13 @@ function redirectsOf(port: number): Case[] {
   });
 }
 
-/** So many of them, in no order; all of them where that is what is asked for. */
+/** This many of them in random order; all of them where that many are asked for. */
 function chosen<Value>(values: readonly Value[], count: number, random: Random): Value[] {
   const mixed = values.map((value) => ({ value, lot: random() })).toSorted((a, b) => a.lot - b.lot);
   return mixed.slice(0, count).map(({ value }) => value);
 }
 
-/** Stores with these webhooks, an order of each, and what came of telling them. */
+/** Makes stores with these webhooks and one order each; returns the results of their deliveries. */
 async function told(env: Record<string, string>, cases: readonly Case[], random: Random): Promise<string[]> {
   const world = await openWorld({ ...SIZES, drivers: 10, stores: cases.length, apis: 1, env });
   try {
@@ -132,7 +132,7 @@ async function told(env: Record<string, string>, cases: readonly Case[], random:
   }
 }
 
-/** Sets a store's webhook as the command line does, but for its check, and has it told of a cancelled order. */
+/** Sets a store's webhook as the command line does, without its check, and sends it a cancelled order. */
 async function tellOne(
   world: World,
   { url, results, tries, literal }: Case,
@@ -160,7 +160,7 @@ async function tellOne(
   }
 }
 
-/** Whatever address of this machine is connected to, it is noticed. */
+/** Notices a connection to any address of this machine. */
 async function openTrap() {
   let connections = 0;
   const server = createServer((socket) => {
@@ -175,7 +175,7 @@ async function openTrap() {
   return { port, connections: () => connections, close: () => void server.close() };
 }
 
-/** A store's server that sends everybody on to where nobody is to go. */
+/** A store's server that redirects everybody to a forbidden address. */
 async function openRedirector(trapPort: number) {
   const targets = new Map([
     ['loopback', `http://127.0.0.1:${trapPort}/`],

@@ -7,15 +7,15 @@ import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type Process, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
 
-/** Charges that are under way when the worker dies, and tries to catch one before the row gives up. */
+/** Charges in flight when the worker dies, and attempts to catch one before the row gives up. */
 const ORDERS_AT_ONCE = 3;
 const MOST_ROUNDS = 3;
 const WAIT_MS = 8_000;
 const POLL_MS = 10;
-/** Long enough for what a row does between the arrival of a charge at Stripe and its answer. */
+/** Long enough for the row's work between the arrival of a charge at Stripe and its answer. */
 const ANSWER_MS = 400;
 
-/** Kills the worker at its moment; whether a charge was caught there. */
+/** Kills the worker at this moment; true where a charge was caught there. */
 type Moment = (round: {
   readonly world: World;
   readonly worker: Process;
@@ -23,7 +23,7 @@ type Moment = (round: {
   order(): Promise<readonly string[]>;
 }) => Promise<boolean>;
 
-/** `count` workers die, each with charges at the same moment of their life; what they left, the next ones record. */
+/** `count` workers die, each with charges at the same stage; later workers complete what they left. */
 function workerDeath(name: string, what: string, moment: Moment): Row {
   return {
     name: `worker-death-${name}`,
@@ -106,7 +106,7 @@ export const workerDeaths: readonly Row[] = [
   }),
 ];
 
-/** Gives each charge that arrives at Stripe a fault; how many have arrived. */
+/** Adds a fault to each charge that arrives at Stripe; counts them. */
 function arrivals({ stripe }: World, fault: () => Fault): () => number {
   let arrived = 0;
   stripe.orderFaults({
@@ -119,7 +119,7 @@ function arrivals({ stripe }: World, fault: () => Fault): () => number {
   return () => arrived;
 }
 
-/** Holds up everything the service does with charges in the database. */
+/** Blocks all of the service's writes about charges in the database. */
 async function lockPayments({ sql, postgres }: World) {
   const holder = connect({
     url: postgres.url,
@@ -136,7 +136,7 @@ async function lockPayments({ sql, postgres }: World) {
       const [row] = await sql`select exists (select from pg_stat_activity where ${waiting}) as is`;
       return row?.is;
     },
-    /** What the dead worker's statements wait for does not happen: their connections end first. */
+    /** The dead worker's connections end before the lock does, so that its statements never run. */
     async unlock(): Promise<void> {
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where ${waiting}`;
       await until(async () => {
@@ -162,7 +162,7 @@ async function statuses({ sql }: World, orderIds: readonly string[]): Promise<st
   return rows.map(({ status }) => status);
 }
 
-/** Whether it came true in time. */
+/** Whether it became true in time. */
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
   const endMs = performance.now() + WAIT_MS;
   while (performance.now() < endMs) {

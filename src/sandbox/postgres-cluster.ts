@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { POSTGRES_INIT_MS } from '../limits.ts';
+import { type Binaries, programPath } from './postgres-binaries.ts';
+import type { Place } from './postgres-place.ts';
+
+/** Postgres's environment, without any PG… variable of this process. Windows needs its own. */
+const ENVIRONMENT = process.platform === 'win32' ? {} : { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
+
+/** Runs a program as the cluster's user, in a folder that this user may enter. */
+export const spawnOptions = (place: Place) => ({ ...ENVIRONMENT, ...place.runAs, cwd: place.runAs ? '/' : undefined });
+
+/** Makes the cluster where there is none, or where a killed process left it unfinished; true when it did. */
+export async function initCluster(place: Place, binaries: Binaries, durable: boolean): Promise<boolean> {
+  if (existsSync(place.clusterDir)) return false;
+  const draft = `${place.clusterDir}.draft`;
+  const passwordFile = `${place.clusterDir}.password`;
+  await rm(draft, { recursive: true, force: true });
+  rmSync(passwordFile, { force: true });
+  writeFileSync(passwordFile, place.record.password, { mode: 0o600, flag: 'wx' });
+  if (place.runAs) chownSync(passwordFile, place.runAs.uid, place.runAs.gid);
+  const args = ['-D', draft, '-U', 'sameday', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
+  args.push('--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions');
+  if (!durable) args.push('--no-sync');
+  try {
+    await run(programPath(binaries, 'initdb'), args, { ...spawnOptions(place), timeout: POSTGRES_INIT_MS });
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  await rename(draft, place.clusterDir);
+  return true;
+}
+
+function run(program: string, args: string[], options: object): Promise<void> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { ...options, encoding: 'utf8' }, (error, _stdout, stderr) => {
+      if (error === null) resolve();
+      else if (/look up effective user/.test(stderr)) {
+        const user = `user id ${(options as { uid?: number }).uid ?? process.geteuid?.()}`;
+        reject(new Error(`Postgres needs an entry for ${user} in /etc/passwd: add one, or set DATABASE_URL.`));
+      } else reject(new Error(`${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ') || error.message}`));
+    });
+  });
+}
+
+/**
+ * The server's settings, as arguments. Its log must hold nothing that a customer typed: no statement, no
+ * parameter, and no ERROR, whose message quotes values (`log_min_messages = log` leaves what concerns the
+ * server and ended sessions).
+ */
+export function serverSettings(port: number, options: { durable: boolean; maxConnections: number }): string[] {
+  const values: Record<string, string | number> = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: options.maxConnections,
+    shared_buffers: '128MB',
+    max_wal_size: '1GB',
+    jit: 'off',
+    TimeZone: 'UTC',
+    log_timezone: 'UTC',
+    lc_messages: 'C',
+    fsync: options.durable ? 'on' : 'off',
+    synchronous_commit: options.durable ? 'on' : 'off',
+    full_page_writes: options.durable ? 'on' : 'off',
+    logging_collector: 'off',
+    log_destination: 'stderr',
+    log_statement: 'none',
+    log_min_duration_statement: -1,
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_error_verbosity: 'terse',
+    log_parameter_max_length: 0,
+    log_parameter_max_length_on_error: 0,
+    log_checkpoints: 'off',
+    log_connections: '',
+    log_disconnections: 'off',
+    log_lock_waits: 'off',
+    log_temp_files: -1,
+    log_autovacuum_min_duration: -1,
+  };
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}

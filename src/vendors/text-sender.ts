@@ -1,0 +1,24 @@
+import type { RetryLater } from './retry-later.ts';
+
+export type SendOutcome =
+  /** `sid`: the provider's id of the message. */
+  | { readonly kind: 'sent'; readonly sid: string }
+  /** A definite refusal, with the provider's error code. */
+  | { readonly kind: 'refused'; readonly code: string }
+  /** Where it is ambiguous the message may exist: a second send may text twice, so ask `find` first. */
+  | RetryLater;
+
+export type TextLookup = { readonly kind: 'found'; readonly sid: string } | { readonly kind: 'not_found' } | RetryLater;
+
+/** A provider of text messages. No method throws for an answer of the provider or the lack of one. */
+export type TextSender = {
+  /** Sends one text in one attempt, as sending is not idempotent. `to` is E.164. */
+  send(text: { readonly to: string; readonly body: string }): Promise<SendOutcome>;
+  /**
+   * Looks for a text that may have been created at `sinceMs` (milliseconds since 1970) or later, by its
+   * ending. What stands before that may be the provider's: a trial account adds a sentence, and some
+   * characters are replaced.
+   */
+  find(text: { readonly to: string; readonly ending: string; readonly sinceMs: number }): Promise<TextLookup>;
+  close(): void;
+};

@@ -43,10 +43,14 @@ export function settings(): string[] {
 
 /**
  * Stands for whatever a function is handed that is called for its result's shape alone. It has every member, can be called,
- * and is no promise.
+ * and is no promise; a URL of the settings is not set.
  */
 const anything: unknown = new Proxy(() => anything, {
-  get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : anything),
+  get(_, name) {
+    if (name === Symbol.toPrimitive) return () => '';
+    if (typeof name === 'symbol' || name === 'then') return undefined;
+    return /Url$/.test(name) ? null : anything;
+  },
   apply: () => anything,
 });
 
@@ -67,7 +71,11 @@ export type KnownRoute = { readonly method: string; readonly pattern: string };
 
 /** Every HTTP route, its parameters written `{name}`, and every WebSocket as `WebSocket /path`. */
 export async function routes(): Promise<string[]> {
-  const built = (await functionsOf('src/http/routes')).flatMap(([, build]) => build(anything));
+  const folders = ['src/http/routes', 'src/tracking', 'src/driver-app'];
+  const builders = (await Promise.all(folders.map(functionsOf)))
+    .flat()
+    .filter(([name]) => /Routes?$|^orders/.test(name));
+  const built = builders.flatMap(([, build]) => build(anything));
   const http = built
     .filter((route): route is KnownRoute => typeof (route as KnownRoute | null)?.pattern === 'string')
     .map(({ method, pattern }) => `${method.toUpperCase()} ${pattern}`);
@@ -96,7 +104,7 @@ const optionsOf = (command: Command): string[] => command.options.map(({ long })
 
 /** The service's own metrics, without those of Node and the process. */
 export async function metrics(): Promise<string[]> {
-  const opened = openMetrics(anything as never);
+  const opened = openMetrics(anything as never, anything as never);
   opened.watch(anything as never, anything as never, anything as never, anything as never);
   const known = opened.registry.getMetricsAsArray().map(({ name }) => name);
   opened.registry.clear();

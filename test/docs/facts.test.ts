@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
-import { driverActionSchema, listOrdersSchema, placeOrderSchema } from '../../src/http/schemas.ts';
+import { schemas } from '../../src/http/schemas.ts';
 import * as limits from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { QUEUES } from '../../src/store/outbox.ts';
-import { DELIVERY_STATUSES } from '../../src/store/webhook-endpoints.ts';
+import { QUEUES } from '../../src/store/outbox-rows.ts';
+import { DELIVERY_STATUSES } from '../../src/store/webhook-events.ts';
 import { signWebhook } from '../../src/vendors/webhook-signature.ts';
 import { ROWS } from '../faults/rows/index.ts';
 import { all, commands, metrics, routes, settings, source, sources, union, webhookEvents } from './code-facts.ts';
@@ -160,7 +160,7 @@ test('operate.md quotes log lines that the code writes', () => {
 
 test('integrate.md has a row for each field of an order with its longest length', () => {
   const table = rows(section(integrate, '### Fields of the request')).slice(1);
-  const fields = fieldsOf(placeOrderSchema);
+  const fields = fieldsOf(schemas.placeOrder);
   expect(table.map(([field]) => field).sort()).toEqual(fields.map(({ field }) => `\`${field}\``).sort());
   for (const { field, required, maxLength } of fields) {
     const [, needed, rule] = table.find(([name]) => name === `\`${field}\``) ?? [];
@@ -196,11 +196,11 @@ test('integrate.md has a row for each field that GET /orders/{id} shows', () => 
 test.each([
   ['statuses', integrate, '### Statuses', ORDER_STATUSES],
   ['payment statuses', integrate, '### Payment statuses', union('src/domain/order.ts', 'PaymentStatus')],
-  ['parameters of the list', integrate, '### List orders', Object.keys(listOrdersSchema.properties)],
+  ['parameters of the list', integrate, '### List orders', Object.keys(schemas.listOrders.properties)],
   ['test cards', integrate, '### Cards', Object.keys(TEST_CARDS)],
   ['tiers', integrate, '### Tiers', TIER_IDS],
   ['tiers', operate, '### Tiers', TIER_IDS],
-  ['fields of an action', drive, '### HTTP', Object.keys(driverActionSchema.properties)],
+  ['fields of an action', drive, '### HTTP', Object.keys(schemas.driverAction.properties)],
   ['error codes of the socket', drive, '### WebSocket', union('src/driver-app/messages.ts', 'DriverErrorCode')],
 ])('has a row for each of the %s', (_what, text, heading, names) => {
   expect(missing(names, firstCells(section(text, heading)))).toEqual([]);

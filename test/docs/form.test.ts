@@ -34,7 +34,7 @@ describe.each(PAGES)('$path', ({ path, text }) => {
     const named = codes(text).filter((code) =>
       /^(?:src|test|bench|scripts|migrations|docs|\.ci)\/[\w./-]*$/.test(code),
     );
-    expect(named.filter((file) => !existsSync(join(ROOT, file)) && !COMING.has(file))).toEqual([]);
+    expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 
   test('speaks of nobody as he or she', () => {
@@ -53,6 +53,3 @@ describe.each(PAGES)('$path', ({ path, text }) => {
     }
   });
 });
-
-/** Files that a page names before they are there. */
-const COMING = new Set(['src/store/store.ts', 'src/dispatch/order-events.ts']);

@@ -125,6 +125,11 @@ export const DEDUP_SILENT_MS = 3_000;
 export const MAX_CLAIM_ATTEMPTS = 5;
 
 // --- Matching -----------------------------------------------------------------------------------------------------
+/**
+ * Most rows of the tier table. The contract names three; eight leave room for more. Each costs a bit of every
+ * driver's 32-bit tag, which leaves 23 bits for the driver's number, and 4 bytes of every cell.
+ */
+export const MAX_TIERS = 8;
 /** A driver whose last position is older than this is not given orders. */
 export const POSITION_FRESH_MS = 90_000;
 /**

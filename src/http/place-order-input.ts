@@ -1,6 +1,6 @@
 import type { FieldError } from '../domain/errors.ts';
 import type { PlaceOrder } from '../domain/order.ts';
-import { DEFAULT_TIER, type TierId } from '../domain/tier.ts';
+import { type ContractTierId, DEFAULT_TIER } from '../domain/tier.ts';
 import { findFieldErrors } from './field-errors.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { placeOrder as fits } from './validators.js';
@@ -76,7 +76,7 @@ type Candidate = JsonObject & {
   readonly customer: { name: string; email: string; phone: string; sms_opt_in?: boolean };
   readonly pickup_address: string;
   readonly dropoff_address: { line1: string; line2?: string; city: string; state: string; zip: string };
-  readonly delivery_tier?: TierId;
+  readonly delivery_tier?: ContractTierId;
 };
 
 function toPlaceOrder({

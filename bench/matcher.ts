@@ -1,20 +1,22 @@
 /**
- * The matcher in memory beside what people would use instead:
- * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers] [--no-results]`.
+ * The matcher beside its alternatives:
+ * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers]`;
+ * `--no-results` keeps the report out of `bench/results`.
  *
- * Seeded worlds (test/harness/world.ts), the same drivers and pickups for all in a run. Each world and size has a process
- * of its own, so that one's garbage is not another's. A driver serves each set of tiers alike often; asked is always for
- * the nearest driver of one tier, whom four of seven serve. The matcher searches among all, as it does at work; each peer
- * has an index of just those who serve the tier. rbush-knn measures on the plane and geokdbush on the sphere; geokdbush
- * is built once and cannot change. Redis and PostGIS are asked over one connection and answer from a process of their own.
+ * The worlds are seeded (test/harness/world.ts), with the same drivers and pickups for all in a run. Each
+ * world and size has a process of its own, so that one's garbage is not another's. All sets of tiers are
+ * equally frequent among drivers; every query is for the nearest driver of one tier, which four drivers of
+ * seven serve. The matcher searches among all drivers, as in the service; each peer has an index of only
+ * those who serve the tier. rbush-knn measures on the plane and geokdbush on the sphere; geokdbush is built
+ * once and cannot change. Redis and PostGIS answer over one connection from a process of their own.
  *
- * Every call is timed by itself, clock included (0.05 to 0.1 µs), in blocks that take turns. Before that each structure is
- * asked until it is warm: the matcher remembers a cell's neighbours when it is first asked there, and that first question
- * has a line of its own.
+ * Every call is timed by itself, clock included (0.05 to 0.1 µs), in blocks that take turns. Each structure
+ * is warm by then: the matcher lists a cell's neighbours on the first query there, and that first query has a
+ * line of its own.
  *
- * What a caller has in hand (the ids of driver and order, rbush's item) is looked up beforehand.
+ * Whatever a caller has at hand (the ids of driver and order, rbush's item) is looked up before.
  *
- * A run fails where an answer of the matcher is not the one that looking at every driver gives.
+ * A run fails if an answer of the matcher differs from a scan of all drivers.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -47,7 +49,7 @@ const TIER = 'standard';
 const EVERYWHERE_METERS = 20_100_000;
 const SERVER_QUERIES = 1_000;
 const SCAN_QUERIES = 100;
-/** Above this, loading Redis and PostGIS takes longer than everything else together, so one world must do. */
+/** Above this, loading Redis and PostGIS takes longer than all the rest, so only one world has them. */
 const SERVERS_IN_EVERY_WORLD = 100_000;
 
 const option = (name: string): string | undefined => {
@@ -57,7 +59,7 @@ const option = (name: string): string | undefined => {
 const queries = Number(option('queries') ?? 20_000);
 const withServers = !process.argv.includes('--no-servers');
 
-/** What one world of one size has shown. */
+/** The figures of one world of one size. */
 type Shown = {
   readonly world: WorldName;
   readonly drivers: number;
@@ -102,7 +104,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   const orderIds = Array.from({ length: queries }, () => randomUUID());
   const claimed = () => timeEach(queries, (i) => matcher.claim(walk.ids[i] as string, orderIds[i] as string));
   const released = () => timeEach(queries, (i) => matcher.release(walk.ids[i] as string, NOW));
-  // Once untimed, so that both are compiled.
+  // The first calls are untimed, so that both are compiled.
   claimed();
   released();
   const claim = claimed();
@@ -110,7 +112,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   return { world, drivers: count, buildMs, bytesADriver, firstAsked, nearest, move, claim, release, wrong };
 }
 
-/** As the service does at start, but for the time that the database takes. */
+/** Fills a matcher as the service does at start, without the database's time. */
 async function build(drivers: readonly WorldDriver[]) {
   const rows: FleetDriver[] = drivers.map(({ id, point, tierIds }) => {
     return { id, tierIds, onDuty: true, position: { ...point, atMs: NOW }, freeSinceMs: NOW, orderId: null };
@@ -122,7 +124,7 @@ async function build(drivers: readonly WorldDriver[]) {
   await fleet.rebuild();
   const buildMs = performance.now() - started;
   const bytesADriver = (memory() - before) / drivers.length;
-  // Asked for once more, so that they are not collected before: they are the rows of a database, and none of this.
+  // This use keeps the rows from being collected before: they are the database's, and not counted.
   if (rows.length !== matcher.driverCount()) throw new Error('drivers are missing');
   return { matcher, buildMs, bytesADriver };
 }
@@ -137,7 +139,7 @@ function sourceOf(rows: FleetDriver[]): FleetSource {
   };
 }
 
-/** Bytes in use after a collection; the ids of the drivers are the world's own and counted before. */
+/** Bytes in use after a collection. The ids of the drivers belong to the world, and are counted before. */
 function memory(): number {
   globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -158,7 +160,7 @@ function peersOf(drivers: readonly WorldDriver[], points: readonly Point[]) {
   };
 }
 
-/** Drivers walking on, each from where he was, 0 to 100 m a step in any direction. */
+/** Drivers who walk on from where they are, 0 to 100 m a step in any direction. */
 function walkOf(drivers: readonly WorldDriver[], random: () => number) {
   const places = drivers.map(({ point }) => point);
   const whose = Array.from({ length: queries }, () => Math.floor(random() * drivers.length));
@@ -213,7 +215,7 @@ async function askServers(
   }
 }
 
-// --- The run: a process for each world and size, then the report ----------------------------------------------------
+// --- The run: a process for each world and size, then the report -------------------------------------------
 
 function inItsOwnProcess(world: WorldName, count: number): Promise<Shown> {
   return new Promise((resolve, reject) => {
@@ -232,11 +234,11 @@ async function main(): Promise<void> {
   const sizes = (option('drivers') ?? '1000,10000,100000,1000000').split(',').map(Number);
   const worlds = WORLDS.filter((world) => (option('world') ?? world) === world);
   const report = openReport('matcher');
-  report.note('Microseconds a call. A ratio says how many times longer the peer took, at the median and at p99.');
+  report.note('Microseconds per call. A ratio is the time of the peer divided by ours, at the median and at p99.');
   const all: Shown[] = [];
   for (const count of sizes) {
     for (const world of worlds) {
-      // Between the sizes that are asked for in every world, one shows the growth.
+      // This size only shows the growth, for which one world is enough.
       if (count === 10_000 && world !== WORLDS[0]) continue;
       const shown = await inItsOwnProcess(world, count);
       all.push(shown);
@@ -297,7 +299,7 @@ function judge(report: Report, name: string, shown: Shown): void {
   report.atMost(`${name}: build, s`, shown.buildMs / 1_000, 5);
 }
 
-/** A cost that grows with the logarithm stays the same divided by it. */
+/** A cost that grows with the logarithm is constant when divided by it. */
 function growth(report: Report, shown: readonly Shown[]): void {
   const rows = shown.map(({ drivers, nearest, move }) => {
     const [asked, moved] = [(nearest.ours as Timing).p50, (move.ours as Timing).p50];

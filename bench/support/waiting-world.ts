@@ -13,17 +13,17 @@ import { createRetailer } from '../../src/store/retailers.ts';
 import { newDataDir, type Running, startBuiltService } from '../../test/harness/service.ts';
 
 const CENTRE: Point = { lat: 40.73, lng: -73.99 };
-/** No order's radius ever reaches so far. */
+/** Beyond the radius of every order. */
 const FAR: Point = { lat: 45, lng: -73.99 };
 const STORES = 20;
 const REQUEST_MS = 10_000;
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
-/** A running service that rebuilt its waiting orders from the tables, and drivers who are off duty. */
+/** A running service that has read its waiting orders from the tables, and drivers who are off duty. */
 export type World = {
   readonly sql: Sql;
   readonly drivers: readonly Driver[];
-  /** When a commit that changed this order was heard of first, since the last `forget`; `performance.now()`. */
+  /** The time (`performance.now()`) of the first notice of a change to this order since the last `forget`. */
   heardMs(orderId: string): number | undefined;
   forget(): void;
   cancel(orderId: string): Promise<number>;
@@ -31,10 +31,10 @@ export type World = {
   close(): Promise<void>;
 };
 
-/** An embedded Postgres that keeps its promises to the disk, filled before the built service starts on it. */
+/** Opens an embedded Postgres with durable commits, fills it and starts the built service on it. */
 export async function openWorld(orders: number, drivers: number, failed: (what: string) => void): Promise<World> {
   const folder = newDataDir();
-  // Root's Postgres runs as another user, which must get in.
+  // As root, Postgres runs as another user, which needs access.
   chmodSync(folder.dataDir, 0o755);
   const { dataDir } = folder;
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined });
@@ -84,7 +84,7 @@ export async function openWorld(orders: number, drivers: number, failed: (what: 
   };
 }
 
-/** Stores by their ids, with their keys. */
+/** Adds stores; returns their keys by id. */
 async function addStores(sql: Sql): Promise<Map<string, string>> {
   const card = { stripeCustomerId: TEST_CARDS.ok.customer, stripePaymentMethodId: TEST_CARDS.ok.paymentMethod };
   const stores = new Map<string, string>();
@@ -97,7 +97,7 @@ async function addStores(sql: Sql): Promise<Map<string, string>> {
   return stores;
 }
 
-/** Orders of every tier and up to half an hour old, two thirds of them in a town of 10 km, the rest around it up to 40 km. */
+/** Adds orders of every tier, up to half an hour old, two thirds in a town of 10 km, the rest around. */
 async function addOrders(sql: Sql, count: number, stores: readonly string[]): Promise<void> {
   await sql`create unlogged table made (id uuid, customer_id uuid, address_id uuid, retailer_id uuid, tier text,
     created_at timestamptz, spread float8, north float8, east float8)`;
@@ -137,9 +137,9 @@ async function addDrivers(sql: Sql, count: number): Promise<string[]> {
 type Step = 'pick-up' | 'release' | 'undeliverable' | 'return';
 const REASONS: Partial<Record<Step, string>> = { release: 'vehicle', undeliverable: 'nobody_home' };
 
-/** A driver's phone: sends over HTTP, and is told over its socket what it carries. */
+/** A driver's phone: it sends over HTTP, and its socket receives the driver's state. */
 export class Driver {
-  /** The order it was told of last, and when. */
+  /** The order of the last state, and when it came. */
   orderId: string | null = null;
   toldMs = 0;
   readonly #service: Running;
@@ -153,7 +153,7 @@ export class Driver {
     this.#socket = socket;
   }
 
-  /** Resolves when it has been told its state. */
+  /** Resolves with the first state. */
   static open(service: Running, token: string, failed: (what: string) => void): Promise<Driver> {
     const url = `${service.url.replace(/^http/, 'ws')}/driver/live`;
     const socket = new WebSocket(url, { handshakeTimeout: REQUEST_MS, perMessageDeflate: false });
@@ -178,7 +178,7 @@ export class Driver {
     return send(this.#service, 'PUT', '/driver/duty', this.#token, { on_duty: onDuty });
   }
 
-  /** Reports a place some way from the middle of the town. */
+  /** Reports a place this far from the middle of the town. */
   near(meters: number): Promise<number> {
     return this.#report({ lat: CENTRE.lat + meters / 111_195, lng: CENTRE.lng });
   }

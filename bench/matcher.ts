@@ -1,22 +1,22 @@
 /**
- * Compares the matcher in memory with what people would use instead:
- * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers]
- * [--no-results]`.
+ * The matcher beside its alternatives:
+ * `npm run bench:matcher -- [--drivers 1000,100000] [--world cities] [--queries 20000] [--no-servers]`;
+ * `--no-results` keeps the report out of `bench/results`.
  *
- * Seeded worlds (test/harness/world.ts), with the same drivers and pickups for all in a run. Each world and
- * size has a process of its own, so that its garbage is not another's. Drivers serve each set of tiers
- * equally often, and every query is for the nearest driver of one tier, which four in seven serve. The
- * matcher searches all drivers, as it does in the service; each peer has an index of those who serve the
- * tier. rbush-knn measures on the plane and geokdbush on the sphere; geokdbush is built once and cannot
- * change. Redis and PostGIS are asked over one connection and answer from their own processes.
+ * The worlds are seeded (test/harness/world.ts), with the same drivers and pickups for all in a run. Each
+ * world and size has a process of its own, so that one's garbage is not another's. All sets of tiers are
+ * equally frequent among drivers; every query is for the nearest driver of one tier, which four drivers of
+ * seven serve. The matcher searches among all drivers, as in the service; each peer has an index of only
+ * those who serve the tier. rbush-knn measures on the plane and geokdbush on the sphere; geokdbush is built
+ * once and cannot change. Redis and PostGIS answer over one connection from a process of their own.
  *
- * Every call is timed on its own, clock included (0.05 to 0.1 µs), in blocks that take turns. Each structure
- * is asked until it is warm first: the matcher remembers a cell's neighbours at the first query there, and
- * that query has a line of its own.
+ * Every call is timed by itself, clock included (0.05 to 0.1 µs), in blocks that take turns. Each structure
+ * is warm by then: the matcher lists a cell's neighbours on the first query there, and that first query has a
+ * line of its own.
  *
- * What a caller has at hand (the ids of driver and order, rbush's item) is looked up beforehand.
+ * Whatever a caller has at hand (the ids of driver and order, rbush's item) is looked up before.
  *
- * A run fails where an answer of the matcher differs from that of a look at every driver.
+ * A run fails if an answer of the matcher differs from a scan of all drivers.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -50,10 +50,7 @@ const TIER = 'standard';
 const EVERYWHERE_METERS = 20_100_000;
 const SERVER_QUERIES = 1_000;
 const SCAN_QUERIES = 100;
-/**
- * Number of drivers above which Redis and PostGIS are loaded for one world only, as that takes longer than
- * everything else.
- */
+/** Above this, loading Redis and PostGIS takes longer than all the rest, so only one world has them. */
 const SERVERS_IN_EVERY_WORLD = 100_000;
 
 const option = (name: string): string | undefined => {
@@ -63,7 +60,7 @@ const option = (name: string): string | undefined => {
 const queries = Number(option('queries') ?? 20_000);
 const withServers = !process.argv.includes('--no-servers');
 
-/** The results of one world of one size. */
+/** The figures of one world of one size. */
 type Shown = {
   readonly world: WorldName;
   readonly drivers: number;
@@ -108,7 +105,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   const orderIds = Array.from({ length: queries }, () => randomUUID());
   const claimed = () => timeEach(queries, (i) => matcher.claim(walk.ids[i] as string, orderIds[i] as string));
   const released = () => timeEach(queries, (i) => matcher.release(walk.ids[i] as string, NOW));
-  // Runs once without the clock, so that both are compiled.
+  // The first calls are untimed, so that both are compiled.
   claimed();
   released();
   const claim = claimed();
@@ -116,7 +113,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   return { world, drivers: count, buildMs, bytesADriver, firstAsked, nearest, move, claim, release, wrong };
 }
 
-/** Loads a fleet as the service does at start, without the time of the database. */
+/** Fills a matcher as the service does at start, without the database's time. */
 async function build(drivers: readonly WorldDriver[]) {
   const rows: FleetDriver[] = drivers.map(({ id, point, tierIds }) => {
     return { id, tierIds, onDuty: true, position: { ...point, atMs: NOW }, freeSinceMs: NOW, orderId: null };
@@ -128,8 +125,7 @@ async function build(drivers: readonly WorldDriver[]) {
   await fleet.rebuild();
   const buildMs = performance.now() - started;
   const bytesADriver = (memory() - before) / drivers.length;
-  // Used once more, so that they are not collected before: they are rows of a database and not part of the
-  // matcher.
+  // This use keeps the rows from being collected before: they are the database's, and not counted.
   if (rows.length !== matcher.driverCount()) throw new Error('drivers are missing');
   return { matcher, buildMs, bytesADriver };
 }
@@ -144,7 +140,7 @@ function sourceOf(rows: FleetDriver[]): FleetSource {
   };
 }
 
-/** Bytes in use after a collection. The drivers' ids belong to the world and are counted before. */
+/** Bytes in use after a collection. The ids of the drivers belong to the world, and are counted before. */
 function memory(): number {
   globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -165,7 +161,7 @@ function peersOf(drivers: readonly WorldDriver[], points: readonly Point[]) {
   };
 }
 
-/** Moves the drivers, each by 0 to 100 m a step in any direction. */
+/** Drivers who walk on from where they are, 0 to 100 m a step in any direction. */
 function walkOf(drivers: readonly WorldDriver[], random: () => number) {
   const places = drivers.map(({ point }) => point);
   const whose = Array.from({ length: queries }, () => Math.floor(random() * drivers.length));
@@ -220,7 +216,7 @@ async function askServers(
   }
 }
 
-// --- The run: a process for each world and size, then the report ----------------------------------------------------
+// --- The run: a process for each world and size, then the report -------------------------------------------
 
 function inItsOwnProcess(world: WorldName, count: number): Promise<Shown> {
   return new Promise((resolve, reject) => {
@@ -239,11 +235,11 @@ async function main(): Promise<void> {
   const sizes = (option('drivers') ?? '1000,10000,100000,1000000').split(',').map(Number);
   const worlds = WORLDS.filter((world) => (option('world') ?? world) === world);
   const report = openReport('matcher');
-  report.note('Microseconds a call. A ratio says how many times longer the peer took, at the median and at p99.');
+  report.note('Microseconds per call. A ratio is the time of the peer divided by ours, at the median and at p99.');
   const all: Shown[] = [];
   for (const count of sizes) {
     for (const world of worlds) {
-      // One world shows the growth between the sizes that every world has.
+      // This size only shows the growth, for which one world is enough.
       if (count === 10_000 && world !== WORLDS[0]) continue;
       const shown = await inItsOwnProcess(world, count);
       all.push(shown);

@@ -146,6 +146,11 @@ export const DEDUP_POLL_MS = 25;
 export const DEDUP_SILENT_MS = 3_000;
 
 // --- Matching ----------------------------------------------------------------------------------------------
+/**
+ * Most rows of the tier table. The contract names three; eight leave room for more. Each costs a bit of every
+ * driver's 32-bit tag, which leaves 23 bits for the driver's number, and 4 bytes of every cell.
+ */
+export const MAX_TIERS = 8;
 /** Age of the last position at which a driver stops getting orders. */
 export const POSITION_FRESH_MS = 90_000;
 /** Most drivers, or waiting orders, in a cell; then it is divided. Reading 64 is as quick as finding it. */

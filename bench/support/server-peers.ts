@@ -1,13 +1,13 @@
 /**
- * The servers that people use to find the nearest driver: Redis (GEOSEARCH) and Postgres with PostGIS
- * (`<->`). Each holds the same drivers as the matcher and answers over one connection on this machine, one
- * query at a time, so that a call's time includes the round trip, as it does for their users.
+ * The servers in common use for the nearest driver: Redis (GEOSEARCH) and Postgres with PostGIS (`<->`). Each
+ * holds the same drivers as the matcher and answers over one connection on this machine, one query at a time,
+ * so a call's time includes the round trip, as it does for their users.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Redis } from 'ioredis';
 import postgres, { type Sql } from 'postgres';
-import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
+import { type ContractTierId, TIER_IDS, type TierId } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { type Postgis, startPostgis } from '../../test/harness/postgis.ts';
 import { type FreshRedis, freshRedis } from '../../test/harness/redis.ts';
@@ -15,7 +15,7 @@ import type { WorldDriver } from '../../test/harness/world.ts';
 
 const BATCH = 1_000;
 const SAMPLE = 100;
-/** Half the Earth's circumference, the largest distance. */
+/** Half the circumference of the Earth: no place is farther away. */
 const EVERYWHERE_METERS = 20_100_000;
 const FIRST_RADII_METERS = [62.5, 250, 1_000, 4_000, 16_000, 64_000, 256_000];
 const GROWTH = 4;
@@ -23,29 +23,27 @@ const INDEX_MEMORY = '512MB';
 
 export type RedisPeer = {
   readonly version: string;
-  /** Forgets the drivers before. */
+  /** Replaces the drivers. */
   load(drivers: readonly WorldDriver[]): Promise<void>;
-  /** The radius of the first query; `load` finds the quickest one. */
+  /** The radius of a search's first query; `load` finds the quickest. */
   firstRadiusMeters(): number;
-  /** The driver's id; undefined where nobody serves the tier. */
+  /** The driver's id; undefined if no driver serves the tier. */
   nearestRedis(point: Point, tierId?: TierId): Promise<string | undefined>;
-  /** Under each of the driver's tiers, all on their way at once. */
+  /** Moves a driver under each of their tiers, in one round trip. */
   moveRedis(driver: WorldDriver, point: Point): Promise<void>;
   close(): Promise<void>;
 };
 
 export type PostgisPeer = {
   readonly version: string;
-  /** Forgets the drivers before. */
+  /** Replaces the drivers. */
   load(drivers: readonly WorldDriver[]): Promise<void>;
-  /** The driver's id; undefined where nobody serves the tier. */
-  nearestPostgis(point: Point, tierId?: TierId): Promise<string | undefined>;
+  /** The driver's id; undefined if no driver serves the tier. */
+  nearestPostgis(point: Point, tierId?: ContractTierId): Promise<string | undefined>;
   close(): Promise<void>;
 };
 
-/**
- * One sorted set for each tier, as GEOSEARCH has no other condition. Undefined where no Redis is available.
- */
+/** One sorted set a tier, since GEOSEARCH has no other condition. Undefined if there is no Redis. */
 export async function openRedisPeer(): Promise<RedisPeer | undefined> {
   const server = await freshRedis();
   return server && redisPeer(server);
@@ -70,10 +68,7 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
     }
   };
 
-  /**
-   * Searches a small radius and widens it until it finds a driver, as GEOSEARCH visits and sorts all within
-   * its radius.
-   */
+  /** GEOSEARCH visits and sorts all within its radius, so a search begins with a small one and widens it. */
   const search = async ({ lat, lng }: Point, tierId: TierId, firstMeters: number): Promise<string | undefined> => {
     for (let radius = firstMeters; ; radius = Math.min(radius * GROWTH, EVERYWHERE_METERS)) {
       const where = ['FROMLONLAT', lng, lat, 'BYRADIUS', radius, 'm', 'ASC', 'COUNT', 1] as const;
@@ -86,7 +81,7 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
     version: /redis_version:(\S+)/.exec(await redis.info('server'))?.[1] ?? '',
     async load(drivers) {
       await redis.del(...TIER_IDS.map(keyOf));
-      // The drivers left out stand for orders: points of the same world where no loaded driver is.
+      // The drivers held back stand for orders: places of the same world, where no loaded driver is.
       const every = Math.ceil(drivers.length / SAMPLE);
       await add(drivers.filter((_, i) => i % every > 0));
       const sample = drivers.filter((_, i) => i % every === 0);
@@ -107,7 +102,7 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
   };
 }
 
-/** The quickest choice; once one takes four times as long as the best, larger ones are not tried. */
+/** The choice with the quickest run; the first that takes four times as long as the best ends the search. */
 async function quickest(choices: readonly number[], run: (choice: number) => Promise<void>): Promise<number> {
   let best = { choice: choices[0] as number, ms: Number.POSITIVE_INFINITY };
   await run(best.choice);
@@ -122,8 +117,8 @@ async function quickest(choices: readonly number[], run: (choice: number) => Pro
 }
 
 /**
- * A geography column, whose `<->` is the distance on the sphere, and for each tier a GiST index of those who
- * serve it. Undefined where PostGIS is not available.
+ * A geography column, whose `<->` is the distance on the sphere, and a GiST index a tier with only those who
+ * serve it. Undefined if there is no PostGIS.
  */
 export async function openPostgisPeer(): Promise<PostgisPeer | undefined> {
   const server = await startPostgis();
@@ -167,7 +162,7 @@ async function postgisPeer(server: Postgis): Promise<PostgisPeer> {
   };
 }
 
-const serves: Record<TierId, (sql: Sql) => postgres.PendingQuery<postgres.Row[]>> = {
+const serves: Record<ContractTierId, (sql: Sql) => postgres.PendingQuery<postgres.Row[]>> = {
   standard: (sql) => sql`get_bit(tiers, 0) = 1`,
   priority: (sql) => sql`get_bit(tiers, 1) = 1`,
   scheduled: (sql) => sql`get_bit(tiers, 2) = 1`,

@@ -1,6 +1,6 @@
 import { TIER_IDS, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
 
-/** The tiers as the first migration makes them. */
+/** The tiers of the contract, with radii and weights like those of the first migration. */
 export function loadTestTiers(): Tiers {
   const tier = (id: TierId): Tier => ({
     id,

@@ -1,7 +1,7 @@
 /**
- * Why a driver who was looked at did not get an order. `excluded`: he gave it back before. `lost`: he was tried, and the
- * tables said that he is not free. `farther`: he was free, and farther away. `available`: he was as good a choice, and
- * took another order in the same moment, or came free in it.
+ * Why a driver did not get an order. `excluded`: the driver gave it back before. `lost`: the driver was
+ * tried, and the tables said that they are not free. `farther`: the driver was free, and farther away.
+ * `available`: the driver was as good a choice, and took another order, or became free, in the same moment.
  */
 export type RejectionReason =
   | 'excluded'
@@ -14,14 +14,14 @@ export type RejectionReason =
   | 'farther'
   | 'available';
 
-/** A driver who was considered for an order that went to another; the distance is null where his place is not known. */
+/** A candidate for an order that another driver got. The distance of an unknown place is null. */
 export type RejectedCandidate = {
   readonly driverId: string;
   readonly distanceMeters: number | null;
   readonly reason: RejectionReason;
 };
 
-/** Whom an order went to, from how far, and whom he was preferred to, as far as that was recorded. */
+/** The driver of an order, the distance to the pickup, and the rejected candidates if recorded. */
 export type ChosenDriver = {
   readonly driverId: string;
   readonly distanceMeters: number;

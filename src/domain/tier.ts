@@ -1,11 +1,15 @@
 import type { Cents } from './money.ts';
 
-/** The delivery tiers of the contract (part 2.4); `standard` is what a store gets when it names none. */
-export const TIER_IDS = ['standard', 'priority', 'scheduled'] as const;
-export type TierId = (typeof TIER_IDS)[number];
-export const DEFAULT_TIER: TierId = 'standard';
+/** The key of a row of the tier table. The table decides which tiers there are. */
+export type TierId = string;
 
-/** One row of the tier table: what a delivery costs and how far and how long a driver is looked for. */
+/** The tiers of the contract (part 2.4), which a store may ask for; the first migration inserts them. */
+export const TIER_IDS = ['standard', 'priority', 'scheduled'] as const;
+export type ContractTierId = (typeof TIER_IDS)[number];
+/** The tier of an order that names none. */
+export const DEFAULT_TIER: ContractTierId = 'standard';
+
+/** A row of the tier table: what a delivery costs, and how far and how long it looks for a driver. */
 export type Tier = {
   readonly id: TierId;
   readonly feeCents: Cents;
@@ -17,18 +21,19 @@ export type Tier = {
   readonly maxRadiusMeters: number;
   /** A waiting order's claim on a free driver is its waited seconds times this. */
   readonly weight: number;
-  /** An order that waited this long for a driver expires. */
+  /** An order that has waited this long for a driver expires. */
   readonly maxWaitSeconds: number;
 };
 
+/** The tier table, by id. */
 export type Tiers = ReadonlyMap<TierId, Tier>;
 
-/** The radius in meters within which a driver may be, for an order that has waited `waitedMs` (negative counts as 0). */
+/** The greatest distance of a driver from the pickup, in meters. A negative wait counts as 0. */
 export function radiusAfter(tier: Tier, waitedMs: number): number {
   const grown = tier.radiusMeters + (tier.radiusGrowthMetersPerMinute * Math.max(0, waitedMs)) / 60_000;
   return Math.min(grown, tier.maxRadiusMeters);
 }
 
-export function isTierId(value: unknown): value is TierId {
+export function isTierId(value: unknown): value is ContractTierId {
   return (TIER_IDS as readonly unknown[]).includes(value);
 }

@@ -1,18 +1,19 @@
 import { RADIANS } from './point.ts';
 
 /**
- * A box in degrees, x for longitude and y for latitude. It may reach beyond ±180 degrees of longitude (by less than
- * 360 in all), so that a box across the antimeridian stays in one piece.
+ * A box in degrees, x for longitude and y for latitude. It may reach beyond ±180 degrees of longitude (by
+ * less than 360), so that a box across the antimeridian is one piece.
  */
 export type Box = { readonly minX: number; readonly minY: number; readonly maxX: number; readonly maxY: number };
 
-/** 0.1 mm on the ground: more than rounding can lose below, less than anybody would notice. */
+/** 0.1 mm on the ground: more than the rounding error below, and too little to matter. */
 const PADDING_DEGREES = 1e-9;
 
 /**
- * A box that holds every place within `chord` (0 to 2) of the given one. The longitudes of a circle are widest where
- * a meridian touches it, `sin Δλ = sin ρ / cos φ`; a circle that reaches a pole has all of them (J. P. Matuschek,
- * "Finding Points Within a Distance of a Latitude/Longitude Using Bounding Coordinates").
+ * A box that holds every place within `chord` (0 to 2) of the given one. A circle reaches its greatest
+ * longitude where a meridian touches it, `sin Δλ = sin ρ / cos φ`; a circle that reaches a pole has all
+ * longitudes (J. P. Matuschek, "Finding Points Within a Distance of a Latitude/Longitude Using Bounding
+ * Coordinates").
  */
 export function boxAround(lat: number, lng: number, chord: number): Box {
   const angle = 2 * Math.asin(Math.min(1, chord / 2));
@@ -25,14 +26,14 @@ export function boxAround(lat: number, lng: number, chord: number): Box {
 }
 
 /**
- * A lower bound of the chord from a place to any place in a box, 0 inside it; `cosLat` is the cosine of the place's
- * latitude.
+ * A lower bound of the chord from a place to any place in a box; 0 inside the box. `cosLat` is the cosine of
+ * the place's latitude.
  *
- * The haversine formula, `hav θ = hav Δφ + cos φ₁ · cos φ₂ · hav Δλ`, with each term at its least over the box: the
- * latitude's gap, the longitude's gap the shorter way around, and the cosine of the box's latitude farthest from the
- * equator. That is a little less than the exact distance to the box (which V. Agafonkin's geokdbush computes) where
- * a box is tall, and it holds at the poles and across the antimeridian. It stands in the innermost loop, so sine and
- * cosine are cut Taylor series that never exceed them: no trigonometry, and never too much.
+ * The haversine formula, `hav θ = hav Δφ + cos φ₁ · cos φ₂ · hav Δλ`, with each term at its least over the
+ * box: the gap in latitude, the gap in longitude the shorter way around, and the cosine of the box's latitude
+ * farthest from the equator. The bound holds at the poles and across the antimeridian; for a tall box it is a
+ * little less than the exact distance, which V. Agafonkin's geokdbush computes. The innermost loop of a
+ * search calls this, so sine and cosine are truncated Taylor series, which never exceed them.
  */
 export function chordToBox(lat: number, lng: number, cosLat: number, box: Box): number {
   const { minX, minY, maxX, maxY } = box;

@@ -3,36 +3,36 @@ import { type CellPath, COARSEST, cellPathByH3, coarseCell, FINEST, pathFrom } f
 import { writeVector } from './point.ts';
 
 /**
- * The hexagons that H3 lays on the globe, without H3's trigonometry: the same cells, several times faster.
+ * The hexagons of H3 without H3's trigonometry: the same cells, several times faster.
  *
- * H3 projects each face of an icosahedron from the centre of the globe onto a plane, lays a grid of hexagons on it, and
- * names a hexagon by the way down from a coarse one ("H3: Hexagonal hierarchical geospatial indexing system", h3geo.org;
- * K. Sahr, D. White and A. J. Kimerling, "Geodesic Discrete Global Grid Systems", 2003). A projection from the centre
- * is a matrix and a division, so angles are never needed. The faces are found from the twelve vertices, which are the
- * centres of H3's pentagons.
+ * H3 projects each face of an icosahedron from the centre of the globe onto a plane, covers it with a grid of
+ * hexagons, and names a hexagon by the way down from a coarse one ("H3: Hexagonal hierarchical geospatial
+ * indexing system", h3geo.org; K. Sahr, D. White and A. J. Kimerling, "Geodesic Discrete Global Grid
+ * Systems", 2003). A projection from the centre is a matrix and a division, and needs no angles. The faces
+ * follow from the twelve vertices, which are the centres of H3's pentagons.
  *
- * What is computed here differs from h3-js in the last digits. A place so near to a border that this could tell is
- * not answered; nor is one of the twelve coarsest cells around the vertices, where a sixth of the grid is cut out.
+ * The result may differ from h3-js in the last digits. So h3-js answers for a place too near to a border, and
+ * for the twelve coarsest cells around the vertices, where a sixth of the grid is missing.
  */
 
-/** H3's unit of length on a face: the distance of two hexagons of resolution 0 there (`RES0_U_GNOMONIC` in its source). */
+/** The distance of two hexagons of resolution 0 on a face (`RES0_U_GNOMONIC` in H3's source). */
 const UNIT = 0.381_966_011_250_105;
-/** By how much the grid of an odd resolution is turned against that of an even one: asin √(3/28). */
+/** The angle between the grids of an odd and an even resolution: asin √(3/28). */
 const TURN = Math.asin(Math.sqrt(3 / 28));
-/** In hexagons, a twentieth of a millimeter at the finest; what is computed here is good to a thousandth of that. */
+/** The width of a border in hexagons, 0.05 mm: a thousand times the error of what is computed here. */
 const BORDER = 1e-6;
 
 /** A face: the unit vector of its centre, then two axes of its plane in hexagons of the finest resolution. */
 const FACE_STRIDE = 9;
 const FACES = 20;
-/** The cosine of the angle from a face's centre to the middle of an edge, 20.905 degrees, and a little more. */
+/** A little more than the cosine of 20.905 degrees, the angle from a face's centre to its edges. */
 const INSCRIBED = 0.934_173;
 
-/** Digits by the step from a parent's centre to a child's in axial coordinates, `(a + 1) * 3 + b + 1`; 7 is none. */
+/** The digit of the child a step (a, b) from its parent, at `(a + 1) * 3 + b + 1`; 7 for no child. */
 const DIGIT_OF_STEP = Uint8Array.of(1, 3, 7, 5, 0, 2, 7, 4, 6);
-/** A digit after a sixth of a turn against the clock. */
+/** Each digit after a sixth of a turn counter-clockwise. */
 const TURNED = Uint8Array.of(0, 5, 3, 1, 6, 4, 2);
-/** Digits after as many sixths of a turn as the row's number. */
+/** Each digit after as many sixths of a turn as the row's number. */
 const TURNS = Array.from({ length: 6 }, (_, sixths) =>
   Uint8Array.from(TURNED, (_, digit) => {
     let turned = digit;
@@ -42,10 +42,10 @@ const TURNS = Array.from({ length: 6 }, (_, sixths) =>
 );
 
 const ROOT_3 = Math.sqrt(3);
-/** Whole numbers times this are never halfway between two others, so however it is rounded, they round right. */
+/** A whole number times this is never halfway between two others, so its rounding does no harm. */
 const SEVENTH = 1 / 7;
 const faces = findFaces();
-/** Where a face's hexagons of resolution 0 lead: six times the base cell's number, plus by how many sixths it is turned. */
+/** By face and hexagon of resolution 0: six times the base cell's number, plus the sixths of its turn. */
 const bases = new Int16Array(FACES * 25);
 const UNKNOWN = -1;
 const UNANSWERED = -2;
@@ -55,7 +55,7 @@ const digits = new Uint8Array(FINEST + 1);
 let lastFace = 0;
 
 /**
- * The path of the finest cell that a place lies in, the same as `cellPathByH3`.
+ * The path of the finest cell that a place lies in; equal to that of `cellPathByH3`.
  *
  * @param vector holds the place's unit vector at `at`
  */
@@ -67,7 +67,7 @@ export function cellPath(lat: number, lng: number, vector: Float64Array, at: num
   return known === UNANSWERED ? cellPathByH3(lat, lng) : pathOf(known);
 }
 
-/** Writes the way down to a place into `digits`; returns its place in `bases`, or -1 where it is too near a border. */
+/** Writes a place's digits to `digits` and returns its index in `bases`; -1 for a place on a border. */
 function findHexagon(x: number, y: number, z: number): number {
   const face = nearestFace(x, y, z);
   const f = face * FACE_STRIDE;
@@ -89,13 +89,13 @@ function findHexagon(x: number, y: number, z: number): number {
   return climb(face, q + r, r);
 }
 
-/** Six borders, each halfway to a neighbour: where two of the cube coordinates' fractions differ by 1. */
+/** At the six borders, halfway to a neighbour, the fractions of two cube coordinates differ by 1. */
 function isNearBorder(q: number, r: number): boolean {
   const s = -q - r;
   return Math.abs(q - r) > 1 - BORDER || Math.abs(r - s) > 1 - BORDER || Math.abs(s - q) > 1 - BORDER;
 }
 
-/** From a hexagon of the finest resolution, in axial coordinates, to the one of resolution 0 that it descends from. */
+/** Climbs from a hexagon of the finest resolution, in axial coordinates, to its ancestor of resolution 0. */
 function climb(face: number, finestA: number, finestB: number): number {
   let a = finestA;
   let b = finestB;
@@ -132,7 +132,7 @@ function pathOf(known: number): CellPath {
   return pathFrom(coarse, fine);
 }
 
-/** Remembers where a hexagon of resolution 0 leads, from what h3-js says of a place in it. */
+/** Remembers the base cell of a hexagon of resolution 0, as h3-js has it for a place in it. */
 function learn(base: number, path: CellPath): CellPath {
   const number = coarseCell(path) >> (3 * COARSEST);
   if (digits.every((digit, resolution) => resolution === 0 || digit === 0)) return path;
@@ -141,7 +141,7 @@ function learn(base: number, path: CellPath): CellPath {
   return path;
 }
 
-/** The face whose centre is nearest: the last one where the place is within its inscribed circle, which is usual. */
+/** The face with the nearest centre: usually the face of before, whose inscribed circle holds the place. */
 function nearestFace(x: number, y: number, z: number): number {
   const last = lastFace * FACE_STRIDE;
   if (x * (faces[last] as number) + y * (faces[last + 1] as number) + z * (faces[last + 2] as number) > INSCRIBED) {
@@ -160,7 +160,7 @@ function nearestFace(x: number, y: number, z: number): number {
   return nearest;
 }
 
-/** Three vertices of the icosahedron make a face where each is next to the others; one of them gives the first axis. */
+/** Three neighbouring vertices of the icosahedron make a face. One of them gives the first axis. */
 function findFaces(): Float64Array {
   const vertices = getPentagons(0).map((cell) => {
     const [lat, lng] = cellToLatLng(cell);

@@ -1,64 +1,69 @@
-import { radiusAfter, type Tier, type Tiers } from '../domain/tier.ts';
+import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { distanceMeters } from '../geo/point.ts';
 import { BATCH_CANDIDATES, MAX_BATCH } from '../limits.ts';
 import { matchAtLeastCost } from './batch.ts';
-import type { DriverQuery, Drivers } from './drivers.ts';
-import { tierNumber } from './tier-bits.ts';
+import type { DriverQuery, DriverSearch } from './driver-search.ts';
+import type { Drivers } from './drivers.ts';
+import type { TierTable } from './tier-table.ts';
 import { claimOf, type WaitingOrder, type WaitingOrders } from './waiting.ts';
 
 /** A waiting order and the driver it should go to. */
 export type Match = { readonly orderId: string; readonly driverId: string; readonly distanceMeters: number };
 
-/** The radius that a waiting order has by now, and whom it leaves out, as a question for drivers. */
+/** What batches are gathered from. */
+export type Sources = {
+  readonly drivers: Drivers;
+  readonly search: DriverSearch;
+  readonly waiting: WaitingOrders;
+  readonly tiers: TierTable;
+};
+
+/** The search for drivers for a waiting order: within the radius it has by now, without those it excludes. */
 export function queryFor(order: WaitingOrder, tier: Tier, nowMs: number): DriverQuery {
   const { tierId, point, sinceMs, excludedDriverIds } = order;
   return { tierId, point, radiusMeters: radiusAfter(tier, nowMs - sinceMs), nowMs, exclude: excludedDriverIds };
 }
 
 /**
- * Matches waiting orders (at most `MAX_BATCH`) with the drivers nearest to each. Up to `BATCH_CANDIDATES` orders the
- * result is the best there is: no order of n ever needs a driver beyond its n nearest.
+ * Matches waiting orders (at most `MAX_BATCH`), whose tiers are in the table, with the drivers nearest to
+ * each. Up to `BATCH_CANDIDATES` orders the result is the best there is: no order of n needs a driver beyond
+ * its n nearest.
  */
-export function matchOrders(orders: readonly WaitingOrder[], drivers: Drivers, tiers: Tiers, nowMs: number): Match[] {
+export function matchOrders(orders: readonly WaitingOrder[], sources: Sources, nowMs: number): Match[] {
   const nearest = orders.map((order) => {
-    const query = queryFor(order, tiers.get(order.tierId) as Tier, nowMs);
-    return drivers.nearestFew(query, BATCH_CANDIDATES).map(({ driverId }) => driverId);
+    const query = queryFor(order, sources.tiers.get(order.tierId) as Tier, nowMs);
+    return sources.search.nearestFew(query, BATCH_CANDIDATES).map(({ driverId }) => driverId);
   });
-  return match(orders, inTurn(nearest), drivers, tiers, nowMs);
+  return match(orders, inTurn(nearest), sources, nowMs);
 }
 
 /**
- * Matches available drivers (at most `MAX_BATCH`) with the waiting orders in their reach that have the strongest claims.
- * Up to 8 drivers, or where all that is in their reach is no more than `MAX_BATCH` orders, the result is the best there
- * is: no driver of n ever needs an order beyond his n strongest.
+ * Matches available drivers (at most `MAX_BATCH`) with the waiting orders in their reach that have the
+ * strongest claims. Up to 8 drivers, or if at most `MAX_BATCH` orders are in their reach, the result is the
+ * best there is: no driver of n needs an order beyond the driver's n strongest.
  */
-export function matchDrivers(
-  driverIds: readonly string[],
-  waiting: WaitingOrders,
-  drivers: Drivers,
-  tiers: Tiers,
-  nowMs: number,
-): Match[] {
+export function matchDrivers(driverIds: readonly string[], sources: Sources, nowMs: number): Match[] {
+  const { drivers, waiting } = sources;
   const found = new Set<string>();
   let seekers = driverIds.flatMap((driverId) => {
     const place = drivers.placeOfAvailable(driverId, nowMs);
     return place ? [{ driverId, ...place }] : [];
   });
   const available = seekers.map(({ driverId }) => driverId);
-  // Every round finds for each driver the strongest claim that none has found yet.
+  // Every round finds for each driver the strongest claim that no driver has found yet.
   while (seekers.length > 0 && found.size < MAX_BATCH) {
     seekers = seekers.filter((seeker) => {
       if (found.size === MAX_BATCH) return false;
-      const order = waiting.strongestClaim(seeker, tiers, nowMs, found);
+      const order = waiting.strongestClaim(seeker, nowMs, found);
       if (order) found.add(order.orderId);
       return order !== undefined;
     });
   }
   const orders = [...found].map((orderId) => waiting.get(orderId) as WaitingOrder);
-  return match(orders, available, drivers, tiers, nowMs);
+  return match(orders, available, sources, nowMs);
 }
 
-/** The first of every list, then the second of every list, and so on: each once, at most `MAX_BATCH`. */
+/** The first of every list, then the second of every list, and so on: each id once, at most `MAX_BATCH`. */
 function inTurn(lists: readonly (readonly string[])[]): string[] {
   const taken = new Set<string>();
   for (let rank = 0; rank < BATCH_CANDIDATES; rank++) {
@@ -74,8 +79,7 @@ function inTurn(lists: readonly (readonly string[])[]): string[] {
 function match(
   orders: readonly WaitingOrder[],
   driverIds: readonly string[],
-  drivers: Drivers,
-  tiers: Tiers,
+  { drivers, tiers }: Sources,
   nowMs: number,
 ): Match[] {
   if (driverIds.length === 0) return [];
@@ -83,7 +87,7 @@ function match(
   const claims = orders.map((order) => claimOf(tiers.get(order.tierId) as Tier, nowMs - order.sinceMs));
   const meters = orders.map((order) => {
     const { radiusMeters, exclude, point } = queryFor(order, tiers.get(order.tierId) as Tier, nowMs);
-    const bit = 1 << tierNumber(order.tierId);
+    const bit = tiers.bit(order.tierId);
     return places.map(({ driverId, lat, lng, tiers: serves = 0 }) => {
       if (lat === undefined || lng === undefined || (serves & bit) === 0) return Number.POSITIVE_INFINITY;
       if (exclude?.has(driverId)) return Number.POSITIVE_INFINITY;

@@ -2,17 +2,18 @@ import type { FleetDriver } from '../domain/driver.ts';
 import type { RejectedCandidate, RejectionReason } from '../domain/rejected-candidate.ts';
 import { distanceMeters } from '../geo/point.ts';
 import { MAX_REJECTED_CANDIDATES, POSITION_FRESH_MS, REJECTED_CANDIDATE_RADII } from '../limits.ts';
-import type { DriverQuery, Drivers, FoundDriver } from './drivers.ts';
+import type { DriverQuery, DriverSearch, FoundDriver } from './driver-search.ts';
+import type { Drivers } from './drivers.ts';
 
-/** An assignment as it was decided: what was asked for and who was chosen, after some were tried in vain. */
+/** An assignment: the search for a driver, the driver chosen, and those tried in vain before. */
 export type Decision = DriverQuery & { readonly chosen: FoundDriver; readonly lost?: ReadonlySet<string> | undefined };
 
 /**
- * Who was considered and did not get the order: drivers tried in vain, drivers it excludes, and then those nearest to
- * the pickup whoever they are, at most `MAX_REJECTED_CANDIDATES` of each kind. To be asked in the moment of the decision, since
- * it reads what the drivers do now.
+ * The rejected candidates of a decision: the drivers tried in vain, the drivers whom the order excludes, and
+ * the drivers nearest to the pickup, whatever they do; at most `MAX_REJECTED_CANDIDATES` of each kind. The
+ * answer describes what the drivers do now, so the caller asks in the moment of the decision.
  */
-export function rejectedCandidates(drivers: Drivers, decision: Decision): RejectedCandidate[] {
+export function rejectedCandidates(drivers: Drivers, search: DriverSearch, decision: Decision): RejectedCandidate[] {
   const { point, radiusMeters, nowMs, exclude, lost, chosen } = decision;
   const named = new Set([chosen.driverId]);
   const record: RejectedCandidate[] = [];
@@ -29,16 +30,10 @@ export function rejectedCandidates(drivers: Drivers, decision: Decision): Reject
   };
   name(lost, 'lost');
   name(exclude, 'excluded');
-  // Those beyond the bound of the record are still none of the nearest that were merely passed over.
+  // Those beyond the bound of their kind do not count as nearest drivers either.
   if (lost || exclude) for (const ids of [lost, exclude]) for (const id of ids ?? []) named.add(id);
   const reach = radiusMeters * REJECTED_CANDIDATE_RADII;
-  for (const { driverId, distanceMeters } of drivers.nearestOfAll(
-    point,
-    reach,
-    MAX_REJECTED_CANDIDATES,
-    nowMs,
-    named,
-  )) {
+  for (const { driverId, distanceMeters } of search.nearestOfAll(point, reach, MAX_REJECTED_CANDIDATES, nowMs, named)) {
     const driver = drivers.get(driverId) as FleetDriver;
     const reason = reasonFor(driver, distanceMeters, drivers.isSetAside(driverId), decision);
     record.push({ driverId, distanceMeters, reason });
@@ -46,7 +41,7 @@ export function rejectedCandidates(drivers: Drivers, decision: Decision): Reject
   return record;
 }
 
-/** The first that holds. */
+/** The first reason that holds. */
 function reasonFor(
   driver: FleetDriver,
   distanceMeters: number,

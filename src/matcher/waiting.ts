@@ -1,25 +1,25 @@
-import { radiusAfter, type Tier, type TierId, type Tiers } from '../domain/tier.ts';
+import { radiusAfter, type Tier, type TierId } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
 import { BLOCK, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE } from '../spatial-index/cell.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
 import { CellSearch, CHORD_ERROR } from '../spatial-index/cell-search.ts';
 import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../spatial-index/member-pool.ts';
-import { tierNumber } from './tier-bits.ts';
+import type { TierTable } from './tier-table.ts';
 
-/** An order that waits for a driver at the point of its pickup, since a time in milliseconds since 1970. */
+/** An order that waits for a driver at its pickup's point, since a time in milliseconds since 1970. */
 export type WaitingOrder = {
   readonly orderId: string;
   readonly retailerId: string;
   readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
-  /** Drivers who are not to be given this order, such as one who released it. */
+  /** Drivers who must not get this order, such as one who released it. */
   readonly excludedDriverIds?: ReadonlySet<string> | undefined;
 };
 
 export type FoundOrder = { readonly orderId: string; readonly distanceMeters: number };
 
-/** A driver who looks for work. */
+/** A driver to find an order for. `tiers` are the bits of the driver's tiers. */
 type Seeker = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly tiers: number };
 
 type Best = {
@@ -30,14 +30,15 @@ type Best = {
 };
 
 /**
- * The waiting orders, in an index of their own with the time they wait since as their stamp.
+ * The waiting orders, in an index of their own under the time since when they wait.
  *
- * A driver's order is searched by place, not by age: of the cells within the tier's greatest radius those are read
- * through whose oldest order could have a stronger claim than the best so far and a radius that reaches the driver. In
- * whatever order they come, these are about as many as the logarithm of all. So the cost is that of the cells around
- * the driver, wherever the rest of the queue waits.
+ * A search for a driver's order goes by place, not by age. It walks the cells within the tier's greatest
+ * radius and reads those whose oldest order could have a stronger claim than the best so far and a radius
+ * that reaches the driver: in whatever order the cells come, about as many as the logarithm of all. So the
+ * cost is that of the cells around the driver, wherever the rest of the queue waits.
  */
 export class WaitingOrders {
+  private readonly tiers: TierTable;
   private readonly index = new CellIndex();
   private readonly search = new CellSearch(this.index);
   private readonly numbers = new Map<string, number>();
@@ -46,6 +47,15 @@ export class WaitingOrders {
   private readonly countByRetailer = new Map<string, number>();
   private readonly vector = new Float64Array(3);
   private rounds: Iterator<number> | undefined;
+
+  constructor(tiers: TierTable) {
+    this.tiers = tiers;
+  }
+
+  /** Indexes every order by the tier table of now, after a tier came into it or left it. */
+  tiersChanged(): void {
+    for (const number of this.numbers.values()) if (this.index.has(number)) this.place(number);
+  }
 
   get size(): number {
     return this.numbers.size;
@@ -64,12 +74,12 @@ export class WaitingOrders {
     return number === undefined ? undefined : this.orders[number];
   }
 
-  /** Every waiting order, each at its time, the first to come first. Orders may come and go while it runs. */
+  /** Every waiting order in the order of arrival. Orders may come and go during the iteration. */
   *all(): IterableIterator<WaitingOrder> {
     for (const number of this.numbers.values()) yield this.orders[number] as WaitingOrder;
   }
 
-  /** The next up to `limit` orders in turn; after the last the round begins again with the next call. */
+  /** The next up to `limit` orders in turn; the call after the last order begins again. */
   next(limit: number): WaitingOrder[] {
     this.rounds ??= this.numbers.values();
     const taken: WaitingOrder[] = [];
@@ -84,7 +94,7 @@ export class WaitingOrders {
     return taken;
   }
 
-  /** Inserts an order, or replaces it, where drivers can find it or hidden from them. */
+  /** Inserts an order, or replaces it; a hidden one is not found for any driver. */
   put(order: WaitingOrder, hidden: boolean): void {
     const known = this.numbers.get(order.orderId);
     const number = known ?? this.freeNumbers.pop() ?? this.orders.length;
@@ -93,7 +103,7 @@ export class WaitingOrders {
     this.orders[number] = order;
     this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
     this.index.locate(number, order.point.lat, order.point.lng, order.sinceMs);
-    if (!hidden) this.index.put(number, 1 << tierNumber(order.tierId));
+    if (!hidden) this.place(number);
   }
 
   delete(orderId: string): boolean {
@@ -105,7 +115,7 @@ export class WaitingOrders {
     return true;
   }
 
-  /** Hides an order from drivers; it goes on waiting. */
+  /** Hides an order, which goes on waiting. */
   hide(orderId: string): void {
     const number = this.numbers.get(orderId);
     if (number !== undefined) this.index.remove(number);
@@ -113,42 +123,42 @@ export class WaitingOrders {
 
   show(orderId: string): void {
     const number = this.numbers.get(orderId);
-    if (number === undefined) return;
-    this.index.put(number, 1 << tierNumber((this.orders[number] as WaitingOrder).tierId));
+    if (number !== undefined) this.place(number);
   }
 
   /**
-   * The order with the strongest claim (time waited × the tier's weight) among those of the driver's tiers whose radius
-   * has grown to reach him and that do not exclude him; then the nearest, then the smallest id. Without those of `skip`.
+   * The order with the strongest claim (time waited × the tier's weight) among those of the driver's tiers
+   * whose radius reaches the driver and that do not exclude the driver; then the nearest, then the smallest
+   * id. Leaves out `skip`.
    */
-  strongestClaim(seeker: Seeker, tiers: Tiers, nowMs: number, skip?: ReadonlySet<string>): FoundOrder | undefined {
+  strongestClaim(seeker: Seeker, nowMs: number, skip?: ReadonlySet<string>): FoundOrder | undefined {
     if (this.numbers.size === 0) return undefined;
     const best: Best = { order: undefined, claim: -1, distanceMeters: 0, skip };
     writeVector(seeker.lat, seeker.lng, this.vector, 0);
-    for (const tier of tiers.values()) {
-      if ((seeker.tiers & (1 << tierNumber(tier.id))) !== 0) this.searchTier(tier, seeker, nowMs, best);
+    for (const tier of this.tiers.all()) {
+      const number = this.tiers.number(tier.id) as number;
+      if ((seeker.tiers & (1 << number)) !== 0) this.searchTier(tier, number, seeker, nowMs, best);
     }
     return best.order && { orderId: best.order.orderId, distanceMeters: best.distanceMeters };
   }
 
-  private searchTier(tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
+  private searchTier(tier: Tier, number: number, seeker: Seeker, nowMs: number, best: Best): void {
     const reach = chordOfMeters(tier.maxRadiusMeters);
-    this.search.within(tierNumber(tier.id), seeker.lat, seeker.lng, reach, (cell, bound) => {
+    this.search.within(number, seeker.lat, seeker.lng, reach, (cell, bound) => {
       const longest = nowMs - (this.index.cells.figures[cell * CELL_STRIDE + CELL_OLDEST] as number);
       if (claimOf(tier, longest) < best.claim) return;
       if (bound > chordOfMeters(radiusAfter(tier, longest)) + CHORD_ERROR) return;
-      this.searchCell(cell, tier, seeker, nowMs, best);
+      this.searchCell(cell, tier, number, seeker, nowMs, best);
     });
   }
 
-  /** Reads a cell through; on the way its oldest stamp is put right, which orders that left may have made too old. */
-  private searchCell(cell: number, tier: Tier, seeker: Seeker, nowMs: number, best: Best): void {
-    const { pool } = this.index;
+  /** Reads a cell, and corrects its oldest stamp, which may be that of an order that left. */
+  private searchCell(cell: number, tier: Tier, number: number, seeker: Seeker, nowMs: number, best: Best): void {
     const { links } = this.index.cells;
-    const members = pool.data;
+    const members = this.index.members.pool.data;
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
-    const bit = 1 << tierNumber(tier.id);
+    const bit = 1 << number;
     let oldest = Number.POSITIVE_INFINITY;
     for (let i = start; i < end; i += MEMBER_STRIDE) {
       const sinceMs = members[i + MEMBER_STAMP] as number;
@@ -177,6 +187,11 @@ export class WaitingOrders {
     best.distanceMeters = distanceMeters;
   }
 
+  /** Indexes an order under its tier, or under none while the table does not have it. */
+  private place(number: number): void {
+    this.index.put(number, this.tiers.bit((this.orders[number] as WaitingOrder).tierId));
+  }
+
   private forget(number: number): void {
     const order = this.orders[number] as WaitingOrder;
     this.index.remove(number);
@@ -187,7 +202,7 @@ export class WaitingOrders {
   }
 }
 
-/** How strong an order's claim on a free driver is; waits that have not begun count as 0. */
+/** The strength of an order's claim on a free driver. A wait that has not begun counts as 0. */
 export function claimOf(tier: Tier, waitedMs: number): number {
   return Math.max(0, waitedMs) * tier.weight;
 }

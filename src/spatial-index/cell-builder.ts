@@ -1,6 +1,6 @@
 import { childDigit, coarseCell, FINEST } from '../geo/cells.ts';
 import { chordSquared, writeVector } from '../geo/point.ts';
-import { CELL_SPLIT_MEMBERS } from '../limits.ts';
+import { CELL_SPLIT_MEMBERS, MAX_TIERS } from '../limits.ts';
 import {
   BLOCK,
   CELL_RADIUS,
@@ -8,43 +8,52 @@ import {
   type CellBox,
   COUNT,
   EVERY,
+  EVERY_BIT,
   LINK_STRIDE,
-  MAX_TIERS,
+  lowestTier,
+  SERVED,
   SIZE,
-  TIER_COUNTS,
   withMargin,
 } from './cell.ts';
-import type { CellIndex } from './cell-index.ts';
+import type { CellTrees } from './cell-trees.ts';
+import type { Cells } from './cells.ts';
 import { capacityOf, MEMBER_STRIDE, sizeFor } from './member-pool.ts';
+import type { Members } from './members.ts';
 
-/** Room left in the pool after a build, as a part of what was built: drivers move, and cells grow and divide with them. */
+/** Spare room of the pool after a build, as a part of what was built; cells grow and divide. */
 const HEADROOM = 1 / 8;
 
-/** A leaf and the range of the sorted members that it gets. */
+/** A leaf and its range of the sorted members. */
 type Leaf = { readonly cell: number; readonly from: number; readonly to: number };
 
+/** The parts of an index. */
+type Parts = { readonly cells: Cells; readonly members: Members; readonly trees: CellTrees };
+
 /**
- * Builds the cells of many members at once, as putting the members in one by one would leave them, but several times
- * faster: no cell is divided with members in it, each member is written once, those of cells close by side by side, and
- * the trees are loaded whole (rbush's `load`; T. Lee and S. Lee, "OMT: Overlap Minimizing Top-down Bulk Loading
- * Algorithm for R-tree", CAiSE 2003).
+ * Builds the cells of many members at once. The result is the one of inserting the members one by one,
+ * several times faster: no cell is divided with members in it, each member is written once, members of cells
+ * close by stand side by side, and the trees are loaded whole (rbush's `load`; T. Lee and S. Lee, "OMT:
+ * Overlap Minimizing Top-down Bulk Loading Algorithm for R-tree", CAiSE 2003).
  */
 export class CellBuilder {
-  private readonly index: CellIndex;
+  private readonly parts: Parts;
   private readonly paths: Float64Array;
-  private readonly members: Int32Array;
+  private readonly sorted: Int32Array;
   private readonly leaves: Leaf[] = [];
-  private readonly boxes: readonly CellBox[][] = Array.from({ length: MAX_TIERS + 1 }, () => []);
+  private readonly boxes: readonly CellBox[][] = Array.from({ length: EVERY + 1 }, () => []);
   private readonly vector = new Float64Array(3);
 
-  /** The members, whose tiers are known, by their paths in ascending order. */
-  constructor(index: CellIndex, paths: Float64Array, members: Int32Array) {
-    this.index = index;
+  /**
+   * @param paths of the members, in ascending order
+   * @param sorted the members, which are located and have tiers, in the same order
+   */
+  constructor(parts: Parts, paths: Float64Array, sorted: Int32Array) {
+    this.parts = parts;
     this.paths = paths;
-    this.members = members;
+    this.sorted = sorted;
   }
 
-  /** Where in the order the members end that share a coarse cell with the one at `from`. */
+  /** The end of the range of members that share a coarse cell with the one at `from`. */
   endOfCoarse(from: number): number {
     const coarse = coarseCell(this.paths[from] as number);
     let end = from + 1;
@@ -52,9 +61,9 @@ export class CellBuilder {
     return end;
   }
 
-  /** Makes the cell that a range shares, which must not be there yet, and those below it, for `finish` to fill. */
+  /** Makes the cell of a range, which must be new, and the cells below it; `finish` fills them. */
   divide(from: number, to: number): void {
-    const { cells } = this.index;
+    const { cells } = this.parts;
     const cell = cells.leafOf(this.paths[from] as number);
     const resolution = cells.resolution(cell);
     if (to - from <= CELL_SPLIT_MEMBERS || resolution === FINEST) {
@@ -71,50 +80,51 @@ export class CellBuilder {
     }
   }
 
-  /** Fills the cells that were made and puts them where searches find them. */
+  /** Fills the new cells and enters them into the trees. */
   finish(): void {
-    const { pool, trees, neighbours } = this.index;
+    const { members, trees } = this.parts;
     const room = this.leaves.reduce((sum, { from, to }) => sum + capacityOf(sizeFor(to - from)), 0);
-    pool.reserve(Math.ceil(room * (1 + HEADROOM)) * MEMBER_STRIDE);
+    members.pool.reserve(Math.ceil(room * (1 + HEADROOM)) * MEMBER_STRIDE);
     for (const leaf of this.leaves) this.fill(leaf);
-    for (const [tier, boxes] of this.boxes.entries()) trees[tier]?.load(boxes);
-    for (const { cell } of this.leaves) neighbours.dropAround(cell, this.index);
+    for (const [tier, boxes] of this.boxes.entries()) trees.byTier[tier]?.load(boxes);
+    for (const { cell } of this.leaves) trees.neighbours.dropAround(cell);
   }
 
   private fill({ cell, from, to }: Leaf): void {
-    const { index, vector } = this;
-    const { figures, links } = index.cells;
+    const { vector } = this;
+    const { cells, members } = this.parts;
+    const { figures, links } = cells;
     const link = cell * LINK_STRIDE;
     const size = sizeFor(to - from);
-    const block = index.pool.take(size);
+    const block = members.pool.take(size);
     links[link + BLOCK] = block;
     links[link + SIZE] = size;
     links[link + COUNT] = to - from;
     let farthest = 0;
     for (let i = from; i < to; i++) {
-      const member = this.members[i] as number;
-      writeVector(index.lat(member), index.lng(member), vector, 0);
+      const member = this.sorted[i] as number;
+      writeVector(members.lat(member), members.lng(member), vector, 0);
       farthest = Math.max(farthest, chordSquared(vector, 0, figures, cell * CELL_STRIDE));
-      index.write(cell, block + (i - from) * MEMBER_STRIDE, member, vector);
-      this.countTiers(link, index.tiers(member));
+      members.write(cell, block + (i - from) * MEMBER_STRIDE, member, vector);
+      this.count(cell, members.tiers(member));
     }
-    const box = index.cells.box(cell);
     const radius = figures[cell * CELL_STRIDE + CELL_RADIUS] as number;
     if (farthest > radius * radius) {
       figures[cell * CELL_STRIDE + CELL_RADIUS] = withMargin(Math.sqrt(farthest));
-      box.cover(withMargin(Math.sqrt(farthest)));
+      cells.box(cell).cover(withMargin(Math.sqrt(farthest)));
     }
-    this.boxes[EVERY]?.push(box);
-    for (let tier = 0; tier < MAX_TIERS; tier++) {
-      if ((links[link + TIER_COUNTS + tier] as number) > 0) this.boxes[tier]?.push(box);
+    for (let left = links[link + SERVED] as number; left !== 0; left &= left - 1) {
+      this.boxes[lowestTier(left)]?.push(cells.box(cell));
     }
   }
 
-  private countTiers(link: number, tiers: number): void {
-    const { links } = this.index.cells;
-    for (let tier = 0; tier < MAX_TIERS; tier++) {
-      const count = link + TIER_COUNTS + tier;
-      links[count] = (links[count] as number) + ((tiers >>> tier) & 1);
+  private count(cell: number, tiers: number): void {
+    const { links, tierCounts } = this.parts.cells;
+    const link = cell * LINK_STRIDE + SERVED;
+    links[link] = (links[link] as number) | tiers;
+    for (let left = tiers & ~EVERY_BIT; left !== 0; left &= left - 1) {
+      const count = cell * MAX_TIERS + lowestTier(left);
+      tierCounts[count] = (tierCounts[count] as number) + 1;
     }
   }
 }

@@ -1,48 +1,41 @@
-import type { Box } from '../geo/box.ts';
-import { chordToBox } from '../geo/box.ts';
 import { cellPath } from '../geo/hexagons.ts';
-import { chordSquared, RADIANS, writeVector } from '../geo/point.ts';
+import { chordSquared, writeVector } from '../geo/point.ts';
 import {
   BLOCK,
   CELL_NEWEST,
   CELL_RADIUS,
   CELL_STRIDE,
-  type CellBox,
   COUNT,
   COVER_RADII,
-  EVERY,
   LINK_STRIDE,
   NO_CELL,
-  TIER_COUNTS,
+  SERVED,
 } from './cell.ts';
 import type { CellIndex } from './cell-index.ts';
-import { enlarged } from './enlarged.ts';
+import { CellWalk } from './cell-walk.ts';
 import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, memberOf } from './member-pool.ts';
 import { NEIGHBOUR_CELL, NEIGHBOUR_RADIUS, NEIGHBOUR_STRIDE } from './neighbours.ts';
 
-/** A node of rbush 4 as its `toJSON` gives it: the box of its children, which are nodes, or items in a leaf. */
-type TreeNode = Box & { readonly leaf: boolean; readonly children: readonly (TreeNode | CellBox)[] };
-
 /**
- * What a bound may be off by: chords come from vectors with an error in the 16th digit. 64 nanometers on the ground;
- * it costs looking at a cell too many, never one too few.
+ * The error of a bound: chords come from vectors with an error in the 16th digit. It is 64 nanometers on the
+ * ground, and it makes a search read a cell too many, never one too few.
  */
 export const CHORD_ERROR = 1e-14;
 
 export const NO_MEMBER = -1;
 
-/** What is searched, and the questions the search asks its owner while it runs. */
-type NearestQuery = {
+/** What a search looks for, and what it asks its owner on the way. */
+export type NearestQuery = {
   /** A tier's number, or `EVERY`. */
   readonly tier: number;
   readonly lat: number;
   readonly lng: number;
-  /** How far, as a chord; a member farther by rounding may be found and is the caller's to refuse. */
+  /** The greatest distance as a chord; the caller must refuse a member that is farther by rounding. */
   readonly withinChord: number;
-  /** Members with an older stamp are passed over. */
+  /** Members with an older stamp are not found. */
   readonly oldestStamp: number;
   readonly accepts: ((member: number) => boolean) | undefined;
-  /** Which of two members at exactly the same distance comes first. */
+  /** Whether the first of two members at exactly the same distance is preferred. */
   readonly precedes: (member: number, other: number) => boolean;
 };
 
@@ -53,33 +46,27 @@ export type FoundMember = { readonly member: number; readonly chordSquared: numb
 /**
  * Searches one index.
  *
- * The nearest member is looked for in the cell that the place lies in, then in those of its neighbours that could have a
- * nearer one. Where that cell is missing, sparse or has too many neighbours, the tree is searched: branch and bound in
- * the manner of N. Roussopoulos, S. Kelley and F. Vincent ("Nearest Neighbor Queries", SIGMOD 1995), of a node's
- * children the one first that can hold the nearest member, and none that can't beat the best so far. A node is bounded
- * by the distance to its box; a cell by the triangle inequality on chords, distance to the centre less radius. Both
- * bounds are true ones, so the answer is exact. Not reentrant: the functions of a query must not search.
+ * A search for the nearest member begins in the cell that the place lies in and goes on in those of its
+ * neighbours that may have a nearer one. If that cell is missing or sparse, or has too many neighbours, the
+ * search walks the tree. A neighbour is bounded by the triangle inequality on chords: distance to the centre
+ * less radius. All bounds are true ones, so the answer is exact. The functions of a query must not search.
  */
 export class CellSearch {
   /** The squared chord to the member that `nearest` returned last. */
   chordSquared = 0;
   private readonly index: CellIndex;
-  /** What is still to be entered, the nearest on top, each with its lower bound as a chord. */
-  private readonly stack: (TreeNode | CellBox)[] = [];
-  private bounds = new Float64Array(256);
-  private isCell = new Uint8Array(256);
+  private readonly walk: CellWalk;
+  /** The unit vector of the place. */
   private readonly at = new Float64Array(3);
-  private lat = 0;
-  private lng = 0;
-  private cosLat = 0;
 
   constructor(index: CellIndex) {
     this.index = index;
+    this.walk = new CellWalk(index.cells, index.trees);
   }
 
-  /** The member nearest to a place among those of a tier, accepted and fresh; `NO_MEMBER` where there is none. */
+  /** The nearest member of a tier that is accepted and fresh; `NO_MEMBER` if there is none. */
   nearest(query: NearestQuery): number {
-    this.aim(query.lat, query.lng);
+    writeVector(query.lat, query.lng, this.at, 0);
     const within = query.withinChord + CHORD_ERROR;
     this.chordSquared = within * within;
     const home = this.index.cells.leafAt(cellPath(query.lat, query.lng, this.at, 0));
@@ -89,10 +76,10 @@ export class CellSearch {
     return neighbours === null ? this.nearestInTree(best, query) : this.nearestAmong(neighbours, best, query);
   }
 
-  /** The up to `count` nearest members of a tier, accepted and fresh, nearest first; equally near ones in any order. */
+  /** The up to `count` nearest members of a tier that are accepted and fresh, nearest first. */
   nearestFew(query: FewQuery, count: number): FoundMember[] {
     const few: FoundMember[] = [];
-    this.aim(query.lat, query.lng);
+    writeVector(query.lat, query.lng, this.at, 0);
     const within = query.withinChord + CHORD_ERROR;
     const home = this.index.cells.leafAt(cellPath(query.lat, query.lng, this.at, 0));
     const reach = home === NO_CELL ? within : this.fewIn(home, few, count, query, within);
@@ -104,36 +91,35 @@ export class CellSearch {
 
   /** Calls `visit` with every cell of a tier that may have a member within the chord of a place. */
   within(tier: number, lat: number, lng: number, chord: number, visit: (cell: number, bound: number) => void): void {
-    this.aim(lat, lng);
-    let height = this.pushRoot(tier, chord + CHORD_ERROR);
-    while (height > 0) {
-      height--;
-      const item = this.stack[height] as TreeNode | CellBox;
-      if (this.isCell[height] === 1) visit((item as CellBox).cell, this.bounds[height] as number);
-      else height = this.pushChildren(item as TreeNode, height, chord + CHORD_ERROR);
-    }
+    const { walk } = this;
+    const reach = chord + CHORD_ERROR;
+    writeVector(lat, lng, this.at, 0);
+    walk.begin(tier, lat, lng, this.at, reach);
+    for (let cell = walk.next(reach); cell !== NO_CELL; cell = walk.next(reach)) visit(cell, walk.bound);
   }
 
-  /** The neighbours of a cell, where they are remembered for all places within reach. */
+  /** The neighbours of a cell if their list covers all places within reach. */
   private neighboursCovering(cell: number, reach: number): Float64Array | null {
-    const { neighbours } = this.index;
     const { figures } = this.index.cells;
     const at = cell * CELL_STRIDE;
     const covered = (figures[at + CELL_RADIUS] as number) * COVER_RADII;
-    return Math.sqrt(chordSquared(figures, at, this.at, 0)) + reach > covered ? null : neighbours.of(cell, this.index);
+    return Math.sqrt(chordSquared(figures, at, this.at, 0)) + reach > covered
+      ? null
+      : this.index.trees.neighbours.of(cell);
   }
 
   private nearestAmong(neighbours: Float64Array, first: number, query: NearestQuery): number {
-    const { tier, oldestStamp } = query;
+    const { oldestStamp } = query;
     const { at } = this;
     const { figures, links } = this.index.cells;
+    const bit = 1 << query.tier;
     let best = first;
     let reach = Math.sqrt(this.chordSquared) + CHORD_ERROR;
     for (let i = 0; i < neighbours.length; i += NEIGHBOUR_STRIDE) {
       const touch = (neighbours[i + NEIGHBOUR_RADIUS] as number) + reach;
       if (chordSquared(neighbours, i, at, 0) > touch * touch) continue;
       const cell = neighbours[i + NEIGHBOUR_CELL] as number;
-      if (tier !== EVERY && links[cell * LINK_STRIDE + TIER_COUNTS + tier] === 0) continue;
+      if (((links[cell * LINK_STRIDE + SERVED] as number) & bit) === 0) continue;
       if ((figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < oldestStamp) continue;
       const found = this.nearestIn(cell, best, query);
       if (found === best) continue;
@@ -144,18 +130,11 @@ export class CellSearch {
   }
 
   private nearestInTree(first: number, query: NearestQuery): number {
-    const { stack } = this;
+    const { walk } = this;
     let best = first;
     let reach = Math.sqrt(this.chordSquared) + CHORD_ERROR;
-    let height = this.pushRoot(query.tier, reach);
-    while (height > 0) {
-      height--;
-      if ((this.bounds[height] as number) > reach) continue;
-      if (this.isCell[height] === 0) {
-        height = this.pushChildren(stack[height] as TreeNode, height, reach);
-        continue;
-      }
-      const { cell } = stack[height] as CellBox;
+    walk.begin(query.tier, query.lat, query.lng, this.at, reach);
+    for (let cell = walk.next(reach); cell !== NO_CELL; cell = walk.next(reach)) {
       if ((this.index.cells.figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < query.oldestStamp) continue;
       const found = this.nearestIn(cell, best, query);
       if (found === best) continue;
@@ -165,18 +144,10 @@ export class CellSearch {
     return best;
   }
 
-  private aim(lat: number, lng: number): void {
-    writeVector(lat, lng, this.at, 0);
-    this.lat = lat;
-    this.lng = lng;
-    this.cosLat = Math.cos(lat * RADIANS);
-  }
-
-  /** Reads a cell through and returns its member that is better than `best`, or `best`. */
+  /** Reads a cell and returns the member of it that is better than `best`, or `best`. */
   private nearestIn(cell: number, best: number, query: NearestQuery): number {
-    const { pool } = this.index;
     const { links } = this.index.cells;
-    const members = pool.data;
+    const members = this.index.members.pool.data;
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
     const bit = 1 << query.tier;
@@ -213,28 +184,21 @@ export class CellSearch {
     }
   }
 
-  /** Searches the tree but for the cell that was read through before. */
+  /** Walks the tree without the cell `home`, which was read before. */
   private fewInTree(few: FoundMember[], count: number, query: FewQuery, first: number, home: number): void {
+    const { walk } = this;
     let reach = first;
-    let height = this.pushRoot(query.tier, reach);
-    while (height > 0) {
-      height--;
-      if ((this.bounds[height] as number) > reach) continue;
-      if (this.isCell[height] === 0) {
-        height = this.pushChildren(this.stack[height] as TreeNode, height, reach);
-        continue;
-      }
-      const { cell } = this.stack[height] as CellBox;
+    walk.begin(query.tier, query.lat, query.lng, this.at, reach);
+    for (let cell = walk.next(reach); cell !== NO_CELL; cell = walk.next(reach)) {
       if (cell !== home) reach = this.fewIn(cell, few, count, query, reach);
     }
   }
 
-  /** Reads a cell through for members nearer than the farthest of the few; returns how far the next may be. */
+  /** Reads a cell for members nearer than the farthest of the few; returns the new reach. */
   private fewIn(cell: number, few: FoundMember[], count: number, query: FewQuery, within: number): number {
-    const { pool } = this.index;
     const { links, figures } = this.index.cells;
     if ((figures[cell * CELL_STRIDE + CELL_NEWEST] as number) < query.oldestStamp) return within;
-    const members = pool.data;
+    const members = this.index.members.pool.data;
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
     const bit = 1 << query.tier;
@@ -260,45 +224,5 @@ export class CellSearch {
       if (few.length === count) limit = (few[count - 1] as FoundMember).chordSquared;
     }
     return few.length < count ? within : Math.sqrt(limit) + CHORD_ERROR;
-  }
-
-  private pushRoot(tier: number, reach: number): number {
-    return this.pushChildren(this.index.trees[tier]?.toJSON() as TreeNode, 0, reach);
-  }
-
-  /** Puts the children of a node that are within reach on the stack at `base`, the nearest on top; returns its height. */
-  private pushChildren(node: TreeNode, base: number, reach: number): number {
-    const { children, leaf } = node;
-    if (base + children.length > this.bounds.length) this.growStack(base + children.length);
-    const { stack, bounds, isCell } = this;
-    let height = base;
-    for (let i = 0; i < children.length; i++) {
-      const child = children[i] as TreeNode | CellBox;
-      const bound = leaf
-        ? this.chordToCell((child as CellBox).cell)
-        : chordToBox(this.lat, this.lng, this.cosLat, child as TreeNode);
-      if (bound > reach) continue;
-      let place = height++;
-      for (; place > base && (bounds[place - 1] as number) < bound; place--) {
-        bounds[place] = bounds[place - 1] as number;
-        stack[place] = stack[place - 1] as TreeNode | CellBox;
-      }
-      bounds[place] = bound;
-      stack[place] = child;
-    }
-    for (let i = base; i < height; i++) isCell[i] = leaf ? 1 : 0;
-    return height;
-  }
-
-  /** No member of the cell is nearer than this; below 0 the deeper inside the cell's circle, so that one goes first. */
-  private chordToCell(cell: number): number {
-    const { figures } = this.index.cells;
-    const at = cell * CELL_STRIDE;
-    return Math.sqrt(chordSquared(figures, at, this.at, 0)) - (figures[at + CELL_RADIUS] as number);
-  }
-
-  private growStack(size: number): void {
-    this.bounds = enlarged(this.bounds, size * 2);
-    this.isCell = enlarged(this.isCell, size * 2);
   }
 }

@@ -1,5 +1,6 @@
 import { type CellPath, COARSE_CELLS, COARSEST, cellCentre, childDigit, coarseCell } from '../geo/cells.ts';
 import { writeVector } from '../geo/point.ts';
+import { MAX_TIERS } from '../limits.ts';
 import {
   CELL_NEWEST,
   CELL_OLDEST,
@@ -21,14 +22,13 @@ import { enlarged } from './enlarged.ts';
 
 const NO_BLOCK = -1;
 
-/**
- * The cells of an index and how they lead to each other, from the coarse ones down along H3's hierarchy: a leaf has
- * members, a branch has children, one for each digit.
- */
+/** The cells of an index along H3's hierarchy. A leaf has members, a branch has up to seven children. */
 export class Cells {
-  /** See `cell.ts`. Both are replaced when they grow: read them anew for every search. */
+  /** See `cell.ts`. All are replaced when they grow: read them anew for every search. */
   figures = new Float64Array(64 * CELL_STRIDE);
   links = new Int32Array(64 * LINK_STRIDE);
+  /** For each cell and tier of the table the number of members that serve it; no search reads them. */
+  tierCounts = new Int32Array(64 * MAX_TIERS);
   readonly boxes: CellBox[] = [];
   private readonly free: number[] = [];
   private readonly coarse = new Int32Array(COARSE_CELLS).fill(NO_CELL);
@@ -53,7 +53,7 @@ export class Cells {
     return this.boxes[cell] as CellBox;
   }
 
-  /** The leaf that a path ends in; `NO_CELL` where there is none. */
+  /** The leaf that a path leads to; `NO_CELL` if there is none. */
   leafAt(path: CellPath): number {
     const { links } = this;
     let cell = this.coarse[coarseCell(path)] as number;
@@ -64,7 +64,7 @@ export class Cells {
     return NO_CELL;
   }
 
-  /** The leaf that a path ends in, made where there is none. */
+  /** The leaf that a path leads to. Makes it if there is none. */
   leafOf(path: CellPath): number {
     let cell = this.coarse[coarseCell(path)] as number;
     if (cell === NO_CELL) {
@@ -87,7 +87,7 @@ export class Cells {
     this.links[cell * LINK_STRIDE + IS_BRANCH] = 1;
   }
 
-  /** Makes a branch a leaf without members; its children are the caller's to `forget`. */
+  /** Turns a branch into a leaf without members. The caller must `forget` its children. */
   makeLeaf(cell: number): void {
     const link = cell * LINK_STRIDE;
     this.links[link + IS_BRANCH] = 0;
@@ -96,7 +96,7 @@ export class Cells {
     this.figures[cell * CELL_STRIDE + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
   }
 
-  /** Takes a cell from where paths lead to it. */
+  /** Removes a cell without members: no path leads to it any more. */
   drop(cell: number): void {
     const path = this.figures[cell * CELL_STRIDE + CELL_PATH] as number;
     const parent = this.parent(cell);
@@ -105,12 +105,12 @@ export class Cells {
     this.forget(cell);
   }
 
-  /** Lets the number of a cell without members, to which no path leads, be used again. */
+  /** Frees the number of a cell without members to which no path leads. */
   forget(cell: number): void {
     this.free.push(cell);
   }
 
-  /** How many members the leaves of a branch hold; infinitely many where a child is a branch itself. */
+  /** The members of a branch's leaves in all; infinite if a child is a branch too. */
   membersBelow(branch: number): number {
     let sum = 0;
     for (const child of this.childrenOf(branch)) {
@@ -129,6 +129,7 @@ export class Cells {
     if (cell * CELL_STRIDE === this.figures.length) {
       this.figures = enlarged(this.figures, cell * CELL_STRIDE * 2);
       this.links = enlarged(this.links, cell * LINK_STRIDE * 2);
+      this.tierCounts = enlarged(this.tierCounts, cell * MAX_TIERS * 2);
     }
     const { figures, links } = this;
     const centre = cellCentre(path, resolution);

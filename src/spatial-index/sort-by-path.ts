@@ -6,10 +6,10 @@ const DIGITS = 2 ** DIGIT_BITS;
 const PASSES = 4;
 
 /**
- * Sorts paths, ascending, and the members that belong to them along with them; of equal paths, members keep their order.
+ * Sorts paths in ascending order, and their members along with them; members of equal paths keep their order.
  *
- * A radix sort from the least digit (H. H. Seward, 1954): a million take a tenth of a second, where a comparing sort
- * would call back twenty million times.
+ * This is a radix sort from the least digit (H. H. Seward, 1954). A million paths take a tenth of a second; a
+ * comparison sort would call back twenty million times.
  */
 export function sortByPath(paths: Float64Array, members: Int32Array): void {
   let fromPaths = paths;
@@ -27,7 +27,7 @@ export function sortByPath(paths: Float64Array, members: Int32Array): void {
       toPaths[place] = path;
       toMembers[place] = fromMembers[i] as number;
     }
-    // After an even number of passes they are back where they came from.
+    // After an even number of passes the result is in the arguments.
     [fromPaths, toPaths] = [toPaths, fromPaths];
     [fromMembers, toMembers] = [toMembers, fromMembers];
   }
@@ -45,7 +45,7 @@ function startsOfDigits(paths: Float64Array, unit: number): Int32Array {
   return starts;
 }
 
-/** `unit` is a power of two, so dividing loses nothing; `&` reads the low 32 bits of any whole number. */
+/** `unit` is a power of two, so the division is exact; `&` reads the low 32 bits of any whole number. */
 function digitOf(path: CellPath, unit: number): number {
   return (path / unit) & (DIGITS - 1);
 }

@@ -3,7 +3,7 @@ import type { Point } from '../../src/geo/point.ts';
 
 const between = (min: number, max: number) => fc.double({ min, max, noNaN: true, noDefaultInfinity: true });
 
-/** Any place, and more often than chance has it: the poles, the antimeridian, the equator, whole degrees. */
+/** Any place; the poles, the antimeridian, the equator and whole degrees more often than by chance. */
 export const anywhere: fc.Arbitrary<Point> = fc.record({
   lat: fc.oneof(
     { weight: 4, arbitrary: between(-90, 90) },
@@ -17,7 +17,7 @@ export const anywhere: fc.Arbitrary<Point> = fc.record({
   ),
 });
 
-/** A place at most about `meters` from another, across poles and antimeridian too. */
+/** A place some meters north and east of another, also across poles and antimeridian. */
 export function displaced(from: Point, north: number, east: number): Point {
   let lat = from.lat + north / 111_195;
   let lng = from.lng + east / 111_195 / Math.max(0.01, Math.cos((from.lat * Math.PI) / 180));

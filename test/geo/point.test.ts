@@ -13,7 +13,7 @@ import { anywhere } from './places.ts';
 // The same worlds in every run; another seed finds other ones.
 fc.configureGlobal({ seed: 20261 });
 
-/** The formula over angles, as every textbook has it. */
+/** The formula over angles, as in textbooks. */
 function haversine(a: Point, b: Point): number {
   const radians = Math.PI / 180;
   const lat = Math.sin(((b.lat - a.lat) * radians) / 2);
@@ -44,20 +44,20 @@ describe('distance', () => {
     );
   });
 
-  it('knows a pole by any longitude and the antimeridian by both its names', () => {
+  it('is zero between all longitudes of a pole and between both of the antimeridian', () => {
     expect(distanceMeters({ lat: 90, lng: 12 }, { lat: 90, lng: -170 })).toBe(0);
     expect(distanceMeters({ lat: -90, lng: 0 }, { lat: -90, lng: 180 })).toBe(0);
     expect(distanceMeters({ lat: 17, lng: 180 }, { lat: 17, lng: -180 })).toBe(0);
   });
 
-  it('gives half the circumference between poles and a known city pair', () => {
+  it('is half the circumference between the poles, and right for a known pair of cities', () => {
     expect(distanceMeters({ lat: 90, lng: 0 }, { lat: -90, lng: 0 })).toBeCloseTo(Math.PI * EARTH_RADIUS_METERS, 5);
-    // Nashville airport to Los Angeles airport, the pair that is usually given for this formula: 2887.26 km at R = 6372.8.
+    // Nashville airport to Los Angeles airport, the usual example for this formula: 2887.26 km at R = 6372.8.
     const flight = distanceMeters({ lat: 36.12, lng: -86.67 }, { lat: 33.94, lng: -118.4 });
     expect(flight / (EARTH_RADIUS_METERS / 6_372_800)).toBeCloseTo(2_887_259.95, 1);
   });
 
-  it('turns meters into chords and back', () => {
+  it('converts to chords and back', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 19_000_000, noNaN: true }), (meters) => {
         const chord = chordOfMeters(meters);
@@ -70,7 +70,7 @@ describe('distance', () => {
 });
 
 describe('isPoint', () => {
-  it('takes what is on Earth and nothing else', () => {
+  it('accepts places on Earth and nothing else', () => {
     expect(isPoint(90, -180)).toBe(true);
     expect(isPoint(-90, 180)).toBe(true);
     for (const [lat, lng] of [

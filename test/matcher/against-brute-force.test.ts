@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Tiers } from '../../src/domain/tier.ts';
+import { MAX_TIERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { anywhere } from '../geo/places.ts';
-import { BruteForce, type MatcherFace, TIERS } from './brute-force.ts';
+import { BruteForce, type MatcherFace, TIERS, tiersOf } from './brute-force.ts';
 import { World, type WorldShape } from './world.ts';
 
 // The same worlds in every run; another seed finds other ones.
@@ -11,11 +13,15 @@ fc.configureGlobal({ seed: 20264 });
 const seed = fc.integer();
 const centres = (most: number) => fc.array(anywhere, { minLength: 1, maxLength: most });
 
-/** Does the same to both and compares every answer, and now and then all that can be asked. */
-function sameAnswers(shape: WorldShape, steps: number, filled: 'empty' | 'one_by_one' | 'at_once'): void {
+type Shape = Omit<WorldShape, 'tiers'> & { readonly tiers?: Tiers };
+
+/** Does the same to both and compares every answer, and all that can be asked after every hundredth step. */
+function sameAnswers(changes: Shape, steps: number, filled: 'empty' | 'one_by_one' | 'at_once'): void {
+  const shape = { tiers: TIERS, ...changes };
   const world = new World(shape);
-  const matcher = new Matcher(TIERS);
-  const model = new BruteForce();
+  const table = new Map([...shape.tiers].slice(0, MAX_TIERS));
+  const matcher = new Matcher(table);
+  const model = new BruteForce(table);
   const both = (act: (subject: MatcherFace) => unknown) => {
     expect(act(matcher)).toEqual(act(model));
   };
@@ -61,7 +67,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
     );
   });
 
-  it('in crowded towns, where cells divide and join as drivers come and go', () => {
+  it('in crowded towns, where cells divide and merge as drivers come and go', () => {
     fc.assert(
       fc.property(seed, centres(3), fc.constantFrom(5, 300, 5000, 40_000), (seed, centres, spreadMeters) => {
         sameAnswers({ seed, centres, spreadMeters, drivers: 700, orders: 400 }, 1500, 'one_by_one');
@@ -70,12 +76,34 @@ describe('the matcher agrees with a brute-force model in everything it answers',
     );
   });
 
-  it('in crowded towns whose drivers were all put in at once', () => {
+  it('in crowded towns whose drivers were all inserted at once', () => {
     fc.assert(
       fc.property(seed, centres(3), fc.constantFrom(5, 300, 5000, 40_000), (seed, centres, spreadMeters) => {
         sameAnswers({ seed, centres, spreadMeters, drivers: 700, orders: 400 }, 1500, 'at_once');
       }),
       { numRuns: 12 },
+    );
+  });
+
+  it('with more tiers than the contract names, up to as many as the table may have', () => {
+    const count = fc.constantFrom(4, 5, MAX_TIERS);
+    fc.assert(
+      fc.property(seed, centres(2), fc.constantFrom(5, 3000), count, (seed, centres, spreadMeters, count) => {
+        const shape = { seed, centres, spreadMeters, drivers: 250, orders: 150, tiers: tiersOf(count) };
+        sameAnswers(shape, 1000, 'at_once');
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('while tiers come into the table and leave it', () => {
+    fc.assert(
+      fc.property(seed, centres(2), fc.constantFrom(5, 3000), (seed, centres, spreadMeters) => {
+        const tiers = tiersOf(MAX_TIERS + 3);
+        const shape = { seed, centres, spreadMeters, drivers: 250, orders: 150, tiers, tiersChange: true };
+        sameAnswers(shape, 1000, 'one_by_one');
+      }),
+      { numRuns: 10 },
     );
   });
 

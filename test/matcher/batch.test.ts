@@ -6,7 +6,7 @@ import { randomFrom } from './world.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What a matching is worth: the claims it serves from the strongest, and the meters it costs. */
+/** The worth of a matching: the claims that it serves, from the strongest, and its meters in all. */
 function worth(claims: readonly number[], meters: readonly (readonly number[])[], pairs: readonly BatchPair[]) {
   const served = pairs.map(({ order }) => claims[order] as number).sort((a, b) => b - a);
   const sum = pairs.reduce((total, { order, driver }) => total + (meters[order]?.[driver] as number), 0);
@@ -14,7 +14,7 @@ function worth(claims: readonly number[], meters: readonly (readonly number[])[]
 }
 type Worth = ReturnType<typeof worth>;
 
-/** Whether the first is better by the rule, written out: claims from the strongest, then more served, then fewer meters. */
+/** The rule written out: the stronger claims, then more orders served, then fewer meters. */
 function beats(one: Worth, other: Worth): boolean {
   for (let i = 0; i < Math.max(one.served.length, other.served.length); i++) {
     const difference = (one.served[i] ?? Number.NEGATIVE_INFINITY) - (other.served[i] ?? Number.NEGATIVE_INFINITY);
@@ -23,7 +23,7 @@ function beats(one: Worth, other: Worth): boolean {
   return one.sum < other.sum;
 }
 
-/** The best of all matchings, by trying every one. */
+/** The best matching, found by trying every one. */
 function tryAll(claims: readonly number[], meters: readonly (readonly number[])[]): Worth {
   let best: Worth = { served: [], sum: 0 };
   const taken = new Set<number>();
@@ -48,7 +48,7 @@ function tryAll(claims: readonly number[], meters: readonly (readonly number[])[
   return best;
 }
 
-/** Up to five orders and drivers; few different claims, so that they are often equal, and gaps where none may go. */
+/** Up to five orders and drivers, with forbidden pairs and many equal claims. */
 const batch = fc
   .record({ orders: fc.integer({ min: 0, max: 5 }), drivers: fc.integer({ min: 0, max: 5 }) })
   .chain(({ orders, drivers }) =>
@@ -67,7 +67,7 @@ const batch = fc
     }),
   );
 
-describe('a batch at least cost', () => {
+describe('a batch at minimum cost', () => {
   it('is the best of all matchings', () => {
     fc.assert(
       fc.property(batch, ({ claims, meters }) => {
@@ -83,9 +83,9 @@ describe('a batch at least cost', () => {
     );
   });
 
-  it('serves the stronger claim however far, and saves meters only where the claims served are the same', () => {
+  it('serves the stronger claim however far, and saves meters only among the same claims', () => {
     expect(matchAtLeastCost([1, 2], [[5], [40_000]])).toEqual([{ order: 1, driver: 0 }]);
-    // Each order's nearest driver is the same; giving him to the second saves more in all.
+    // Both orders have the same nearest driver, who saves more in all as the second's.
     const pairs = matchAtLeastCost(
       [9, 1],
       [
@@ -105,19 +105,19 @@ describe('a batch at least cost', () => {
     ).toBe(300);
   });
 
-  it('gives an order to nobody where nobody may have it', () => {
+  it('leaves an order that no driver may have', () => {
     expect(matchAtLeastCost([1, 1], [[NEVER], [NEVER]])).toEqual([]);
     expect(matchAtLeastCost([1], [[]])).toEqual([]);
     expect(matchAtLeastCost([], [])).toEqual([]);
   });
 
-  it('holds its precision at its greatest size', () => {
+  it('keeps its precision at its greatest size', () => {
     const random = randomFrom(11);
     const claims = Array.from({ length: MAX_BATCH }, () => random() * 86_400_000 * 1_000);
     const meters = claims.map(() => claims.map(() => random() * 20_000_000));
     const { served, sum } = worth(claims, meters, matchAtLeastCost(claims, meters));
     expect(served).toHaveLength(MAX_BATCH);
-    // No two drivers can be exchanged with gain, which rounding away meters would allow.
+    // No exchange of two drivers gains anything; if meters were lost to rounding, some would.
     const pairs = matchAtLeastCost(claims, meters);
     for (const a of pairs) {
       for (const b of pairs) {

@@ -18,6 +18,16 @@ export const TIERS: Tiers = new Map<TierId, Tier>([
   ['scheduled', tier('scheduled', 500, 100_000, 5_000_000, 1)],
 ]);
 
+/** A table of `count` tiers: those of `TIERS`, and more like them. */
+export function tiersOf(count: number): Tiers {
+  const usual = [...TIERS.values()];
+  const tiers = Array.from({ length: count }, (_, i): Tier => {
+    const { id, weight, ...like } = usual[i % usual.length] as Tier;
+    return i < usual.length ? { id, weight, ...like } : { id: `tier-${i}`, weight: 1 + (i % 4), ...like };
+  });
+  return new Map(tiers.map((tier) => [tier.id, tier]));
+}
+
 function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters: number, weight: number): Tier {
   const radiusGrowthMetersPerMinute = growth;
   const money = { feeCents: 1000, payoutCents: 700, maxWaitSeconds: 86_400 };
@@ -26,18 +36,22 @@ function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters:
 
 type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAsideUntil: number | undefined };
 
-/** What a matcher can be asked and told; batches and records have tests of their own. */
+/** The operations of a matcher except batches and rejected candidates, which have tests of their own. */
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
   'availableDrivers' | 'isAvailable' | 'matchOrders' | 'matchDrivers' | 'rejectedCandidates' | 'rejectedCandidatesFor'
 >;
 
-/** The matcher as its documentation reads, by looking at every driver and every order each time. */
+/** The matcher as its documentation reads: every answer looks at every driver and every order. */
 export class BruteForce implements MatcherFace {
   readonly known = new Map<string, Known>();
   readonly orders = new Map<string, WaitingOrder>();
   readonly inFlight = new Map<string, string>();
-  tiers: Tiers = TIERS;
+  tiers: Tiers;
+
+  constructor(tiers: Tiers) {
+    this.tiers = tiers;
+  }
 
   setTiers(tiers: Tiers): void {
     this.tiers = tiers;
@@ -201,7 +215,7 @@ export class BruteForce implements MatcherFace {
 
   bestDriverFor(orderId: string, nowMs: number, alsoExclude?: ReadonlySet<string>): FoundDriver | undefined {
     const order = this.orders.get(orderId);
-    if (!order || this.inFlight.has(orderId)) return undefined;
+    if (!order || !this.tiers.has(order.tierId) || this.inFlight.has(orderId)) return undefined;
     const exclude = new Set([...(order.excludedDriverIds ?? []), ...(alsoExclude ?? [])]);
     return this.nearest({ ...order, nowMs, exclude, radiusMeters: this.radiusOf(order, nowMs) });
   }
@@ -231,7 +245,7 @@ export class BruteForce implements MatcherFace {
     if (!order) return undefined;
     if (this.onDutyCount() === 0) return 'no_driver_on_duty';
     const qualified = [...this.known.values()].filter(
-      (driver) => driver.onDuty && driver.tierIds.includes(order.tierId) && !order.excludedDriverIds?.has(driver.id),
+      (driver) => driver.onDuty && this.serves(driver, order.tierId) && !order.excludedDriverIds?.has(driver.id),
     );
     if (qualified.length === 0) return 'none_qualified';
     return qualified.some((driver) => this.isFree(driver)) ? 'none_in_radius' : 'all_drivers_busy';
@@ -250,8 +264,12 @@ export class BruteForce implements MatcherFace {
   }
 
   private isAvailable(driver: Known, tierId: TierId, nowMs: number): boolean {
-    if (!this.isFree(driver) || !driver.tierIds.includes(tierId) || driver.position === null) return false;
+    if (!this.isFree(driver) || !this.serves(driver, tierId) || driver.position === null) return false;
     return nowMs - driver.position.atMs <= POSITION_FRESH_MS;
+  }
+
+  private serves(driver: Known, tierId: TierId): boolean {
+    return this.tiers.has(tierId) && driver.tierIds.includes(tierId);
   }
 }
 

@@ -46,7 +46,7 @@ function crowd(seed: number, drivers: number, orders: number): { drivers: FleetD
   };
 }
 
-/** The best there is, with every driver and every order on the table. */
+/** The best matching of every driver and every order. */
 function bestOf(world: ReturnType<typeof crowd>): { served: number[]; sum: number } {
   const tierOf = (each: WaitingOrder) => TIERS.get(each.tierId) as Tier;
   const claims = world.orders.map((each) => Math.max(0, NOW - each.sinceMs) * tierOf(each).weight);
@@ -90,7 +90,7 @@ function fill(world: ReturnType<typeof crowd>): void {
 }
 
 describe('several orders and several drivers', () => {
-  it('are matched as well as can be, up to as many orders as each has candidates', () => {
+  it('are matched in the best way, up to as many orders as each has candidates', () => {
     for (let seed = 1; seed <= 60; seed++) {
       const world = crowd(seed, 40, BATCH_CANDIDATES);
       fill(world);
@@ -104,7 +104,7 @@ describe('several orders and several drivers', () => {
     }
   });
 
-  it('are matched as well as can be from the side of a few drivers, however many orders wait', () => {
+  it('are matched in the best way for a few drivers, however many orders wait', () => {
     for (let seed = 1; seed <= 60; seed++) {
       const world = crowd(seed, 8, 300);
       fill(world);

@@ -34,7 +34,7 @@ const query = (changes: Partial<Parameters<Matcher['nearest']>[0]> = {}) => ({
 });
 
 describe('the nearest driver', () => {
-  it('is at the distance that is told, to the last bit', () => {
+  it('is at the distance that is returned, to the last bit', () => {
     put('a', 0.02);
     put('b', 0.01);
     const distance = distanceMeters(STORE, { lat: STORE.lat + 0.01, lng: STORE.lng });
@@ -78,7 +78,7 @@ describe('the nearest driver', () => {
 });
 
 describe('a position report', () => {
-  it('moves a driver, near or far, and is ignored when it is older than what is known', () => {
+  it('moves a driver, near or far, and is ignored if a newer position is known', () => {
     put('a', 0);
     expect(matcher.moveDriver('a', { lat: 51, lng: 0 }, NOW - 1)).toBe(false);
     expect(matcher.driver('a')?.position).toEqual({ ...STORE, atMs: NOW });
@@ -94,7 +94,7 @@ describe('a position report', () => {
     expect(matcher.nearest(query())?.driverId).toBe('a');
   });
 
-  it('brings back a driver who had been silent for too long', () => {
+  it('makes a driver available again who was silent for too long', () => {
     put('a', 0, { position: { ...STORE, atMs: NOW - POSITION_FRESH_MS - 1 } });
     expect(matcher.nearest(query())).toBeUndefined();
     matcher.moveDriver('a', STORE, NOW - POSITION_FRESH_MS);
@@ -112,7 +112,7 @@ describe('a position report', () => {
 });
 
 describe('a claim', () => {
-  it('keeps the driver from every other order until he is released', () => {
+  it('keeps the driver from every other order until their release', () => {
     put('a', 0);
     expect(matcher.claimNearest({ ...query(), orderId: 'one' })?.driverId).toBe('a');
     expect(matcher.claimNearest({ ...query(), orderId: 'two' })).toBeUndefined();
@@ -126,7 +126,7 @@ describe('a claim', () => {
     expect(matcher.claimNearest({ ...query(), orderId: 'two' })?.driverId).toBe('a');
   });
 
-  it('of a stranger, or release of a free driver, changes nothing', () => {
+  it('of an unknown driver, or release of a free one, changes nothing', () => {
     put('a', 0);
     expect(matcher.claim('stranger', 'one')).toBe(false);
     expect(matcher.release('stranger', NOW)).toBe(false);
@@ -134,7 +134,7 @@ describe('a claim', () => {
     expect(matcher.driver('a')?.freeSinceMs).toBe(NOW);
   });
 
-  it('stays with a driver who goes off duty, and he is not found after its release until he is back', () => {
+  it('stays with a driver who goes off duty, who is found after the release only when back on duty', () => {
     put('a', 0);
     matcher.claim('a', 'one');
     matcher.setDuty('a', false, NOW);
@@ -146,7 +146,7 @@ describe('a claim', () => {
     expect(matcher.driver('a')?.freeSinceMs).toBe(NOW + 9);
   });
 
-  it('gives way to what the database says of the driver', () => {
+  it('gives way to the row of the driver', () => {
     put('a', 0);
     matcher.claim('a', 'one');
     put('a', 0, { orderId: 'two' });
@@ -158,13 +158,13 @@ describe('a claim', () => {
 });
 
 describe('a driver set aside', () => {
-  it('is passed over until a row, a duty change or a release says something new of him', () => {
-    const news = [
+  it('gets no order until a row, a duty change or a release brings something new', () => {
+    const changes = [
       () => put('a', 0),
       () => matcher.setDuty('a', true, NOW),
-      () => matcher.release('a', NOW, 'what-he-really-carried'),
+      () => matcher.release('a', NOW, 'what-they-really-carried'),
     ];
-    for (const newsOfHim of news) {
+    for (const change of changes) {
       put('a', 0);
       matcher.claim('a', 'one');
       expect(matcher.setAside('a', 'another', NOW)).toBe(false);
@@ -174,12 +174,12 @@ describe('a driver set aside', () => {
         0,
         null,
       ]);
-      newsOfHim();
+      change();
       expect(matcher.nearest(query())?.driverId).toBe('a');
     }
   });
 
-  it('is passed over no longer once he reports a position late enough', () => {
+  it('gets orders again after a position that is late enough', () => {
     put('a', 0);
     matcher.claim('a', 'one');
     matcher.setAside('a', 'one', NOW);
@@ -191,7 +191,7 @@ describe('a driver set aside', () => {
 });
 
 describe('a removed driver', () => {
-  it('is gone, and one who comes after him knows nothing of him', () => {
+  it('is gone, and leaves nothing to a driver who comes later', () => {
     put('a', 0, { orderId: 'one' });
     expect(matcher.removeDriver('a')).toBe(true);
     expect(matcher.removeDriver('a')).toBe(false);
@@ -226,7 +226,7 @@ describe('the waiting order for a driver', () => {
     expect(matcher.bestDriverFor('north', NOW + 35_000)?.driverId).toBe('a');
   });
 
-  it('is none that excludes him, and none at all while he is not available', () => {
+  it('is none that excludes the driver, and none at all while the driver is not available', () => {
     put('a', 0);
     put('b', 0.001);
     wait('one', { excludedDriverIds: new Set(['a']) });
@@ -273,16 +273,16 @@ describe('an assignment in flight', () => {
     expect(matcher.beginAssign('unknown', 'b')).toBe(false);
   });
 
-  it('that went through leaves the order with its driver', () => {
+  it('that succeeded leaves the order with its driver', () => {
     matcher.beginAssign('one', 'a');
-    // A reading that began before the write ended knows nothing of it.
+    // A read that began before the write ended does not show it.
     put('a', 0);
     expect(matcher.endAssign('one', 'assigned', NOW)).toBe(true);
     expect([matcher.isWaiting('one'), matcher.holderOf('one')]).toEqual([false, 'a']);
     expect(matcher.endAssign('one', 'assigned', NOW)).toBe(false);
   });
 
-  it('that lost its driver leaves the order waiting since when it did, and the driver aside', () => {
+  it('that lost its driver leaves the order waiting as before, and sets the driver aside', () => {
     matcher.beginAssign('one', 'a');
     matcher.endAssign('one', 'driver_lost', NOW);
     expect(matcher.waitingOrder('one')?.sinceMs).toBe(NOW);
@@ -299,14 +299,14 @@ describe('an assignment in flight', () => {
     expect(matcher.nearest(query())?.driverId).toBe('a');
   });
 
-  it('that lost its order does not bring back a driver who was set aside meanwhile', () => {
+  it('that lost its order does not free a driver who was set aside meanwhile', () => {
     matcher.beginAssign('one', 'a');
     matcher.setAside('a', 'one', NOW);
     matcher.endAssign('one', 'order_gone', NOW);
     expect(matcher.nearest(query())?.driverId).toBe('b');
   });
 
-  it('ends well though its driver was removed meanwhile', () => {
+  it('ends well if its driver was removed meanwhile', () => {
     matcher.beginAssign('one', 'a');
     matcher.removeDriver('a');
     expect(matcher.endAssign('one', 'driver_lost', NOW)).toBe(true);
@@ -315,7 +315,7 @@ describe('an assignment in flight', () => {
 });
 
 describe('the reason an order waits', () => {
-  it('is the first that holds of nobody on duty, none qualified, all busy, none in radius', () => {
+  it('is the first of nobody on duty, none qualified, all busy and none in radius', () => {
     expect(matcher.whyWaiting('one')).toBeUndefined();
     wait('one', { excludedDriverIds: new Set(['excluded']) });
     put('off', 0, { onDuty: false });
@@ -331,7 +331,7 @@ describe('the reason an order waits', () => {
 });
 
 describe('the round through the waiting orders', () => {
-  it('hands out every order once, bit by bit, and begins again', () => {
+  it('returns every order once, in parts, and begins again', () => {
     for (const id of ['1', '2', '3']) wait(id);
     const ids = () => matcher.nextWaiting(2).map((order) => order.orderId);
     expect([ids(), ids(), ids(), ids()]).toEqual([['1', '2'], ['3'], ['1', '2'], ['3']]);

@@ -19,12 +19,12 @@ function put(id: string, north: number, changes: Partial<FleetDriver> = {}, atMs
   const position = { ...displaced(STORE, north, 0), atMs };
   matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null, ...changes });
 }
-const record = (chosen: FoundDriver, more: object = {}) =>
+const rejected = (chosen: FoundDriver, more: object = {}) =>
   matcher.rejectedCandidates({ ...QUERY, chosen, ...more }).map(({ driverId, reason }) => `${driverId} ${reason}`);
 const nearest = () => matcher.nearest(QUERY) as FoundDriver;
 
-describe('the record of a decision', () => {
-  it('names the nearest drivers who did not get the order, nearest first, each with his reason', () => {
+describe('the rejected candidates of a decision', () => {
+  it('are the nearest drivers who did not get the order, nearest first, each with a reason', () => {
     put('busy', 100, { orderId: 'other' });
     put('resting', 200, { onDuty: false });
     put('unqualified', 300, { tierIds: ['priority'] });
@@ -32,7 +32,7 @@ describe('the record of a decision', () => {
     put('chosen', 500);
     put('next', 600);
     expect(nearest().driverId).toBe('chosen');
-    expect(record(nearest())).toEqual([
+    expect(rejected(nearest())).toEqual([
       'busy busy',
       'resting off_duty',
       'unqualified not_qualified',
@@ -41,73 +41,73 @@ describe('the record of a decision', () => {
     ]);
   });
 
-  it('tells the distance of each to the pickup', () => {
+  it('have their distance to the pickup', () => {
     put('chosen', 500);
     put('next', 700);
     const [next] = matcher.rejectedCandidates({ ...QUERY, chosen: nearest() });
     expect(next?.distanceMeters).toBeCloseTo(distanceMeters(STORE, displaced(STORE, 700, 0)), 6);
   });
 
-  it('names a free driver beyond the radius, and nobody far beyond it', () => {
+  it('include a free driver beyond the radius, and nobody far beyond it', () => {
     put('chosen', 500);
     put('outside', 3_500);
     put('elsewhere', 9_000);
-    expect(record(nearest())).toEqual(['outside out_of_radius']);
+    expect(rejected(nearest())).toEqual(['outside out_of_radius']);
   });
 
-  it('names drivers who were tried in vain and those whom the order excludes, wherever they are', () => {
+  it('include drivers tried in vain and drivers whom the order excludes, wherever they are', () => {
     put('chosen', 500);
     put('tried', 9_000);
     put('released', 200);
     const more = { lost: new Set(['tried']), exclude: new Set(['released', 'unknown']) };
     const chosen = { driverId: 'chosen', distanceMeters: 500 };
-    expect(record(chosen, more)).toEqual(['tried lost', 'released excluded', 'unknown excluded']);
+    expect(rejected(chosen, more)).toEqual(['tried lost', 'released excluded', 'unknown excluded']);
   });
 
-  it('names a driver whom the tables refused as lost until more is known of him', () => {
+  it('include a driver whom the database refused as lost, until something new is known', () => {
     put('refused', 100);
     put('chosen', 500);
     matcher.claim('refused', 'x');
     matcher.setAside('refused', 'x', NOW);
-    expect(record(nearest())).toEqual(['refused lost']);
+    expect(rejected(nearest())).toEqual(['refused lost']);
     matcher.moveDriver('refused', displaced(STORE, 100, 0), NOW + SET_ASIDE_MS);
-    expect(record({ driverId: 'chosen', distanceMeters: 500 })).toEqual(['refused available']);
+    expect(rejected({ driverId: 'chosen', distanceMeters: 500 })).toEqual(['refused available']);
   });
 
-  it('is bounded', () => {
+  it('are bounded', () => {
     for (let i = 0; i < 200; i++) put(`d${i}`, 10 * i);
     const many = new Set(Array.from({ length: 50 }, (_, i) => `d${i + 100}`));
     const chosen = nearest();
-    expect(record(chosen)).toHaveLength(MAX_REJECTED_CANDIDATES);
-    expect(record(chosen, { exclude: many, lost: many })).toHaveLength(3 * MAX_REJECTED_CANDIDATES);
+    expect(rejected(chosen)).toHaveLength(MAX_REJECTED_CANDIDATES);
+    expect(rejected(chosen, { exclude: many, lost: many })).toHaveLength(3 * MAX_REJECTED_CANDIDATES);
   });
 
-  it('never names the chosen driver', () => {
+  it('never include the chosen driver', () => {
     put('chosen', 500);
-    expect(record(nearest())).toEqual([]);
+    expect(rejected(nearest())).toEqual([]);
     matcher.claim('chosen', 'x');
-    expect(record({ driverId: 'chosen', distanceMeters: 500 })).toEqual([]);
+    expect(rejected({ driverId: 'chosen', distanceMeters: 500 })).toEqual([]);
   });
 
-  it('leaves out drivers at home, and finds them again when they are heard of', () => {
+  it('leave out drivers at home until their next position', () => {
     put('chosen', 500);
     put('home', 100, { onDuty: false }, NOW - POSITION_FRESH_MS - 1);
-    expect(record(nearest())).toEqual([]);
+    expect(rejected(nearest())).toEqual([]);
     matcher.moveDriver('home', displaced(STORE, 100, 0), NOW);
-    expect(record(nearest())).toEqual(['home off_duty']);
+    expect(rejected(nearest())).toEqual(['home off_duty']);
     matcher.removeDriver('home');
-    expect(record(nearest())).toEqual([]);
+    expect(rejected(nearest())).toEqual([]);
   });
 
-  it('finds a driver who comes on duty after he was left out', () => {
+  it('include a driver who comes on duty after being left out', () => {
     put('chosen', 500);
     put('home', 100, { onDuty: false }, NOW - POSITION_FRESH_MS - 1);
-    expect(record(nearest())).toEqual([]);
+    expect(rejected(nearest())).toEqual([]);
     matcher.setDuty('home', true, NOW);
-    expect(record({ driverId: 'chosen', distanceMeters: 500 })).toEqual(['home silent']);
+    expect(rejected({ driverId: 'chosen', distanceMeters: 500 })).toEqual(['home silent']);
   });
 
-  it('is of the waiting order, with the radius it has by now', () => {
+  it('are those of a waiting order within the radius it has by now', () => {
     put('chosen', 3_300);
     put('next', 3_400);
     matcher.wait({ orderId: 'x', retailerId: 'r', tierId: 'standard', point: STORE, sinceMs: NOW - 60_000 });
@@ -118,7 +118,7 @@ describe('the record of a decision', () => {
   });
 });
 
-it('finds exactly the nearest of all, wherever they wander and whatever they do', () => {
+it('rejected candidates are exactly the nearest of all, wherever they move and whatever they do', () => {
   const random = randomFrom(5);
   const places = new Map<string, { lat: number; lng: number }>();
   const somewhere = () => displaced(STORE, (random() - 0.5) * 6_000, (random() - 0.5) * 6_000);

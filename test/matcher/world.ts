@@ -1,11 +1,12 @@
 import type { FleetDriver } from '../../src/domain/driver.ts';
-import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
+import type { TierId, Tiers } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
+import { MAX_TIERS } from '../../src/limits.ts';
 import type { AssignOutcome } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import type { MatcherFace } from './brute-force.ts';
 
-/** Random numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+/** Random numbers from 0 up to 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -23,21 +24,27 @@ export type WorldShape = {
   readonly spreadMeters: number;
   readonly drivers: number;
   readonly orders: number;
+  /** Drivers serve some of these, and orders ask for one. */
+  readonly tiers: Tiers;
+  /** Whether the tier table changes on the way; it then has some of `tiers` at a time. */
+  readonly tiersChange?: boolean;
 };
 
-/** A world in which anything happens to drivers and orders, the same to the matcher and to its model. */
+/** A world in which anything happens to drivers and orders, the same for the matcher and its model. */
 export class World {
   nowMs = 1_700_000_000_000;
   private readonly random: () => number;
   private readonly shape: WorldShape;
+  private readonly allTierIds: readonly TierId[];
   private readonly places: Point[] = [];
 
   constructor(shape: WorldShape) {
     this.shape = shape;
+    this.allTierIds = [...shape.tiers.keys()];
     this.random = randomFrom(shape.seed);
   }
 
-  /** A place around one of the centres; one in six is exactly one that was used before. */
+  /** A place around one of the centres; one in six is exactly an earlier one. */
   place(): Point {
     if (this.places.length > 0 && this.random() < 1 / 6) return this.pick(this.places);
     const { spreadMeters } = this.shape;
@@ -47,10 +54,19 @@ export class World {
     return place;
   }
 
-  /** One more thing that happens, as a function to be called with the matcher and with its model. */
+  /** The next event, as a function to call with the matcher and with its model. */
   next(): (subject: MatcherFace) => unknown {
     this.nowMs += this.chance(0.02) ? 60_000 : this.below(50);
+    if (this.shape.tiersChange && this.chance(0.03)) return this.changeTiers();
     return this.chance(0.6) ? this.nextOfDrivers() : this.nextOfOrders();
+  }
+
+  /** Up to `MAX_TIERS` of the tiers, in any order. */
+  changeTiers(): (subject: MatcherFace) => unknown {
+    const { tiers } = this.shape;
+    const rows = [...tiers].filter(() => this.chance(0.7)).sort(() => this.random() - 0.5);
+    const table: Tiers = new Map(rows.slice(0, MAX_TIERS));
+    return (subject) => subject.setTiers(table);
   }
 
   private nextOfDrivers(): (subject: MatcherFace) => unknown {
@@ -78,7 +94,7 @@ export class World {
     return (subject) => subject.putDriver(driver);
   }
 
-  /** Some may be known already, and one may be among them more than once. */
+  /** Some may be known already, and one may come twice. */
   putDrivers(ids: readonly string[]): (subject: MatcherFace) => unknown {
     const drivers = ids.map((id) => this.driver(id));
     return (subject) => subject.putDrivers(drivers);
@@ -115,7 +131,7 @@ export class World {
   private claimNearest(): (subject: MatcherFace) => unknown {
     const query = {
       orderId: `fresh-${this.below(1e9)}`,
-      tierId: this.pick(TIER_IDS),
+      tierId: this.pick(this.allTierIds),
       point: this.place(),
       radiusMeters: this.pick([0, 100, 2_000, 30_000, 20_100_000]),
       nowMs: this.nowMs,
@@ -153,7 +169,7 @@ export class World {
     const order = {
       orderId,
       retailerId: `store-${this.below(3)}`,
-      tierId: this.pick(TIER_IDS),
+      tierId: this.pick(this.allTierIds),
       point: this.place(),
       sinceMs: this.nowMs - this.below(40) * 15_000 + (this.chance(0.1) ? 30_000 : 0),
       excludedDriverIds: this.chance(0.2) ? new Set(Array.from({ length: 5 }, () => this.driverId())) : undefined,
@@ -170,7 +186,7 @@ export class World {
   }
 
   private tierIds(): TierId[] {
-    return TIER_IDS.filter(() => this.chance(0.6));
+    return this.allTierIds.filter(() => this.chance(0.6));
   }
 
   private chance(probability: number): boolean {

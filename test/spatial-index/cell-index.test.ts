@@ -12,15 +12,16 @@ import {
   EVERY,
   LINK_STRIDE,
   RESOLUTION,
+  TIER_BITS,
 } from '../../src/spatial-index/cell.ts';
 import { CellIndex } from '../../src/spatial-index/cell-index.ts';
-import { memberOf } from '../../src/spatial-index/member-pool.ts';
+import { MAX_MEMBERS, memberOf, tagOf } from '../../src/spatial-index/member-pool.ts';
 import { displaced } from '../geo/places.ts';
 import { randomFrom } from '../matcher/world.ts';
 
 const TOWN = { lat: 52.52, lng: 13.4 };
 
-/** An index of two tiers with members spread over a disk; the even ones serve both tiers, the odd ones the first. */
+/** An index with members spread over a square; the even ones serve tiers 0 and 1, the odd ones tier 0. */
 function townOf(members: number, spreadMeters: number, seed = 1): { index: CellIndex; places: Point[] } {
   const index = new CellIndex();
   const random = randomFrom(seed);
@@ -37,7 +38,7 @@ function townOf(members: number, spreadMeters: number, seed = 1): { index: CellI
 type SeenCell = { cell: number; count: number; resolution: number; path: number; block: number; box: CellBox };
 
 const cellsOf = (index: CellIndex, tier = 0): SeenCell[] =>
-  (index.trees[tier]?.all() ?? []).map((box) => {
+  (index.trees.byTier[tier]?.all() ?? []).map((box) => {
     const links = index.cells.links.subarray(box.cell * LINK_STRIDE);
     return {
       cell: box.cell,
@@ -58,7 +59,7 @@ describe('the cells of the index', () => {
     ]);
   });
 
-  it('divide where members crowd, as far as it takes, so that each holds few', () => {
+  it('divide where members crowd, until each holds few', () => {
     const { index } = townOf(20_000, 4_000);
     const cells = cellsOf(index);
     expect(membersIn(index)).toBe(20_000);
@@ -71,7 +72,7 @@ describe('the cells of the index', () => {
     expect(cellsOf(index).map((cell) => [cell.resolution, cell.count])).toEqual([[FINEST, 1_000]]);
   });
 
-  it('join again as members leave, and vanish with the last', () => {
+  it('merge as members leave, and vanish with the last', () => {
     const { index } = townOf(5_000, 4_000);
     for (let member = CELL_MERGE_MEMBERS / 2; member < 5_000; member++) index.remove(member);
     expect(membersIn(index)).toBe(CELL_MERGE_MEMBERS / 2);
@@ -92,21 +93,21 @@ describe('the cells of the index', () => {
     expect(membersIn(index, EVERY)).toBe(1_000);
   });
 
-  it('stay untouched in the trees while a member moves inside its cell', () => {
+  it('keep their place in the trees while a member moves inside its cell', () => {
     const { index, places } = townOf(1, 0);
-    const before = index.trees[0]?.toJSON().children.length;
+    const before = index.trees.byTier[0]?.toJSON().children.length;
     const cell = cellsOf(index)[0];
     for (let step = 1; step <= 100; step++) {
       const place = displaced(places[0] as Point, step * 10, step * 10);
       index.locate(0, place.lat, place.lng, step);
     }
     expect(cellsOf(index)[0]?.box).toBe(cell?.box);
-    expect(index.trees[0]?.toJSON().children.length).toBe(before);
+    expect(index.trees.byTier[0]?.toJSON().children.length).toBe(before);
     index.locate(0, 0, 0, 101);
     expect(cellsOf(index)[0]?.box).not.toBe(cell?.box);
   });
 
-  it('always cover their members with circle and box, wherever members wander', () => {
+  it('always cover their members with circle and box, wherever members move', () => {
     const { index, places } = townOf(3_000, 3_000);
     const random = randomFrom(5);
     for (let step = 0; step < 30_000; step++) {
@@ -124,7 +125,13 @@ describe('the cells of the index', () => {
         number,
       ];
       for (let at = block; at < block + count * 5; at += 5, seen++) {
-        const [mx, my, mz, , tag] = index.pool.data.subarray(at) as unknown as [number, number, number, number, number];
+        const [mx, my, mz, , tag] = index.members.pool.data.subarray(at) as unknown as [
+          number,
+          number,
+          number,
+          number,
+          number,
+        ];
         expect(Math.hypot(mx - x, my - y, mz - z)).toBeLessThanOrEqual(radius + 1e-14);
         const place = places[memberOf(tag)] as Point;
         expect(place.lat >= box.minY && place.lat <= box.maxY).toBe(true);
@@ -133,5 +140,19 @@ describe('the cells of the index', () => {
     }
     expect(seen).toBe(3_000);
     expect(distanceMeters(TOWN, places[0] as Point)).toBeLessThan(100_000);
+  });
+});
+
+describe('a member', () => {
+  it('has a tag of 32 bits with all its tiers, up to the largest number', () => {
+    const tag = tagOf(MAX_MEMBERS - 1, 2 ** TIER_BITS - 1);
+    expect(tag).toBe(2 ** 32 - 1);
+    expect(memberOf(tag)).toBe(MAX_MEMBERS - 1);
+  });
+
+  it('is refused beyond that number', () => {
+    const index = new CellIndex();
+    const sentence = `An index holds at most ${MAX_MEMBERS} members; ${MAX_MEMBERS + 1} were asked for.`;
+    expect(() => index.locate(MAX_MEMBERS, 0, 0, 0)).toThrow(sentence);
   });
 });

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { chordSquared } from '../../src/geo/point.ts';
-import { BLOCK, CELL_RADIUS, CELL_STRIDE, COUNT, LINK_STRIDE, MAX_TIERS } from '../../src/spatial-index/cell.ts';
+import { MAX_TIERS } from '../../src/limits.ts';
+import { BLOCK, CELL_RADIUS, CELL_STRIDE, COUNT, EVERY, LINK_STRIDE } from '../../src/spatial-index/cell.ts';
 import { CellIndex } from '../../src/spatial-index/cell-index.ts';
 import { MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../../src/spatial-index/member-pool.ts';
 import { sortByPath } from '../../src/spatial-index/sort-by-path.ts';
 import { displaced } from '../geo/places.ts';
-import { randomFrom } from './world.ts';
+import { randomFrom } from '../matcher/world.ts';
 
 const TOWNS = [
   { lat: 52.52, lng: 13.4 },
@@ -13,7 +14,7 @@ const TOWNS = [
   { lat: -16.5, lng: 179.99 },
 ];
 
-/** An index that knows where members are and has none yet. */
+/** An index with the places of members, none of which is inserted. */
 function located(members: number, spreadMeters: number): CellIndex {
   const index = new CellIndex();
   const random = randomFrom(7);
@@ -26,55 +27,61 @@ function located(members: number, spreadMeters: number): CellIndex {
 }
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
-const tiersOf = (member: number) => member % 8;
+const EVERY_SET = 2 ** MAX_TIERS;
+const tiersOf = (member: number) => member % EVERY_SET;
+const TREES = numbers(0, EVERY + 1);
 
-/** The members of each cell of a tree, none of whom is outside the cell's circle. */
+/** The members of each cell of a tree, all inside the cell's circle. */
 function membersByCell(index: CellIndex, tier: number): number[][] {
   const { links, figures } = index.cells;
-  const cells = (index.trees[tier]?.all() ?? []).map(({ cell }) => {
+  const cells = (index.trees.byTier[tier]?.all() ?? []).map(({ cell }) => {
     const start = links[cell * LINK_STRIDE + BLOCK] as number;
     const radius = figures[cell * CELL_STRIDE + CELL_RADIUS] as number;
     const members = numbers(0, links[cell * LINK_STRIDE + COUNT] as number).map((i) => {
       const at = start + i * MEMBER_STRIDE;
-      expect(chordSquared(index.pool.data, at, figures, cell * CELL_STRIDE)).toBeLessThanOrEqual(radius * radius);
-      return memberOf(index.pool.data[at + MEMBER_TAG] as number);
+      expect(chordSquared(index.members.pool.data, at, figures, cell * CELL_STRIDE)).toBeLessThanOrEqual(
+        radius * radius,
+      );
+      return memberOf(index.members.pool.data[at + MEMBER_TAG] as number);
     });
     return members.sort((a, b) => a - b);
   });
   return cells.sort(([a = 0], [b = 0]) => a - b);
 }
 
-describe('members that are put in at once', () => {
+describe('members that are inserted at once', () => {
   for (const spreadMeters of [0, 500, 40_000]) {
     it(`stand in the cells that they divide into one by one, spread over ${spreadMeters} m`, () => {
       const oneByOne = located(5_000, spreadMeters);
       for (const member of numbers(0, 5_000)) oneByOne.put(member, tiersOf(member));
       const atOnce = located(5_000, spreadMeters);
       atOnce.putAll(numbers(0, 5_000), tiersOf);
-      for (const tier of numbers(0, MAX_TIERS + 1)) {
+      for (const tier of TREES) {
         expect(membersByCell(atOnce, tier)).toEqual(membersByCell(oneByOne, tier));
       }
     });
   }
 
-  it('join those that are in already, and are taken once where they are named twice', () => {
+  it('join those already there, and count once if they are named twice', () => {
     const index = located(5_000, 5_000);
-    for (const member of numbers(0, 300)) if (member % 3 === 0) index.put(member, 7);
+    for (const member of numbers(0, 300)) if (member % 3 === 0) index.put(member, EVERY_SET - 1);
     index.putAll([...numbers(0, 5_000), ...numbers(100, 200)], tiersOf);
-    for (const tier of numbers(0, MAX_TIERS + 1)) {
+    for (const tier of TREES) {
       const members = membersByCell(index, tier).flat();
       expect(new Set(members).size).toBe(members.length);
     }
-    const everybody = membersByCell(index, MAX_TIERS).flat();
+    const everybody = membersByCell(index, EVERY).flat();
     expect(everybody.sort((a, b) => a - b)).toEqual(numbers(0, 5_000));
-    expect(numbers(0, 5_000).map((member) => index.tiers(member) & 7)).toEqual(numbers(0, 5_000).map(tiersOf));
+    expect(numbers(0, 5_000).map((member) => index.members.tiers(member) & (EVERY_SET - 1))).toEqual(
+      numbers(0, 5_000).map(tiersOf),
+    );
     for (const member of numbers(0, 5_000)) index.remove(member);
-    expect(index.everyTree.all()).toEqual([]);
+    expect(TREES.map((tier) => membersByCell(index, tier))).toEqual(TREES.map(() => []));
   });
 });
 
 describe('paths', () => {
-  it('are sorted with their members, equal ones in the order they came', () => {
+  it('are sorted with their members, equal ones in the order before', () => {
     const random = randomFrom(11);
     const paths = Float64Array.from({ length: 20_000 }, () => Math.floor(random() * (random() < 0.5 ? 50 : 2 ** 40)));
     const sorted = Array.from(paths, (path, member) => ({ path, member })).sort(

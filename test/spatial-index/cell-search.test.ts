@@ -1,16 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chordSquared, type Point, writeVector } from '../../src/geo/point.ts';
+import { MAX_TIERS } from '../../src/limits.ts';
 import { EVERY } from '../../src/spatial-index/cell.ts';
 import { CellIndex } from '../../src/spatial-index/cell-index.ts';
 import { CellSearch, NO_MEMBER } from '../../src/spatial-index/cell-search.ts';
 import { anywhere, displaced } from '../geo/places.ts';
-import { randomFrom } from './world.ts';
+import { randomFrom } from '../matcher/world.ts';
 
 // The same worlds in every run; another seed finds other ones.
 fc.configureGlobal({ seed: 20265 });
 
-/** Members of an index and, beside it, a plain list of what they are. */
+/** Members of an index, and beside it a plain list of them. */
 class Crowd {
   readonly index = new CellIndex();
   readonly search = new CellSearch(this.index);
@@ -56,7 +57,7 @@ class Crowd {
       member.place = this.place();
       this.index.locate(number, member.place.lat, member.place.lng, member.stamp);
     }
-    member.tiers = Math.floor(this.random() * 8);
+    member.tiers = Math.floor(this.random() * 2 ** MAX_TIERS);
     member.isIn = true;
     this.index.put(number, member.tiers);
   }
@@ -66,7 +67,7 @@ class Crowd {
     (this.members[number] as (typeof this.members)[0]).isIn = false;
   }
 
-  /** The squared chord to the nearest by the index and by looking at every member. */
+  /** The nearest member by the index, and by looking at every member. */
   nearestTwice(tier: number, place: Point, withinChord: number, oldestStamp: number): [number, number] {
     const { lat, lng } = place;
     const precedes = (member: number, other: number) => member < other;
@@ -89,14 +90,14 @@ class Crowd {
 }
 
 describe('the nearest member', () => {
-  it('is found wherever one asks, while members come, go and move among small and large cells', () => {
+  it('is found from everywhere, while members come, go and move among small and large cells', () => {
     fc.assert(
       fc.property(fc.integer(), anywhere, fc.integer({ min: 1, max: 4_000 }), (seed, centre, size) => {
         const crowd = new Crowd(seed, centre, size);
         const random = randomFrom(seed + 1);
         for (let now = 1; now <= 1_500; now++) {
           crowd.step(now);
-          const tier = Math.floor(random() * 4);
+          const tier = Math.floor(random() * (EVERY + 1));
           const within = random() < 0.8 ? 2 : 1e-4;
           const oldest = random() < 0.8 ? 0 : now - 300;
           const [found, nearest] = crowd.nearestTwice(tier, crowd.place(), within, oldest);

@@ -1,0 +1,113 @@
+import type { TierId } from '../domain/tier.ts';
+import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
+import { POSITION_FRESH_MS } from '../limits.ts';
+import { EVERY } from '../spatial-index/cell.ts';
+import { CellSearch, type FoundMember, NO_MEMBER } from '../spatial-index/cell-search.ts';
+import type { DriverSlots } from './driver-slots.ts';
+import type { TierTable } from './tier-table.ts';
+
+/** A search for drivers. Distances are in meters, times in milliseconds since 1970. */
+export type DriverQuery = {
+  readonly tierId: TierId;
+  readonly point: Point;
+  readonly radiusMeters: number;
+  readonly nowMs: number;
+  /** Drivers who must not get the order. */
+  readonly exclude?: ReadonlySet<string> | undefined;
+};
+
+export type FoundDriver = { readonly driverId: string; readonly distanceMeters: number };
+
+/** Searches the drivers by distance. */
+export class DriverSearch {
+  private readonly drivers: DriverSlots;
+  private readonly tiers: TierTable;
+  private readonly search: CellSearch;
+
+  constructor(drivers: DriverSlots, tiers: TierTable) {
+    this.drivers = drivers;
+    this.tiers = tiers;
+    this.search = new CellSearch(drivers.index);
+  }
+
+  /** The nearest available driver. */
+  nearest({ tierId, point, radiusMeters, nowMs, exclude }: DriverQuery): FoundDriver | undefined {
+    const tier = this.tiers.number(tierId);
+    if (tier === undefined) return undefined;
+    const { drivers } = this;
+    const slot = this.search.nearest({
+      tier,
+      lat: point.lat,
+      lng: point.lng,
+      withinChord: chordOfMeters(radiusMeters),
+      oldestStamp: nowMs - POSITION_FRESH_MS,
+      accepts: exclude?.size ? (slot) => !exclude.has(drivers.ids[slot] as string) : undefined,
+      precedes: drivers.precedes,
+    });
+    if (slot === NO_MEMBER) return undefined;
+    // Meters only grow with the chord, so if the nearest is too far, everybody is.
+    const distanceMeters = metersOfChordSquared(this.search.chordSquared);
+    if (distanceMeters > radiusMeters) return undefined;
+    return { driverId: drivers.ids[slot] as string, distanceMeters };
+  }
+
+  /** The up to `count` nearest available drivers, nearest first. */
+  nearestFew({ tierId, point, radiusMeters, nowMs, exclude }: DriverQuery, count: number): FoundDriver[] {
+    const tier = this.tiers.number(tierId);
+    if (tier === undefined) return [];
+    const { drivers } = this;
+    const found = this.search.nearestFew(
+      {
+        tier,
+        lat: point.lat,
+        lng: point.lng,
+        withinChord: chordOfMeters(radiusMeters),
+        oldestStamp: nowMs - POSITION_FRESH_MS,
+        accepts: exclude?.size ? (slot) => !exclude.has(drivers.ids[slot] as string) : undefined,
+      },
+      count,
+    );
+    return this.named(found).filter(({ distanceMeters }) => distanceMeters <= radiusMeters);
+  }
+
+  /**
+   * The up to `count` drivers nearest to a point, whatever they do, except those of `without` and those off
+   * duty whose position is old.
+   */
+  nearestOfAll(
+    point: Point,
+    radiusMeters: number,
+    count: number,
+    nowMs: number,
+    without: ReadonlySet<string>,
+  ): FoundDriver[] {
+    const { drivers } = this;
+    const freshSince = nowMs - POSITION_FRESH_MS;
+    const atHome: number[] = [];
+    const found = this.search.nearestFew(
+      {
+        tier: EVERY,
+        lat: point.lat,
+        lng: point.lng,
+        withinChord: chordOfMeters(radiusMeters),
+        oldestStamp: Number.NEGATIVE_INFINITY,
+        accepts: (slot) => {
+          const isAtHome = drivers.duty[slot] === 0 && drivers.index.members.stamp(slot) < freshSince;
+          if (isAtHome) atHome.push(slot);
+          return !isAtHome && !without.has(drivers.ids[slot] as string);
+        },
+      },
+      count,
+    );
+    // A search must not change what it reads, so they leave the index here.
+    for (const slot of atHome) drivers.index.remove(slot);
+    return this.named(found);
+  }
+
+  private named(found: readonly FoundMember[]): FoundDriver[] {
+    return found.map(({ member, chordSquared }) => ({
+      driverId: this.drivers.ids[member] as string,
+      distanceMeters: metersOfChordSquared(chordSquared),
+    }));
+  }
+}

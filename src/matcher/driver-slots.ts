@@ -1,0 +1,183 @@
+import type { FleetDriver } from '../domain/driver.ts';
+import type { TierId } from '../domain/tier.ts';
+import { CellIndex } from '../spatial-index/cell-index.ts';
+import { enlarged } from '../spatial-index/enlarged.ts';
+import { TierSets } from './tier-sets.ts';
+import type { TierTable } from './tier-table.ts';
+
+/** The stamp of a driver without a position. */
+export const UNPLACED = Number.NEGATIVE_INFINITY;
+
+/** Drivers in all, on duty, and free: on duty, carrying nothing and not set aside. */
+export type DriverCounts = { readonly all: number; readonly onDuty: number; readonly free: number };
+
+/**
+ * The drivers in flat arrays by slot, with their counts and their index.
+ *
+ * The index holds every driver with a position: those who are free under their tiers, the others under no
+ * tier, for whoever asks why an order went past a driver. Drivers at home would crowd out those on the road
+ * there, but nothing happens in the moment a driver off duty falls silent. So the first search that comes
+ * across one takes the driver out of the index, and the next position puts the driver back.
+ *
+ * Every change to a driver stands between `count(slot, -1)` and `reindex(slot)`, which keep counts and index
+ * in step.
+ */
+export class DriverSlots {
+  readonly index = new CellIndex();
+  readonly slots = new Map<string, number>();
+  readonly ids: string[] = [];
+  readonly orderIds: (string | null)[] = [];
+  /** The drivers whom the database refused, each with the time until which they get no order. */
+  readonly setAsideUntil = new Map<number, number>();
+  duty = new Uint8Array(64);
+  freeSince = new Float64Array(64);
+  /** Each driver's set of tiers, by its number in `tierSets`. */
+  private setOf = new Int32Array(64);
+  private readonly tierSets: TierSets;
+  private readonly holders = new Map<string, number>();
+  private readonly freeSlots: number[] = [];
+
+  constructor(tiers: TierTable) {
+    this.tierSets = new TierSets(tiers);
+  }
+
+  /** Indexes every driver by the tier table of now, after a tier came into it or left it. */
+  tiersChanged(): void {
+    this.tierSets.renumber();
+    for (const slot of this.slots.values()) if (this.index.has(slot)) this.place(slot);
+  }
+
+  // --- Slots -----------------------------------------------------------------------------------------------
+
+  /** A new driver's slot. */
+  add(id: string): number {
+    const slot = this.freeSlots.pop() ?? this.ids.length;
+    this.slots.set(id, slot);
+    this.ids[slot] = id;
+    this.orderIds[slot] = null;
+    if (slot >= this.duty.length) this.grow(Math.ceil((slot + 1) * 1.5));
+    this.duty[slot] = 0;
+    this.index.locate(slot, 0, 0, UNPLACED);
+    return slot;
+  }
+
+  remove(slot: number): void {
+    this.count(slot, -1);
+    this.duty[slot] = 0;
+    this.setAsideUntil.delete(slot);
+    this.setOrder(slot, null);
+    this.index.remove(slot);
+    this.slots.delete(this.ids[slot] as string);
+    this.ids[slot] = '';
+    this.freeSlots.push(slot);
+  }
+
+  /** Makes room for `count` drivers in all. */
+  reserve(count: number): void {
+    if (count > this.duty.length) this.grow(count);
+    this.index.members.reserve(count);
+  }
+
+  private grow(size: number): void {
+    this.setOf = enlarged(this.setOf, size);
+    this.duty = enlarged(this.duty, size);
+    this.freeSince = enlarged(this.freeSince, size);
+  }
+
+  // --- Changes ---------------------------------------------------------------------------------------------
+
+  /** Writes a driver's row; returns whether the driver must then be placed. */
+  write(slot: number, { tierIds, onDuty, freeSinceMs, orderId, position }: FleetDriver): boolean {
+    this.count(slot, -1);
+    this.setOf[slot] = this.tierSets.numberOf(tierIds);
+    this.duty[slot] = onDuty ? 1 : 0;
+    this.freeSince[slot] = freeSinceMs;
+    this.setAsideUntil.delete(slot);
+    this.setOrder(slot, orderId);
+    this.count(slot, 1);
+    if (position && position.atMs >= this.index.members.stamp(slot)) {
+      this.index.locate(slot, position.lat, position.lng, position.atMs);
+      return true;
+    }
+    return this.isIndexed(slot);
+  }
+
+  setOrder(slot: number, orderId: string | null): void {
+    const held = this.orderIds[slot];
+    if (held != null && this.holders.get(held) === slot) this.holders.delete(held);
+    this.orderIds[slot] = orderId;
+    if (orderId !== null) this.holders.set(orderId, slot);
+  }
+
+  /** Counts and indexes a driver after a change, before which comes `count(slot, -1)`. */
+  reindex(slot: number): void {
+    this.count(slot, 1);
+    if (this.isIndexed(slot)) this.place(slot);
+  }
+
+  /** Indexes a driver with a position under the tiers of now. */
+  place(slot: number): void {
+    this.index.put(slot, this.tiersNow(slot));
+  }
+
+  /** The same for many drivers. */
+  placeAll(slots: readonly number[]): void {
+    this.index.putAll(slots, (slot) => this.tiersNow(slot));
+  }
+
+  count(slot: number, by: 1 | -1): void {
+    if (this.duty[slot] === 0) return;
+    const set = this.setOf[slot] as number;
+    const { onDuty, free } = this.tierSets;
+    onDuty[set] = (onDuty[set] as number) + by;
+    if (this.isFree(slot)) free[set] = (free[set] as number) + by;
+  }
+
+  /** Whether a driver belongs in the index; one whom a search took out does so at the next position. */
+  private isIndexed(slot: number): boolean {
+    return this.index.members.stamp(slot) !== UNPLACED && (this.duty[slot] === 1 || this.index.has(slot));
+  }
+
+  private tiersNow(slot: number): number {
+    return this.isFree(slot) ? this.tierBits(slot) : 0;
+  }
+
+  // --- Answers ---------------------------------------------------------------------------------------------
+
+  /** Whether a driver is on duty, carries nothing and is not set aside. */
+  isFree(slot: number): boolean {
+    return (
+      this.duty[slot] === 1 &&
+      this.orderIds[slot] === null &&
+      (this.setAsideUntil.size === 0 || !this.setAsideUntil.has(slot))
+    );
+  }
+
+  /** The driver's tiers, those that are not in the table included. */
+  tierIds(slot: number): readonly TierId[] {
+    return this.tierSets.tierIds[this.setOf[slot] as number] as readonly TierId[];
+  }
+
+  /** The bits of those of the driver's tiers that are in the table. */
+  tierBits(slot: number): number {
+    return this.tierSets.bits[this.setOf[slot] as number] as number;
+  }
+
+  /** The slot of the driver who holds an order. */
+  holderOf(orderId: string): number | undefined {
+    return this.holders.get(orderId);
+  }
+
+  /** Counts of all drivers; with a tier, the last two are of those who serve it. */
+  counts(tierId?: TierId): DriverCounts {
+    const { tierSets } = this;
+    const [onDuty, free] = [tierSets.sum(tierSets.onDuty, tierId), tierSets.sum(tierSets.free, tierId)];
+    return { all: this.slots.size, onDuty, free };
+  }
+
+  /** The order of drivers at the same distance: first who has been free longer, then the smaller id. */
+  readonly precedes = (slot: number, other: number): boolean => {
+    const difference = (this.freeSince[slot] as number) - (this.freeSince[other] as number);
+    return difference < 0 || (difference === 0 && (this.ids[slot] as string) < (this.ids[other] as string));
+  };
+}

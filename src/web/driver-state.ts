@@ -1,3 +1,4 @@
+import { ACTIVE_STATUSES } from '../domain/order.ts';
 /** A driver's state, as in `GET /driver/orders` and in the socket's `state` message. */
 export type DriverState = { readonly on_duty: boolean; readonly order: DriverOrder | null };
 
@@ -49,7 +50,7 @@ const STATUS_AFTER: Record<ActionKind, string | null> = {
   release: null,
   return: null,
 };
-const CARRIED = new Set(['driver_assigned', 'picked_up', 'undeliverable']);
+const CARRIED: ReadonlySet<string> = new Set(ACTIVE_STATUSES);
 
 /** Whether a driver carries an order of this status. */
 export function isCarried(status: string): boolean {

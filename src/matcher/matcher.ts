@@ -9,14 +9,13 @@ import { Drivers } from './drivers.ts';
 import { type Match, matchDrivers, matchOrders, queryFor, type Sources } from './gather.ts';
 import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
+import { type WaitReason, waitReason } from './wait-reason.ts';
 import { type FoundOrder, type WaitingOrder, WaitingOrders } from './waiting.ts';
 
-export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder };
+export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder, WaitReason };
 
 /** The outcome of an assignment: the row took it, or refused the driver, or the order no longer waits. */
 export type AssignOutcome = 'assigned' | 'driver_lost' | 'order_gone';
-
-export type WaitReason = 'no_driver_on_duty' | 'none_qualified' | 'all_drivers_busy' | 'none_in_radius';
 
 /**
  * The free drivers and the waiting orders in memory: a view of the tables that answers in microseconds. It is
@@ -224,23 +223,10 @@ export class Matcher {
     return this.search.nearest({ ...query, exclude: both });
   }
 
-  /**
-   * The first reason that holds why an order waits: nobody is on duty; nobody on duty serves the tier; all
-   * who do carry an order; the free ones are beyond the radius or have been silent for too long. Drivers whom
-   * the order excludes count only as on duty. Undefined for an order that does not wait. Costs no search.
-   */
+  /** Why an order waits; undefined for one that does not. Costs no search. */
   whyWaiting(orderId: string): WaitReason | undefined {
     const order = this.waiting.get(orderId);
-    if (!order) return undefined;
-    let { onDuty, free } = this.drivers.counts(order.tierId);
-    for (const driverId of order.excludedDriverIds ?? []) {
-      if (!this.drivers.serves(driverId, order.tierId)) continue;
-      if (this.drivers.get(driverId)?.onDuty) onDuty--;
-      if (this.drivers.isFree(driverId)) free--;
-    }
-    if (this.drivers.counts().onDuty === 0) return 'no_driver_on_duty';
-    if (onDuty === 0) return 'none_qualified';
-    return free === 0 ? 'all_drivers_busy' : 'none_in_radius';
+    return order && waitReason(this.drivers, order);
   }
 
   // --- Several at once -------------------------------------------------------------------------------------

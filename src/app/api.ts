@@ -1,5 +1,5 @@
+import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import { createPaymentWait, type PaymentWait } from '../dispatch/payment-wait.ts';
-import { TierTable } from '../dispatch/tier-table.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
 import { MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES, REDISPATCH_CONCURRENCY } from '../limits.ts';
@@ -21,9 +21,8 @@ import { apiRoutes } from './routes.ts';
 /** The `api` role: HTTP, sockets, matcher, group commit, relay of its own commits and the redispatch worker. */
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const { config, database, store, clock, logger, closers } = parts;
-  const tierRows = await store.loadTiers();
-  const matcher = new Matcher(tierRows);
-  const tiers = new TierTable(store, matcher, tierRows);
+  const matcher = new Matcher(await store.loadTiers());
+  const tiers = new LoadedTiers(store, matcher);
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
   const dispatch = buildDispatch({ ...parts, matcher, tiers, paymentWait });
   const credentials = openCredentialCaches(store);

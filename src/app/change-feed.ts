@@ -1,11 +1,11 @@
 import { listenForNotices, type NoticeKind } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
 import type { Fleet } from '../dispatch/fleet.ts';
+import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { Sweep } from '../dispatch/sweep.ts';
-import type { TierTable } from '../dispatch/tier-table.ts';
 import type { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING, REDISPATCH_SWEEP_MS } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
@@ -19,7 +19,7 @@ export type ChangeFeedParts = {
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'matchOrder'>;
   readonly sweep: Sweep;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
-  readonly tiers: Pick<TierTable, 'reload'>;
+  readonly tiers: Pick<LoadedTiers, 'reload'>;
   readonly paymentWait: Pick<PaymentWait, 'recheck'>;
   readonly events: OrderEvents;
   readonly logger: Logger;

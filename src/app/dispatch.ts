@@ -3,6 +3,7 @@ import { createCancelOrder } from '../dispatch/cancel-order.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
+import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createPlaceOnce } from '../dispatch/place-once.ts';
 import { createPlaceOrder, type PlaceOrderOperation } from '../dispatch/place-order.ts';
@@ -13,7 +14,6 @@ import { createProofDistance } from '../dispatch/proof-distance.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createSweep } from '../dispatch/sweep.ts';
-import type { TierTable } from '../dispatch/tier-table.ts';
 import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { createWaitingRoom } from '../dispatch/waiting-room.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
@@ -47,7 +47,7 @@ export type DispatchParts = Pick<
 > & {
   readonly database: { isAway(): boolean };
   readonly matcher: Matcher;
-  readonly tiers: Pick<TierTable, 'get'>;
+  readonly tiers: Pick<LoadedTiers, 'get'>;
   readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
 };
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
-import { isTierId, TIER_IDS } from '../domain/tier.ts';
+import { TIER_IDS } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { CommandError } from './context.ts';
 import { type Act, known, requireId, text } from './parts.ts';
@@ -19,7 +19,10 @@ export function addDriverCommands(program: Command, act: Act): void {
       act(async ({ store }, _args, options: { name: string; phone: string; tiers: string }) => {
         if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
         const tierIds = [...new Set(options.tiers.split(',').map((tier) => tier.trim()))];
-        if (!tierIds.every(isTierId)) throw new CommandError(`--tiers takes some of ${TIER_IDS.join(',')}.`);
+        const known = [...(await store.loadTiers()).keys()];
+        if (!tierIds.every((tier) => known.includes(tier))) {
+          throw new CommandError(`--tiers takes some of ${known.join(',')}.`);
+        }
         const id = newId();
         const token = newSecret('driver_token');
         const name = text('--name', options.name);

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
-import { isTierId, TIER_IDS } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { CommandError } from './context.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
@@ -77,17 +76,18 @@ export function addTierCommands(program: Command, act: Act): void {
   const set = tier.command('set <tier>').description('change a tier; orders already created keep their fee');
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
   set.action(
-    act(async ({ store }, [id], options: Record<string, string>) => {
-      if (!isTierId(id)) throw new CommandError(`The tier is one of ${TIER_IDS.join(', ')}.`);
+    act(async ({ store }, [id = ''], options: Record<string, string>) => {
+      const tiers = await store.loadTiers();
+      const before = tiers.get(id);
+      if (!before) throw new CommandError(`The tier is one of ${[...tiers.keys()].join(', ')}.`);
       const changes = Object.fromEntries(
         Object.entries(TIER_OPTIONS)
           .filter(([name]) => options[name] !== undefined)
           .map(([name, [flags, min, max]]) => [name, integer(flags, options[name] ?? '', min, max)]),
       );
       if (Object.keys(changes).length === 0) throw new CommandError('Name what to change; see --help.');
-      const before = (await store.loadTiers()).get(id);
       const after = { ...before, ...changes };
-      if ((after.maxRadiusMeters ?? 0) < (after.radiusMeters ?? 0)) {
+      if (after.maxRadiusMeters < after.radiusMeters) {
         throw new CommandError('--max-radius-meters must not be smaller than --radius-meters.');
       }
       await store.setTier(id, changes);

@@ -12,13 +12,13 @@ import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { Fleet } from './fleet.ts';
 import type { Caller, CommitOutcome, GroupCommit } from './group-commit.ts';
+import type { LoadedTiers } from './loaded-tiers.ts';
 import { dropoffByZip } from './locate-dropoff.ts';
 import { type LocatedPickup, locatePickup } from './locate-pickup.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { PaymentWait } from './payment-wait.ts';
 import type { Places } from './places.ts';
 import type { Redispatch } from './redispatch.ts';
-import type { TierTable } from './tier-table.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
@@ -52,7 +52,7 @@ export type PlaceOrderOperation = (
  * Data flows from top to bottom; a driver lost to another process is the only way back.
  */
 export function createPlaceOrder(deps: {
-  readonly tiers: Pick<TierTable, 'get'>;
+  readonly tiers: Pick<LoadedTiers, 'get'>;
   readonly places: Places;
   readonly matcher: Matcher;
   readonly waitingRoom: WaitingRoom;

@@ -33,7 +33,3 @@ export function radiusAfter(tier: Tier, waitedMs: number): number {
   const grown = tier.radiusMeters + (tier.radiusGrowthMetersPerMinute * Math.max(0, waitedMs)) / 60_000;
   return Math.min(grown, tier.maxRadiusMeters);
 }
-
-export function isTierId(value: unknown): value is ContractTierId {
-  return (TIER_IDS as readonly unknown[]).includes(value);
-}

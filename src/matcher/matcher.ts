@@ -1,6 +1,6 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
-import type { Tiers } from '../domain/tier.ts';
+import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_BATCH } from '../limits.ts';
 import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-search.ts';
@@ -68,6 +68,11 @@ export class Matcher {
     if (!this.tiers.replace(tiers)) return;
     this.slots.tiersChanged();
     this.waiting.tiersChanged();
+  }
+
+  /** A tier of the rows that were set last. */
+  tier(id: TierId): Tier | undefined {
+    return this.tiers.get(id);
   }
 
   // --- Drivers ---------------------------------------------------------------------------------------------

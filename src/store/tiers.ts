@@ -1,9 +1,10 @@
-import type { Tier, TierId, Tiers } from '../domain/tier.ts';
+import { TIER_IDS, type Tier, type TierId, type Tiers } from '../domain/tier.ts';
 import type { Db } from './db.ts';
 
-/** The tier table. */
+/** The tier table, the tiers of the contract first. */
 export async function loadTiers({ sql }: Db): Promise<Tiers> {
-  const rows = await sql`select * from tiers`;
+  const rows = await sql`
+    select * from tiers order by array_position(${[...TIER_IDS]}::text[], id) nulls last, id`;
   return new Map(
     rows.map((row): [TierId, Tier] => [
       row.id,

@@ -213,8 +213,8 @@ test.each([
   ['reasons to give back', drive, '### HTTP', RELEASE_REASONS],
   ['reasons not to deliver', integrate, '### Read one order', UNDELIVERABLE_REASONS],
   ['reasons not to deliver', drive, '### HTTP', UNDELIVERABLE_REASONS],
-  ['reasons to wait', integrate, '### Read one order', union('src/matcher/matcher.ts', 'WaitReason')],
-  ['reasons to wait', operate, '### An order waits', union('src/matcher/matcher.ts', 'WaitReason')],
+  ['reasons to wait', integrate, '### Read one order', union('src/matcher/wait-reason.ts', 'WaitReason')],
+  ['reasons to wait', operate, '### An order waits', union('src/matcher/wait-reason.ts', 'WaitReason')],
   [
     'reasons to pass over',
     integrate,

@@ -3,8 +3,8 @@ import { Closers } from '../../src/app/closers.ts';
 import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import type { ActionOutcome, DriverAction } from '../../src/dispatch/driver-actions.ts';
+import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import { TierTable } from '../../src/dispatch/tier-table.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { canBecome, ORDER_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
 import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
@@ -50,7 +50,7 @@ beforeEach(async () => {
     database: { isAway: () => false },
     store,
     matcher,
-    tiers: new TierTable(store, matcher, tiers),
+    tiers: new LoadedTiers(store, matcher),
     relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
     paymentWait: { paymentWithin: async () => 'processing' },
     events,

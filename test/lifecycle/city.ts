@@ -4,12 +4,12 @@ import { createCancelOrder } from '../../src/dispatch/cancel-order.ts';
 import { createDriverActions } from '../../src/dispatch/driver-actions.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import type { CommitOutcome } from '../../src/dispatch/group-commit.ts';
+import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createPlaceOrder } from '../../src/dispatch/place-order.ts';
 import { createPositions, type Positions } from '../../src/dispatch/positions.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
 import { createSweep } from '../../src/dispatch/sweep.ts';
-import { TierTable } from '../../src/dispatch/tier-table.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import type { PaymentStatus, PlaceOrder } from '../../src/domain/order.ts';
 import type { TierId } from '../../src/domain/tier.ts';
@@ -52,7 +52,7 @@ export async function startProcess(tables: Tables, processId: string) {
   const clock = { now: tables.now };
   const store = storeOn(tables, processId);
   const matcher = new Matcher(TIERS);
-  const tiers = new TierTable(store, matcher, TIERS);
+  const tiers = new LoadedTiers(store, matcher);
   const relay = { relay: () => undefined };
   const paymentWait = {
     paymentWithin: async (): Promise<PaymentStatus> => 'processing',

@@ -39,7 +39,13 @@ type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAside
 /** The operations of a matcher except batches and rejected candidates, which have tests of their own. */
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
-  'availableDrivers' | 'isAvailable' | 'matchOrders' | 'matchDrivers' | 'rejectedCandidates' | 'rejectedCandidatesFor'
+  | 'availableDrivers'
+  | 'isAvailable'
+  | 'matchOrders'
+  | 'matchDrivers'
+  | 'rejectedCandidates'
+  | 'rejectedCandidatesFor'
+  | 'tier'
 >;
 
 /** The matcher as its documentation reads: every answer looks at every driver and every order. */

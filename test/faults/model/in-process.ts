@@ -2,8 +2,8 @@ import { followChanges } from '../../../src/app/change-feed.ts';
 import { Closers } from '../../../src/app/closers.ts';
 import { buildDispatch } from '../../../src/app/dispatch.ts';
 import type { Config } from '../../../src/config.ts';
+import { LoadedTiers } from '../../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../../src/dispatch/order-events.ts';
-import { TierTable } from '../../../src/dispatch/tier-table.ts';
 import { fingerprintOf } from '../../../src/domain/idempotency.ts';
 import type { CancelReason, PaymentStatus, PlaceOrder } from '../../../src/domain/order.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
@@ -43,7 +43,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   };
   const clock = { now };
   const store = storeOf(sql, PROCESS_ID);
-  const tierTable = new TierTable({ loadTiers: async () => tiers }, matcher, tiers);
+  const tierTable = new LoadedTiers({ loadTiers: async () => tiers }, matcher);
   const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
   const paymentWait = {
     paymentWithin: async (): Promise<PaymentStatus> => 'processing',

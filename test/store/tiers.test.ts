@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TIER_IDS } from '../../src/domain/tier.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+const add = (id: string) => database.sql`insert into tiers values (${id}, 999, 700, 5000, 500, 15000, 2, 3600)`;
+
+test('a tier is a row behind those of the contract, whatever was changed last', async () => {
+  await add('express');
+  await storeOf(database.sql).setTier('standard', { feeCents: 799 });
+  const tiers = await storeOf(database.sql).loadTiers();
+  expect([...tiers.keys()]).toEqual([...TIER_IDS, 'express']);
+  expect(tiers.get('express')).toMatchObject({ feeCents: 999, radiusMeters: 5_000, weight: 2 });
+  expect(await storeOf(database.sql).setTier('express', { feeCents: 1_099 })).toBe(true);
+  expect((await storeOf(database.sql).loadTiers()).get('express')?.feeCents).toBe(1_099);
+});
+
+test.each(['', 'Express', 'next day', '1st', 'x'.repeat(33)])('no tier is called %j', async (id) => {
+  await expect(add(id)).rejects.toMatchObject({ constraint_name: 'tiers_id_check' });
+});

@@ -1,6 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { KEEP_ALIVE_SECONDS } from '../limits.ts';
+import { toBytes } from './bytes.ts';
 import type { Reply } from './route.ts';
 
 /** What every reply of a server has in common. */
@@ -96,28 +97,27 @@ export class Responder {
     if (!close && !this.#headOnly) response.writeHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
     if (reply.headers?.['Cache-Control'] === undefined) response.writeHeader('Cache-Control', 'no-store');
     for (const [name, value] of headers) response.writeHeader(name, value);
-    if (reply.body.length > 0 && this.#headOnly) this.#endHead(reply.body);
-    else if (close || this.#headOnly) response.end(reply.body, true);
-    else this.#end(reply.body);
+    const body = toBytes(reply.body);
+    if (body.length > 0 && this.#headOnly) this.#endHead(body.length);
+    else if (close || this.#headOnly) response.end(body, true);
+    else this.#end(body);
   }
 
   /**
    * What the client does not take stays with us and the request unanswered, so that the transport cuts whoever reads nothing
    * and goes on asking; `end` would pile up the replies without a bound.
    */
-  #end(body: string | Buffer): void {
+  #end(body: Buffer): void {
     const response = this.#response;
-    const length = Buffer.byteLength(body);
     const start = response.getWriteOffset();
-    if (response.tryEnd(body, length)[1]) return;
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    response.onWritable((offset) => response.tryEnd(bytes.subarray(offset - start), length)[0]);
+    if (response.tryEnd(body, body.length)[1]) return;
+    response.onWritable((offset) => response.tryEnd(body.subarray(offset - start), body.length)[0]);
   }
 
   /** Begins a body that never comes: the one way to tell its length; `send` then closes the connection. */
-  #endHead(body: string | Buffer): void {
+  #endHead(length: number): void {
     this.#response.writeHeader('Connection', 'close');
-    this.#response.tryEnd('', Buffer.byteLength(body));
+    this.#response.tryEnd('', length);
   }
 
   #writeOwnHeaders(): void {

@@ -2,6 +2,7 @@ import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_li
 import { accessSync, constants } from 'node:fs';
 import type { Logger } from '../telemetry.ts';
 import { BodyBudget } from './body.ts';
+import { toBytes } from './bytes.ts';
 import { Exchange, type ExchangeSettings } from './exchange.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import type { SocketBehaviour } from './live-socket.ts';
@@ -89,7 +90,7 @@ export function createServer(options: ServerOptions): HttpServer {
       return { port: uWS.us_socket_local_port(listening) };
     },
     publish(topic, text) {
-      if (!closed) app.publish(topic, text);
+      if (!closed) app.publish(toBytes(topic), toBytes(text), false);
     },
     stopAccepting,
     async drain(ms) {
@@ -117,7 +118,7 @@ function createApp(tls: ServerOptions['tls']): TemplatedApp {
   if (!tls) return uWS.App();
   // The transport says nothing about which file it could not read.
   for (const file of [tls.certFile, tls.keyFile]) accessSync(file, constants.R_OK);
-  return uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+  return uWS.SSLApp({ cert_file_name: toBytes(tls.certFile), key_file_name: toBytes(tls.keyFile) });
 }
 
 /** Closes what comes beyond the bound. The transport tells of an upgraded connection's end no more, so we must be told of it. */

@@ -1,6 +1,7 @@
 import uWS, { type HttpResponse, type TemplatedApp, type us_socket_context_t, type WebSocket } from 'uWebSockets.js';
 import { type ErrorCode, ServiceError } from '../domain/errors.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { toBytes } from './bytes.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { LiveSocket, SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
@@ -38,21 +39,21 @@ class Connection implements LiveSocket<unknown> {
     const native = this.#native;
     // 2: not sent, because too much waits for the reader already; the transport drops him.
     native?.cork(() => {
-      taken = native.send(text) !== 2;
+      taken = native.send(toBytes(text), false) !== 2;
     });
     return taken;
   }
 
   close(code: number, reason: string): void {
-    this.#native?.end(code, reason);
+    this.#native?.end(code, toBytes(reason));
   }
 
   subscribe(topic: string): void {
-    this.#native?.subscribe(topic);
+    this.#native?.subscribe(toBytes(topic));
   }
 
   unsubscribe(topic: string): void {
-    this.#native?.unsubscribe(topic);
+    this.#native?.unsubscribe(toBytes(topic));
   }
 
   /** The transport's socket is gone and may not be touched any more. */

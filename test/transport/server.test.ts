@@ -334,7 +334,7 @@ describe('a server', () => {
   });
 
   it('serves HTTPS from files, and refuses to start where one cannot be read', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'sameday-tls-'));
+    const folder = mkdtempSync(join(tmpdir(), 'sameday-tls-é-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const command = `req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout ${keyFile} -out ${certFile}`;

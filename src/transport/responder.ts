@@ -14,6 +14,9 @@ export type ReplySettings = {
 /** A character that would end a header or can't stand in one. */
 const UNFIT_FOR_HEADER = /[^\x20-\x7e]/;
 
+/** Whether the transport can end a reply to HEAD: not before Node 22, whose ABI has this number. */
+const ENDS_WITHOUT_BODY = Number(process.versions.modules) >= 127;
+
 /**
  * The one way to answer a request: at most once, in one packet, and never after the client is gone. To be constructed
  * in the transport's callback, which ends the process if nobody listens for a closed connection.
@@ -57,7 +60,7 @@ export class Responder {
     this.#over = true;
     const close = closeConnection || this.#settings.closing();
     this.#response.cork(() => this.#write(reply, headers, close));
-    if (this.#headOnly && reply.body.length > 0) this.#response.close();
+    if (this.#headOnly && reply.body.length > 0 && !ENDS_WITHOUT_BODY) this.#response.close();
     return true;
   }
 
@@ -114,10 +117,14 @@ export class Responder {
     response.onWritable((offset) => response.tryEnd(body.subarray(offset - start), body.length)[0]);
   }
 
-  /** Begins a body that never comes: the one way to tell its length; `send` then closes the connection. */
+  /** Tells the length of a body that is not sent, and ends the connection. Before Node 22 a body that never comes is begun. */
   #endHead(length: number): void {
-    this.#response.writeHeader('Connection', 'close');
-    this.#response.tryEnd('', length);
+    if (ENDS_WITHOUT_BODY) {
+      this.#response.endWithoutBody(length, true);
+    } else {
+      this.#response.writeHeader('Connection', 'close');
+      this.#response.tryEnd('', length);
+    }
   }
 
   #writeOwnHeaders(): void {

@@ -38,15 +38,17 @@ describe('a reply', () => {
   });
 
   it('answers HEAD with the headers of GET and no body', async () => {
-    const { port, server } = await startServer({ routes: [getRoute(() => json(200, { a: 'é' }))] });
+    const { port, server, log } = await startServer({ routes: [getRoute(() => json(200, { a: 'é' }))] });
     const client = rawConnection(port);
     client.send('HEAD /thing/1 HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => client.statuses).toEqual([200]);
     expect(client.text.toLowerCase()).toContain('content-length: 10\r\n');
     expect(client.text.match(/content-length/gi)).toHaveLength(1);
     expect(client.text.endsWith('\r\n\r\n')).toBe(true);
+    expect(client.text).toMatch(/\r\nconnection: close\r\n/i);
     await expect.poll(() => client.ended).toBe(true);
     expect(server.inFlight).toBe(0);
+    expect(log).toEqual([]);
   });
 
   it('to HEAD ends the connection without a body too, and nothing is logged', async () => {

@@ -1,5 +1,5 @@
-# Debian: the HTTP transport's binary needs glibc, 2.27 or newer.
-FROM node:20-bookworm-slim AS build
+# Debian 13: on Node 24 the HTTP transport's binary needs glibc 2.38 or newer.
+FROM node:24-trixie-slim AS build
 WORKDIR /app
 # Packages alone first, so that they are installed again only when they change. None needs a script of its own.
 COPY package.json package-lock.json ./
@@ -16,7 +16,7 @@ RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
   && binary="uws_$(node -p "[process.platform, process.arch, process.versions.modules].join('_')").node" \
   && find node_modules/uWebSockets.js -name '*.node' ! -name "$binary" -delete
 
-FROM node:20-bookworm-slim
+FROM node:24-trixie-slim
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
 # A new volume takes over this folder's owner.

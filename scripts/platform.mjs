@@ -18,13 +18,13 @@ const OLDEST_NODE = [20, 11];
 export function whyNotHere(root, machine = thisMachine()) {
   const [major, minor] = machine.node.split('.').map(Number);
   if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
-    return `Sameday needs Node 20.11 or newer and this is ${machine.node}: install Node 20, 22 or 24.`;
+    return `Sameday needs Node 20.11 or newer and this is ${machine.node}: install Node 24, 22 or 20.`;
   }
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (dependencies['uWebSockets.js'] !== TRANSPORT) return undefined;
   const oldest = OLDEST_GLIBC[major];
   if (oldest === undefined) {
-    return `The HTTP transport has no binary for Node ${machine.node}: install Node 20, 22 or 24.`;
+    return `The HTTP transport has no binary for Node ${machine.node}: install Node 24, 22 or 20.`;
   }
   if (!BUILT_FOR.includes(`${machine.platform} ${machine.arch}`)) {
     return `The HTTP transport has no binary for ${machine.platform} on ${machine.arch}: use Linux or macOS on x64 or arm64.`;

@@ -48,7 +48,7 @@ async function loadTransport() {
   } catch (error) {
     const reason = error.message.trim().split('\n').at(-1);
     throw new Error(
-      `The HTTP transport cannot be loaded here (${reason}): install Node 20, 22 or 24 on a newer Linux.`,
+      `The HTTP transport cannot be loaded here (${reason}): install Node 24, 22 or 20 on a newer Linux.`,
     );
   }
 }

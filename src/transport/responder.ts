@@ -1,6 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { KEEP_ALIVE_SECONDS } from '../limits.ts';
+import { toBytes } from './bytes.ts';
 import type { Reply } from './route.ts';
 
 /** What all replies of a server have in common. */
@@ -12,6 +13,9 @@ export type ReplySettings = {
 
 /** A character that would end a header or cannot stand in one. */
 const UNFIT_FOR_HEADER = /[^\x20-\x7e]/;
+
+/** Whether the transport can end a reply to HEAD: not before Node 22, whose ABI has this number. */
+const ENDS_WITHOUT_BODY = Number(process.versions.modules) >= 127;
 
 /**
  * Answers a request at most once, in one packet, and never after the client is gone. To be constructed in the
@@ -56,7 +60,7 @@ export class Responder {
     this.#over = true;
     const close = closeConnection || this.#settings.closing();
     this.#response.cork(() => this.#write(reply, headers, close));
-    if (this.#headOnly && reply.body.length > 0) this.#response.close();
+    if (this.#headOnly && reply.body.length > 0 && !ENDS_WITHOUT_BODY) this.#response.close();
     return true;
   }
 
@@ -96,28 +100,34 @@ export class Responder {
     if (!close && !this.#headOnly) response.writeHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
     if (reply.headers?.['Cache-Control'] === undefined) response.writeHeader('Cache-Control', 'no-store');
     for (const [name, value] of headers) response.writeHeader(name, value);
-    if (reply.body.length > 0 && this.#headOnly) this.#endHead(reply.body);
-    else if (close || this.#headOnly) response.end(reply.body, true);
-    else this.#end(reply.body);
+    const body = toBytes(reply.body);
+    if (body.length > 0 && this.#headOnly) this.#endHead(body.length);
+    else if (close || this.#headOnly) response.end(body, true);
+    else this.#end(body);
   }
 
   /**
    * The rest of what the client does not take is kept here and the request stays unanswered, so that
    * uWebSockets.js cuts a client that reads nothing and goes on asking; `end` would pile up replies.
    */
-  #end(body: string | Buffer): void {
+  #end(body: Buffer): void {
     const response = this.#response;
-    const length = Buffer.byteLength(body);
     const start = response.getWriteOffset();
-    if (response.tryEnd(body, length)[1]) return;
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    response.onWritable((offset) => response.tryEnd(bytes.subarray(offset - start), length)[0]);
+    if (response.tryEnd(body, body.length)[1]) return;
+    response.onWritable((offset) => response.tryEnd(body.subarray(offset - start), body.length)[0]);
   }
 
-  /** Begins a body that never comes, the only way to send its length; `send` then closes the connection. */
-  #endHead(body: string | Buffer): void {
-    this.#response.writeHeader('Connection', 'close');
-    this.#response.tryEnd('', Buffer.byteLength(body));
+  /**
+   * Sends the length of a body that is not sent, and ends the connection. Before Node 22 the only way is to
+   * begin a body that never comes.
+   */
+  #endHead(length: number): void {
+    if (ENDS_WITHOUT_BODY) {
+      this.#response.endWithoutBody(length, true);
+    } else {
+      this.#response.writeHeader('Connection', 'close');
+      this.#response.tryEnd('', length);
+    }
   }
 
   #writeOwnHeaders(): void {

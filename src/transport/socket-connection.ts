@@ -1,4 +1,5 @@
 import type { WebSocket } from 'uWebSockets.js';
+import { toBytes } from './bytes.ts';
 import type { LiveSocket } from './live-socket.ts';
 
 /** What uWebSockets.js keeps with a socket. */
@@ -21,21 +22,21 @@ export class SocketConnection implements LiveSocket<unknown> {
     let isTaken = false;
     const native = this.#native;
     native?.cork(() => {
-      isTaken = native.send(text) !== DROPPED;
+      isTaken = native.send(toBytes(text), false) !== DROPPED;
     });
     return isTaken;
   }
 
   close(code: number, reason: string): void {
-    this.#native?.end(code, reason);
+    this.#native?.end(code, toBytes(reason));
   }
 
   subscribe(topic: string): void {
-    this.#native?.subscribe(topic);
+    this.#native?.subscribe(toBytes(topic));
   }
 
   unsubscribe(topic: string): void {
-    this.#native?.unsubscribe(topic);
+    this.#native?.unsubscribe(toBytes(topic));
   }
 
   /** The native socket is gone and may no longer be touched. */

@@ -1,5 +1,6 @@
 import uWS, { type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
 import { accessSync, constants } from 'node:fs';
+import { toBytes } from './bytes.ts';
 
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 
@@ -19,7 +20,7 @@ export class Transport {
 
   /** Sends a text message to every socket that subscribed to `topic`; readers too slow for it are dropped. */
   publish(topic: string, text: string): void {
-    if (!this.#isClosed) this.app.publish(topic, text);
+    if (!this.#isClosed) this.app.publish(toBytes(topic), toBytes(text), false);
   }
 
   /** Listens on this address alone and gives the port; 0 takes any free one. Throws where it cannot. */
@@ -48,7 +49,7 @@ export function openTransport(tls?: TlsFiles): Transport {
   if (!tls) return new Transport(uWS.App());
   // uWebSockets.js does not say which file it could not read.
   for (const file of [tls.certFile, tls.keyFile]) accessSync(file, constants.R_OK);
-  return new Transport(uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }));
+  return new Transport(uWS.SSLApp({ cert_file_name: toBytes(tls.certFile), key_file_name: toBytes(tls.keyFile) }));
 }
 
 /** `listen` takes host, port and option together; its types know only two of them at a time. */

@@ -116,8 +116,8 @@ describe('the image', () => {
   }, BUILD_MS);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is Node 20 on Debian and runs as an unprivileged user, without a shell between', () => {
-    expect(image.bases).toEqual(['node:20-bookworm-slim', 'node:20-bookworm-slim']);
+  it('is Node 24 on Debian 13 and runs as an unprivileged user, without a shell between', () => {
+    expect(image.bases).toEqual(['node:24-trixie-slim', 'node:24-trixie-slim']);
     expect(image.user).toBe('node');
     expect(image.command).toEqual(['node', 'dist/main.js']);
     expect(image.volumes).toEqual([image.env.DATA_DIR]);

@@ -22,8 +22,10 @@ describe('whyNotHere', () => {
   });
 
   it('says in one sentence what to install elsewhere', () => {
-    expect(whyNotHere(ROOT, machine('18.20.0', '2.36'))).toMatch(/^Sameday needs Node 20\.11 .* install Node 20/);
-    expect(whyNotHere(ROOT, machine('20.10.0', '2.36'))).toMatch(/install Node 20/);
+    expect(whyNotHere(ROOT, machine('18.20.0', '2.36'))).toMatch(
+      /^Sameday needs Node 20\.11 .* install Node 24, 22 or 20/,
+    );
+    expect(whyNotHere(ROOT, machine('20.10.0', '2.36'))).toMatch(/install Node 24, 22 or 20/);
     expect(whyNotHere(ROOT, machine('22.12.0', '2.36'))).toMatch(/needs glibc 2\.38 .* has 2\.36: install Node 20,/);
     expect(whyNotHere(ROOT, machine('20.20.0', '2.17'))).toMatch(/needs glibc 2\.27 .*: install a newer Linux\.$/);
     expect(whyNotHere(ROOT, machine('23.1.0', '2.41'))).toMatch(/no binary for Node 23/);

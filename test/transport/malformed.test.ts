@@ -3,6 +3,12 @@ import { json } from '../../src/transport/reply.ts';
 import { echoRoute, GOOD, gate, rawConnection, startServer } from '../http/support.ts';
 
 const POST = 'POST /echo/1 HTTP/1.1\r\n';
+/**
+ * From Node 22 on the transport refuses 4 KB of headers and more, or more than 98, with 431 and a page of its own. On Node 20
+ * what comes in one packet may be longer and is ours to refuse, with 400; behind more than 98 it waits for others and, when
+ * none come, cuts the connection.
+ */
+const LIMITS_HEADERS = Number(process.versions.node.split('.')[0]) >= 22;
 
 async function start() {
   const handle = vi.fn(() => json(200, {}));
@@ -28,7 +34,6 @@ describe('a malformed request', () => {
     ['a length with a sign', 'Content-Length: +2\r\n\r\n{}'],
     ['a negative length', 'Content-Length: -2\r\n\r\n{}'],
     ['a length too long for a number', `Content-Length: ${'9'.repeat(40)}\r\n\r\n{}`],
-    ['twenty thousand characters of headers', `X: ${'a'.repeat(20_000)}\r\nContent-Length: 2\r\n\r\n{}`],
     ['two keys', 'Authorization: Bearer other\r\nContent-Length: 2\r\n\r\n{}'],
     ['two types', 'Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}'],
     ['two hosts', 'Host: y\r\nContent-Length: 2\r\n\r\n{}'],
@@ -39,6 +44,20 @@ describe('a malformed request', () => {
     await expect.poll(() => [client.statuses, client.ended]).toEqual([[400], true]);
     expect(handle).not.toHaveBeenCalled();
     await expectServing(another());
+  });
+
+  it.each<readonly [string, string, number]>([
+    ['twenty thousand characters of headers', `X: ${'a'.repeat(20_000)}\r\n`, LIMITS_HEADERS ? 431 : 400],
+    ['five thousand characters of headers', `X: ${'a'.repeat(5_000)}\r\n`, LIMITS_HEADERS ? 431 : 200],
+    ['ninety headers', 'X: a\r\n'.repeat(90), 200],
+    ...(LIMITS_HEADERS ? [['two hundred headers', 'X: a\r\n'.repeat(200), 431] as const] : []),
+  ])('with %s is answered as this version of the transport does', async (_, headers, status) => {
+    const { client, handle, another } = await start();
+    client.send(`${POST}${GOOD}${headers}Content-Length: 2\r\n\r\n{}`);
+    const isTaken = status === 200;
+    await expect.poll(() => [client.statuses, client.ended]).toEqual([[status], !isTaken]);
+    expect(handle).toHaveBeenCalledTimes(isTaken ? 1 : 0);
+    if (!isTaken) await expectServing(another());
   });
 
   it.each([

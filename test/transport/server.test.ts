@@ -39,15 +39,17 @@ describe('a reply', () => {
   });
 
   it('answers HEAD with the headers of GET and no body', async () => {
-    const { port, server } = await startServer({ routes: [getRoute(() => json(200, { a: 'é' }))] });
+    const { port, server, log } = await startServer({ routes: [getRoute(() => json(200, { a: 'é' }))] });
     const client = rawConnection(port);
     client.send('HEAD /thing/1 HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => client.statuses).toEqual([200]);
     expect(client.text.toLowerCase()).toContain('content-length: 10\r\n');
     expect(client.text.match(/content-length/gi)).toHaveLength(1);
     expect(client.text.endsWith('\r\n\r\n')).toBe(true);
+    expect(client.text).toMatch(/\r\nconnection: close\r\n/i);
     await expect.poll(() => client.ended).toBe(true);
     expect(server.inFlight).toBe(0);
+    expect(log).toEqual([]);
   });
 
   it('to HEAD ends the connection without a body too, and nothing is logged', async () => {
@@ -335,7 +337,7 @@ describe('a server', () => {
   });
 
   it('serves HTTPS from files, and refuses to start where one cannot be read', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'sameday-tls-'));
+    const folder = mkdtempSync(join(tmpdir(), 'sameday-tls-é-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const command = `req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout ${keyFile} -out ${certFile}`;

@@ -19,7 +19,7 @@ test('the active statuses are the same in the code, in SQL and in the unique ind
     select pg_get_expr(i.indpred, i.indrelid) as predicate
     from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
     where i.indrelid = 'orders'::regclass and i.indisunique and a.attname = 'driver_id'`;
-  const named = [...(index?.predicate as string).matchAll(/'(\w+)'::text/g)].map(([, status]) => status);
+  const named = [...String(index?.predicate).matchAll(/'(\w+)'::text/g)].map(([, status]) => status);
   expect(named.sort()).toEqual([...ACTIVE_STATUSES].sort());
 });
 

@@ -39,7 +39,7 @@ const lengthOf = (reply: string) => {
 
 async function startSocket(behaviour: Partial<SocketBehaviour<null>>) {
   const sockets: LiveSocket<null>[] = [];
-  const { port, server } = await startServer({
+  const { port, transport } = await startServer({
     sockets: [
       {
         path: '/live',
@@ -65,7 +65,7 @@ async function startSocket(behaviour: Partial<SocketBehaviour<null>>) {
   phone.on('close', (code, reason) => closed(code, reason.toString('hex')));
   phone.on('error', () => {});
   await expect.poll(() => phone.readyState, SOON).toBe(WebSocket.OPEN);
-  return { server, sockets, phone, heard, closed };
+  return { transport, sockets, phone, heard, closed };
 }
 
 const asText = (data: string) => ({ data: Buffer.from(data), isBinary: false });

@@ -6,9 +6,9 @@ import { errorFields, type Logger } from '../telemetry.ts';
 import type { AdmissionControl } from './admission.ts';
 
 /**
- * What became of one order of a batch. `refused`: the database takes no such row. `failed` and `unavailable`: nothing
- * was written and nothing will be. `repeated`: nothing was written, an equal request without a key stands in the way.
- * `unknown`: it could not be found out in time.
+ * The outcome of an order's commit. Of all but `created` and `unknown` nothing was written, and nothing will
+ * be. `repeated`: an equal request without a key blocks the order. `refused`: the database does not accept
+ * the row. `unknown`: the outcome could not be resolved in time.
  */
 export type CommitOutcome =
   | { readonly kind: 'created'; readonly order: CommittedOrder }
@@ -24,16 +24,17 @@ export type CommitOutcome =
         | 'unknown';
     };
 
-/** The caller of an order: since when it waits (by `performance.now`), and whether it has left. */
+/** The caller of an order: since when it waits, by `performance.now`, and whether it has disconnected. */
 export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
 
-/** How many orders wait for their commit or are being committed. */
+/** Number of orders that wait for their commit or are being committed. */
 export type CommitBacklog = { orders: number };
 
 export type GroupCommit = {
   /**
-   * Commits an order together with whatever else waits. Resolves once the outcome is known; never rejects. An order whose
-   * caller has left or waited too long before its turn is `unavailable`: it was never sent to the database.
+   * Commits an order in a batch with others. Resolves with the outcome and never rejects. An order whose
+   * caller has disconnected or waited too long before its turn is `unavailable`; it was never sent to the
+   * database.
    */
   commit(order: NewOrder, caller: Caller): Promise<CommitOutcome>;
 };
@@ -42,18 +43,21 @@ type Waiter = { readonly order: NewOrder; readonly caller: Caller; readonly reso
 type Outcomes = Map<string, CommitOutcome>;
 type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 
-/** An order that waited too long is refused at most this fraction of the longest wait later. */
-const WATCHES_A_WAIT = 10;
+/** Checks of the queue during the longest wait; an order that waited too long is dropped at the next one. */
+const CHECKS_PER_WAIT = 10;
 
 /**
- * Group commit: orders that arrive while a commit is in flight share the next one, so one fsync makes many orders
- * durable. Without load an order waits for nothing but its own round trip. One commit at a time makes the largest batches
- * and so costs an order least; the next goes beside one that takes longer than `slowMs` (it waits for a lock, or its
- * outcome is being found out), so that none holds up the others, and where a whole batch waits: it can't grow any more.
- * While more orders come than can begin, a batch is given `gatherMs` to become a whole one: the machine is at its most, and
- * small batches would cost it more.
+ * Group commit (DeWitt et al. 1984): orders that arrive while a commit is in flight share the next one, so
+ * that one fsync makes many orders durable. Without load an order waits only for its own round trip.
  *
- * While the database is away no order waits for others whose outcome is being found out.
+ * One commit at a time makes the largest batches, which cost the least for each order. Another one starts
+ * beside it only if it is slow (for `slowMs`: it waits for a lock, or its outcome is being resolved) or if a
+ * full batch waits, which cannot grow any more. While more orders arrive than can start, a batch waits up to
+ * `gatherMs` to fill, because small batches would cost a busy machine more.
+ *
+ * While the database is away, waiting orders are `unavailable` at once.
+ *
+ * @param bounds most orders in a batch and in the queue, most commits in flight, and times in milliseconds
  */
 export function createGroupCommit(
   parts: {
@@ -61,7 +65,7 @@ export function createGroupCommit(
     readonly database: { isAway(): boolean };
     readonly backlog: CommitBacklog;
     readonly admission: Pick<AdmissionControl, 'isLate'>;
-    /** Whether a job is owed that asks a geocoder for the dropoffs. */
+    /** Whether each order gets a job that asks a geocoder for its dropoff. */
     readonly locatesDropoffs: boolean;
   },
   bounds: {
@@ -96,7 +100,7 @@ export function createGroupCommit(
     if (queue.length >= (isFree && !gathers() ? 1 : bounds.maxBatch)) start(queue.splice(0, bounds.maxBatch));
   }
 
-  /** Whether a fuller batch is worth waiting for, and still is waited for. */
+  /** Whether the next commit waits for a fuller batch. */
   function gathers(): boolean {
     if (isGathered || !parts.admission.isLate()) return false;
     gathering ??= setTimeout(() => {
@@ -115,7 +119,7 @@ export function createGroupCommit(
     });
   }
 
-  /** While commits are stuck nothing takes from the queue, and those who waited too long must hear of it all the same. */
+  /** Drops orders that waited too long while slow commits keep the queue from moving. */
   function watch(): void {
     if (isWatched) return;
     isWatched = true;
@@ -123,7 +127,7 @@ export function createGroupCommit(
       isWatched = false;
       dropUnwanted();
       if (queue.length > 0) watch();
-    }, bounds.maxWaitMs / WATCHES_A_WAIT);
+    }, bounds.maxWaitMs / CHECKS_PER_WAIT);
   }
 
   function start(batch: readonly Waiter[]): void {
@@ -146,7 +150,7 @@ export function createGroupCommit(
     });
   }
 
-  /** Insert, and turn every failure into outcomes. */
+  /** Inserts a batch and turns every failure into outcomes. */
   async function commitBatch(orders: readonly NewOrder[], triesLeft = 3): Promise<Outcomes> {
     let inserted: Inserted;
     try {
@@ -162,7 +166,7 @@ export function createGroupCommit(
     if (failure === 'retry' && triesLeft > 0) return commitBatch(orders, triesLeft - 1);
     if (failure === 'unknown') return resolveUnknown(orders);
     if (failure === 'refused_row' && orders.length > 1) {
-      // One row that the database does not take must not fail its neighbours: halve until it stands alone.
+      // A refused row must not fail the rest of its batch: halve the batch until the row is alone.
       const half = orders.length >> 1;
       const [first, second] = [await commitBatch(orders.slice(0, half)), await commitBatch(orders.slice(half))];
       return new Map([...first, ...second]);
@@ -180,19 +184,22 @@ export function createGroupCommit(
     try {
       const reasons = await store.explainRefused(missing);
       for (const { id } of missing) {
-        // A dead key comes before all else; it is told nothing of earlier orders.
+        // A dead API key comes first: its caller is told nothing about earlier orders.
         const reason = reasons.get(id) ?? 'driver_lost';
         const kind = reason === 'driver_lost' && inserted.has(id) ? 'repeated' : reason;
         outcomes.set(id, { kind: kind === 'voided' ? 'failed' : kind });
       }
     } catch (error) {
-      logger.error({ err: errorFields(error), orders: missing.length }, 'refused orders could not be explained');
+      logger.error(
+        { err: errorFields(error), orders: missing.length },
+        'the reasons of refused orders could not be read',
+      );
       for (const { id } of missing) outcomes.set(id, { kind: 'unavailable' });
     }
     return outcomes;
   }
 
-  /** The connection died over a commit: write tombstones until each order is known to exist or never to. */
+  /** Writes tombstones until each order is known to exist or never to exist, for at most `resolveMs`. */
   async function resolveUnknown(orders: readonly NewOrder[]): Promise<Outcomes> {
     const deadline = performance.now() + bounds.resolveMs;
     while (performance.now() < deadline) {
@@ -227,7 +234,7 @@ export function createGroupCommit(
           },
         });
         watch();
-        // One turn of the event loop gathers what arrived in the same poll.
+        // Orders of the same turn of the event loop share a batch.
         if (!scheduled) setImmediate(pump);
         scheduled = true;
       }),

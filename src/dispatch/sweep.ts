@@ -6,15 +6,16 @@ import type { Redispatch, RedispatchParts } from './redispatch.ts';
 
 export type Sweep = {
   /**
-   * The net below the events: reads what was missed, tries every waiting order once, expires orders that waited too long
-   * and takes orders from silent drivers. A part that is still at work since an earlier run is not begun again.
+   * Makes up for lost events: reads what memory has missed, matches every waiting order once, expires orders
+   * whose time is up, and releases orders of silent drivers. A step that is still running from an earlier
+   * call is not started again.
    */
   run(): Promise<void>;
-  /** Positions were not heard until now: a driver's silence is counted from here. */
+  /** Positions were not received until now: the silence of drivers counts from here. */
   listening(): void;
 };
 
-/** Keeps waiting orders from being forgotten, whatever notice or answer was lost. */
+/** The sweep that keeps every waiting order on its way, whichever notice or reply was lost. */
 export function createSweep(
   parts: Pick<RedispatchParts, 'matcher' | 'unknownOutcomes' | 'relay' | 'events' | 'clock'> & {
     readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'>;
@@ -32,15 +33,18 @@ export function createSweep(
     else await matchAvailableDrivers();
   }
 
-  /** Several orders and several drivers at once: least cost decides, and what is lost in a race is tried singly. */
+  /** Matches all waiting orders at once, at the least total cost. */
   async function matchFewOrders(): Promise<void> {
     const orderIds = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
     await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
-    // What the bounds of a batch left over.
+    // Orders that the bounds of a batch left out.
     for (const orderId of orderIds) await redispatch.matchOrder(orderId);
   }
 
-  /** More orders wait than one batch holds: each batch is of drivers who are near each other and can reach an order. */
+  /**
+   * For more orders than a batch holds: each batch has drivers who are near each other and can reach an
+   * order.
+   */
   async function matchAvailableDrivers(): Promise<void> {
     const reaching = (await driversInReach()).sort((a, b) => a.place - b.place);
     for (let at = 0; at < reaching.length; at += MAX_BATCH) {
@@ -59,7 +63,7 @@ export function createSweep(
         const position = matcher.bestWaitingFor(driverId, clock.now()) && matcher.driver(driverId)?.position;
         if (position) reaching.push({ driverId, place: placeInBands(position) });
       }
-      // A large fleet must not hold up the requests of this process.
+      // A large fleet must not block the event loop.
       await nextTurn();
     }
     return reaching;
@@ -69,12 +73,12 @@ export function createSweep(
     for (const orderId of await store.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await redispatch.expire(orderId);
   }
 
-  /** A driver who is silent for too long before the pickup loses the order; it goes to another driver. */
+  /** Releases orders before their pickup whose driver is silent for too long. */
   async function releaseSilent(): Promise<void> {
-    // After a stop or an outage every driver is silent by the tables, which is our doing.
+    // After a stop or an outage of this service the tables show every driver as silent.
     if (clock.now() - listeningSinceMs < DRIVER_SILENT_MS) return;
     for (const { orderId, driverId } of await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP)) {
-      if (isHeard(driverId)) continue;
+      if (hasReported(driverId)) continue;
       const write = store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS);
       const released = await parts.unknownOutcomes.watch(orderId, write);
       if (!released) continue;
@@ -86,13 +90,14 @@ export function createSweep(
     }
   }
 
-  /** The tables hear of a position later than memory does, and not at all while they take no writes. */
-  function isHeard(driverId: string): boolean {
+  /** Positions reach the tables later than memory, and not at all while writes fail. */
+  function hasReported(driverId: string): boolean {
     const position = matcher.driver(driverId)?.position;
     return position != null && position.atMs > clock.now() - DRIVER_SILENT_MS;
   }
 
-  // Thousands to expire or to release take their time, and the tables may refuse: waiting orders do not wait for them.
+  // The steps run side by side, so that waiting orders do not wait for thousands of expiries or a failed
+  // write.
   const steps = [oneAtATime(matchWaiting), oneAtATime(expireOverdue), oneAtATime(releaseSilent)];
   return {
     async run() {
@@ -105,7 +110,7 @@ export function createSweep(
   };
 }
 
-/** While the work runs, whoever asks for it waits for that run. */
+/** Makes calls during a run wait for that run. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   return () => {
@@ -116,7 +121,10 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Bands of latitude about 5 km wide, each from west to east: drivers near each other here are mostly near in the world. */
+/**
+ * A sort key: bands of latitude about 5 km wide, each from west to east. Drivers with close keys are mostly
+ * close.
+ */
 function placeInBands({ lat, lng }: { readonly lat: number; readonly lng: number }): number {
   return Math.floor(lat / 0.05) * 1_000 + lng;
 }

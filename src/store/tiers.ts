@@ -1,7 +1,7 @@
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Db } from './db.ts';
 
-/** The tier table. */
+/** Every row of the tier table. */
 export async function loadTiers({ sql }: Db): Promise<Tiers> {
   const rows = await sql`select * from tiers`;
   return new Map(
@@ -21,7 +21,7 @@ export async function loadTiers({ sql }: Db): Promise<Tiers> {
   );
 }
 
-/** Changes the given columns of a tier; orders already created keep their fee. False for an unknown tier. */
+/** Changes the given columns of a tier; existing orders keep their fee. False for an unknown tier. */
 export async function setTier(
   { sql, processId }: Db,
   tierId: TierId,

@@ -33,33 +33,8 @@ export type ChangeFeedParts = {
  * Resolves after the first read.
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
-  const { fleet, redispatch, unknownOutcomes, events, tiers, logger, closers } = parts;
-
-  async function ordersChanged(ids: readonly string[]): Promise<void> {
-    const holders = ids.map((id) => fleet.holderOf(id));
-    const states = await fleet.refreshOrders(ids);
-    // A driver who held one of the orders may be free now or carry it in another status. So may a driver who
-    // carried one unknown to this process, which took them for lost.
-    const drivers = [...new Set([...holders, ...states.map((order) => order.driverId)])].filter((id) => id != null);
-    for (const { orderId, driverId } of states) events.orderChanged(orderId, driverId);
-    for (const id of drivers) events.driverChanged(id);
-    for (const { orderId, waiting } of states) if (waiting) await redispatch.matchOrder(orderId);
-    for (const id of drivers) redispatch.driverAvailable(id);
-  }
-
-  /** Details concern live pages and replies that wait for a charge, but neither drivers nor the matcher. */
-  async function detailsChanged(ids: readonly string[]): Promise<void> {
-    for (const orderId of ids) events.detailsChanged(orderId);
-    await parts.paymentWait.recheck(ids);
-  }
-
-  async function driversChanged(ids: readonly string[]): Promise<void> {
-    await fleet.refreshDrivers(ids);
-    for (const driverId of ids) {
-      events.driverChanged(driverId);
-      redispatch.driverAvailable(driverId);
-    }
-  }
+  const { fleet, unknownOutcomes, events, tiers, logger, closers } = parts;
+  const { ordersChanged, detailsChanged, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
     await tiers.reload();
@@ -132,4 +107,35 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     clearInterval(timer);
     await sweeping;
   });
+}
+
+/** What follows the changes of other processes, by the kind of their notices. */
+function createChangeHandlers({ fleet, redispatch, events, paymentWait }: ChangeFeedParts) {
+  async function ordersChanged(ids: readonly string[]): Promise<void> {
+    const holders = ids.map((id) => fleet.holderOf(id));
+    const states = await fleet.refreshOrders(ids);
+    // A driver who held one of the orders may be free now or carry it in another status. So may one who
+    // carried it without this process's knowledge, and was lost to a claim here.
+    const drivers = [...new Set([...holders, ...states.map((order) => order.driverId)])].filter((id) => id != null);
+    for (const { orderId, driverId } of states) events.orderChanged(orderId, driverId);
+    for (const id of drivers) events.driverChanged(id);
+    for (const { orderId, waiting } of states) if (waiting) await redispatch.matchOrder(orderId);
+    for (const id of drivers) redispatch.driverAvailable(id);
+  }
+
+  /** Details concern live pages and replies that wait for a charge, but neither drivers nor the matcher. */
+  async function detailsChanged(ids: readonly string[]): Promise<void> {
+    for (const orderId of ids) events.detailsChanged(orderId);
+    await paymentWait.recheck(ids);
+  }
+
+  async function driversChanged(ids: readonly string[]): Promise<void> {
+    await fleet.refreshDrivers(ids);
+    for (const driverId of ids) {
+      events.driverChanged(driverId);
+      redispatch.driverAvailable(driverId);
+    }
+  }
+
+  return { ordersChanged, detailsChanged, driversChanged };
 }

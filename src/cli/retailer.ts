@@ -20,14 +20,26 @@ type PlaceOptions = { lat?: string; lng?: string };
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
-  const withCard = (command: Command) =>
-    command
-      .option('--stripe-customer <cus>', "the store's customer at Stripe")
-      .option('--payment-method <pm>', 'a card of that customer')
-      .option('--test-card <kind>', `sandbox only: ${Object.keys(TEST_CARDS).join(', ')}`);
-  const withPlace = (command: Command) =>
-    command.option('--lat <degrees>', "the store's latitude").option('--lng <degrees>', "the store's longitude");
+  addApplications(retailer, act);
+  addCreate(retailer, act);
+  addSetCard(retailer, act);
+  addSetWebhook(retailer, act);
+  addSetRate(retailer, act);
+  addLists(retailer, act);
+  addStatus(retailer, act);
+  addRotateKey(retailer, act);
+}
 
+const withCard = (command: Command) =>
+  command
+    .option('--stripe-customer <cus>', "the store's customer at Stripe")
+    .option('--payment-method <pm>', 'a card of that customer')
+    .option('--test-card <kind>', `sandbox only: ${Object.keys(TEST_CARDS).join(', ')}`);
+const withPlace = (command: Command) =>
+  command.option('--lat <degrees>', "the store's latitude").option('--lng <degrees>', "the store's longitude");
+
+/** `retailer apply|approve|reject` */
+function addApplications(retailer: Command, act: Act): void {
   retailer
     .command('apply')
     .description("record a store's application")
@@ -68,7 +80,10 @@ export function addRetailerCommands(program: Command, act: Act): void {
         return { application_id: id, status: 'rejected' };
       }),
     );
+}
 
+/** `retailer create` */
+function addCreate(retailer: Command, act: Act): void {
   withCard(withPlace(retailer.command('create')))
     .description('create an active store and its key, which is shown once')
     .requiredOption('--name <name>')
@@ -82,7 +97,10 @@ export function addRetailerCommands(program: Command, act: Act): void {
         return { retailer_id: made.id, api_key: apiKey };
       }),
     );
+}
 
+/** `retailer set-card` */
+function addSetCard(retailer: Command, act: Act): void {
   withCard(retailer.command('set-card <retailer_id>'))
     .description('set the card that deliveries are charged to')
     .action(
@@ -93,9 +111,10 @@ export function addRetailerCommands(program: Command, act: Act): void {
         return { retailer_id: id, card: 'set' };
       }),
     );
+}
 
-  addSetWebhook(retailer, act);
-  addSetRate(retailer, act);
+/** `retailer list|show` */
+function addLists(retailer: Command, act: Act): void {
   retailer
     .command('list')
     .description('list stores and open applications')
@@ -109,6 +128,10 @@ export function addRetailerCommands(program: Command, act: Act): void {
     .command('show <id>')
     .description('show a store or an application')
     .action(act(async ({ store }, [id]) => known(await store.showRetailer(requireId(id)), 'store or application')));
+}
+
+/** `retailer suspend|activate` */
+function addStatus(retailer: Command, act: Act): void {
   for (const [name, status] of [
     ['suspend', 'suspended'],
     ['activate', 'active'],
@@ -125,6 +148,10 @@ export function addRetailerCommands(program: Command, act: Act): void {
         }),
       );
   }
+}
+
+/** `retailer rotate-key` */
+function addRotateKey(retailer: Command, act: Act): void {
   retailer
     .command('rotate-key <retailer_id>')
     .description('revoke every key of a store and create a new one, which is shown once')

@@ -30,10 +30,7 @@ export class Fleet {
   #lookAfter: string | undefined;
   #reads = 0;
 
-  /**
-   * @param events informed of a driver whom a read has freed, as the notice of their order will find no
-   *   holder
-   */
+  /** @param events told of drivers whom a read has freed; a notice of their order would find no holder */
   constructor(matcher: Matcher, source: FleetSource, events: Pick<OrderEvents, 'driverFreed'>) {
     this.#matcher = matcher;
     this.#source = source;

@@ -1,28 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { classifyFailure } from '../postgres/failures.ts';
-import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
+import type { NewOrder } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import type { Logger } from '../telemetry.ts';
 import type { AdmissionControl } from './admission.ts';
-
-/**
- * The outcome of an order's commit. Of all but `created` and `unknown` nothing was written, and nothing will
- * be. `repeated`: an equal request without a key blocks the order. `refused`: the database does not accept
- * the row. `unknown`: the outcome could not be resolved in time.
- */
-export type CommitOutcome =
-  | { readonly kind: 'created'; readonly order: CommittedOrder }
-  | {
-      readonly kind:
-        | 'key_dead'
-        | 'key_used'
-        | 'repeated'
-        | 'driver_lost'
-        | 'refused'
-        | 'failed'
-        | 'unavailable'
-        | 'unknown';
-    };
+import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
 
 /** The caller of an order: since when it waits, by `performance.now`, and whether it has disconnected. */
 export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
@@ -40,8 +20,6 @@ export type GroupCommit = {
 };
 
 type Waiter = { readonly order: NewOrder; readonly caller: Caller; readonly resolve: (outcome: CommitOutcome) => void };
-type Outcomes = Map<string, CommitOutcome>;
-type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 
 /** Checks of the queue during the longest wait; an order that waited too long is dropped at the next one. */
 const CHECKS_PER_WAIT = 10;
@@ -80,7 +58,7 @@ export function createGroupCommit(
   },
   logger: Logger,
 ): GroupCommit {
-  const { store, database, backlog } = parts;
+  const { database, backlog } = parts;
   let queue: Waiter[] = [];
   let inFlight = 0;
   let slow = 0;
@@ -88,6 +66,7 @@ export function createGroupCommit(
   let isWatched = false;
   let gathering: NodeJS.Timeout | undefined;
   let isGathered = false;
+  const commitBatch = createCommitBatch({ ...parts, unresolved: pump }, bounds, logger);
 
   function pump(): void {
     scheduled = false;
@@ -150,76 +129,6 @@ export function createGroupCommit(
     });
   }
 
-  /** Inserts a batch and turns every failure into outcomes. */
-  async function commitBatch(orders: readonly NewOrder[], triesLeft = 3): Promise<Outcomes> {
-    let inserted: Inserted;
-    try {
-      inserted = await store.insertOrders(orders, parts.locatesDropoffs);
-    } catch (error) {
-      return afterFailure(error, orders, triesLeft);
-    }
-    return explainMissing(orders, inserted);
-  }
-
-  async function afterFailure(error: unknown, orders: readonly NewOrder[], triesLeft: number): Promise<Outcomes> {
-    const failure = classifyFailure(error);
-    if (failure === 'retry' && triesLeft > 0) return commitBatch(orders, triesLeft - 1);
-    if (failure === 'unknown') return resolveUnknown(orders);
-    if (failure === 'refused_row' && orders.length > 1) {
-      // A refused row must not fail the rest of its batch: halve the batch until the row is alone.
-      const half = orders.length >> 1;
-      const [first, second] = [await commitBatch(orders.slice(0, half)), await commitBatch(orders.slice(half))];
-      return new Map([...first, ...second]);
-    }
-    logger.error({ err: errorFields(error), failure, orders: orders.length }, 'a commit failed');
-    const kind = failure === 'refused_row' ? 'refused' : failure === 'unavailable' ? 'unavailable' : 'failed';
-    return all(orders, { kind });
-  }
-
-  async function explainMissing(orders: readonly NewOrder[], inserted: Inserted): Promise<Outcomes> {
-    const outcomes: Outcomes = new Map();
-    for (const [id, order] of inserted) if (order) outcomes.set(id, { kind: 'created', order });
-    const missing = orders.filter((order) => !inserted.get(order.id));
-    if (missing.length === 0) return outcomes;
-    try {
-      const reasons = await store.explainRefused(missing);
-      for (const { id } of missing) {
-        // A dead API key comes first: its caller is told nothing about earlier orders.
-        const reason = reasons.get(id) ?? 'driver_lost';
-        const kind = reason === 'driver_lost' && inserted.has(id) ? 'repeated' : reason;
-        outcomes.set(id, { kind: kind === 'voided' ? 'failed' : kind });
-      }
-    } catch (error) {
-      logger.error(
-        { err: errorFields(error), orders: missing.length },
-        'the reasons of refused orders could not be read',
-      );
-      for (const { id } of missing) outcomes.set(id, { kind: 'unavailable' });
-    }
-    return outcomes;
-  }
-
-  /** Writes tombstones until each order is known to exist or never to exist, for at most `resolveMs`. */
-  async function resolveUnknown(orders: readonly NewOrder[]): Promise<Outcomes> {
-    const deadline = performance.now() + bounds.resolveMs;
-    while (performance.now() < deadline) {
-      try {
-        const real = await store.resolveUnknown(orders);
-        return new Map(
-          orders.map(({ id }): [string, CommitOutcome] => {
-            const order = real.get(id);
-            return [id, order ? { kind: 'created', order } : { kind: 'failed' }];
-          }),
-        );
-      } catch (error) {
-        logger.warn({ err: errorFields(error), orders: orders.length }, 'unknown outcomes could not be resolved yet');
-        pump();
-        await delay(bounds.resolvePauseMs);
-      }
-    }
-    return all(orders, { kind: 'unknown' });
-  }
-
   return {
     commit: (order, caller) =>
       new Promise((resolve) => {
@@ -239,8 +148,4 @@ export function createGroupCommit(
         scheduled = true;
       }),
   };
-}
-
-function all(orders: readonly NewOrder[], outcome: CommitOutcome): Outcomes {
-  return new Map(orders.map(({ id }) => [id, outcome]));
 }

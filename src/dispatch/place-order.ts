@@ -10,8 +10,9 @@ import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
+import type { CommitOutcome } from './commit-batch.ts';
 import type { Fleet } from './fleet.ts';
-import type { Caller, CommitOutcome, GroupCommit } from './group-commit.ts';
+import type { Caller, GroupCommit } from './group-commit.ts';
 import { dropoffByZip } from './locate-dropoff.ts';
 import { type LocatedPickup, locatePickup } from './locate-pickup.ts';
 import type { OrderEvents } from './order-events.ts';
@@ -128,7 +129,7 @@ export function createPlaceOrder(deps: {
   }
 
   function refused(order: NewOrder, why: Exclude<CommitOutcome['kind'], 'created'>): PlaceOrderOutcome {
-    // If it is committed after all, its notice tells.
+    // If it is committed after all, its notice brings it into memory.
     if (why === 'unknown') deps.unknownOutcomes.add(order.id);
     return { kind: REFUSALS[why] };
   }

@@ -1,11 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Identity } from '../domain/idempotency.ts';
 import { newId } from '../domain/ids.ts';
-import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
-import type { EarlierRequest } from '../store/request-dedup.ts';
+import type { PlaceOrder } from '../domain/order.ts';
 import type { RetailerKey } from '../store/retailers.ts';
-import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+import { createEarlierOrder, type EarlierOrderBounds, type EarlierOrderStore } from './earlier-order.ts';
 import type { Caller } from './group-commit.ts';
 import type { PlaceOnceOutcome } from './place-once.ts';
 import type { PlaceOrderOperation } from './place-order.ts';
@@ -35,19 +33,16 @@ export type PlaceUnkeyed = (
  * were both answered are two orders.
  *
  * @param dedup the requests in progress at this process
- * @param bounds in milliseconds: the pause between two reads of an equal request, the age at which a request
- *   of a process without commit connections counts as abandoned, and the time for which lost replies are kept
  */
 export function createPlaceUnkeyed(
   placeOrder: PlaceOrderOperation,
   dedup: RequestDedup,
-  store: Pick<
-    Store,
-    'findEarlierRequest' | 'findPlacedById' | 'resolveUnknown' | 'adoptUndelivered' | 'forgetUndelivered'
-  >,
-  bounds: { readonly pollMs: number; readonly silentMs: number; readonly keptMs: number },
+  store: EarlierOrderStore,
+  bounds: EarlierOrderBounds,
   logger: Logger,
 ): PlaceUnkeyed {
+  const earlierOrder = createEarlierOrder(store, bounds);
+
   return async function placeUnkeyed(request, key, identity, caller) {
     const client = caller.signal;
     const { fingerprint } = identity;
@@ -95,58 +90,4 @@ export function createPlaceUnkeyed(
     }
     return { kind: 'unavailable' };
   };
-
-  /**
-   * The order of an equal request whose reply was lost, which this request now answers for; null if there is
-   * none and no equal request is in progress at another process any more.
-   *
-   * @param adopting called with the order that this request claims, before the claim's outcome is known
-   */
-  async function earlierOrder(
-    fingerprint: string,
-    client: Client,
-    adopting: (orderId: string | null, adopted: Promise<boolean>) => void,
-  ): Promise<CreatedOrder | null> {
-    while (!client.aborted) {
-      const found = await store.findEarlierRequest(fingerprint);
-      if (!found || found.ageMs > bounds.keptMs) return null;
-      const orderId = unansweredOrder(found);
-      if (orderId === null) {
-        if (found.isOurs) return null;
-        await delay(bounds.pollMs);
-        continue;
-      }
-      const made = await resolve(orderId);
-      if (!made) {
-        await store.forgetUndelivered(fingerprint, orderId);
-        return null;
-      }
-      // A request whose client has disconnected must not claim the order.
-      if (client.aborted) return null;
-      const adopted = store.adoptUndelivered(fingerprint, orderId, found.processId);
-      // If the outcome of the claim is unknown, the order is kept rather than lost.
-      adopting(
-        orderId,
-        adopted.catch(() => true),
-      );
-      if (await adopted) return made;
-      adopting(null, Promise.resolve(true));
-    }
-    return null;
-  }
-
-  /**
-   * The order whose reply was lost, or may have been: whether a process replied before it died is not known.
-   */
-  function unansweredOrder(found: EarlierRequest): string | null {
-    const isOfDeadProcess = !found.isOurs && !found.isAlive && found.ageMs > bounds.silentMs;
-    return found.abandoned[0] ?? (isOfDeadProcess ? found.orderId : null);
-  }
-
-  async function resolve(orderId: string): Promise<CreatedOrder | null> {
-    const made = await store.findPlacedById(orderId);
-    if (made) return made;
-    await store.resolveUnknown([{ id: orderId }]);
-    return store.findPlacedById(orderId);
-  }
 }

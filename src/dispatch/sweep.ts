@@ -15,59 +15,17 @@ export type Sweep = {
   listening(): void;
 };
 
+type SweepParts = Pick<RedispatchParts, 'matcher' | 'unknownOutcomes' | 'relay' | 'events' | 'clock'> & {
+  readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'>;
+  readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
+  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'requeue' | 'expire'>;
+};
+
 /** The sweep that keeps every waiting order on its way, whichever notice or reply was lost. */
-export function createSweep(
-  parts: Pick<RedispatchParts, 'matcher' | 'unknownOutcomes' | 'relay' | 'events' | 'clock'> & {
-    readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'>;
-    readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
-    readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'requeue' | 'expire'>;
-  },
-): Sweep {
+export function createSweep(parts: SweepParts): Sweep {
   const { store, matcher, fleet, redispatch, clock } = parts;
+  const matchWaiting = createWaitingMatch(parts);
   let listeningSinceMs = clock.now();
-
-  async function matchWaiting(): Promise<void> {
-    await fleet.catchUp(clock);
-    if (matcher.waitingCount() === 0 || matcher.freeCount() === 0) return;
-    if (matcher.waitingCount() <= MAX_BATCH) await matchFewOrders();
-    else await matchAvailableDrivers();
-  }
-
-  /** Matches all waiting orders at once, at the least total cost. */
-  async function matchFewOrders(): Promise<void> {
-    const orderIds = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
-    await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
-    // Orders that the bounds of a batch left out.
-    for (const orderId of orderIds) await redispatch.matchOrder(orderId);
-  }
-
-  /**
-   * For more orders than a batch holds: each batch has drivers who are near each other and can reach an
-   * order.
-   */
-  async function matchAvailableDrivers(): Promise<void> {
-    const reaching = (await driversInReach()).sort((a, b) => a.place - b.place);
-    for (let at = 0; at < reaching.length; at += MAX_BATCH) {
-      const driverIds = reaching.slice(at, at + MAX_BATCH).map(({ driverId }) => driverId);
-      await redispatch.assignMatches(matcher.matchDrivers(driverIds, clock.now()));
-      for (const driverId of driverIds) await redispatch.matchDriver(driverId);
-      await nextTurn();
-    }
-  }
-
-  async function driversInReach(): Promise<{ readonly driverId: string; readonly place: number }[]> {
-    const reaching: { readonly driverId: string; readonly place: number }[] = [];
-    const available = matcher.availableDrivers(clock.now());
-    for (let at = 0; at < available.length; at += SWEEP_SLICE) {
-      for (const driverId of available.slice(at, at + SWEEP_SLICE)) {
-        const position = matcher.bestWaitingFor(driverId, clock.now()) && matcher.driver(driverId)?.position;
-        if (position) reaching.push({ driverId, place: placeInBands(position) });
-      }
-      // A large fleet must not block the event loop.
-      await nextTurn();
-    }
-    return reaching;
-  }
 
   async function expireOverdue(): Promise<void> {
     for (const orderId of await store.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await redispatch.expire(orderId);
@@ -110,7 +68,53 @@ export function createSweep(
   };
 }
 
-/** Makes calls during a run wait for that run. */
+/** Reads what memory has missed, and matches every waiting order once. */
+function createWaitingMatch({ matcher, fleet, redispatch, clock }: SweepParts): () => Promise<void> {
+  return async function matchWaiting() {
+    await fleet.catchUp(clock);
+    if (matcher.waitingCount() === 0 || matcher.freeCount() === 0) return;
+    if (matcher.waitingCount() <= MAX_BATCH) await matchFewOrders();
+    else await matchAvailableDrivers();
+  };
+
+  /** Matches all waiting orders at once, at the least total cost. */
+  async function matchFewOrders(): Promise<void> {
+    const orderIds = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
+    await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
+    // Orders that the bounds of a batch left out.
+    for (const orderId of orderIds) await redispatch.matchOrder(orderId);
+  }
+
+  /**
+   * For more orders than a batch holds: each batch has drivers who are near each other and can reach an
+   * order.
+   */
+  async function matchAvailableDrivers(): Promise<void> {
+    const reaching = (await driversInReach()).sort((a, b) => a.place - b.place);
+    for (let at = 0; at < reaching.length; at += MAX_BATCH) {
+      const driverIds = reaching.slice(at, at + MAX_BATCH).map(({ driverId }) => driverId);
+      await redispatch.assignMatches(matcher.matchDrivers(driverIds, clock.now()));
+      for (const driverId of driverIds) await redispatch.matchDriver(driverId);
+      await nextTurn();
+    }
+  }
+
+  async function driversInReach(): Promise<{ readonly driverId: string; readonly place: number }[]> {
+    const reaching: { readonly driverId: string; readonly place: number }[] = [];
+    const available = matcher.availableDrivers(clock.now());
+    for (let at = 0; at < available.length; at += SWEEP_SLICE) {
+      for (const driverId of available.slice(at, at + SWEEP_SLICE)) {
+        const position = matcher.bestWaitingFor(driverId, clock.now()) && matcher.driver(driverId)?.position;
+        if (position) reaching.push({ driverId, place: placeInBands(position) });
+      }
+      // A large fleet must not block the event loop.
+      await nextTurn();
+    }
+    return reaching;
+  }
+}
+
+/** Runs `work` once at a time: a call during a run waits for that run. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   return () => {

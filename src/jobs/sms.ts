@@ -101,7 +101,6 @@ function textBody(text: OwedText, trackingUrl: string): string {
 }
 
 /**
- * The end of this order's text and no other's. It stays the same if the store or this service's URL is
- * renamed.
+ * The end of this order's text and no other's, whatever the store's name and this service's URL are by now.
  */
 const linkEnding = ({ trackingToken }: OwedText): string => `/track/${trackingToken}`;

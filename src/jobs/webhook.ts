@@ -17,8 +17,8 @@ import { signWebhook } from '../vendors/webhook-signature.ts';
 
 /**
  * Delivers one event to a store. After a failed attempt the outbox row is relayed again later, so that the
- * schedule is in the database and survives the queue. Events may arrive twice and out of order; receivers
- * have the `webhook-id` and the sequence to tell.
+ * schedule is in the database and survives the queue. Events may arrive twice and out of order, which
+ * receivers see by the `webhook-id` and the sequence.
  */
 export function createWebhookJob(deps: {
   readonly store: Pick<

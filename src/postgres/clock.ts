@@ -10,8 +10,8 @@ export type DatabaseClock = Clock & {
 };
 
 /**
- * The database's clock, which every time in the tables is by. The clock of this process may be wrong by
- * hours.
+ * Opens a copy of the database's clock, by which all times in the tables are set. The clock of this process
+ * may be wrong by hours.
  *
  * The difference is measured at start and every CLOCK_SYNC_MS by Cristian's algorithm (Cristian 1989): the
  * database's time counts as that of the middle of the round trip, so the error is at most half a round trip.

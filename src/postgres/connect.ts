@@ -25,10 +25,10 @@ export type Sql = postgres.Sql;
  *
  * The server ends a statement after `statementTimeoutMs`, lock waits included; 0 for never. This process
  * waits for a statement at most `deadlineMs`, the wait for a connection included, and for at most
- * MAX_PENDING_QUERIES statements at once; 0 for no bounds. See `boundStatements`. If a statement was sent and
- * is not answered in time, connections that stay silent for longer than a statement may take are destroyed,
- * so that a link that swallows packets does not hold the pool. With TLS the operating system notices such a
- * link, after minutes.
+ * MAX_PENDING_QUERIES statements at once; a `deadlineMs` of 0 lifts both bounds. See `boundStatements`. If a
+ * statement was sent and is not answered in time, connections that stay silent for longer than a statement
+ * may take are destroyed, so that a link that swallows packets does not hold the pool. With TLS the operating
+ * system notices such a link, after minutes.
  *
  * TLS is set in the URL: `sslmode=disable|prefer|require|verify-ca|verify-full`, `sslrootcert=<file>` or
  * `system`.

@@ -1,6 +1,6 @@
 /**
- * What the failure of a statement means to its caller. Holds for single statements outside a transaction,
- * which are the only ones that the service writes.
+ * What the failure of a statement means to its caller. Holds for a single statement outside a transaction,
+ * which every write of the service is.
  *
  * - `refused_row`: the data was refused. Nothing was written, and the same statement fails again.
  * - `retry`: nothing was written, and the same statement may succeed at once.

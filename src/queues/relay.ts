@@ -43,7 +43,7 @@ export type Relay = {
  * Hands committed outbox rows over to BullMQ. Rows that arrive while a hand-over is in flight share the next
  * one.
  *
- * A row that was handed over is marked RELAY_MARK_MS later or more, if its job is not done by then; the
+ * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
  * sweeper leaves a marked row alone for a lease. Most jobs are done sooner and cost no mark.
  *
  * @param fairQueues queues with fair shares among stores, which cost a queue more than first come, first
@@ -65,11 +65,7 @@ export function createRelay(
   );
   /** Ends the pause before the next attempt. */
   let wake = (): void => undefined;
-  /** Rows handed over since the last round of marks. */
-  let unmarked: number[] = [];
-  /** Rows handed over in the round before, which the next one marks. */
-  let older: number[] = [];
-  let marking = Promise.resolve();
+  const marks = createMarks(store, logger);
   const shareOf = fairShares();
   const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, clock)]));
 
@@ -124,7 +120,7 @@ export function createRelay(
     const jobs = (fits ? rows : rows.filter(({ relays }) => relays > 0)).map((row) => jobOf(name, row));
     if (jobs.length === 0) return;
     await queue?.addBulk(jobs);
-    for (const { data } of jobs) unmarked.push(data.outboxId);
+    marks.add(jobs.map(({ data }) => data.outboxId));
   }
 
   function jobOf(name: QueueName, row: OutboxRow): BulkJob {
@@ -137,27 +133,6 @@ export function createRelay(
         priority: fairQueues.has(name) ? shareOf(name, row.retailerId, clock.now()) : 0,
       },
     };
-  }
-
-  /**
-   * Marks a row in the second round after its hand-over: after one to two intervals, within its first lease.
-   */
-  function markOlder(): void {
-    const ids = older;
-    older = unmarked;
-    unmarked = [];
-    marking = mark(ids);
-  }
-  const timer = setInterval(markOlder, RELAY_MARK_MS);
-
-  /** In parts, because the rows of a burst are more than one statement can write in its time. */
-  async function mark(ids: readonly number[]): Promise<void> {
-    try {
-      for (let from = 0; from < ids.length; from += RELAY_BATCH)
-        await store.extendLease(ids.slice(from, from + RELAY_BATCH));
-    } catch (error) {
-      logger.warn({ err: errorFields(error), rows: ids.length }, 'jobs could not be marked as handed over');
-    }
   }
 
   return {
@@ -173,10 +148,48 @@ export function createRelay(
       return (await within(Promise.all(asked))).flat();
     },
     async close() {
-      clearInterval(timer);
+      marks.stop();
       isClosed = true;
       wake();
       while (running) await running;
+      await marks.close();
+    },
+  };
+}
+
+/**
+ * Marks rows as handed over in the second round after their hand-over: after one to two RELAY_MARK_MS, within
+ * their first lease.
+ */
+function createMarks(store: Pick<Store, 'extendLease'>, logger: Logger) {
+  /** Rows handed over since the last round. */
+  let unmarked: number[] = [];
+  /** Rows handed over in the round before, which the next one marks. */
+  let older: number[] = [];
+  let marking = Promise.resolve();
+  const timer = setInterval(() => {
+    const ids = older;
+    older = unmarked;
+    unmarked = [];
+    marking = mark(ids);
+  }, RELAY_MARK_MS);
+
+  /** In parts, because the rows of a burst are more than one statement can write in its time. */
+  async function mark(ids: readonly number[]): Promise<void> {
+    try {
+      for (let from = 0; from < ids.length; from += RELAY_BATCH)
+        await store.extendLease(ids.slice(from, from + RELAY_BATCH));
+    } catch (error) {
+      logger.warn({ err: errorFields(error), rows: ids.length }, 'jobs could not be marked as handed over');
+    }
+  }
+
+  return {
+    add: (ids: readonly number[]) => void unmarked.push(...ids),
+    /** Ends the rounds. */
+    stop: () => clearInterval(timer),
+    /** Marks the rows that no round has marked. */
+    async close(): Promise<void> {
       await marking;
       await mark([...older, ...unmarked]);
     },

@@ -95,8 +95,8 @@ export async function forgetUndelivered({ sql }: Db, fingerprint: string, orderI
 }
 
 /**
- * Deletes at most `limit` rows older than DEDUP_KEPT_MS; returns their number. The table is small and needs no
- * index on `at`.
+ * Deletes at most `limit` rows older than DEDUP_KEPT_MS; returns their number. The table is small and needs
+ * no index on `at`.
  */
 export async function pruneRequests({ sql }: Db, limit: number): Promise<number> {
   const result = await sql`

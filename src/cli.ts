@@ -35,7 +35,7 @@ function leaves(command: Command): Command[] {
   return command.commands.flatMap((child) => (child.commands.length > 0 ? leaves(child) : [child]));
 }
 
-/** One line says what went wrong; what a person can't act on is reduced to its code. */
+/** The line on standard error. An unexpected error shows only its code, as its message may hold data. */
 function explain(error: unknown): string {
   if (error instanceof CommandError || error instanceof ConfigError) return error.message;
   const { name, code } = errorFields(error);

@@ -128,6 +128,8 @@ export const MAX_COMMIT_QUEUE = 768;
 export const MAX_COMMIT_WAIT_MS = 3_000;
 /** Time spent resolving an unknown outcome before the caller gets 504. */
 export const RESOLVE_MS = 6_000;
+/** Most times a commit that deadlocked is sent again; nothing of it was written. */
+export const MAX_COMMIT_RETRIES = 3;
 /** Pause between two attempts to resolve an unknown outcome. */
 export const RESOLVE_PAUSE_MS = 250;
 /** Most attempts to claim another driver after one was lost to another process; then the order waits. */

@@ -2,8 +2,8 @@
  * Resolves or rejects as `work` does, or rejects once `ms` milliseconds have passed. `work` itself is not
  * cancelled, and what becomes of it afterwards is ignored.
  *
- * The rejection goes through the event loop once more, so that a process that was blocked first reads the
- * answers that arrived meanwhile.
+ * The rejection goes through the event loop once more, so that a process that was blocked reads the replies
+ * that arrived meanwhile first.
  *
  * @param late makes the error of the rejection
  */

@@ -18,7 +18,7 @@ import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
 import { apiRoutes } from './routes.ts';
 
-/** The `api` role: HTTP, sockets, matcher, group commit, relay of its own commits and the redispatch worker. */
+/** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const { config, database, store, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers());
@@ -26,7 +26,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
   const dispatch = buildDispatch({ ...parts, matcher, tiers, paymentWait });
   const credentials = openCredentialCaches(store);
-  const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a page could not be kept current');
+  const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a live page could not be updated');
   const transport = openTransport(config.tls ?? undefined);
   closers.add('transport', () => transport.close());
   const tracking = createTracking({ store, matcher, transport, now: clock.now, failed });
@@ -56,7 +56,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   return server;
 }
 
-/** Who hears of what happens to orders and drivers in this process. The change feed subscribes as it starts. */
+/** Subscribes the parts of this process to its order events. The change feed subscribes when it starts. */
 function subscribe(
   { events }: Pick<ServiceParts, 'events'>,
   listeners: {
@@ -68,7 +68,7 @@ function subscribe(
   },
 ): void {
   const { tracking, driverLive, positionBus, paymentWait, dispatch } = listeners;
-  // The reply that waits for a charge hears of it first.
+  // First, so that a reply that waits for its charge is not delayed by the pages.
   events.subscribe(paymentWait);
   events.subscribe({
     orderChanged: (orderId) => void tracking.orderChanged(orderId),

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { DEMO_STORE } from '../sandbox/demo.ts';
 import type { Service } from './start.ts';
 
-/** What a person reads once the service is up. */
+/** The lines that the terminal shows once the service is up. */
 export function welcome(config: Config, service: Service): string {
   const roles = [...config.roles].join(' and ');
   const where = service.url ? ` at ${service.url}` : '';

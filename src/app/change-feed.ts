@@ -27,38 +27,14 @@ export type ChangeFeedParts = {
 };
 
 /**
- * Keeps an API process in step with what others commit, and sweeps the waiting orders. Whenever listening begins again
- * everything is read anew, since notices may have been missed. What can't be read while the database is away is tried
- * until it is back, for nobody tells of it a second time. Resolves when the first reading is done.
+ * The change feed: keeps an API process in step with what other processes commit, and sweeps the waiting
+ * orders. After listening was interrupted everything is read again, because notices may have been missed. A
+ * read that fails while the database is away is repeated until it succeeds, because a notice comes only once.
+ * Resolves after the first read.
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
-  const { fleet, redispatch, unknownOutcomes, events, tiers, logger, closers } = parts;
-
-  async function ordersChanged(ids: readonly string[]): Promise<void> {
-    const holders = ids.map((id) => fleet.holderOf(id));
-    const states = await fleet.refreshOrders(ids);
-    // A driver who held one of them may be free now, or carry it in another status; also a driver who carried it without
-    // this process knowing, and was rejected here as lost.
-    const drivers = [...new Set([...holders, ...states.map((order) => order.driverId)])].filter((id) => id != null);
-    for (const { orderId, driverId } of states) events.orderChanged(orderId, driverId);
-    for (const id of drivers) events.driverChanged(id);
-    for (const { orderId, waiting } of states) if (waiting) await redispatch.matchOrder(orderId);
-    for (const id of drivers) redispatch.driverAvailable(id);
-  }
-
-  /** Neither who carries these orders nor whether they wait: pages are told, and replies that wait for a charge. */
-  async function detailsChanged(ids: readonly string[]): Promise<void> {
-    for (const orderId of ids) events.detailsChanged(orderId);
-    await parts.paymentWait.recheck(ids);
-  }
-
-  async function driversChanged(ids: readonly string[]): Promise<void> {
-    await fleet.refreshDrivers(ids);
-    for (const driverId of ids) {
-      events.driverChanged(driverId);
-      redispatch.driverAvailable(driverId);
-    }
-  }
+  const { fleet, unknownOutcomes, events, tiers, logger, closers } = parts;
+  const { ordersChanged, detailsChanged, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
     await tiers.reload();
@@ -95,15 +71,15 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     details: batches(detailsChanged),
     driver: batches(driversChanged),
   };
-  // It is read at once; the notice of the write, should it come, may be minutes late.
+  // The order is read at once, because the notice of the write may be minutes late or never come.
   events.subscribe({ outcomeUnknown: (orderId) => changed.order.add([orderId]) });
 
   async function noticed(kind: NoticeKind, ids: readonly string[], own: boolean): Promise<void> {
-    // Of our own notices only that of a write whose outcome was unknown says anything new.
+    // Of this process's own notices only that of a write of unknown outcome is news.
     const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
     if (fresh.length === 0) return;
     if (kind !== 'tier') changed[kind].add(fresh);
-    // A greater radius reaches drivers that nothing else would bring to the orders that wait.
+    // A larger radius may reach drivers for waiting orders, and no other event would match them.
     else await tiers.reload().then(sweep, readAnew);
   }
 
@@ -114,7 +90,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     {
       changed: noticed,
       listening() {
-        // The first time is read below, by whoever waits for the start.
+        // The first read is below, where the start waits for it.
         if (!first) readAnew();
         first = false;
       },
@@ -131,4 +107,35 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     clearInterval(timer);
     await sweeping;
   });
+}
+
+/** What follows the changes of other processes, by the kind of their notices. */
+function createChangeHandlers({ fleet, redispatch, events, paymentWait }: ChangeFeedParts) {
+  async function ordersChanged(ids: readonly string[]): Promise<void> {
+    const holders = ids.map((id) => fleet.holderOf(id));
+    const states = await fleet.refreshOrders(ids);
+    // A driver who held one of the orders may be free now or carry it in another status. So may one who
+    // carried it without this process's knowledge, and was lost to a claim here.
+    const drivers = [...new Set([...holders, ...states.map((order) => order.driverId)])].filter((id) => id != null);
+    for (const { orderId, driverId } of states) events.orderChanged(orderId, driverId);
+    for (const id of drivers) events.driverChanged(id);
+    for (const { orderId, waiting } of states) if (waiting) await redispatch.matchOrder(orderId);
+    for (const id of drivers) redispatch.driverAvailable(id);
+  }
+
+  /** Details concern live pages and replies that wait for a charge, but neither drivers nor the matcher. */
+  async function detailsChanged(ids: readonly string[]): Promise<void> {
+    for (const orderId of ids) events.detailsChanged(orderId);
+    await paymentWait.recheck(ids);
+  }
+
+  async function driversChanged(ids: readonly string[]): Promise<void> {
+    await fleet.refreshDrivers(ids);
+    for (const driverId of ids) {
+      events.driverChanged(driverId);
+      redispatch.driverAvailable(driverId);
+    }
+  }
+
+  return { ordersChanged, detailsChanged, driversChanged };
 }

@@ -2,7 +2,10 @@ import { CLOSE_DEADLINE_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
 
-/** Closes what was opened, last in first out; registered on the line after each constructor. Closing twice is harmless. */
+/**
+ * Closes parts, last in first out. A closer is added on the line after the part's constructor. Closing twice
+ * is safe.
+ */
 export class Closers {
   readonly #closers: { readonly name: string; readonly close: () => unknown; readonly deadlineMs: number }[] = [];
   readonly #logger: Logger;
@@ -11,12 +14,12 @@ export class Closers {
     this.#logger = logger;
   }
 
-  /** @param deadlineMs after so long it is left behind; to be longer than what `close` itself waits for */
+  /** @param deadlineMs longest wait for `close`, which goes on unawaited then; above its own time-outs */
   add(name: string, close: () => unknown, deadlineMs = CLOSE_DEADLINE_MS): void {
     this.#closers.push({ name, close, deadlineMs });
   }
 
-  /** Closes everything, each with a deadline; what fails to close does not keep the rest open. */
+  /** Closes every part, each with its deadline. A part that fails to close is logged. */
   async closeAll(): Promise<void> {
     for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
       await this.#close(closer.name, closer.close, closer.deadlineMs);

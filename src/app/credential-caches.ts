@@ -19,9 +19,9 @@ export type CredentialCaches = {
   readonly drivers: Credentials<{ readonly driverId: string }>;
 };
 
-/** Who holds which key and token, read from the tables; one count of the unknown ones for both. */
+/** The caches of API keys and driver tokens. Both share one count of unknown secrets by address. */
 export function openCredentialCaches(store: Pick<Store, 'findKeys' | 'findDriverByToken'>): CredentialCaches {
-  // A moment is measured by this process alone, so its own clock serves.
+  // Ages are measured within this process, so its own clock will do.
   const kept = {
     keepMs: CREDENTIAL_KEEP_MS,
     rememberMs: CREDENTIAL_REMEMBERED_MS,

@@ -7,16 +7,19 @@ import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
-import { commitsOf } from '../store/dedup-claims.ts';
+import { commitsName } from '../store/dedup-claims.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
-/** Something a person has to change before the service can start: one message, no stack. */
+/**
+ * A condition that the operator has to change before the service can start. Its message is shown without a
+ * stack.
+ */
 export class StartError extends Error {}
 
-/** For steps whose errors are sentences for a person. */
+/** Rethrows the error of a step whose messages are written for the operator. */
 export function asStartError(error: unknown): never {
   throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
 }
@@ -24,15 +27,20 @@ export function asStartError(error: unknown): never {
 export type Database = {
   readonly url: string;
   readonly sql: Sql;
-  /** Connections for commits of new orders alone, see `Db`. */
+  /** Connections for commits of new orders only, see `Db`. */
   readonly commits: Sql;
-  /** Names this process in its notices and its connections. */
+  /** Names this process in its notices and connections. */
   readonly processId: string;
-  /** Whether the database does not answer; then every statement fails at once. */
+  /** Whether the database does not answer; then every statement fails at once, unsent. */
   isAway(): boolean;
 };
 
-/** Postgres by `DATABASE_URL`, or its embedded server under the data folder; migrated and connected. */
+/**
+ * Opens the Postgres of DATABASE_URL, or else the embedded one under DATA_DIR, and migrates it.
+ *
+ * @param say prints a line for the operator
+ * @throws {StartError} if it cannot be started or migrated
+ */
 export async function openDatabase(
   config: Config,
   say: (line: string) => void,
@@ -46,9 +54,9 @@ export async function openDatabase(
   const breaker = startBreaker(url, logger);
   closers.add('breaker', () => breaker.close());
   const sql = connect({ url, applicationName: 'sameday', breaker });
-  // A connection that was lost with a statement on it and not used since never ends by itself (postgres 3.4.9).
+  // Without a time-out a connection that was lost with a statement on it never ends (postgres 3.4.9).
   closers.add('database', () => sql.end({ timeout: 1 }));
-  const commits = connect({ url, applicationName: commitsOf(processId), max: MAX_COMMITS_IN_FLIGHT, breaker });
+  const commits = connect({ url, applicationName: commitsName(processId), max: MAX_COMMITS_IN_FLIGHT, breaker });
   closers.add('commits', () => commits.end({ timeout: 1 }));
   return { url, sql, commits, processId, isAway: breaker.isOpen };
 }
@@ -66,15 +74,16 @@ async function startEmbedded(config: Config, say: (line: string) => void, closer
   return postgres.url;
 }
 
-/** The number of the advisory lock: the first eight bytes of SHA-256 of "sameday api", as a signed integer. */
+/** Number of the advisory lock: the first eight bytes of the SHA-256 of "sameday api" as a signed integer. */
 const API_LOCK = '6595811084077347712';
 
 /**
- * Without Redis positions do not travel between processes, so only one API process may run on a database: it holds an
- * advisory lock for as long as it lives, and takes it again when the connection was lost.
+ * Holds the advisory lock of the API process for as long as the process lives, and takes it again after its
+ * connection was lost. Without Redis positions do not reach other processes, so a database may have one API
+ * process only.
  *
- * @param lost called once, when another process got the lock meanwhile
- * @throws {StartError} when another process holds it
+ * @param lost called once if another process has taken the lock
+ * @throws {StartError} if another process holds the lock
  */
 export async function holdApiLock(
   { url, processId }: Pick<Database, 'url' | 'processId'>,
@@ -97,16 +106,19 @@ export async function holdApiLock(
       'Another API process runs on this database. Two need REDIS_URL, which carries driver positions between them.',
     );
   }
-  /** A session of ours that a cut network has left behind holds the lock until the server misses it, which takes hours. */
+  /**
+   * Ends this process's own session that a cut network left behind, which the server would keep for hours.
+   */
   const endOwn = async () => {
     const ended = await sql`
       select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid
-      where l.locktype = 'advisory' and l.granted and a.application_name = ${applicationName} and l.pid <> pg_backend_pid()`;
+      where l.locktype = 'advisory' and l.granted and a.application_name = ${applicationName}
+        and l.pid <> pg_backend_pid()`;
     return ended.length > 0;
   };
   let isLost = false;
   const check = async () => {
-    // Once more, since a session that was being ended already shows in neither of the two.
+    // Tried again, because a session that is just ending shows up in neither query.
     if ((await take()) || (await endOwn()) || (await take()) || isLost) return;
     isLost = true;
     clearInterval(timer);

@@ -53,7 +53,7 @@ export type DispatchParts = Pick<
 
 export type Dispatch = ReturnType<typeof buildDispatch>;
 
-/** The operations of an API process around one matcher. */
+/** Builds the operations of an API process around its matcher. */
 export function buildDispatch(parts: DispatchParts) {
   const { store, matcher, events, clock, logger, closers } = parts;
   const unknownOutcomes = new UnknownOutcomes(UNKNOWN_OUTCOME_MS, MAX_UNKNOWN_OUTCOMES, clock.now, events);
@@ -86,7 +86,7 @@ export function buildDispatch(parts: DispatchParts) {
   };
 }
 
-/** What stands between an order and its row: admission to work, and the commit it shares with others. */
+/** Admission control and group commit, which share the count of unstored orders. */
 function buildCommit({ store, database, config, logger }: DispatchParts) {
   const backlog = { orders: 0 };
   const admission = new AdmissionControl(ADMISSION_SLICE_MS, MAX_UNSTORED_ORDERS, backlog);
@@ -107,7 +107,7 @@ function buildCommit({ store, database, config, logger }: DispatchParts) {
   return { backlog, admission, groupCommit };
 }
 
-/** One order for each request, however often it is sent. */
+/** The operation that places one order for each request, with an idempotency key or without. */
 function buildPlaceRequest({ store, logger, closers }: DispatchParts, placeOrder: PlaceOrderOperation) {
   const dedup = createRequestDedup(
     store,

@@ -5,7 +5,7 @@ import type { Closers } from './closers.ts';
 import type { CredentialCaches } from './credential-caches.ts';
 import type { Dispatch } from './dispatch.ts';
 
-/** The drivers' WebSocket on the operations of this process. */
+/** Opens the drivers' WebSocket. */
 export function openDriverLive(
   store: Pick<Store, 'findDriverStates'>,
   drivers: CredentialCaches['drivers'],

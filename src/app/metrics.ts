@@ -16,11 +16,11 @@ export type Metrics = {
 
 type BacklogStore = Pick<Store, 'readBacklog' | 'readOldestWaiting'>;
 
-/** What `/metrics` shows: requests, the fleet, what waits where, and what the queues owe with the age of the oldest. */
+/** The metrics of `GET /metrics`: requests, fleet, waiting orders, and the backlog of the queues. */
 export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogStore): Metrics {
   const registry = createMetrics();
   collectDefaultMetrics({ register: registry });
-  // It lists /proc/self/fd synchronously at each scrape: with 10,000 sockets open everything else stands still for 12 ms.
+  // It lists /proc/self/fd synchronously, which blocks the process for 12 ms with 10,000 open sockets.
   registry.removeSingleMetric('process_open_fds');
   const registers = [registry];
   const requests = new Counter({
@@ -36,7 +36,9 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  /** Finding a series by its labels costs more than counting; there are as many as routes, methods and statuses. */
+  /**
+   * Series by route, method and status, because prom-client's look-up by labels costs more than the count.
+   */
   const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
   watchBacklog(store, registry);
   const gauge = (name: string, help: string, read: () => number) =>
@@ -76,10 +78,12 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
   };
 }
 
-/** What is behind, asked of the database when somebody looks. A scrape while it is away still shows everything else. */
+/**
+ * Gauges that a scrape reads from the database. While it is away they are missing, and all others are there.
+ */
 function watchBacklog(store: BacklogStore, registry: Registry): void {
   let reading: Promise<Backlog[]> | null = null;
-  // The gauges of one scrape share one statement.
+  // The gauges of a scrape share one statement.
   const read = () => {
     reading ??= store
       .readBacklog()

@@ -9,7 +9,7 @@ import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What every role of a process is built from. */
+/** The parts that both roles are built from. */
 export type ServiceParts = {
   readonly config: Config;
   readonly database: Database;

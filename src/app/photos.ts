@@ -9,22 +9,22 @@ import { createPhotoProcessor } from '../vendors/photos.ts';
 import type { Closers } from './closers.ts';
 
 export type Photos = {
-  /** Re-encodes and stores an upload under a name of ours, while its sender still waits. */
+  /** Re-encodes an upload and stores it under a new name, unless `wanted` turns false before its turn. */
   store(bytes: Buffer, wanted: () => boolean): Promise<StoredPhoto>;
-  /** Removes a photo that no order has. Where that fails it is logged: what the driver did is answered all the same. */
+  /** Removes a photo that belongs to no order. A failure is logged and not thrown. */
   discard(name: string): Promise<void>;
-  /** The stored photo behind a tracking token. */
+  /** The photo of a tracking token's order; null if there is none. */
   find(token: string): Promise<Buffer | null>;
 };
 
-/** Photos of handovers, kept in `storage`. */
+/** The photos of handovers. */
 export function createPhotos(storage: PhotoStorage, store: Pick<Store, 'findPhotoName'>, logger: Logger): Photos {
   const processor = createPhotoProcessor();
   const failed = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
     logger.warn({ err: errorFields(error) }, 'the photo storage failed'),
   );
-  /** A request that fails is logged for debugging only, and a store that is down needs somebody. */
-  async function told<T>(work: Promise<T>): Promise<T> {
+  /** Logs the failure as a warning; the failed request alone is logged for debugging only. */
+  async function logged<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -37,24 +37,29 @@ export function createPhotos(storage: PhotoStorage, store: Pick<Store, 'findPhot
       const photo = await processor.reencode(bytes, wanted);
       if (photo.kind !== 'ok') return photo;
       const name = newPhotoName();
-      await told(storage.put(name, photo.jpeg));
+      await logged(storage.put(name, photo.jpeg));
       return { kind: 'stored', name };
     },
     discard: (name) =>
       storage
         .remove(name)
-        .catch((error) => logger.warn({ photo: name, err: errorFields(error) }, 'a photo of no order was left behind')),
+        .catch((error) =>
+          logger.warn(
+            { photo: name, err: errorFields(error) },
+            'a photo that belongs to no order could not be removed',
+          ),
+        ),
     async find(token) {
       const name = await store.findPhotoName(token);
-      return name === null ? null : told(storage.get(name));
+      return name === null ? null : logged(storage.get(name));
     },
   };
 }
 
-/** The bucket of the settings, else a folder under the data folder. */
+/** Opens the bucket of the settings, or a folder under DATA_DIR. */
 export async function openPhotoStorage(config: Config, closers: Closers): Promise<PhotoStorage> {
   if (!config.photoBucket) return createFolderPhotoStorage(join(config.dataDir, 'photos'));
-  // The SDK costs 200 ms and 30 MB, so a service without a bucket does not load it.
+  // Loading the SDK costs 200 ms and 30 MB, so a service without a bucket does not load it.
   const { createBucketPhotoStorage } = await import('../vendors/photo-bucket.ts');
   const storage = createBucketPhotoStorage({
     ...config.photoBucket,

@@ -4,9 +4,9 @@ import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 
 /**
- * The geocoder of the settings, if there is one, and the table of ZIP codes.
+ * Opens the geocoder of the settings, if there is one, and the table of ZIP codes.
  *
- * @param timeoutMs longest wait for the geocoder; by default as long as a store waits for its reply
+ * @param timeoutMs longest wait for the geocoder; by default GEOCODER_TIMEOUT_MS, which an order can wait
  */
 export function openPlaces({ geocoderUrl }: Pick<Config, 'geocoderUrl'>, timeoutMs?: number): Places {
   const options = timeoutMs === undefined ? {} : { timeoutMs };

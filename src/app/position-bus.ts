@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import { openRedis } from './queues.ts';
 
-/** Positions travel over Redis where there is one; without it this is the only API process. */
+/** Opens the bus of positions on Redis; null without Redis, when there is only one API process. */
 export async function openPositionBus(
   config: Config,
   processId: string,

@@ -18,15 +18,16 @@ import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 
 /**
- * A connection to Redis that keeps trying; what waits on it has deadlines of its own. One that owes an answer for too long is
- * opened anew, so that a server or a network that went silent is not waited for.
+ * Opens a connection to Redis that reconnects without end; calls on it need deadlines of their own. A
+ * connection that owes a reply for REDIS_SILENCE_MS is opened anew, as the server or the network has gone
+ * silent.
  */
 export function openRedis(url: string, logger: Logger, closers: Closers): Redis {
   const redis = new Redis(url, {
     maxRetriesPerRequest: null,
     socketTimeout: REDIS_SILENCE_MS,
     maxLoadingRetryTime: REDIS_LOADING_RETRY_MS,
-    // It became a replica: its name, or a proxy in front of it, leads to another one by now.
+    // The server became a replica; its name, or a proxy, leads to the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
   closers.add('Redis', () => redis.disconnect());
@@ -37,7 +38,7 @@ export function openRedis(url: string, logger: Logger, closers: Closers): Redis 
   return redis;
 }
 
-/** BullMQ's backend: Redis where there is one, else the same Postgres through a pool of its own. */
+/** Opens BullMQ's backend: Redis if it is configured, else the same Postgres with a pool of its own. */
 export async function openQueueBackend(
   config: Config,
   database: Database,
@@ -53,7 +54,7 @@ export async function openQueueBackend(
     application_name: 'sameday-queues',
   };
   const setUp = new Pool({ ...settings, max: 1 });
-  // It may wait for another process that does the same.
+  // On a pool without a query time-out, because it may wait for another process that migrates.
   try {
     await migrateQueues(setUp);
   } finally {
@@ -61,13 +62,13 @@ export async function openQueueBackend(
   }
   const pool = new Pool({ ...settings, max: QUEUE_DB_CONNECTIONS, keepAlive: true, query_timeout: QUEUE_QUERY_MS });
   closers.add('queue pool', () => pool.end());
-  // Every queue and every worker listens for its errors, which is no leak.
+  // Every queue and worker listens for errors; Node would take that many listeners for a leak.
   pool.setMaxListeners(0);
   pool.on('error', (error) => logger.warn({ err: errorFields(error) }, 'a queue connection was lost'));
   return { kind: 'postgres', pool };
 }
 
-/** The relay of this process into the queues. */
+/** Opens the relay of this process. */
 export function openRelay(
   config: Config,
   backend: QueueBackend,
@@ -79,7 +80,7 @@ export function openRelay(
   const queues = createQueues(backend, logger);
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
   const limited = (config.stripe?.rate ?? 0) > 0 || (config.twilio?.rate ?? 0) > 0;
-  // Stores' own servers decide how fast webhooks go, so these take turns whatever the vendors' rates are.
+  // The rate of webhooks is limited by the stores' servers, so they always need fair shares.
   const fair = new Set<QueueName>(limited ? QUEUES : ['webhook']);
   const relay = createRelay(queues, store, fair, clock, logger);
   closers.add('relay', () => relay.close());

@@ -26,7 +26,7 @@ import type { Photos } from './photos.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
-/** The routes that any process answers that listens at all. */
+/** The routes of every process that listens. */
 export function healthRoutes({ sql }: Pick<Database, 'sql'>, metricsOf: Metrics): Route[] {
   const isReady = async () => {
     await sql`select 1`;

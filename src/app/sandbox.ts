@@ -18,7 +18,7 @@ export type Sandbox = {
   readonly yourDriverToken: string;
 };
 
-/** The demonstration has a geocoder: its stand-in where none is set. Without simulated drivers nobody needs it. */
+/** Adds the geocoder's stand-in to a sandbox with simulated drivers and no geocoder. */
 export async function withGeocoder(config: Config, closers: Closers): Promise<Config> {
   if (!config.sandbox || config.simulatedDrivers === 0 || config.geocoderUrl) return config;
   const standIn = await startGeocoderStandIn({ zipCentroid: loadZips(ZIPS_FILE) });
@@ -26,7 +26,10 @@ export async function withGeocoder(config: Config, closers: Closers): Promise<Co
   return { ...config, geocoderUrl: standIn.url };
 }
 
-/** The demo store, who is told of its orders, and the simulated drivers: clients of the service that runs already. */
+/**
+ * Opens the demo store, its webhook receiver and the simulated drivers. All are clients of the running
+ * service.
+ */
 export async function openSandbox(
   config: Config,
   database: Database,
@@ -34,7 +37,7 @@ export async function openSandbox(
   logger: Logger,
   closers: Closers,
 ): Promise<Sandbox> {
-  // Of no process, so that this one heeds the notice of a new driver too.
+  // With another process id, so that this process heeds the notice of a new driver too.
   const store = openStore({ ...database, processId: `${database.processId}-sandbox` });
   const demo = await ensureDemo(store, config.dataDir, config.simulatedDrivers);
   const { retailerId, apiKey, driverTokens, yourDriverToken } = demo;
@@ -50,7 +53,7 @@ export async function openSandbox(
   return { retailerId, apiKey, drivers: driverTokens.length, yourDriverToken };
 }
 
-/** Where an address is for a simulated driver, who looks it up as the service does. */
+/** A simulated driver's map, which looks an address up as the service does. */
 function mapOf({ geocoderUrl }: Config) {
   const geocoder = geocoderUrl ? createGeocoder({ url: geocoderUrl }) : null;
   return async (address: string) => {

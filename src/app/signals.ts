@@ -1,15 +1,16 @@
 import { SIGNAL_ECHO_MS, STOP_DEADLINE_MS } from '../limits.ts';
 
 export type Stop = {
-  /** What to close when the process is told to stop; at once if it was told already. */
+  /** Sets what a signal closes; closes it at once if a signal has arrived before. */
   use(close: () => Promise<void>): void;
-  /** Stops as a signal would, saying why. */
+  /** Stops as a signal does, and prints the reason. */
   now(reason: string): void;
 };
 
 /**
- * Stops the process on SIGTERM and SIGINT: exit code 0 when everything closed in time. A Ctrl-C reaches a process behind
- * npm twice, so a second signal counts only after `SIGNAL_ECHO_MS`; then it ends the process at once.
+ * Stops the process on SIGTERM, SIGINT and SIGHUP. The exit code is 0 if everything closes within
+ * STOP_DEADLINE_MS, else 1. A second signal ends the process at once, but only after SIGNAL_ECHO_MS, because
+ * a Ctrl-C reaches a process behind npm twice.
  */
 export function onSignals(say: (line: string) => void): Stop {
   let close: (() => Promise<void>) | null = null;
@@ -22,7 +23,7 @@ export function onSignals(say: (line: string) => void): Stop {
     }
     stoppedAtMs = performance.now();
     say(`Stopping: ${reason}`);
-    // What is still being opened is awaited first; the deadline covers both.
+    // While the service is still starting, the start is awaited first; the deadline covers both.
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
     if (close) await finish();
   }

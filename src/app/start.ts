@@ -18,18 +18,19 @@ import { openSandbox, type Sandbox, withGeocoder } from './sandbox.ts';
 import { startWorkers } from './worker.ts';
 
 export type Service = {
-  /** Where it is reached from this machine; null for a worker that does not listen. */
+  /** Its URL on this machine; null for a worker that does not listen. */
   readonly url: string | null;
   readonly sandbox: Sandbox | null;
-  /** Stops accepting, finishes what was accepted, closes everything. Harmless twice. */
+  /** Stops accepting requests, finishes those in flight, closes everything. Closing twice is safe. */
   close(): Promise<void>;
 };
 
 /**
- * Builds and starts the service: constructs, connects, listens. When it throws, what was opened is closed again.
+ * Builds and starts the service. If it throws, what was opened is closed again.
  *
- * @param say tells a person what is going on
- * @param ended called when the service can't go on by itself (another process took its place)
+ * @param say prints a line for the operator
+ * @param ended called when the service cannot go on, because another process took its place
+ * @throws {StartError} if the operator has to change something first
  */
 export async function startService(
   config: Config,
@@ -86,7 +87,7 @@ async function start(
   return { url, sandbox, close: () => closers.closeAll() };
 }
 
-/** A worker that was given a port answers health checks and metrics there. */
+/** The health checks and metrics of a worker with a port. */
 function openHealthServer({ config, database, metrics, logger, closers }: ServiceParts): HttpServer {
   const server = createServer(openTransport(), {
     routes: healthRoutes(database, metrics),
@@ -106,7 +107,7 @@ async function listen(server: HttpServer, config: Config): Promise<string> {
   return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The first thing of a stop: no new requests, and those that were accepted get their answers. */
+/** The first step of a stop: refuses new requests and waits for those in flight. */
 async function drain(server: HttpServer): Promise<void> {
   server.stopAccepting();
   await server.drain(DRAIN_MS);

@@ -10,7 +10,9 @@ import type { Closers } from './closers.ts';
 
 export type Vendors = { readonly stripe: Charger; readonly texts: TextSender };
 
-/** Stripe and Twilio by their settings; what is not set is, in the sandbox, a stand-in that speaks the same HTTP. */
+/**
+ * Opens Stripe and Twilio by their settings, or in the sandbox their stand-ins, which speak the same HTTP.
+ */
 export async function openVendors(config: Config, closers: Closers): Promise<Vendors> {
   return { stripe: await openStripe(config, closers), texts: await openTwilio(config, closers) };
 }
@@ -20,7 +22,7 @@ function ledger(config: Config, name: string): string {
   return join(config.dataDir, name);
 }
 
-/** The SDKs cost 150 ms and 22 MB each, so a process that never charges does not load them. */
+/** The SDKs are loaded here, because loading costs 150 ms and 22 MB each and the API role needs neither. */
 async function openStripe(config: Config, closers: Closers): Promise<Charger> {
   const { createStripeCharger } = await import('../vendors/stripe.ts');
   const settings = config.stripe ?? { secretKey: 'sk_test_sandbox', apiBase: await standInForStripe(config, closers) };

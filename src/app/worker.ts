@@ -12,7 +12,7 @@ import {
   WEBHOOK_CONCURRENCY,
 } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
-import { createQueueMemory } from '../queues/memory.ts';
+import { createJobLossCheck } from '../queues/job-loss.ts';
 import { type JobHandler, startWorker } from '../queues/queues.ts';
 import { startSweeper } from '../queues/sweeper.ts';
 import type { QueueName } from '../store/outbox-rows.ts';
@@ -21,7 +21,7 @@ import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
 import { openVendors } from './vendors.ts';
 
-/** The `worker` role: charges, texts, refunds, webhooks, the places of dropoffs, and the outbox sweeper. */
+/** Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, and the outbox sweeper. */
 export async function startWorkers(parts: ServiceParts, trackingUrl: string): Promise<void> {
   const { config, database, store, backend, relay, logger, closers } = parts;
   const { stripe, texts } = await openVendors(config, closers);
@@ -42,6 +42,6 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   work('webhook', createWebhookJob({ ...shared, client }), WEBHOOK_CONCURRENCY);
   // Closed before the workers, so that a stop does not wait for slow receivers.
   closers.add('webhook client', async () => client.close());
-  const sweeper = startSweeper(store, relay, createQueueMemory(backend), logger);
+  const sweeper = startSweeper(store, relay, createJobLossCheck(backend), logger);
   closers.add('sweeper', () => sweeper.close());
 }

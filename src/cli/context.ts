@@ -12,13 +12,13 @@ export type Context = {
   readonly sandbox: boolean;
 };
 
-/** A mistake of the person at the keyboard, or something not found: one line, exit code 1. */
+/** A wrong argument, or something that does not exist: one line, exit code 1. */
 export class CommandError extends Error {}
 
 /**
- * Runs a command against the database of the service: `DATABASE_URL`, or that of the service running on `DATA_DIR`.
+ * Runs a command on the database of DATABASE_URL, or on that of the service that runs on DATA_DIR.
  *
- * @throws {CommandError} when neither is there
+ * @throws {CommandError} if there is neither
  */
 export async function withContext<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
   const live = readLiveService(config.dataDir);
@@ -29,7 +29,7 @@ export async function withContext<T>(config: Config, work: (context: Context) =>
   const sandbox = config.databaseUrl ? config.sandbox || live?.mode === 'sandbox' : true;
   const sql = connect({ url, max: DB_CONNECTIONS_CLI, applicationName: 'sameday-cli' });
   try {
-    // No process has this id, so every process heeds the notices of the command.
+    // An id of its own, so that every process heeds the notices of the command.
     const store = openStore({ sql, commits: sql, processId: `cli-${newId()}` });
     return await work({ store, config, sandbox });
   } finally {

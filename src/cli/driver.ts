@@ -14,7 +14,7 @@ export function addDriverCommands(program: Command, act: Act): void {
     .description('add a driver, off duty; the token is shown once')
     .requiredOption('--name <name>')
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
-    .option('--tiers <tiers>', 'what the driver is qualified for', TIER_IDS.join(','))
+    .option('--tiers <tiers>', 'tiers that the driver is qualified for', TIER_IDS.join(','))
     .action(
       act(async ({ store }, _args, options: { name: string; phone: string; tiers: string }) => {
         if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
@@ -32,14 +32,15 @@ export function addDriverCommands(program: Command, act: Act): void {
     );
   driver
     .command('list')
-    .description('drivers with duty, order and last written position')
+    .description('list drivers with duty, order and last written position')
     .action(act(async ({ store }) => store.listDrivers(LIST_LIMIT)));
   driver
     .command('show <driver_id>')
+    .description('show a driver')
     .action(act(async ({ store }, [id]) => known(await store.showDriver(requireId(id)), 'driver')));
   driver
     .command('deactivate <driver_id>')
-    .description('take a driver off the fleet; an order on the road stays with them')
+    .description('deactivate a driver for good; an order under way stays with them')
     .action(
       act(async ({ store }, [id]) => {
         known(await store.deactivateDriver(requireId(id)), 'driver');

@@ -9,6 +9,7 @@ export function addOrderCommands(program: Command, act: Act): void {
   const order = program.command('order').description('orders');
   order
     .command('list')
+    .description('list orders, newest first')
     .option('--status <status>', ORDER_STATUSES.join(', '))
     .action(
       act(async ({ store }, _args, { status }: { status?: string }) => {
@@ -20,11 +21,11 @@ export function addOrderCommands(program: Command, act: Act): void {
     );
   order
     .command('show <order_id>')
-    .description('everything on record about an order')
+    .description('show everything on record about an order')
     .action(act(async ({ store }, [id]) => known(await store.showOrder(requireId(id)), 'order')));
   order
     .command('redispatch <order_id>')
-    .description('try a waiting order again now')
+    .description('match a waiting order again now')
     .action(
       act(async ({ store }, [id]) => {
         if (!(await store.nudgeOrder(requireId(id)))) throw new CommandError('No such order is waiting.');
@@ -33,14 +34,14 @@ export function addOrderCommands(program: Command, act: Act): void {
     );
   order
     .command('cancel <order_id>')
-    .description('call an order off before its pickup; what was charged is given back')
+    .description('cancel an order before its pickup; a charge is refunded')
     .option('--reason <code>', CANCEL_REASONS.join(', '), 'other')
     .action(
       act(async ({ store }, [id], { reason }: { reason: string }) => {
         if (!CANCEL_REASONS.includes(reason as CancelReason)) {
           throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
         }
-        // Its jobs are left to the sweeper, which takes them when their lease has run out.
+        // The sweeper relays its jobs when their first lease has ended.
         const cancelled = await store.cancelOrder(requireId(id), 'operator', reason as CancelReason);
         if (!cancelled) throw new CommandError('There is no such order before its pickup.');
         return { order_id: id, status: cancelled.status };
@@ -48,7 +49,7 @@ export function addOrderCommands(program: Command, act: Act): void {
     );
   order
     .command('return <order_id>')
-    .description('end an order after its pickup whose driver does not; the driver is free, nothing is paid out')
+    .description('end an order after its pickup for its driver; the driver is free, no payout is owed')
     .action(
       act(async ({ store }, [id]) => {
         await store.giveUpForDriver(requireId(id));
@@ -71,9 +72,12 @@ const TIER_OPTIONS = {
 
 /** `tier list|set` */
 export function addTierCommands(program: Command, act: Act): void {
-  const tier = program.command('tier').description('fees, radii, weights and waits of the tiers');
-  tier.command('list').action(act(async ({ store }) => [...(await store.loadTiers()).values()].map(toWire)));
-  const set = tier.command('set <tier>').description('change a tier; orders already created keep their fee');
+  const tier = program.command('tier').description('tiers: fees, radii, weights and waits');
+  tier
+    .command('list')
+    .description('list the tiers')
+    .action(act(async ({ store }) => [...(await store.loadTiers()).values()].map(toWire)));
+  const set = tier.command('set <tier>').description('change a tier; existing orders keep their fee');
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
   set.action(
     act(async ({ store }, [id = ''], options: Record<string, string>) => {
@@ -100,7 +104,7 @@ export function addTierCommands(program: Command, act: Act): void {
 export function addStatsCommand(program: Command, act: Act): void {
   program
     .command('stats')
-    .description('orders, payments, texts, drivers and what the queues owe')
+    .description('show figures of orders, payments, texts, webhooks, drivers and queues')
     .action(
       act(async ({ store, sandbox }) => ({
         mode: sandbox ? 'sandbox' : 'live',

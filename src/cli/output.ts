@@ -1,4 +1,4 @@
-/** Prints what a command found: JSON for programs, aligned text for people. */
+/** Prints a command's result as JSON or as aligned text. */
 export function print(value: unknown, json: boolean): void {
   process.stdout.write(`${json ? JSON.stringify(value, null, 2) : toText(value)}\n`);
 }

@@ -2,22 +2,24 @@ import { isId } from '../domain/ids.ts';
 import { MAX_NAME_LENGTH } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
 
-/** Wraps what a command does into commander's action: connect, act, print. */
+/** Makes commander's action of a command's work: connect, run, print. */
 export type Act = <Options>(
   work: (context: Context, args: readonly string[], options: Options) => Promise<unknown>,
 ) => (...args: unknown[]) => Promise<void>;
 
+/** @throws {CommandError} if the text is not an id */
 export function requireId(text: string | undefined): string {
   if (text === undefined || !isId(text)) throw new CommandError(`That is not an id: ${text ?? '(nothing)'}`);
   return text;
 }
 
+/** @throws {CommandError} if the value is null */
 export function known<T>(value: T | null, what: string): T {
   if (value === null) throw new CommandError(`There is no such ${what}.`);
   return value;
 }
 
-/** A text a person typed: trimmed, neither empty nor longer than a name may be. */
+/** Trims an option's value, of 1 to twice MAX_NAME_LENGTH characters. */
 export function text(option: string, value: string): string {
   const trimmed = value.trim();
   if (trimmed === '' || [...trimmed].length > MAX_NAME_LENGTH * 2) {
@@ -26,7 +28,7 @@ export function text(option: string, value: string): string {
   return trimmed;
 }
 
-/** A whole number within bounds. */
+/** Reads an option's whole number from `min` to `max`. */
 export function integer(option: string, value: string, min: number, max: number): number {
   const number = Number(value);
   if (!/^\d+$/.test(value) || number < min || number > max) {

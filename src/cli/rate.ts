@@ -6,8 +6,8 @@ import { type Act, integer, known, requireId } from './parts.ts';
 export function addSetRate(retailer: Command, act: Act): void {
   retailer
     .command('set-rate <retailer_id>')
-    .description('how many orders a store may create a second on each API process')
-    .requiredOption('--per-second <number>', 'a whole number, none, or default: what STORE_RATE says for all stores')
+    .description('set the most orders a second that a store may create on each API process')
+    .requiredOption('--per-second <number>', 'a whole number; none for no bound; default for STORE_RATE')
     .action(
       act(async ({ store }, [id], { perSecond }: { perSecond: string }) => {
         const ordersPerSecond = readRate(perSecond);
@@ -17,7 +17,7 @@ export function addSetRate(retailer: Command, act: Act): void {
     );
 }
 
-/** The table's value: 0 for no bound, null for what holds for all stores. */
+/** The value of the column: 0 for no bound, null for the bound of all stores. */
 function readRate(text: string): number | null {
   if (text === 'default') return null;
   return text === 'none' ? 0 : integer('--per-second', text, 1, MAX_STORE_RATE);

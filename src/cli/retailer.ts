@@ -15,23 +15,37 @@ import { addSetWebhook } from './webhook.ts';
 type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
 type PlaceOptions = { lat?: string; lng?: string };
 
-/** `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|show|suspend|activate|rotate-key` */
+/**
+ * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|show|suspend|activate|rotate-key`
+ */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
-  const withCard = (command: Command) =>
-    command
-      .option('--stripe-customer <cus>', "the store's Stripe customer")
-      .option('--payment-method <pm>', 'the card on file of that customer')
-      .option('--test-card <kind>', `sandbox only: ${Object.keys(TEST_CARDS).join(', ')}`);
-  const withPlace = (command: Command) =>
-    command.option('--lat <degrees>', 'where the store is').option('--lng <degrees>', 'where the store is');
+  addApplications(retailer, act);
+  addCreate(retailer, act);
+  addSetCard(retailer, act);
+  addSetWebhook(retailer, act);
+  addSetRate(retailer, act);
+  addLists(retailer, act);
+  addStatus(retailer, act);
+  addRotateKey(retailer, act);
+}
 
+const withCard = (command: Command) =>
+  command
+    .option('--stripe-customer <cus>', "the store's customer at Stripe")
+    .option('--payment-method <pm>', 'a card of that customer')
+    .option('--test-card <kind>', `sandbox only: ${Object.keys(TEST_CARDS).join(', ')}`);
+const withPlace = (command: Command) =>
+  command.option('--lat <degrees>', "the store's latitude").option('--lng <degrees>', "the store's longitude");
+
+/** `retailer apply|approve|reject` */
+function addApplications(retailer: Command, act: Act): void {
   retailer
     .command('apply')
     .description("record a store's application")
     .requiredOption('--name <name>')
     .requiredOption('--address <address>', 'as one line')
-    .requiredOption('--email <email>', 'whom to answer')
+    .requiredOption('--email <email>', 'address of the contact')
     .action(
       act(async ({ store }, _args, options: { name: string; address: string; email: string }) => {
         const id = newId();
@@ -43,7 +57,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
     );
 
   withCard(withPlace(retailer.command('approve <application_id>')))
-    .description('make the store and its key; the key is shown once')
+    .description('approve an application; creates the store and its key, which is shown once')
     .action(
       act(async (context, [id], options: CardOptions & PlaceOptions) => {
         const application = known(await context.store.findApplication(requireId(id)), 'application');
@@ -57,7 +71,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
 
   retailer
     .command('reject <application_id>')
-    .description('turn an application down')
+    .description('reject an application')
     .requiredOption('--reason <text>', 'kept on record')
     .action(
       act(async ({ store }, [id], options: { reason: string }) => {
@@ -66,9 +80,12 @@ export function addRetailerCommands(program: Command, act: Act): void {
         return { application_id: id, status: 'rejected' };
       }),
     );
+}
 
+/** `retailer create` */
+function addCreate(retailer: Command, act: Act): void {
   withCard(withPlace(retailer.command('create')))
-    .description('make an active store and its key; the key is shown once')
+    .description('create an active store and its key, which is shown once')
     .requiredOption('--name <name>')
     .requiredOption('--address <address>', 'as one line, as its orders will send it')
     .action(
@@ -80,7 +97,10 @@ export function addRetailerCommands(program: Command, act: Act): void {
         return { retailer_id: made.id, api_key: apiKey };
       }),
     );
+}
 
+/** `retailer set-card` */
+function addSetCard(retailer: Command, act: Act): void {
   withCard(retailer.command('set-card <retailer_id>'))
     .description('set the card that deliveries are charged to')
     .action(
@@ -91,12 +111,13 @@ export function addRetailerCommands(program: Command, act: Act): void {
         return { retailer_id: id, card: 'set' };
       }),
     );
+}
 
-  addSetWebhook(retailer, act);
-  addSetRate(retailer, act);
+/** `retailer list|show` */
+function addLists(retailer: Command, act: Act): void {
   retailer
     .command('list')
-    .description('stores, and applications nobody has decided')
+    .description('list stores and open applications')
     .action(
       act(async ({ store }) => ({
         retailers: await store.listRetailers(LIST_LIMIT),
@@ -105,15 +126,21 @@ export function addRetailerCommands(program: Command, act: Act): void {
     );
   retailer
     .command('show <id>')
-    .description('a store or an application')
+    .description('show a store or an application')
     .action(act(async ({ store }, [id]) => known(await store.showRetailer(requireId(id)), 'store or application')));
+}
+
+/** `retailer suspend|activate` */
+function addStatus(retailer: Command, act: Act): void {
   for (const [name, status] of [
     ['suspend', 'suspended'],
     ['activate', 'active'],
   ] as const) {
     retailer
       .command(`${name} <retailer_id>`)
-      .description(`once this returns the store ${status === 'active' ? 'can' : "can't"} create orders`)
+      .description(
+        `${name} a store; once it returns, the store ${status === 'active' ? 'can' : 'cannot'} create orders`,
+      )
       .action(
         act(async ({ store }, [id]) => {
           known((await store.setRetailerStatus(requireId(id), status)) || null, 'store');
@@ -121,9 +148,13 @@ export function addRetailerCommands(program: Command, act: Act): void {
         }),
       );
   }
+}
+
+/** `retailer rotate-key` */
+function addRotateKey(retailer: Command, act: Act): void {
   retailer
     .command('rotate-key <retailer_id>')
-    .description('revoke every key of a store and make a new one, shown once')
+    .description('revoke every key of a store and create a new one, which is shown once')
     .action(
       act(async ({ store }, [id]) => {
         const { apiKey, key } = newKey();
@@ -168,12 +199,12 @@ function chosenCard(context: Context, options: CardOptions): { customer: string;
   return { customer, paymentMethod };
 }
 
-/** A number as a person writes one; `Number` alone would take an empty text for 0, which is a place in the sea. */
+/** NaN for an empty text, which `Number` would take for 0, a valid coordinate. */
 function degrees(text: string | undefined): number {
   return text?.trim() ? Number(text) : Number.NaN;
 }
 
-/** A store can't be without a point: as given, else the geocoder's, else its ZIP's centroid. */
+/** The store's point: as given, else the geocoder's, else the centroid of its ZIP code. */
 async function locateStore(context: Context, address: string, { lat, lng }: PlaceOptions): Promise<Point> {
   if (lat !== undefined || lng !== undefined) {
     const point = { lat: degrees(lat), lng: degrees(lng) };
@@ -188,7 +219,7 @@ async function locateStore(context: Context, address: string, { lat, lng }: Plac
   const centroid = zip === undefined ? undefined : loadZips(ZIPS_FILE)(zip);
   if (!centroid) throw new CommandError('That address could not be found: give --lat and --lng.');
   process.stderr.write(
-    'The point is the centre of the ZIP code, kilometres off perhaps: better give --lat and --lng.\n',
+    'The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.\n',
   );
   return centroid;
 }

@@ -12,10 +12,10 @@ type SetOptions = { url?: string; on?: boolean; off?: boolean };
 export function addSetWebhook(retailer: Command, act: Act): void {
   retailer
     .command('set-webhook <retailer_id>')
-    .description('where a store is told of its orders; the signing secret is shown once')
-    .option('--url <url>', 'https, on the public Internet; makes a new secret')
-    .option('--on', 'enable a disabled webhook again, with the secret it had')
-    .option('--off', 'tell this store no more')
+    .description("set a store's webhook; the signing secret is shown once")
+    .option('--url <url>', 'an https URL on the public Internet; creates a new secret')
+    .option('--on', 'enable a disabled webhook with its old secret')
+    .option('--off', 'remove the webhook')
     .action(
       act(async (context, [id], options: SetOptions) => {
         const retailerId = requireId(id);
@@ -40,17 +40,17 @@ async function setUrl({ store, sandbox }: Context, retailerId: string, text: str
 }
 
 const REFUSED = {
-  unknown: 'There is no such delivery; they are kept for 30 days.',
+  unknown: 'There is no such delivery. Deliveries are kept for 30 days.',
   still_tried: 'That delivery is still being tried.',
   no_endpoint: 'That store has no webhook, or it is disabled: see retailer set-webhook.',
 } as const;
 
 /** `webhook list|replay` */
 export function addWebhookCommands(program: Command, act: Act): void {
-  const webhook = program.command('webhook').description('what stores were told');
+  const webhook = program.command('webhook').description('webhook deliveries');
   webhook
     .command('list')
-    .description('deliveries, newest first')
+    .description('list deliveries, newest first')
     .option('--retailer <retailer_id>')
     .option('--status <status>', DELIVERY_STATUSES.join(', '))
     .action(

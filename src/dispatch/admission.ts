@@ -1,28 +1,31 @@
 import type { CommitBacklog } from './group-commit.ts';
 
-/** Turns of the event loop that a request waits at least. */
+/** Turns of the event loop that an order waits at least. */
 const TURNS = 2;
 
 /**
- * Lets orders begin in slices of time, one in each turn of the event loop, first come, first served: all sockets that have
- * something to read are read in one turn, and were every order that comes with them begun at once, neither the other requests
- * nor an answer of the database would be heard meanwhile. None begins in the turn that it came with or in the next: the
- * transport tells of a request one turn before it sees that its connection was closed behind it, and perhaps before it sees
- * the close of an earlier, equal one's. By then nothing of this one may have begun.
+ * Starts queued orders in slices of time, one slice in each turn of the event loop, first come, first served.
+ * The event loop reads all readable sockets in one turn; if their orders all started at once, other requests
+ * and the replies of the database would wait for them.
+ *
+ * An order starts two turns after its arrival at the earliest. The transport reports a request one turn
+ * before it reports that the connection was closed right after it, and it may report the request before the
+ * closed connection of an earlier equal one. An order must not start before these are known.
  */
 export class AdmissionControl {
   readonly #sliceMs: number;
   readonly #max: number;
   readonly #backlog: Readonly<CommitBacklog>;
-  readonly #waiting: { readonly turn: number; readonly begin: () => void }[] = [];
+  readonly #waiting: { readonly turn: number; readonly start: () => void }[] = [];
   #turn = 0;
   #isScheduled = false;
   #isLate = false;
 
   /**
-   * @param sliceMs for how long orders begin in a turn
-   * @param max how many may wait here and behind
-   * @param backlog the orders that have begun and are not committed; an order that waits for its charge is none
+   * @param sliceMs time in a turn for starting orders
+   * @param max most orders that are queued or not committed
+   * @param backlog the orders that have started and are not committed; one that waits for its charge is
+   *   committed
    */
   constructor(sliceMs: number, max: number, backlog: Readonly<CommitBacklog>) {
     this.#sliceMs = sliceMs;
@@ -30,24 +33,24 @@ export class AdmissionControl {
     this.#backlog = backlog;
   }
 
-  /** Whether one more would be refused. */
+  /** Whether another order would be refused. */
   isFull(): boolean {
     return this.#waiting.length + this.#backlog.orders >= this.#max;
   }
 
-  /** Whether more orders came than could begin in the last turn. */
+  /** Whether more orders were due in the last turn than could start. */
   isLate(): boolean {
     return this.#isLate;
   }
 
-  /** Resolves when the order may begin; null where it is full. */
+  /** Resolves when the order may start; null if it is refused. */
   enter(): Promise<void> | null {
     if (this.isFull()) return null;
     this.#schedule();
-    return new Promise((begin) => this.#waiting.push({ turn: this.#turn, begin }));
+    return new Promise((start) => this.#waiting.push({ turn: this.#turn, start }));
   }
 
-  /** The callback runs once every socket that had something to read has been served. */
+  /** `setImmediate` runs after every readable socket of the turn has been read. */
   #schedule(): void {
     if (!this.#isScheduled) setImmediate(() => void this.#serve());
     this.#isScheduled = true;
@@ -59,8 +62,8 @@ export class AdmissionControl {
     if (this.#waiting.length > 0) this.#schedule();
     const endMs = performance.now() + this.#sliceMs;
     while (this.#isDue() && performance.now() < endMs) {
-      this.#waiting.shift()?.begin();
-      // It begins before this goes on.
+      this.#waiting.shift()?.start();
+      // Lets the order start before the clock is read again.
       await Promise.resolve();
     }
     this.#isLate = this.#isDue();

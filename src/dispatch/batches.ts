@@ -2,16 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export type Batches = {
   add(ids: readonly string[]): void;
-  /** Hands on nothing more. */
+  /** Starts no further batch. */
   close(): void;
 };
 
 /**
- * Hands ids on in batches, one batch at a time: ids that arrive while one is being handled share the next, and an id that
- * arrives again meanwhile is in it once. So a storm of notices costs as many reads as the database can answer in a row.
+ * Handles ids in batches, one batch at a time. Ids that arrive while a batch is handled share the next one,
+ * each of them once. A storm of notices so costs only as many reads as the database can answer one after
+ * another.
  *
- * @param failed told why a batch could not be handled; true where it is to be tried again after a pause
- * @param overflown called when more than `maxWaiting` wait; they are forgotten
+ * @param failed called with the error of a batch; true for another attempt after `retryMs`
+ * @param overflown called when more than `maxWaiting` ids wait; these are dropped
  */
 export function createBatches(
   handle: (ids: readonly string[]) => Promise<void>,

@@ -7,8 +7,9 @@ import type { Redispatch } from './redispatch.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /**
- * What became of a cancellation. `already` says that the order was cancelled before, `replayed` that it was under the same
- * idempotency key; repeating it changes nothing. `key_reused`: the key cancelled an order in other words before.
+ * The result of a cancellation. `already`: the order was cancelled before. `replayed`: it was cancelled
+ * before with the same idempotency key. `key_reused`: the key cancelled another order, or this one for
+ * another reason.
  */
 export type CancelOutcome =
   | { readonly kind: 'cancelled' | 'already' | 'replayed' | 'not_found' }
@@ -22,7 +23,7 @@ export type CancelOrder = (
   idempotencyKey?: string | null,
 ) => Promise<CancelOutcome>;
 
-/** Cancels a store's order until its pickup: the driver is told and free again, and what was charged is given back. */
+/** Cancels a store's order before its pickup. Its driver is free again, and a job refunds the charge. */
 export function createCancelOrder(deps: {
   readonly store: Pick<Store, 'cancelOrder' | 'findCancelledBy' | 'findStoreOrder'>;
   readonly matcher: Pick<Matcher, 'unwait'>;
@@ -50,11 +51,11 @@ export function createCancelOrder(deps: {
     if (order === null) return { kind: 'not_found' };
     const { status } = order;
     if (status === 'cancelled') return { kind: 'already' };
-    // Where it could be cancelled after all, the write lost a race; the caller may try again.
+    // An order that could be cancelled now has changed since the write; the caller may try again.
     return { kind: 'illegal', status: canBecome(status, 'cancelled') ? 'driver_assigned' : status };
   };
 
-  /** The order leaves memory, and its driver takes a waiting one. */
+  /** Removes the order from memory; its driver takes a waiting one. */
   function forget(orderId: string, driverId: string | null): void {
     deps.matcher.unwait(orderId);
     deps.events.orderChanged(orderId, driverId);

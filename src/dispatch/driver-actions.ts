@@ -12,19 +12,19 @@ import type { ProofDistance } from './proof-distance.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
-/** What became of a driver's action on an order; only `done` changed anything, now or when it was first sent. */
+/** The result of a driver's action. Only `done` changed the order, now or when the action was first sent. */
 export type ActionOutcome =
   | { readonly kind: 'done'; readonly status: OrderStatus; readonly sequence: number; readonly repeated: boolean }
   | { readonly kind: 'not_found' }
   | { readonly kind: 'illegal'; readonly status: OrderStatus };
 
-/** An action on one order: by whom, on which, and what the phone said of it. */
+/** A driver's action on an order. */
 export type DriverAction = { readonly driverId: string; readonly orderId: string; readonly stamp: ActionStamp };
 
 export type DriverActions = {
   setDuty(driverId: string, onDuty: boolean): Promise<{ readonly onDuty: boolean } | null>;
   pickUp(action: DriverAction): Promise<ActionOutcome>;
-  /** What a delivery would come to now, asked before a photo is stored: null where it is to be tried. */
+  /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
   foreseeDelivery(action: DriverAction): Promise<ActionOutcome | null>;
   deliver(action: DriverAction, photoName: string): Promise<ActionOutcome>;
   release(action: DriverAction, reason: ReleaseReason): Promise<ActionOutcome>;
@@ -32,7 +32,7 @@ export type DriverActions = {
   returned(action: DriverAction): Promise<ActionOutcome>;
 };
 
-/** What the actions read and write in the tables. */
+/** The statements of the actions. */
 export type ActionStore = Pick<
   Store,
   | 'setDriverDuty'
@@ -45,7 +45,7 @@ export type ActionStore = Pick<
   | 'findAction'
 >;
 
-/** What a driver does with an order. Each action is one conditional write; memory follows it. */
+/** The actions of drivers. Each is one conditional write; memory follows it. */
 export function createDriverActions(deps: {
   readonly store: ActionStore;
   readonly matcher: Pick<Matcher, 'setDuty'>;
@@ -69,7 +69,7 @@ export function createDriverActions(deps: {
     return result;
   }
 
-  /** The write, and where it changed nothing the reason: sent before, another driver's order, or not in this status. */
+  /** Makes the write, and explains one that changed nothing. */
   async function act(
     action: DriverAction,
     to: OrderStatus,
@@ -85,19 +85,22 @@ export function createDriverActions(deps: {
       }
       const known = await foresee(action, to);
       if (known) return known;
-      // It would be legal by now and was not when the write looked: the step before it was made in between.
+      // The action is legal now but was not at its write: the step before it was recorded in between.
       if (tries === MAX_ACTION_TRIES) return explainRace(action);
     }
   }
 
   /**
-   * Repeating an action gets its first answer; a foreign order is not found; one in the wrong status is illegal. The state
-   * is read first: should the same action be done by another request meanwhile, it is found behind the state it left.
+   * The result of an action that would change nothing; null if it is legal. A repeated action gets its first
+   * result.
+   *
+   * The order's state is read before the action: if another request does the same action in between, the
+   * action is found, whatever the state says.
    */
   async function foresee({ driverId, orderId, stamp }: DriverAction, to: OrderStatus): Promise<ActionOutcome | null> {
     const state = await store.findOrderState(orderId);
     const earlier = stamp.actionId === null ? null : await store.findAction(driverId, stamp.actionId);
-    // An id that was used for another step says nothing of this one.
+    // An action id that was used for another step does not make this one a repetition.
     if (earlier?.orderId === orderId && earlier.status === to) {
       return { kind: 'done', status: earlier.status, sequence: earlier.sequence, repeated: true };
     }
@@ -105,7 +108,7 @@ export function createDriverActions(deps: {
     return canBecome(state.status, to) ? null : { kind: 'illegal', status: state.status };
   }
 
-  /** Somebody changed it under every try; what it is by now says as much as can be said. */
+  /** The result if the order changed during each of MAX_ACTION_TRIES attempts. */
   async function explainRace({ orderId }: DriverAction): Promise<ActionOutcome> {
     const state = await store.findOrderState(orderId);
     return state ? { kind: 'illegal', status: state.status } : { kind: 'not_found' };
@@ -123,7 +126,7 @@ export function createDriverActions(deps: {
       const proof = await deps.proofDistance(orderId, driverId, stamp.capturedAt);
       const write = () => store.deliverOrder(orderId, driverId, photoName, stamp, proof);
       const outcome = await act(action, 'delivered', write);
-      // Also after a repetition, should the first answer be lost.
+      // Also for a repeated action, as the first request may have ended before this.
       if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
       return outcome;
     },

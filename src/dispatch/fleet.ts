@@ -7,49 +7,50 @@ import type { Store } from '../store/store.ts';
 import type { OrderState, WaitingRow } from '../store/waiting.ts';
 import type { OrderEvents } from './order-events.ts';
 
-/** What the fleet is rebuilt from. */
+/** The statements that the matcher is filled from. */
 export type FleetSource = Pick<Store, 'loadFleet' | 'loadWaiting' | 'loadOrderStates' | 'findMatchable'>;
 
 /**
- * Keeps the matcher, which is only a view, in step with Postgres.
+ * Keeps the matcher, a view in memory, in step with Postgres.
  *
- * A read takes time, and the matcher moves on meanwhile. A change that this process makes during a read, and the result of
- * a read that began later, are newer than the row that comes back; such a row is not applied. Drivers whom this
- * process changed are marked with {@link Fleet.markStale} and read once more.
+ * The matcher changes while a read is in flight. A row is out of date if this process changed it during the
+ * read, or if a read that began later has been applied; such a row is not applied. Drivers whom this process
+ * changed are marked with {@link Fleet.markStale} and read again.
  */
 export class Fleet {
   readonly #matcher: Matcher;
   readonly #source: FleetSource;
   readonly #events: Pick<OrderEvents, 'driverFreed'>;
-  /** Reads and marks share one count. By driver, the count of the last mark; by driver or order, of the last read. */
+  /** By driver, the number of the last mark. Marks and reads are numbered by one counter. */
   readonly #staleAt = new Map<string, number>();
+  /** By driver or order, the number of the last read that was applied. */
   readonly #readAt = new Map<string, number>();
   #count = 0;
-  /** The last driver that `catchUp` looked at; undefined for none yet. */
+  /** The last driver that `catchUp` has looked at; undefined before the first call. */
   #lookAfter: string | undefined;
   #reads = 0;
 
-  /** @param events told of a driver who carries nothing by a read: a later notice of their order finds no holder. */
+  /** @param events told of drivers whom a read has freed; a notice of their order would find no holder */
   constructor(matcher: Matcher, source: FleetSource, events: Pick<OrderEvents, 'driverFreed'>) {
     this.#matcher = matcher;
     this.#source = source;
     this.#events = events;
   }
 
-  /** Marks a driver whom this process just changed in the matcher, after the database took the change. */
+  /** Marks a driver whom this process has changed in the matcher after a commit. */
   markStale(driverId: string): void {
     if (this.#reads > 0) this.#staleAt.set(driverId, ++this.#count);
   }
 
-  /** The driver who holds an order, as far as this process knows. */
+  /** The driver who holds an order in memory. */
   holderOf(orderId: string): string | undefined {
     return this.#matcher.holderOf(orderId);
   }
 
-  /** Reads everything again: at start, and whenever notices may have been missed. */
+  /** Reads everything again: at start, and after notices may have been missed. */
   async rebuild(): Promise<void> {
     const stale = await this.#read(async (begunAt) => {
-      // What came into memory during the read is not in what was read; only what was there before can be gone.
+      // What came into memory during the read is missing from its result without being gone.
       const driversBefore = [...this.#matcher.driverIds()];
       const ordersBefore = Array.from(this.#matcher.waitingOrders(), (order) => order.orderId);
       const [drivers, waiting] = await Promise.all([
@@ -65,9 +66,9 @@ export class Fleet {
   }
 
   /**
-   * Reads again which orders wait in the tables or in memory alone, and which drivers could be given one by the tables
-   * alone (of a large fleet a part each time): the net below notices that did not come and readings that failed. Cheap
-   * where nothing was missed.
+   * Reads again the orders that wait only in the tables or only in memory, and the drivers who are available
+   * only in the tables (of a large fleet one part each time). This makes up for lost notices and failed
+   * reads, and is cheap if there are none.
    */
   async catchUp(clock: Clock): Promise<void> {
     const matcher = this.#matcher;
@@ -88,10 +89,10 @@ export class Fleet {
     for (const ids of slices(drivers, MAX_FEED_BATCH)) await this.refreshDrivers(ids);
   }
 
-  /** Reads these drivers again; one that is gone leaves the matcher. */
+  /** Reads drivers again; one who is no longer active leaves the matcher. */
   async refreshDrivers(ids: readonly string[]): Promise<void> {
     let stale = [...new Set(ids)];
-    // A driver can be marked again and again, but each time by an operation that ended; a few rounds are enough.
+    // An operation that marks a driver again has ended by then, so a few rounds are enough.
     for (let round = 0; stale.length > 0 && round < 5; round++) {
       const asked = stale;
       stale = await this.#read(async (begunAt) => {
@@ -101,7 +102,7 @@ export class Fleet {
     }
   }
 
-  /** Applies what another process did to these orders: those that wait now wait here too, their drivers are busy or free. */
+  /** Reads orders again that another process has changed, and the drivers who hold or held them. */
   async refreshOrders(ids: readonly string[]): Promise<OrderState[]> {
     const states = await this.#read(async (begunAt) => {
       const found = await this.#source.loadOrderStates(ids);
@@ -120,10 +121,11 @@ export class Fleet {
   }
 
   /**
-   * Puts the drivers that a read brought, and removes those it was to bring and did not.
+   * Applies the drivers of a read, and removes those that it asked for and did not find.
    *
-   * @returns drivers to be read again: those who held in memory what one of these carries, since the notice of that would
-   *   not find them; and those whose order was read later, since that read came too early for them
+   * @returns drivers to read again: those who hold in memory an order that another driver carries in the
+   *   tables, as its notice would not find them; and those whose order was read later, as this read was too
+   *   early for it
    */
   #applyDrivers(asked: readonly string[], drivers: readonly FleetDriver[], begunAt: number): string[] {
     this.#removeMissing(asked, drivers, begunAt);
@@ -147,7 +149,7 @@ export class Fleet {
   }
 
   #removeMissing(asked: readonly string[], drivers: readonly FleetDriver[], begunAt: number): void {
-    // At start nobody is known who could be gone, and a set of a million ids takes half a second.
+    // At start memory is empty, and a set of a million ids would take half a second.
     if (asked.length === 0) return;
     const found = new Set(drivers.map((driver) => driver.id));
     for (const id of asked) if (!found.has(id) && this.#isNewer(id, begunAt)) this.#matcher.removeDriver(id);
@@ -167,10 +169,10 @@ export class Fleet {
     return (this.#readAt.get(id) ?? 0) > begunAt;
   }
 
-  /** Whether a read that began then knows better than what is in memory; from now on it is what is in memory. */
+  /** Whether a row of a read is newer than memory; if so, the row counts as applied. */
   #isNewer(id: string, begunAt: number): boolean {
     if (this.#wasReadSince(id, begunAt) || this.#isStale(id, begunAt)) return false;
-    // Only a read that is under way beside this one could be older.
+    // Only a concurrent read can have older rows.
     if (this.#reads > 1) this.#readAt.set(id, begunAt);
     return true;
   }
@@ -189,7 +191,7 @@ export class Fleet {
   }
 }
 
-/** Goes through a list that may be long, with other work in between. */
+/** Filters a long list in slices, so that it does not block the event loop. */
 async function filterInTurns(ids: readonly string[], accepts: (id: string) => boolean): Promise<string[]> {
   const accepted: string[] = [];
   for (const slice of slices(ids, CATCH_UP_SLICE)) {

@@ -1,59 +1,41 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { classifyFailure } from '../postgres/failures.ts';
-import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
+import type { NewOrder } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import type { Logger } from '../telemetry.ts';
 import type { AdmissionControl } from './admission.ts';
+import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
 
-/**
- * What became of one order of a batch. `refused`: the database takes no such row. `failed` and `unavailable`: nothing
- * was written and nothing will be. `repeated`: nothing was written, an equal request without a key stands in the way.
- * `unknown`: it could not be found out in time.
- */
-export type CommitOutcome =
-  | { readonly kind: 'created'; readonly order: CommittedOrder }
-  | {
-      readonly kind:
-        | 'key_dead'
-        | 'key_used'
-        | 'repeated'
-        | 'driver_lost'
-        | 'refused'
-        | 'failed'
-        | 'unavailable'
-        | 'unknown';
-    };
-
-/** The caller of an order: since when it waits (by `performance.now`), and whether it has left. */
+/** The caller of an order: since when it waits, by `performance.now`, and whether it has disconnected. */
 export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
 
-/** How many orders wait for their commit or are being committed. */
+/** Number of orders that wait for their commit or are being committed. */
 export type CommitBacklog = { orders: number };
 
 export type GroupCommit = {
   /**
-   * Commits an order together with whatever else waits. Resolves once the outcome is known; never rejects. An order whose
-   * caller has left or waited too long before its turn is `unavailable`: it was never sent to the database.
+   * Commits an order in a batch with others. Resolves with the outcome and never rejects. An order whose
+   * caller has disconnected or waited too long before its turn is `unavailable`; it was never sent to the
+   * database.
    */
   commit(order: NewOrder, caller: Caller): Promise<CommitOutcome>;
 };
 
 type Waiter = { readonly order: NewOrder; readonly caller: Caller; readonly resolve: (outcome: CommitOutcome) => void };
-type Outcomes = Map<string, CommitOutcome>;
-type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 
-/** An order that waited too long is refused at most this fraction of the longest wait later. */
-const WATCHES_A_WAIT = 10;
+/** Checks of the queue during the longest wait; an order that waited too long is dropped at the next one. */
+const CHECKS_PER_WAIT = 10;
 
 /**
- * Group commit: orders that arrive while a commit is in flight share the next one, so one fsync makes many orders
- * durable. Without load an order waits for nothing but its own round trip. One commit at a time makes the largest batches
- * and so costs an order least; the next goes beside one that takes longer than `slowMs` (it waits for a lock, or its
- * outcome is being found out), so that none holds up the others, and where a whole batch waits: it can't grow any more.
- * While more orders come than can begin, a batch is given `gatherMs` to become a whole one: the machine is at its most, and
- * small batches would cost it more.
+ * Group commit (DeWitt et al. 1984): orders that arrive while a commit is in flight share the next one, so
+ * that one fsync makes many orders durable. Without load an order waits only for its own round trip.
  *
- * While the database is away no order waits for others whose outcome is being found out.
+ * One commit at a time makes the largest batches, which cost the least for each order. Another one starts
+ * beside it only if it is slow (for `slowMs`: it waits for a lock, or its outcome is being resolved) or if a
+ * full batch waits, which cannot grow any more. While more orders arrive than can start, a batch waits up to
+ * `gatherMs` to fill, because small batches would cost a busy machine more.
+ *
+ * While the database is away, waiting orders are `unavailable` at once.
+ *
+ * @param bounds most orders in a batch and in the queue, most commits in flight, and times in milliseconds
  */
 export function createGroupCommit(
   parts: {
@@ -61,7 +43,7 @@ export function createGroupCommit(
     readonly database: { isAway(): boolean };
     readonly backlog: CommitBacklog;
     readonly admission: Pick<AdmissionControl, 'isLate'>;
-    /** Whether a job is owed that asks a geocoder for the dropoffs. */
+    /** Whether each order gets a job that asks a geocoder for its dropoff. */
     readonly locatesDropoffs: boolean;
   },
   bounds: {
@@ -76,7 +58,7 @@ export function createGroupCommit(
   },
   logger: Logger,
 ): GroupCommit {
-  const { store, database, backlog } = parts;
+  const { database, backlog } = parts;
   let queue: Waiter[] = [];
   let inFlight = 0;
   let slow = 0;
@@ -84,6 +66,7 @@ export function createGroupCommit(
   let isWatched = false;
   let gathering: NodeJS.Timeout | undefined;
   let isGathered = false;
+  const commitBatch = createCommitBatch({ ...parts, unresolved: pump }, bounds, logger);
 
   function pump(): void {
     scheduled = false;
@@ -96,7 +79,7 @@ export function createGroupCommit(
     if (queue.length >= (isFree && !gathers() ? 1 : bounds.maxBatch)) start(queue.splice(0, bounds.maxBatch));
   }
 
-  /** Whether a fuller batch is worth waiting for, and still is waited for. */
+  /** Whether the next commit waits for a fuller batch. */
   function gathers(): boolean {
     if (isGathered || !parts.admission.isLate()) return false;
     gathering ??= setTimeout(() => {
@@ -115,7 +98,7 @@ export function createGroupCommit(
     });
   }
 
-  /** While commits are stuck nothing takes from the queue, and those who waited too long must hear of it all the same. */
+  /** Drops orders that waited too long while slow commits keep the queue from moving. */
   function watch(): void {
     if (isWatched) return;
     isWatched = true;
@@ -123,7 +106,7 @@ export function createGroupCommit(
       isWatched = false;
       dropUnwanted();
       if (queue.length > 0) watch();
-    }, bounds.maxWaitMs / WATCHES_A_WAIT);
+    }, bounds.maxWaitMs / CHECKS_PER_WAIT);
   }
 
   function start(batch: readonly Waiter[]): void {
@@ -146,73 +129,6 @@ export function createGroupCommit(
     });
   }
 
-  /** Insert, and turn every failure into outcomes. */
-  async function commitBatch(orders: readonly NewOrder[], triesLeft = 3): Promise<Outcomes> {
-    let inserted: Inserted;
-    try {
-      inserted = await store.insertOrders(orders, parts.locatesDropoffs);
-    } catch (error) {
-      return afterFailure(error, orders, triesLeft);
-    }
-    return explainMissing(orders, inserted);
-  }
-
-  async function afterFailure(error: unknown, orders: readonly NewOrder[], triesLeft: number): Promise<Outcomes> {
-    const failure = classifyFailure(error);
-    if (failure === 'retry' && triesLeft > 0) return commitBatch(orders, triesLeft - 1);
-    if (failure === 'unknown') return resolveUnknown(orders);
-    if (failure === 'refused_row' && orders.length > 1) {
-      // One row that the database does not take must not fail its neighbours: halve until it stands alone.
-      const half = orders.length >> 1;
-      const [first, second] = [await commitBatch(orders.slice(0, half)), await commitBatch(orders.slice(half))];
-      return new Map([...first, ...second]);
-    }
-    logger.error({ err: errorFields(error), failure, orders: orders.length }, 'a commit failed');
-    const kind = failure === 'refused_row' ? 'refused' : failure === 'unavailable' ? 'unavailable' : 'failed';
-    return all(orders, { kind });
-  }
-
-  async function explainMissing(orders: readonly NewOrder[], inserted: Inserted): Promise<Outcomes> {
-    const outcomes: Outcomes = new Map();
-    for (const [id, order] of inserted) if (order) outcomes.set(id, { kind: 'created', order });
-    const missing = orders.filter((order) => !inserted.get(order.id));
-    if (missing.length === 0) return outcomes;
-    try {
-      const reasons = await store.explainRefused(missing);
-      for (const { id } of missing) {
-        // A dead key comes before all else; it is told nothing of earlier orders.
-        const reason = reasons.get(id) ?? 'driver_lost';
-        const kind = reason === 'driver_lost' && inserted.has(id) ? 'repeated' : reason;
-        outcomes.set(id, { kind: kind === 'voided' ? 'failed' : kind });
-      }
-    } catch (error) {
-      logger.error({ err: errorFields(error), orders: missing.length }, 'refused orders could not be explained');
-      for (const { id } of missing) outcomes.set(id, { kind: 'unavailable' });
-    }
-    return outcomes;
-  }
-
-  /** The connection died over a commit: write tombstones until each order is known to exist or never to. */
-  async function resolveUnknown(orders: readonly NewOrder[]): Promise<Outcomes> {
-    const deadline = performance.now() + bounds.resolveMs;
-    while (performance.now() < deadline) {
-      try {
-        const real = await store.resolveUnknown(orders);
-        return new Map(
-          orders.map(({ id }): [string, CommitOutcome] => {
-            const order = real.get(id);
-            return [id, order ? { kind: 'created', order } : { kind: 'failed' }];
-          }),
-        );
-      } catch (error) {
-        logger.warn({ err: errorFields(error), orders: orders.length }, 'unknown outcomes could not be resolved yet');
-        pump();
-        await delay(bounds.resolvePauseMs);
-      }
-    }
-    return all(orders, { kind: 'unknown' });
-  }
-
   return {
     commit: (order, caller) =>
       new Promise((resolve) => {
@@ -227,13 +143,9 @@ export function createGroupCommit(
           },
         });
         watch();
-        // One turn of the event loop gathers what arrived in the same poll.
+        // Orders of the same turn of the event loop share a batch.
         if (!scheduled) setImmediate(pump);
         scheduled = true;
       }),
   };
-}
-
-function all(orders: readonly NewOrder[], outcome: CommitOutcome): Outcomes {
-  return new Map(orders.map(({ id }) => [id, outcome]));
 }

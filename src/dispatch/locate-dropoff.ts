@@ -3,7 +3,7 @@ import type { DropoffAddress } from '../domain/order.ts';
 import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../limits.ts';
 import type { Places } from './places.ts';
 
-/** Where the address is as far as its ZIP tells; null for an unknown ZIP. Costs a look into a table. */
+/** The centroid of an address's ZIP code, from memory; null for an unknown ZIP code. */
 export function dropoffByZip(
   { zipCentroid }: Pick<Places, 'zipCentroid'>,
   { zip }: { readonly zip: string },
@@ -13,8 +13,8 @@ export function dropoffByZip(
 }
 
 /**
- * Finds a dropoff's point: the geocoder, else the centroid of the ZIP, else null for unknown. A geocoder that found no
- * more than a region larger than the ZIP's is not believed over it. `again` says that asking later may tell more.
+ * Finds a dropoff's point: the geocoder's, else the centroid of the ZIP code, else null. The centroid comes
+ * first if the geocoder's answer is less accurate. `again` says whether a later call may find more.
  */
 export async function locateDropoff(
   places: Places,
@@ -28,7 +28,7 @@ export async function locateDropoff(
   return { dropoff: { point: answer.point, accuracyMeters, source: 'geocoder' }, again: false };
 }
 
-/** Without `line2`: geocoders know houses, and a flat's number only confuses them. */
+/** The address without `line2`: geocoders know houses, and a flat's number makes them miss the house. */
 function dropoffText({ line1, city, state, zip }: DropoffAddress): string {
   return `${line1}, ${city}, ${state} ${zip}`;
 }

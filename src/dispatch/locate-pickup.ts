@@ -6,8 +6,9 @@ import type { Places } from './places.ts';
 export type LocatedPickup = { readonly point: Point; readonly source: PickupPointSource };
 
 /**
- * Finds the pickup's point without ever failing the order: the registered address by its text, else the geocoder, else
- * the registered point if the ZIP agrees or is missing or unknown, else the ZIP's centroid.
+ * Finds the pickup's point and never fails. The registered address has the registered point. For any other
+ * text it is the geocoder's point, else the registered point if the ZIP code agrees, is missing or is
+ * unknown, else the centroid of the ZIP code.
  */
 export async function locatePickup(
   { geocoder, zipCentroid }: Places,

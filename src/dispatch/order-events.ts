@@ -1,7 +1,7 @@
 import type { PaymentStatus } from '../domain/order.ts';
 import type { DriverPosition } from '../store/drivers.ts';
 
-/** What can happen to orders and drivers, as this process sees it. A subscriber handles the moments it cares about. */
+/** Events of orders and drivers, as this process sees them. A subscriber handles those it needs. */
 export type OrderSubscriber = {
   /** An order has another status or driver. `driverId` is the driver who has or had it, null for none. */
   orderChanged?(orderId: string, driverId: string | null): void;
@@ -9,7 +9,7 @@ export type OrderSubscriber = {
   detailsChanged?(orderId: string): void;
   /** The result of an order's charge is in the database. */
   paymentRecorded?(orderId: string, status: PaymentStatus): void;
-  /** Nobody knows whether a write to an order was executed. */
+  /** The outcome of a write to an order is unknown. */
   outcomeUnknown?(orderId: string): void;
   /** A driver's duty or order may have changed. */
   driverChanged?(driverId: string): void;
@@ -17,15 +17,15 @@ export type OrderSubscriber = {
   driverFreed?(driverId: string): void;
   /** A driver moved; `orderId` is the order they carry. */
   driverMoved?(position: DriverPosition, orderId: string | null): void;
-  /** A driver's phone reported a position to this process, not to another one. */
+  /** A driver's phone reported a position to this process. */
   positionReported?(position: DriverPosition): void;
-  /** Notices may have been missed: whatever is shown has to be read again. */
+  /** Notices may have been missed: what is shown has to be read again. */
   everythingChanged?(): void;
 };
 
 /**
- * Tells subscribers what happened, at once and in the order in which they subscribed. A subscriber must not throw.
- * `app/api.ts` lists all of them.
+ * Calls the subscribers of an event synchronously, in the order in which they subscribed. A subscriber must
+ * not throw. `app/api.ts` lists the subscribers, and the change feed subscribes when it starts.
  */
 export class OrderEvents implements Required<OrderSubscriber> {
   readonly #subscribers: OrderSubscriber[] = [];

@@ -2,20 +2,20 @@ import type { PaymentStatus } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
 
 export type PaymentWait = {
-  /** The payment status once it is recorded, or `processing` when it takes longer than the wait. Never rejects. */
+  /** The payment status once it is recorded, or `processing` after the longest wait. Never rejects. */
   paymentWithin(orderId: string): Promise<PaymentStatus>;
-  /** Answers the reply that waits for this order, if there is one. */
+  /** Ends the wait of the reply for this order, if there is one. */
   paymentRecorded(orderId: string, status: PaymentStatus): void;
-  /** Reads those payments that a reply waits for, mostly none: another process may have recorded them. */
+  /** Reads the payments that replies wait for, which another process may have recorded. */
   recheck(orderIds: readonly string[]): Promise<void>;
 };
 
 /**
- * Lets a reply wait a moment for its charge. The waiting replies are bounded; past the bound, and when charges take
- * longer than the wait anyway, a reply does not wait at all. Then one probe at a time finds out when waiting pays again.
+ * Lets replies wait for their charges. A reply does not wait if `maxWaiting` others do, or if charges take
+ * longer than the wait anyway. In that case one reply at a time waits as a probe, until one has a result.
  *
- * @param waitMs the longest wait; 0 never waits
- * @param missesBeforeGivingUp how many waits in a row may be in vain before replies stop waiting
+ * @param waitMs the longest wait; 0 for none
+ * @param missesBeforeGivingUp waits in a row without a result after which replies stop waiting
  */
 export function createPaymentWait(
   store: Pick<Store, 'loadPaymentStatuses'>,

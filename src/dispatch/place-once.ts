@@ -8,7 +8,7 @@ import type { Caller } from './group-commit.ts';
 import type { PlaceOrderOperation, PlaceOrderOutcome } from './place-order.ts';
 
 /**
- * `replayed`: the order that this key made before. `key_reused`: the key made an order that says something else.
+ * `replayed`: the order that the key created before. `key_reused`: the key created an order of other content.
  */
 export type PlaceOnceOutcome =
   | Exclude<PlaceOrderOutcome, { kind: 'repeated' }>
@@ -25,16 +25,16 @@ export type PlaceOnce = (
 type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder | null };
 
 /**
- * Places an order once for each idempotency key of a store. Requests with a key that is under way in this process wait for
- * it; those that come later, or meet another process, are refused by the index over the keys and read what is there. Only
- * an order that was made binds its key.
+ * Places an order once for each idempotency key of a store. A request waits for one with the same key in
+ * progress at this process. One that comes later, or at another process, is refused by the unique index over
+ * the keys and reads the existing order. Only a created order binds its key.
  */
 export function createPlaceOnce(
   placeOrder: PlaceOrderOperation,
   store: Pick<Store, 'findPlaced'>,
   logger: Logger,
 ): PlaceOnce {
-  /** By store and key; one request each, so it is bounded by the requests at work. */
+  /** By store and key. Its size is bounded by the requests in flight. */
   const underWay = new Map<string, Promise<PlacedOrder | null>>();
 
   return async function placeOnce(request, key, idempotency, caller) {
@@ -65,7 +65,7 @@ export function createPlaceOnce(
       return { outcome, placed: { order: outcome.order, fingerprint: idempotency.fingerprint } };
     }
     if (outcome.kind === 'unauthorized') return { outcome, placed: null };
-    // Whatever refused this one: where the key made an order before, that order is the answer.
+    // If the key created an order before, that order is the answer, whatever refused this request.
     const placed = await find(key.retailerId, idempotency.key);
     if (placed) return { outcome: judge(placed, idempotency), placed };
     const isTaken = outcome.kind === 'key_used' || outcome.kind === 'repeated';
@@ -76,7 +76,7 @@ export function createPlaceOnce(
     try {
       return await store.findPlaced(retailerId, idempotencyKey);
     } catch (error) {
-      logger.warn({ err: errorFields(error) }, 'the order of an idempotency key could not be looked for');
+      logger.warn({ err: errorFields(error) }, 'the order of an idempotency key could not be read');
       return null;
     }
   }

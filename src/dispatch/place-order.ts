@@ -10,8 +10,9 @@ import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
 import type { RetailerKey } from '../store/retailers.ts';
+import type { CommitOutcome } from './commit-batch.ts';
 import type { Fleet } from './fleet.ts';
-import type { Caller, CommitOutcome, GroupCommit } from './group-commit.ts';
+import type { Caller, GroupCommit } from './group-commit.ts';
 import type { LoadedTiers } from './loaded-tiers.ts';
 import { dropoffByZip } from './locate-dropoff.ts';
 import { type LocatedPickup, locatePickup } from './locate-pickup.ts';
@@ -22,10 +23,10 @@ import type { Redispatch } from './redispatch.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
-/** What became of a request to place an order. All but `created` and `outcome_unknown` left nothing behind. */
+/** The result of placing an order. All but `created` and `outcome_unknown` wrote nothing. */
 export type PlaceOrderOutcome =
   | { readonly kind: 'created'; readonly order: CreatedOrder }
-  /** An equal request without a key stands in the way. */
+  /** An equal request without a key blocks this one. */
   | { readonly kind: 'repeated' }
   | {
       readonly kind:
@@ -38,7 +39,7 @@ export type PlaceOrderOutcome =
         | 'outcome_unknown';
     };
 
-/** Places one order; `orderId` is a new one unless told. */
+/** Places one order; `orderId` is a new id by default. */
 export type PlaceOrderOperation = (
   request: PlaceOrder,
   key: RetailerKey,
@@ -48,8 +49,8 @@ export type PlaceOrderOperation = (
 ) => Promise<PlaceOrderOutcome>;
 
 /**
- * Places an order: locate the pickup, claim the nearest driver, commit, and wait a moment for the charge.
- * Data flows from top to bottom; a driver lost to another process is the only way back.
+ * Places an order: locates the pickup, claims the nearest driver, commits, and waits a bounded time for the
+ * charge. Only a driver lost to another process leads back, to the next claim.
  */
 export function createPlaceOrder(deps: {
   readonly tiers: Pick<LoadedTiers, 'get'>;
@@ -70,17 +71,17 @@ export function createPlaceOrder(deps: {
   return async function placeOrder(request, key, idempotency, caller, orderId = newId()) {
     const tier = deps.tiers.get(request.tierId);
     const pickup = await locatePickup(deps.places, request.pickupAddress, key);
-    // A geocoder is asked later, by a job.
+    // A job asks the geocoder later.
     const dropoff = dropoffByZip(deps.places, request.dropoffAddress);
     const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });
-    return (await giveToDriver(draft, caller)) ?? letWait(draft, caller);
+    return (await claimAndCommit(draft, caller)) ?? commitWaiting(draft, caller);
   };
 
   /**
-   * Claims the nearest driver and commits; the loser of a race claims the next nearest and joins the next commit. Null
-   * where no driver is left: then nothing was written.
+   * Claims the nearest driver and commits. An order that loses the race for a driver claims the next nearest
+   * and joins the next commit. Null if no driver is left; then nothing was written.
    */
-  async function giveToDriver(draft: NewOrder, caller: Caller): Promise<PlaceOrderOutcome | null> {
+  async function claimAndCommit(draft: NewOrder, caller: Caller): Promise<PlaceOrderOutcome | null> {
     const lost = new Set<string>();
     for (let attempt = 0; attempt < MAX_CLAIM_ATTEMPTS; attempt++) {
       const driver = claim(draft, lost);
@@ -94,20 +95,22 @@ export function createPlaceOrder(deps: {
     return null;
   }
 
-  /** The order is durable and has its driver: hand over its jobs, tell who must know, give the charge its moment. */
+  /**
+   * Follows the commit of an order with a driver: relays its jobs, tells subscribers, waits for the charge.
+   */
   async function assigned(order: NewOrder, committed: CommittedOrder, driverId: string): Promise<PlaceOrderOutcome> {
     deps.relay.relay(committed.outbox);
     const undone = matcher.holderOf(order.id) !== driverId;
     matcher.claim(driverId, order.id);
     deps.fleet.markStale(driverId);
     deps.events.orderChanged(order.id, driverId);
-    // A rebuild undid the claim, or the order ended before this answer came: the tables know who carries it.
+    // A rebuild undid the claim, or the order ended before this reply: the tables know who carries it.
     if (undone) deps.redispatch.recheckDriver(driverId);
     return created(order, committed, 'driver_assigned', await deps.paymentWait.paymentWithin(order.id));
   }
 
-  /** Nobody can take the order now: it is stored uncharged and waits, where there is room. */
-  async function letWait(order: NewOrder, caller: Caller): Promise<PlaceOrderOutcome> {
+  /** Commits an order without a driver, uncharged, to wait for one, if there is room. */
+  async function commitWaiting(order: NewOrder, caller: Caller): Promise<PlaceOrderOutcome> {
     const { retailerId } = order.request;
     if (!deps.waitingRoom.enter(retailerId)) return { kind: 'queue_full' };
     try {
@@ -126,12 +129,12 @@ export function createPlaceOrder(deps: {
   }
 
   function refused(order: NewOrder, why: Exclude<CommitOutcome['kind'], 'created'>): PlaceOrderOutcome {
-    // Should it be committed after all, its notice will come.
+    // If it is committed after all, its notice brings it into memory.
     if (why === 'unknown') deps.unknownOutcomes.add(order.id);
     return { kind: REFUSALS[why] };
   }
 
-  /** The nearest driver, and the candidates rejected at that moment. */
+  /** Claims the nearest driver, and lists the candidates rejected at that moment. */
   function claim(order: NewOrder, lost: ReadonlySet<string>): ChosenDriver | null {
     const query = {
       tierId: order.tier.id,
@@ -143,7 +146,10 @@ export function createPlaceOrder(deps: {
     return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;
   }
 
-  /** The order did not get this driver. Where the tables know better, they are read again; the next claim does not wait. */
+  /**
+   * Undoes a claim. If memory may be wrong about the driver, they are read again, while the next claim goes
+   * on.
+   */
   function releaseClaim(driverId: string, orderId: string, outcome: Exclude<CommitOutcome['kind'], 'created'>): void {
     if (outcome === 'driver_lost') matcher.setAside(driverId, orderId, deps.clock.now());
     else if (outcome !== 'unknown') {

@@ -2,17 +2,19 @@ import type { Identity } from '../domain/idempotency.ts';
 import type { PlaceOrder } from '../domain/order.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { PlaceOnce, PlaceOnceOutcome } from './place-once.ts';
-import type { ClientAsks, PlaceUnkeyed } from './place-unkeyed.ts';
+import type { ConnectedCaller, PlaceUnkeyed } from './place-unkeyed.ts';
 
-/** Places the order of a request once, however often it is sent. */
+/** Places the order of a request once, however often the request is sent. */
 export type PlaceRequest = (
   request: PlaceOrder,
   key: RetailerKey,
   identity: Identity,
-  caller: ClientAsks,
+  caller: ConnectedCaller,
 ) => Promise<PlaceOnceOutcome>;
 
-/** A request with an idempotency key is known by it; one without by what became of the replies to equal requests. */
+/**
+ * A request is identified by its idempotency key, or without one by its fingerprint until its reply is sent.
+ */
 export function createPlaceRequest(placeKeyed: PlaceOnce, placeUnkeyed: PlaceUnkeyed): PlaceRequest {
   return (request, key, identity, caller) =>
     identity.key === null

@@ -1,9 +1,9 @@
 import type { Geocoder } from '../vendors/geocoder.ts';
 import type { ZipCentroid } from '../vendors/zips.ts';
 
-/** What tells where an address is. */
+/** The sources of an address's point. */
 export type Places = {
-  /** Null where none is set. */
+  /** Null if none is configured. */
   readonly geocoder: Pick<Geocoder, 'geocode'> | null;
   readonly zipCentroid: ZipCentroid;
 };

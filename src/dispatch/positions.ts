@@ -10,22 +10,23 @@ import type { PositionWriter } from './write-behind.ts';
 export type PositionReport = {
   readonly lat: number;
   readonly lng: number;
-  /** When the phone took it; absent means now. A time in the future counts as now. */
+  /** Time of the position by the phone's clock; by default now. A time in the future counts as now. */
   readonly capturedAtMs?: number | undefined;
 };
 
+/** `older`: a later position is known. `off_range`: not a point on the globe. */
 export type ReportOutcome = 'taken' | 'older' | 'unknown_driver' | 'off_range';
 
 export type Positions = {
   /** Takes a position from a driver's phone. */
   report(driverId: string, report: PositionReport): ReportOutcome;
-  /** Takes a position that another process was told. */
+  /** Takes a position that another process received. */
   receive(position: DriverPosition): void;
 };
 
 /**
- * Takes a driver's position: into the matcher at once, into Postgres later, to the other processes and to the page that
- * shows the driver. A driver without an order may have come into the reach of a waiting one. Synchronous.
+ * Puts drivers' positions into the matcher at once and into Postgres later, and tells subscribers. A driver
+ * without an order may have moved into reach of a waiting one. Synchronous.
  */
 export function createPositions(deps: {
   readonly matcher: Matcher;

@@ -5,7 +5,9 @@ import type { Clock } from '../postgres/clock.ts';
 import type { HandoverProof } from '../store/lifecycle.ts';
 import type { Store } from '../store/store.ts';
 
-/** How far a driver is from an order's dropoff; `capturedAt` is when the phone says the parcel was handed over. */
+/**
+ * A driver's distance from an order's dropoff; `capturedAt` is the time of the handover by the phone's clock.
+ */
 export type ProofDistance = (
   orderId: string,
   driverId: string,
@@ -13,9 +15,9 @@ export type ProofDistance = (
 ) => Promise<HandoverProof | null>;
 
 /**
- * Measures how far a driver was from the dropoff at the handover. Null where nothing honest can be said:
- * the dropoff is known too roughly or not at all, or the driver's last position is from another time than the handover
- * (an action kept through a dead zone is sent much later).
+ * Measures how far a driver was from the dropoff at the handover. Null if the dropoff's point is unknown or
+ * inaccurate by more than PROOF_DROPOFF_METERS, or if the driver's last position is further than
+ * PROOF_POSITION_MS from the time of the handover, as for an action that a phone kept through a dead zone.
  */
 export function createProofDistance(deps: {
   readonly matcher: Pick<Matcher, 'driver'>;
@@ -25,7 +27,7 @@ export function createProofDistance(deps: {
   return async function proofDistance(orderId, driverId, capturedAt) {
     const position = deps.matcher.driver(driverId)?.position ?? null;
     const nowMs = deps.clock.now();
-    // A phone's clock that leads is cut to now, as its positions are.
+    // A time in the future counts as now, as in position reports.
     const handedOverMs = Math.min(capturedAt?.getTime() ?? nowMs, nowMs);
     if (!position || Math.abs(handedOverMs - position.atMs) > PROOF_POSITION_MS) return null;
     const dropoff = await deps.store.findDropoffPoint(orderId);

@@ -11,30 +11,36 @@ import type { OrderEvents } from './order-events.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /**
- * Gives waiting orders to drivers. The methods that return nothing start work and log what fails; the sweep is the net
- * below them.
+ * Assigns waiting orders to drivers. A method that returns nothing starts work and logs its failure; the
+ * sweep makes up for it.
  */
 export type Redispatch = {
-  /** A driver came on duty, became free or moved: they take the waiting order with the strongest claim in reach. */
+  /**
+   * A driver came on duty, became free or moved: they take the waiting order with the strongest claim in
+   * reach.
+   */
   driverAvailable(driverId: string): void;
   /** A driver no longer carries this order: memory releases them, and they take a waiting order. */
   driverFreed(driverId: string, orderId: string): void;
-  /** Memory may be wrong about a driver: the tables are read, and a driver who is free takes a waiting order. */
+  /** Memory may be wrong about a driver: they are read again, and take a waiting order if they are free. */
   recheckDriver(driverId: string): void;
   /** A new order waits: it takes the nearest driver who became free meanwhile. */
   orderQueued(orderId: string): void;
-  /** An order was given back by its driver: it waits again as the tables say, and takes the nearest driver. */
+  /** A driver released an order: it is read again, and takes the nearest driver. */
   orderReleased(orderId: string): void;
 
-  /** Matches a driver with waiting orders until one is theirs or none is left; resolves when that is written. */
+  /**
+   * Matches a driver with waiting orders until one is theirs or none is left; resolves when the result is
+   * written.
+   */
   matchDriver(driverId: string): Promise<void>;
   /** Matches a waiting order with free drivers, nearest first; resolves when the result is written. */
   matchOrder(orderId: string): Promise<void>;
-  /** Writes pairs that were matched together; a pair lost in a race is tried again one by one. */
+  /** Writes the pairs of a matching. The order and the driver of a pair lost in a race are matched again. */
   assignMatches(matches: readonly Match[]): Promise<void>;
-  /** Reads an order that waits again, and matches it. */
+  /** Reads a waiting order again and matches it. */
   requeue(orderId: string): Promise<void>;
-  /** Expires one order whose time is up. */
+  /** Expires an order whose time is up. */
   expire(orderId: string): Promise<void>;
 };
 
@@ -49,12 +55,13 @@ export type RedispatchParts = {
   readonly logger: Logger;
 };
 
-/** Gives waiting orders to drivers, one conditional update an order. */
+/** Each assignment is one conditional update; memory is marked before it and corrected after it. */
 export function createRedispatch(parts: RedispatchParts): Redispatch {
   const { store, matcher, fleet, events, clock, logger } = parts;
 
-  // While an order and a driver are being written, nobody else finds either of them. So where the write is refused, the
-  // one that is left looks again; how often that goes on is bounded, as it ends only when memory and tables agree.
+  // While an assignment is being written, no other event finds its order or its driver. After a refused write
+  // the one that is left is therefore matched again. The number of these follow-ups is bounded, because only
+  // agreement of memory and tables would end them.
   async function matchDriver(driverId: string, followUps = MAX_FOLLOW_UPS): Promise<void> {
     for (let left = followUps; ; ) {
       const best = matcher.bestWaitingFor(driverId, clock.now());
@@ -76,17 +83,20 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       if (outcome !== 'driver_lost') break;
       lost.add(driver.driverId);
     }
-    // The drivers who did not get it are as free as the tables say by now.
+    // The drivers who did not get it were read again; a free one takes another order.
     if (followUps > 0) for (const driverId of lost) await matchDriver(driverId, followUps - 1);
   }
 
-  /** Both are marked in memory first, synchronously, so that no other event picks either; then the row decides. */
+  /**
+   * Marks order and driver in memory, synchronously, so that no other event picks either. Then the row
+   * decides.
+   */
   async function assign(
     orderId: string,
     driver: FoundDriver,
     lost?: ReadonlySet<string>,
   ): Promise<'assigned' | 'driver_lost' | 'order_gone' | 'failed'> {
-    // Memory may have it that the order waits and is carried at once; one of the two was read too early.
+    // In memory an order can wait and be carried at the same time, if one of the two was read too early.
     const carrier = matcher.holderOf(orderId);
     const drivers = carrier === undefined ? [driver.driverId] : [driver.driverId, carrier];
     if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
@@ -95,7 +105,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     const outcome = await write(orderId, { ...driver, rejectedCandidates });
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
-      // It may have been written after all: believe the tables, now or when they can be read again.
+      // It may have been written after all: the tables are read, now or by the next sweep.
       void reread(orderId, drivers).catch(() => undefined);
       return 'failed';
     }
@@ -105,16 +115,16 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       parts.relay.relay(outcome.outbox);
       fleet.markStale(driver.driverId);
       events.orderChanged(orderId, driver.driverId);
-      // A read undid the mark or replaced the order, or more happened to it before this answer came: the tables know.
-      if (overtaken || carrier !== undefined) await lookAgain(orderId, drivers);
+      // A read undid the mark or replaced the order, or the order changed again before this reply.
+      if (overtaken || carrier !== undefined) await rematch(orderId, drivers);
     } else {
-      // One of them is not what it seemed to be. An order that is gone may even be this driver's, by another process.
+      // Memory was wrong about one of them. Another process may even have assigned this order to this driver.
       await reread(orderId, drivers);
     }
     return outcome.kind;
   }
 
-  /** Null where the write failed or its outcome is unknown. */
+  /** Null if the write failed or its outcome is unknown. */
   async function write(orderId: string, driver: ChosenDriver): Promise<AssignOutcome | null> {
     try {
       return await parts.unknownOutcomes.watch(orderId, store.assignWaiting(orderId, driver));
@@ -128,7 +138,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     return Promise.all([fleet.refreshDrivers(driverIds), fleet.refreshOrders([orderId])]);
   }
 
-  async function lookAgain(orderId: string, driverIds: readonly string[]): Promise<void> {
+  async function rematch(orderId: string, driverIds: readonly string[]): Promise<void> {
     await reread(orderId, driverIds);
     await matchOrder(orderId);
     for (const driverId of driverIds) await matchDriver(driverId);
@@ -162,7 +172,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
   }
 
   function driverAvailable(driverId: string): void {
-    start(matchDriver(driverId), 'a free driver could not be given a waiting order');
+    start(matchDriver(driverId), 'a free driver could not be matched');
   }
 
   return {
@@ -176,8 +186,8 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       const rechecked = fleet.refreshDrivers([driverId]).then(() => matchDriver(driverId));
       start(rechecked, 'a driver could not be read again');
     },
-    orderQueued: (orderId) => start(matchOrder(orderId), 'a new order could not be matched again'),
-    orderReleased: (orderId) => start(requeue(orderId), 'a released order could not be matched at once'),
+    orderQueued: (orderId) => start(matchOrder(orderId), 'a new waiting order could not be matched'),
+    orderReleased: (orderId) => start(requeue(orderId), 'a released order could not be matched'),
     matchDriver: (driverId) => matchDriver(driverId),
     matchOrder: (orderId) => matchOrder(orderId),
     assignMatches,

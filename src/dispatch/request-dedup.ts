@@ -3,32 +3,41 @@ import { LOSS_REPORT_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
-/** The requests without a key that are at work in this process, by what they say. Each one enters and ends once. */
+/**
+ * The requests without a key in progress at this process, by fingerprint. Each one enters once and ends once.
+ */
 export type RequestDedup = {
   /**
-   * Resolves when what became of equal requests before is known to the tables; false where the client was gone first, and
-   * then the request has not entered. To be asked no sooner than the transport can have told that their connections were
-   * closed, for which `AdmissionControl` waits.
+   * Resolves when the outcomes of earlier equal requests of this process are in the tables. False if the
+   * client disconnected before; then the request has not entered. Must not be called before the transport has
+   * had time to report closed connections of earlier requests, for which `AdmissionControl` waits.
    */
   enter(
     fingerprint: string,
     client: { readonly aborted: boolean; onAbort(listener: () => void): void },
   ): Promise<boolean>;
-  /** Ended with an answer, or without an order: equal requests elsewhere need not wait any more. */
+  /**
+   * The request ended with its reply sent, or without an order: equal requests elsewhere need not wait any
+   * more.
+   */
   answered(fingerprint: string): void;
   /**
-   * Ended without its client having heard of this order. Resolves when that is remembered, or can't be.
+   * The request ended and the reply with its order was lost. Resolves when that is recorded or given up.
    *
-   * @param isOurs whether it is this request's to tell; false where another one took it on
+   * @param isOurs whether this request answers for the order; false if another one has claimed it
    */
   abandoned(fingerprint: string, orderId: string, isOurs?: Promise<boolean>): Promise<void>;
-  /** Writes what is still to be written. */
+  /** Waits until everything is written. */
   close(): Promise<void>;
 };
 
 /**
- * Answered ones are written together and a little later, so that a request costs no statement of its own; one that was
- * left is written at once, and until it is no equal request of this process begins.
+ * Request deduplication. Answered requests are released in batches a little later, so that none costs a
+ * statement of its own. A lost reply is recorded at once, and no equal request of this process starts before
+ * it is recorded.
+ *
+ * @param bounds in milliseconds: the pause before a release, the pause before another attempt, and the time
+ *   for which lost replies are kept; and the most fingerprints being written
  */
 export function createRequestDedup(
   store: Pick<Store, 'releaseRequests' | 'recordUndelivered'>,
@@ -40,20 +49,20 @@ export function createRequestDedup(
   },
   logger: Logger,
 ): RequestDedup {
-  const atWork = new Map<string, number>();
+  const inProgress = new Map<string, number>();
   const writing = new Map<string, Promise<void>>();
   let toRelease = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let releasing = Promise.resolve();
   let isClosed = false;
   const report = atMostEvery(LOSS_REPORT_MS, (error: Error) =>
-    logger.warn({ err: errorFields(error) }, 'what became of requests without a key could not be written yet'),
+    logger.warn({ err: errorFields(error) }, 'the outcomes of requests without a key could not be written yet'),
   );
 
   function leave(fingerprint: string): boolean {
-    const left = (atWork.get(fingerprint) ?? 1) - 1;
-    if (left > 0) atWork.set(fingerprint, left);
-    else atWork.delete(fingerprint);
+    const left = (inProgress.get(fingerprint) ?? 1) - 1;
+    if (left > 0) inProgress.set(fingerprint, left);
+    else inProgress.delete(fingerprint);
     return left <= 0;
   }
 
@@ -72,7 +81,7 @@ export function createRequestDedup(
   }
 
   async function release(): Promise<void> {
-    const fingerprints = [...toRelease].filter((fingerprint) => !atWork.has(fingerprint));
+    const fingerprints = [...toRelease].filter((fingerprint) => !inProgress.has(fingerprint));
     toRelease = new Set();
     if (fingerprints.length === 0) return;
     const done = store.releaseRequests(fingerprints).catch((error) => {
@@ -84,7 +93,7 @@ export function createRequestDedup(
     await done;
   }
 
-  async function remember(fingerprint: string, orderId: string): Promise<void> {
+  async function record(fingerprint: string, orderId: string): Promise<void> {
     const untilMs = performance.now() + bounds.keptMs;
     for (;;) {
       try {
@@ -103,7 +112,7 @@ export function createRequestDedup(
         await Promise.race([before, new Promise<void>((resolve) => client.onAbort(resolve))]);
         if (client.aborted) return false;
       }
-      atWork.set(fingerprint, (atWork.get(fingerprint) ?? 0) + 1);
+      inProgress.set(fingerprint, (inProgress.get(fingerprint) ?? 0) + 1);
       return true;
     },
     answered(fingerprint) {
@@ -114,12 +123,12 @@ export function createRequestDedup(
     abandoned(fingerprint, orderId, isOurs = Promise.resolve(true)) {
       leave(fingerprint);
       if (writing.size >= bounds.maxWriting) {
-        logger.warn({ order: orderId }, 'too many requests were left at once; this one is not remembered');
+        logger.warn({ order: orderId }, 'too many replies were lost at once; this one is not recorded');
         return Promise.resolve();
       }
-      const remembered = isOurs.then((ours) => (ours ? remember(fingerprint, orderId) : undefined));
-      hold(fingerprint, remembered);
-      return remembered;
+      const recorded = isOurs.then((ours) => (ours ? record(fingerprint, orderId) : undefined));
+      hold(fingerprint, recorded);
+      return recorded;
     },
     async close() {
       isClosed = true;

@@ -6,41 +6,89 @@ import type { Redispatch, RedispatchParts } from './redispatch.ts';
 
 export type Sweep = {
   /**
-   * The net below the events: reads what was missed, tries every waiting order once, expires orders that waited too long
-   * and takes orders from silent drivers. A part that is still at work since an earlier run is not begun again.
+   * Makes up for lost events: reads what memory has missed, matches every waiting order once, expires orders
+   * whose time is up, and releases orders of silent drivers. A step that is still running from an earlier
+   * call is not started again.
    */
   run(): Promise<void>;
-  /** Positions were not heard until now: a driver's silence is counted from here. */
+  /** Positions were not received until now: the silence of drivers counts from here. */
   listening(): void;
 };
 
-/** Keeps waiting orders from being forgotten, whatever notice or answer was lost. */
-export function createSweep(
-  parts: Pick<RedispatchParts, 'matcher' | 'unknownOutcomes' | 'relay' | 'events' | 'clock'> & {
-    readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'>;
-    readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
-    readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'requeue' | 'expire'>;
-  },
-): Sweep {
+type SweepParts = Pick<RedispatchParts, 'matcher' | 'unknownOutcomes' | 'relay' | 'events' | 'clock'> & {
+  readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'>;
+  readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
+  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'requeue' | 'expire'>;
+};
+
+/** The sweep that keeps every waiting order on its way, whichever notice or reply was lost. */
+export function createSweep(parts: SweepParts): Sweep {
   const { store, matcher, fleet, redispatch, clock } = parts;
+  const matchWaiting = createWaitingMatch(parts);
   let listeningSinceMs = clock.now();
 
-  async function matchWaiting(): Promise<void> {
+  async function expireOverdue(): Promise<void> {
+    for (const orderId of await store.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await redispatch.expire(orderId);
+  }
+
+  /** Releases orders before their pickup whose driver is silent for too long. */
+  async function releaseSilent(): Promise<void> {
+    // After a stop or an outage of this service the tables show every driver as silent.
+    if (clock.now() - listeningSinceMs < DRIVER_SILENT_MS) return;
+    for (const { orderId, driverId } of await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP)) {
+      if (hasReported(driverId)) continue;
+      const write = store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS);
+      const released = await parts.unknownOutcomes.watch(orderId, write);
+      if (!released) continue;
+      parts.relay.relay(released.outbox);
+      matcher.release(driverId, clock.now(), orderId);
+      fleet.markStale(driverId);
+      parts.events.orderChanged(orderId, driverId);
+      await redispatch.requeue(orderId);
+    }
+  }
+
+  /** Positions reach the tables later than memory, and not at all while writes fail. */
+  function hasReported(driverId: string): boolean {
+    const position = matcher.driver(driverId)?.position;
+    return position != null && position.atMs > clock.now() - DRIVER_SILENT_MS;
+  }
+
+  // The steps run side by side, so that waiting orders do not wait for thousands of expiries or a failed
+  // write.
+  const steps = [oneAtATime(matchWaiting), oneAtATime(expireOverdue), oneAtATime(releaseSilent)];
+  return {
+    async run() {
+      const ends = await Promise.allSettled(steps.map((step) => step()));
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    },
+    listening() {
+      listeningSinceMs = clock.now();
+    },
+  };
+}
+
+/** Reads what memory has missed, and matches every waiting order once. */
+function createWaitingMatch({ matcher, fleet, redispatch, clock }: SweepParts): () => Promise<void> {
+  return async function matchWaiting() {
     await fleet.catchUp(clock);
     if (matcher.waitingCount() === 0 || matcher.freeCount() === 0) return;
     if (matcher.waitingCount() <= MAX_BATCH) await matchFewOrders();
     else await matchAvailableDrivers();
-  }
+  };
 
-  /** Several orders and several drivers at once: least cost decides, and what is lost in a race is tried singly. */
+  /** Matches all waiting orders at once, at the least total cost. */
   async function matchFewOrders(): Promise<void> {
     const orderIds = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
     await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
-    // What the bounds of a batch left over.
+    // Orders that the bounds of a batch left out.
     for (const orderId of orderIds) await redispatch.matchOrder(orderId);
   }
 
-  /** More orders wait than one batch holds: each batch is of drivers who are near each other and can reach an order. */
+  /**
+   * For more orders than a batch holds: each batch has drivers who are near each other and can reach an
+   * order.
+   */
   async function matchAvailableDrivers(): Promise<void> {
     const reaching = (await driversInReach()).sort((a, b) => a.place - b.place);
     for (let at = 0; at < reaching.length; at += MAX_BATCH) {
@@ -59,53 +107,14 @@ export function createSweep(
         const position = matcher.bestWaitingFor(driverId, clock.now()) && matcher.driver(driverId)?.position;
         if (position) reaching.push({ driverId, place: placeInBands(position) });
       }
-      // A large fleet must not hold up the requests of this process.
+      // A large fleet must not block the event loop.
       await nextTurn();
     }
     return reaching;
   }
-
-  async function expireOverdue(): Promise<void> {
-    for (const orderId of await store.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await redispatch.expire(orderId);
-  }
-
-  /** A driver who is silent for too long before the pickup loses the order; it goes to another driver. */
-  async function releaseSilent(): Promise<void> {
-    // After a stop or an outage every driver is silent by the tables, which is our doing.
-    if (clock.now() - listeningSinceMs < DRIVER_SILENT_MS) return;
-    for (const { orderId, driverId } of await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP)) {
-      if (isHeard(driverId)) continue;
-      const write = store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS);
-      const released = await parts.unknownOutcomes.watch(orderId, write);
-      if (!released) continue;
-      parts.relay.relay(released.outbox);
-      matcher.release(driverId, clock.now(), orderId);
-      fleet.markStale(driverId);
-      parts.events.orderChanged(orderId, driverId);
-      await redispatch.requeue(orderId);
-    }
-  }
-
-  /** The tables hear of a position later than memory does, and not at all while they take no writes. */
-  function isHeard(driverId: string): boolean {
-    const position = matcher.driver(driverId)?.position;
-    return position != null && position.atMs > clock.now() - DRIVER_SILENT_MS;
-  }
-
-  // Thousands to expire or to release take their time, and the tables may refuse: waiting orders do not wait for them.
-  const steps = [oneAtATime(matchWaiting), oneAtATime(expireOverdue), oneAtATime(releaseSilent)];
-  return {
-    async run() {
-      const ends = await Promise.allSettled(steps.map((step) => step()));
-      for (const end of ends) if (end.status === 'rejected') throw end.reason;
-    },
-    listening() {
-      listeningSinceMs = clock.now();
-    },
-  };
 }
 
-/** While the work runs, whoever asks for it waits for that run. */
+/** Runs `work` once at a time: a call during a run waits for that run. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   return () => {
@@ -116,7 +125,10 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Bands of latitude about 5 km wide, each from west to east: drivers near each other here are mostly near in the world. */
+/**
+ * A sort key: bands of latitude about 5 km wide, each from west to east. Drivers with close keys are mostly
+ * close.
+ */
 function placeInBands({ lat, lng }: { readonly lat: number; readonly lng: number }): number {
   return Math.floor(lat / 0.05) * 1_000 + lng;
 }

@@ -2,20 +2,22 @@ import { classifyFailure } from '../postgres/failures.ts';
 import type { OrderEvents } from './order-events.ts';
 
 /**
- * Orders with a write of this process whose outcome is unknown: its answer was lost or took too long. Each is read again
- * at once. Such a write may still arrive, so for a while our own notice of it counts as a change by somebody else.
+ * Orders with a write of unknown outcome by this process: its reply was lost or took too long. Each is read
+ * again at once. The write may still arrive, so until `keptMs` has passed this process heeds its own notices
+ * of the order.
  */
 export class UnknownOutcomes {
   readonly #keptMs: number;
   readonly #max: number;
   readonly #now: () => number;
   readonly #events: Pick<OrderEvents, 'outcomeUnknown'>;
-  /** Since when, oldest first. */
+  /** By order, when it was added, oldest first. */
   readonly #since = new Map<string, number>();
 
   /**
-   * @param keptMs longer than a write can take
-   * @param max beyond this many the oldest are forgotten
+   * @param keptMs time for which an order is kept; longer than a write can take
+   * @param max most orders; beyond it the oldest are dropped
+   * @param now the time in milliseconds
    */
   constructor(keptMs: number, max: number, now: () => number, events: Pick<OrderEvents, 'outcomeUnknown'>) {
     this.#keptMs = keptMs;
@@ -36,7 +38,7 @@ export class UnknownOutcomes {
     return this.#since.has(orderId);
   }
 
-  /** Passes on the result of a write to an order; where that is unknown, the order is added. */
+  /** Passes on the result of a write to an order, and adds the order if the outcome is unknown. */
   async watch<T>(orderId: string, write: Promise<T>): Promise<T> {
     try {
       return await write;

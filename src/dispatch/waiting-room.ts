@@ -1,14 +1,14 @@
 import type { Matcher } from '../matcher/matcher.ts';
 
 export type WaitingRoom = {
-  /** Takes a place for an order that has no driver and is about to be committed; false where there is none. */
+  /** Takes a place for an order that is about to be committed without a driver; false if there is none. */
   enter(retailerId: string): boolean;
-  /** Gives the place back: the order is among the matcher's waiting ones by now, or came to nothing. */
+  /** Gives the place back: the matcher counts the order now, or it was not created. */
   leave(retailerId: string): void;
 };
 
-/** Bounds the orders that wait for a driver, those included whose commit is in flight. */
-export function createWaitingRoom(matcher: Matcher, most: number, mostOfOneRetailer: number): WaitingRoom {
+/** Bounds the orders that wait for a driver, including those whose commit is in flight. */
+export function createWaitingRoom(matcher: Matcher, max: number, maxPerRetailer: number): WaitingRoom {
   const committing = new Map<string, number>();
   let total = 0;
 
@@ -22,7 +22,7 @@ export function createWaitingRoom(matcher: Matcher, most: number, mostOfOneRetai
   return {
     enter(retailerId) {
       const waitingOfRetailer = matcher.waitingCountOf(retailerId) + (committing.get(retailerId) ?? 0);
-      if (matcher.waitingCount() + total >= most || waitingOfRetailer >= mostOfOneRetailer) return false;
+      if (matcher.waitingCount() + total >= max || waitingOfRetailer >= maxPerRetailer) return false;
       add(retailerId, 1);
       return true;
     },

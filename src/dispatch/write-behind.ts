@@ -3,11 +3,12 @@ import type { DriverPosition } from '../store/drivers.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
+/** Closing writes everything that is pending. */
 export type PositionWriter = { put(position: DriverPosition): void; close(): Promise<void> };
 
 /**
- * Writes the last position of each driver behind, a bounded number of rows a second, oldest change first. What was not
- * yet written when a process dies is lost: at most the time it takes to write every driver once.
+ * Writes the last position of each driver in the background, at most POSITION_ROWS_PER_SECOND, oldest first.
+ * A process that dies loses the pending ones: at most the time it takes to write every driver once.
  */
 export function createPositionWriter(store: Pick<Store, 'writePositions'>, logger: Logger): PositionWriter {
   const pending = new Map<string, DriverPosition>();

@@ -15,8 +15,8 @@ import type { Store } from '../store/store.ts';
 import type { ChargeOutcome, Charger } from '../vendors/charger.ts';
 
 /**
- * Charges an order once. What is sent is stored before it is sent, so whoever comes second (another worker, a later
- * try) sends the same key and Stripe answers with the same charge.
+ * Charges an order once. An attempt is stored before it is sent, so that another worker or a later attempt of
+ * the job sends the same idempotency key, and Stripe answers with the same charge.
  */
 export function createChargeJob(deps: {
   readonly store: Pick<Store, 'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'finishOutbox'>;
@@ -28,7 +28,7 @@ export function createChargeJob(deps: {
   readonly clock: Clock;
 }): JobHandler {
   const { store, stripe, clock } = deps;
-  // Jobs at work at the same time share their statements.
+  // Concurrent jobs share statements.
   const open = batched(
     (ids: readonly string[]) => store.openPaymentAttempts(ids, MAX_PAYMENT_ATTEMPTS),
     (id) => id,
@@ -44,7 +44,7 @@ export function createChargeJob(deps: {
       await store.finishOutbox(outboxId, null);
       return { kind: 'done' };
     }
-    // A process that stood still meanwhile sees by the time that passed that its key has grown old.
+    // The time of the statement counts, in case the process was suspended during it.
     const keySeconds = attempt.ageSeconds + Math.max(0, clock.now() - openingMs) / 1_000;
     const untilLookUp = STRIPE_KEY_SECONDS - keySeconds;
     if (untilLookUp > 0 && untilLookUp < STRIPE_QUIET_SECONDS) {
@@ -59,7 +59,7 @@ export function createChargeJob(deps: {
     return { kind: 'done' };
   };
 
-  /** False where the result was recorded before. */
+  /** False if the result was recorded before. */
   async function record(
     { orderId, attempt }: PaymentAttempt,
     result: PaymentResult,
@@ -74,7 +74,7 @@ export function createChargeJob(deps: {
     return changed !== null;
   }
 
-  /** Stripe may forget a key after 24 hours; from 23 on the charge is looked up instead of sent again. */
+  /** Stripe may forget a key after 24 hours; after 23 hours the charge is looked up instead of sent. */
   async function send(attempt: PaymentAttempt, isKeyOld: boolean): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId, stripePaymentMethodId } = attempt;
     if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };

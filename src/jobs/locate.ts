@@ -6,8 +6,9 @@ import type { JobHandler } from '../queues/queues.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Finds where an order goes, for the arrival estimate and the proof of delivery. Nothing waits for it, and no order fails
- * by it: a geocoder that stays away for too long leaves what the ZIP tells.
+ * Locates an order's dropoff, for the arrival estimate and the proof of delivery. Nothing waits for it, and
+ * no order fails by it: if the geocoder is away for LOCATE_USEFUL_SECONDS, the point stays that of the ZIP
+ * code.
  */
 export function createLocateJob(deps: {
   readonly store: Pick<Store, 'readUnlocated' | 'recordDropoff' | 'finishOutbox'>;

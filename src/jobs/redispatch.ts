@@ -2,7 +2,7 @@ import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { JobHandler } from '../queues/queues.ts';
 import type { Store } from '../store/store.ts';
 
-/** An order's own job at its limit: by then it was given to a driver, or it expires. */
+/** Expires an order at the end of its longest wait, unless it was assigned. */
 export function createRedispatchJob(deps: {
   readonly redispatch: Pick<Redispatch, 'expire'>;
   readonly store: Pick<Store, 'finishOutbox'>;

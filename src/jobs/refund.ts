@@ -8,8 +8,8 @@ import type { Logger } from '../telemetry.ts';
 import type { Charger } from '../vendors/charger.ts';
 
 /**
- * Gives back what was charged for an order that ended undelivered before pickup. A charge still in flight is waited for:
- * its own job records the result, and then there is something to refund or nothing.
+ * Refunds an order that ended undelivered before its pickup. It waits for a charge in flight, whose own job
+ * records the result.
  */
 export function createRefundJob(deps: {
   readonly store: Pick<
@@ -32,12 +32,12 @@ export function createRefundJob(deps: {
         await store.finishOutbox(outboxId, null);
         return { kind: 'done' };
       case 'nothing':
-        // Null: an attempt was opened in this very moment; it is looked at again.
+        // An attempt may have been opened meanwhile, so the job looks again.
         if (!(await relayed(store.recordUncharged(orderId, outboxId))))
           return { kind: 'retry', reason: 'charge_opened' };
         break;
       case 'paid': {
-        const result = await giveBack(orderId, state.paymentIntentId, outboxId);
+        const result = await refund(orderId, state.paymentIntentId, outboxId);
         if (result) return result;
       }
     }
@@ -45,14 +45,14 @@ export function createRefundJob(deps: {
     return { kind: 'done' };
   };
 
-  /** What a recorded refund makes owed (the store is told of it) is relayed. False where it was recorded before. */
+  /** Relays the jobs of a recorded result, such as its webhook. False if it was recorded before. */
   async function relayed(recording: Promise<ChangedOrder | null>): Promise<boolean> {
     const changed = await recording;
     if (changed) deps.relay.relay(changed.outbox);
     return changed !== null;
   }
 
-  async function giveBack(orderId: string, paymentIntentId: string, outboxId: number): Promise<JobResult | null> {
+  async function refund(orderId: string, paymentIntentId: string, outboxId: number): Promise<JobResult | null> {
     const outcome = await deps.stripe.refund({ idempotencyKey: `${orderId}:refund`, paymentIntentId });
     if (outcome.kind === 'retry_later') {
       return outcome.rateLimited

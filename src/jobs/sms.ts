@@ -17,9 +17,9 @@ import type { Store } from '../store/store.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
 
 /**
- * Texts the tracking link once. Twilio has no idempotency, so a send is counted before it is made; after one with an
- * unknown outcome the message is looked up, soon and once more when Twilio has had its time, and only if it is not there
- * sent once more. Nothing is sent for an order that was cancelled or has expired.
+ * Texts the tracking link once. Sending at Twilio is not idempotent, so a send is counted before it is made.
+ * After a send of unknown outcome the message is looked up twice (TEXT_LOOKUP_SECONDS after it), and sent
+ * once more only if it is not found. Nothing is sent for an order that is cancelled or has expired.
  */
 export function createSmsJob(deps: {
   readonly store: Pick<Store, 'openTexts' | 'countSends' | 'uncountSend' | 'recordTexts' | 'finishOutbox'>;
@@ -31,7 +31,7 @@ export function createSmsJob(deps: {
   readonly clock: Clock;
 }): JobHandler {
   const { store, texts, clock } = deps;
-  // Jobs at work at the same time share their statements.
+  // Concurrent jobs share statements.
   const batch = <Item, Value>(
     statement: (items: readonly Item[]) => Promise<ReadonlyMap<string, Value>>,
     keyOf: (item: Item) => string,
@@ -73,7 +73,7 @@ export function createSmsJob(deps: {
     const countingMs = clock.now();
     if (!(await countSend(text))) return { kind: 'retry', reason: 'sent_by_another' };
     if (clock.now() - countingMs > TEXT_HELD_UP_MS) {
-      // This process stood still: another one may be looking for this send already, and must not miss it.
+      // The process was suspended: another worker may be looking this send up already, and must not miss it.
       await store.uncountSend(text);
       return { kind: 'retry', reason: 'held_up' };
     }
@@ -93,12 +93,14 @@ const waitFor = (seconds: number): JobResult => ({ kind: 'wait', forMs: Math.cei
 const later = ({ rateLimited }: { readonly rateLimited: boolean }, reason: string): JobResult =>
   rateLimited ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS } : { kind: 'retry', reason };
 
-/** What the customer reads. The store's name is cut so that the text fits two segments. */
+/** The store's name is cut so that the text fits two segments. */
 function textBody(text: OwedText, trackingUrl: string): string {
   const characters = [...text.storeName];
   const store = characters.length > 40 ? `${characters.slice(0, 39).join('')}…` : text.storeName;
   return `${store}: your delivery is confirmed. Follow it here: ${trackingUrl}${linkEnding(text)}`;
 }
 
-/** Ends this order's text and no other; the same whatever the store and this service's address are called by now. */
+/**
+ * The end of this order's text and no other's, whatever the store's name and this service's URL are by now.
+ */
 const linkEnding = ({ trackingToken }: OwedText): string => `/track/${trackingToken}`;

@@ -1,47 +1,51 @@
 import { classifyFailure } from './failures.ts';
 
-/** Where statements go that must not be in flight beside each other: each starts when its turn comes. */
+/** Bounds the statements in flight. `enter` starts a statement when its turn comes. */
 export type ConcurrencyLimit = { enter(start: () => Promise<void>): void };
 
-/** A lane for so many statements at once, first come, first served. What comes in one turn of the event loop is let in after it. */
+/**
+ * A limit of `maxInFlight` statements, first come, first served. A statement starts after the turn of the
+ * event loop in which it entered, so that its batch holds all items of that turn.
+ */
 export function limitConcurrency(maxInFlight: number): ConcurrencyLimit {
   const waiting: (() => Promise<void>)[] = [];
   let inFlight = 0;
 
-  function letIn(): void {
+  function startNext(): void {
     while (inFlight < maxInFlight) {
       const start = waiting.shift();
       if (!start) return;
       inFlight++;
       void start().finally(() => {
         inFlight--;
-        setImmediate(letIn);
+        setImmediate(startNext);
       });
     }
   }
   return {
     enter(start) {
       waiting.push(start);
-      setImmediate(letIn);
+      setImmediate(startNext);
     },
   };
 }
 
 /**
- * Turns a statement for many into one for each: those asked for in the same turn of the event loop, or while statements
- * before are in flight, share the next one. A busy process asks for hundreds a second, and each statement of its own costs
- * both sides more than its rows. Two of one key never share a statement. Where the database refuses a row of many, or ends
- * the statement because of a deadlock, each is tried alone, so that none fails for its neighbours.
+ * Makes a function for one item of a statement for many. Items of the same turn of the event loop, or that
+ * arrive while `limit` is reached, share a statement, because a statement costs both sides more than its
+ * rows. Items of the same key never share one. If the database refuses a row, or ends the statement because
+ * of a deadlock, each item is tried alone, so that none fails for another.
  *
- * @param handle one statement; the answers by key, null for a key that is missing in them
- * @param lane statements that lock the same rows share one, so that none waits in the database for another
- * @returns rejects with what `handle` threw
+ * @param handle the statement; it returns values by key
+ * @param maxBatch most items in a statement
+ * @param limit shared by statements that lock the same rows, so that none waits in the database for another
+ * @returns resolves with the item's value, null for a missing one; rejects as `handle` does
  */
 export function batched<Item, Value>(
   handle: (items: readonly Item[]) => Promise<ReadonlyMap<string, Value>>,
   keyOf: (item: Item) => string,
   maxBatch: number,
-  lane: ConcurrencyLimit,
+  limit: ConcurrencyLimit,
 ): (item: Item) => Promise<Value | null> {
   type Caller = {
     readonly item: Item;
@@ -49,29 +53,29 @@ export function batched<Item, Value>(
     readonly reject: (error: unknown) => void;
   };
   let waiting: Caller[] = [];
-  let isInLine = false;
+  let isScheduled = false;
 
   function schedule(): void {
-    if (isInLine || waiting.length === 0) return;
-    isInLine = true;
-    lane.enter(() => {
-      isInLine = false;
-      const some = takeSome();
+    if (isScheduled || waiting.length === 0) return;
+    isScheduled = true;
+    limit.enter(() => {
+      isScheduled = false;
+      const batch = takeBatch();
       schedule();
-      return answer(some);
+      return answer(batch);
     });
   }
 
-  function takeSome(): Caller[] {
-    const some = new Map<string, Caller>();
+  function takeBatch(): Caller[] {
+    const batch = new Map<string, Caller>();
     const rest: Caller[] = [];
     for (const caller of waiting) {
       const key = keyOf(caller.item);
-      if (some.size < maxBatch && !some.has(key)) some.set(key, caller);
+      if (batch.size < maxBatch && !batch.has(key)) batch.set(key, caller);
       else rest.push(caller);
     }
     waiting = rest;
-    return [...some.values()];
+    return [...batch.values()];
   }
 
   async function answer(callers: readonly Caller[]): Promise<void> {

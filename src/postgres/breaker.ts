@@ -3,23 +3,23 @@ import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { connect, type Sql } from './connect.ts';
 
-/** Whether the database answers; handed to `connect`, so that no statement waits in vain. */
+/** A circuit breaker: while the database does not answer, statements are refused. */
 export type Breaker = {
-  /** Open: the database does not answer, and a statement is refused at once, unsent. */
+  /** Whether the database does not answer. A statement is then refused at once, unsent. */
   isOpen(): boolean;
-  /** Calls `listener` whenever it opens. */
+  /** Calls `listener` each time the breaker opens. */
   onOpen(listener: () => void): void;
 };
 
-/** Every connection slot is taken: the database answers those who have one. */
+/** Every connection slot is taken: the database answers on existing connections. */
 const NO_SLOT_LEFT = '53300';
 
 const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS };
 
 /**
- * Asks the database every `DB_PROBE_EVERY_MS` whether it is there, on a connection of its own. Open from the first probe
- * that is refused, or not answered within `DB_PROBE_MS`, to the first that is answered. What becomes of other statements
- * does not count: a slow one, a refused row or a lost connection says nothing of the next one.
+ * Probes the database every DB_PROBE_EVERY_MS on a connection of its own. The breaker is open from the first
+ * probe that fails, or is not answered within DB_PROBE_MS, to the first that is answered. Other statements do
+ * not count: a slow one, a refused row or a lost connection says nothing about the next one.
  */
 export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
   const listeners: (() => void)[] = [];
@@ -35,7 +35,7 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
       await withTimeout(sql`select 1`, DB_PROBE_MS, probeLate);
       answered();
     } catch (error) {
-      // A connection that swallowed one probe would swallow the next, and so would its host.
+      // The next probe goes to the next host on a new connection, as this one may swallow every probe.
       void sql.end({ timeout: 0 });
       sql = null;
       firstHost++;
@@ -54,7 +54,10 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
   function failed(error: unknown): void {
     if (openedMs !== null || isClosed) return;
     openedMs = performance.now();
-    logger.error({ err: errorFields(error) }, 'the database does not answer; what needs it is refused until it does');
+    logger.error(
+      { err: errorFields(error) },
+      'the database does not answer; requests that need it are refused until it does',
+    );
     for (const listener of listeners) listener();
   }
 

@@ -2,7 +2,7 @@ import type { Sql } from 'postgres';
 import { CLOCK_ROUND_TRIP_MS, CLOCK_SYNC_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
-/** Tells the time in milliseconds since 1970. */
+/** The time in milliseconds since 1970. */
 export type Clock = { now(): number };
 
 export type DatabaseClock = Clock & {
@@ -10,10 +10,12 @@ export type DatabaseClock = Clock & {
 };
 
 /**
- * The database's clock read from memory: this process's own clock may be wrong by hours, and every time in the tables
- * is the database's. The difference is measured at start and every `CLOCK_SYNC_MS`, as half-way between asking and
- * hearing (Cristian's algorithm), so it is right to half a round trip; one that took too long for that, as when the process
- * stood still meanwhile, is left out.
+ * Opens a copy of the database's clock, by which all times in the tables are set. The clock of this process
+ * may be wrong by hours.
+ *
+ * The difference is measured at start and every CLOCK_SYNC_MS by Cristian's algorithm (Cristian 1989): the
+ * database's time counts as that of the middle of the round trip, so the error is at most half a round trip.
+ * A round trip longer than CLOCK_ROUND_TRIP_MS is left out, as when the process was suspended.
  */
 export async function createDatabaseClock(sql: Sql, logger: Logger): Promise<DatabaseClock> {
   const measure = async (): Promise<{ readonly offsetMs: number; readonly tookMs: number }> => {

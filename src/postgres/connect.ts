@@ -17,19 +17,21 @@ import { ARRAY_OF_ELEMENT, CLIENT_TYPES } from './types.ts';
 export type Sql = postgres.Sql;
 
 /**
- * A pool of connections. Nothing is sent before the first statement.
+ * Opens a pool of connections. Nothing is sent before the first statement.
  *
- * Parameters that are arrays must be cast (`${ids}::uuid[]`); arrays whose first element is a boolean or a Date must be
- * marked too (`sql.array(flags, ARRAY_OF.bool)`), because the client takes such an array for its element. `int8` comes
- * back as a number where that is exact, else as a bigint; `timestamptz` as a Date.
+ * Array parameters must be cast (`${ids}::uuid[]`). An array whose first element is a boolean or a Date must
+ * also be marked (`sql.array(flags, ARRAY_OF.bool)`), because the client takes an unmarked one for a single
+ * value. `int8` is read as a number if that is exact, else as a bigint; `timestamptz` is read as a Date.
  *
- * The server ends a statement after `statementTimeoutMs` (lock waits included; 0: never). This process waits for one at
- * most `deadlineMs`, the wait for a connection included (0: without bound), and for at most `MAX_PENDING_QUERIES` at once;
- * see `boundStatements`. When one was sent and not answered by then, connections that stay silent for longer than a
- * statement may take are destroyed, so a link that swallows packets does not hold the pool (with TLS the operating system
- * notices, which takes minutes).
+ * The server ends a statement after `statementTimeoutMs`, lock waits included; 0 for never. This process
+ * waits for a statement at most `deadlineMs`, the wait for a connection included, and for at most
+ * MAX_PENDING_QUERIES statements at once; a `deadlineMs` of 0 lifts both bounds. See `boundStatements`. If a
+ * statement was sent and is not answered in time, connections that stay silent for longer than a statement
+ * may take are destroyed, so that a link that swallows packets does not hold the pool. With TLS the operating
+ * system notices such a link, after minutes.
  *
- * TLS by the URL: `sslmode=disable|prefer|require|verify-ca|verify-full`, `sslrootcert=<file>` or `system`.
+ * TLS is set in the URL: `sslmode=disable|prefer|require|verify-ca|verify-full`, `sslrootcert=<file>` or
+ * `system`.
  */
 export function connect(options: {
   readonly url: string;
@@ -38,9 +40,9 @@ export function connect(options: {
   readonly applicationName: string;
   readonly statementTimeoutMs?: number;
   readonly deadlineMs?: number;
-  /** An idle connection is closed after so long; never by default. */
+  /** Time after which an idle connection is closed; never by default. */
   readonly idleMs?: number;
-  /** Of several hosts in the URL, which is tried first; then each in turn. */
+  /** Index of the host in the URL that is tried first; then each in turn. By default 0. */
   readonly firstHost?: number;
   /** Refuses statements at once while the database is away. */
   readonly breaker?: Breaker;
@@ -57,7 +59,7 @@ export function connect(options: {
     idle_timeout: options.idleMs === undefined ? undefined : options.idleMs / 1000,
     max_lifetime: null,
     keep_alive: 30,
-    // The client's own grows to 20 s, which is how long a recovered database would go unused.
+    // In seconds, at most 1: the client's own backoff of up to 20 s would leave a recovered database unused.
     backoff: (retries) => Math.min(2 ** retries / 100, 1) * (0.5 + Math.random() / 2),
     onnotice: options.onnotice ?? (() => undefined),
     connection: {
@@ -88,9 +90,12 @@ type Address = {
 };
 
 type Sockets = {
-  /** Makes the pool's next socket, each host in turn. */
+  /** Opens the pool's next socket, to each host in turn. */
   open(address: Address): Socket;
-  /** Destroys those that receive nothing for `silenceMs` from now: they are dead, or idle and soon made again. */
+  /**
+   * Destroys the sockets that receive nothing for `silenceMs` from now: dead ones, and idle ones, which are
+   * replaced.
+   */
   destroySilent(silenceMs: number): void;
 };
 
@@ -102,7 +107,7 @@ function createSockets(firstHost: number): Sockets {
     open({ host, port, path, ssl }) {
       const turn = attempts++ % host.length;
       const socket = path ? dial(path) : dial(port[turn] as number, host[turn] as string);
-      // The client names the host to TLS by this property.
+      // The client passes this property to TLS as the server's name.
       Object.assign(socket, { host: host[turn], port: port[turn] });
       for (const known of all) if (known.destroyed) all.delete(known);
       // Under TLS the client crashes the process when the socket below is destroyed (postgres 3.4.9).
@@ -128,8 +133,9 @@ const silentError = (): Error =>
   Object.assign(new Error('The database has gone silent'), { code: 'ETIMEDOUT', syscall: 'read' });
 
 /**
- * The client knows `sslmode`, but would send `sslrootcert` to the server as a setting, and would check the certificate of
- * a host given as an address against the name `localhost`.
+ * Reads the TLS settings of a URL that asks for verification. The client would send `sslrootcert` to the
+ * server as a setting, and would check the certificate of a host given as an address against the name
+ * `localhost`.
  */
 function readTls(url: string): { url: string; tls?: ConnectionOptions } {
   const [base = '', search] = url.split('?', 2);

@@ -3,10 +3,10 @@ import type { Breaker } from './breaker.ts';
 
 type Sql = postgres.Sql;
 
-/** Why a statement was given up. Only `DEADLINE_SENT` leaves open whether it was executed. */
+/** Why a statement was given up. Only after `DEADLINE_SENT` it may have been executed. */
 type GivenUpCode = 'DEADLINE_UNSENT' | 'DEADLINE_SENT' | 'TOO_MANY_PENDING' | 'DATABASE_AWAY';
 
-/** A statement this process no longer waits for; `classifyFailure` tells what that means. */
+/** A statement that this process does not wait for any more; see `classifyFailure`. */
 export class StatementGivenUp extends Error {
   readonly code: GivenUpCode;
   constructor(code: GivenUpCode) {
@@ -17,16 +17,16 @@ export class StatementGivenUp extends Error {
 }
 
 export type StatementBounds = {
-  /** Longest wait for one statement, in the pool and on the wire together. */
+  /** Longest wait for a statement, in the pool and on the wire together. */
   readonly deadlineMs: number;
-  /** Most statements waiting at once; one more fails at once, unsent. */
+  /** Most statements waiting at once; another one fails at once, unsent. */
   readonly maxPending: number;
-  /** Called when a statement was sent and not answered in time. */
+  /** Called if a statement was sent and not answered in time. */
   readonly onUnanswered?: () => void;
   readonly breaker?: Breaker;
 };
 
-/** What the client keeps in a statement (postgres 3.4.9, `src/query.js`); not in its types. */
+/** Fields of the client's statements that its types lack (postgres 3.4.9, `src/query.js`). */
 type Statement = {
   /** Null until the statement is given to a connection. */
   state: unknown;
@@ -39,29 +39,30 @@ type Statement = {
 
 const ownDeadlines = new WeakMap<object, number>();
 
-/** Gives one statement of a bounded `sql` a deadline of its own. To be called before it is awaited. */
+/** Gives a statement of a bounded `sql` its own deadline. Must be called before the statement is awaited. */
 export function withDeadline<Query extends Promise<unknown>>(query: Query, deadlineMs: number): Query {
   ownDeadlines.set(query, deadlineMs);
   return query;
 }
 
 /**
- * The same `sql`, every statement bounded.
+ * The same `sql` with bounded statements.
  *
- * A statement whose time is up before it was sent is emptied, so it is certain that it never runs. One that was sent is
- * left alone and its outcome is unknown: the client's `cancel()` aims at a connection on which statements are pipelined
- * and can end a neighbour, and it loses a connection for good when the statement is the one that connection is being
- * opened for. The server's `statement_timeout` ends a slow statement instead.
+ * A statement whose deadline passes before it is sent is emptied, so that it certainly never runs. One that
+ * was sent is left alone, and its outcome is unknown. The client's `cancel()` is not used: it cancels
+ * whatever runs on a connection with pipelined statements, and it loses a connection that is being opened for
+ * the statement. The server's `statement_timeout` ends a slow statement instead.
  *
- * While the breaker is open a statement fails at once, unsent; when it opens, those that wait are given up as if their
- * time were up.
+ * While the breaker is open, a statement fails at once, unsent. When it opens, waiting statements are given
+ * up as if their deadlines had passed.
  *
- * `begin` and `reserve` are refused: after a lost connection they go on in a transaction of somebody else, and without
- * the client's own start-up query `reserve` never gets a connection that has yet to be opened (postgres 3.4.9).
+ * `begin` and `reserve` are refused. After a lost connection they go on in another request's transaction, and
+ * without the client's start-up query `reserve` never gets a connection that is yet to be opened (postgres
+ * 3.4.9).
  */
 export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
   const { breaker } = bounds;
-  /** What gives up each statement that waits. */
+  /** For each waiting statement, the function that gives it up. */
   const pending = new Set<() => void>();
   breaker?.onOpen(() => {
     for (const giveUp of pending) giveUp();
@@ -71,29 +72,29 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
     const statement = query as Statement;
     if (typeof statement?.handler !== 'function') return query;
     const { handler, resolve, reject } = statement;
-    // Called when the statement is first awaited, and never for a fragment of another one.
+    // The client calls it when the statement is first awaited, and never for a fragment.
     statement.handler = (self) => {
       if (breaker?.isOpen()) return reject(new StatementGivenUp('DATABASE_AWAY'));
       if (pending.size >= bounds.maxPending) return reject(new StatementGivenUp('TOO_MANY_PENDING'));
-      const settle = (): boolean => {
+      const finish = (): boolean => {
         clearTimeout(timer);
         return pending.delete(giveUp);
       };
       const giveUp = (): void => {
-        if (!settle()) return;
+        if (!finish()) return;
         const unsent = emptyIfUnsent(self);
         reject(new StatementGivenUp(unsent ? 'DEADLINE_UNSENT' : 'DEADLINE_SENT'));
         if (!unsent) bounds.onUnanswered?.();
       };
-      // Once more through the event loop: a process that stood still reads the answers first that came meanwhile.
+      // Once more through the event loop, so that a process that was blocked reads its replies first.
       const timer = setTimeout(() => setImmediate(giveUp), ownDeadlines.get(self) ?? bounds.deadlineMs);
       pending.add(giveUp);
       statement.resolve = (rows) => {
-        settle();
+        finish();
         resolve(rows);
       };
       statement.reject = (error) => {
-        settle();
+        finish();
         reject(error);
       };
       return handler(self);

@@ -10,20 +10,22 @@ import {
 import { connect, type Sql } from './connect.ts';
 import { withDeadline } from './deadline.ts';
 
-/** Any number, as long as every migrator of a database takes the same; "same" in ASCII. */
+/**
+ * Number of the migrators' advisory lock: "same" in ASCII. Any number will do if all versions use the same.
+ */
 const ADVISORY_LOCK = 0x73616d65;
 const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/;
 
 type Migration = { readonly id: number; readonly name: string; readonly text: string; readonly sha256: string };
 type Applied = { readonly id: number; readonly name: string; readonly sha256: string };
 
-/** Why a database and a folder of migrations do not belong together; the message is for the operator. */
+/** A database and a folder of migrations do not fit together. The message is for the operator. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
 }
 
 /**
- * Brings a database up to date on a connection of its own, with time-outs long enough to rewrite a table.
+ * Migrates a database on a connection of its own, with time-outs long enough to rewrite a table.
  *
  * @returns the names of the files applied now
  * @throws MigrationRefused, see {@link migrate}
@@ -43,16 +45,16 @@ export async function migrateDatabase(options: { readonly url: string; readonly 
 }
 
 /**
- * Applies the files of `dir` (`0001_name.sql`, …) that the database has not seen, in order, forward only.
+ * Applies the files of `dir` (`0001_name.sql`, …) that are not applied yet, in order, forward only.
  *
- * Each file goes out as one message together with its row in `schema_migrations`, which Postgres runs as one transaction:
- * nothing can come between the statements, and a lost connection leaves all of it or nothing. The row is inserted first,
- * under a lock, so of several migrators one applies a file and the others go on after it. A file may therefore not
- * contain `begin`, `commit` or what cannot run in a transaction.
+ * A file and its row in `schema_migrations` are sent as one message, which Postgres runs as one transaction:
+ * a lost connection leaves all of it or nothing. The row is inserted first, under a lock, so that one of
+ * several migrators applies a file and the others go on after it. A file must not contain `begin`, `commit`
+ * or a statement that cannot run in a transaction.
  *
  * @returns the names of the files applied now
- * @throws MigrationRefused when an applied file was changed or is missing, when the database is newer than the files, or
- *   when a file fails
+ * @throws MigrationRefused if an applied file was changed or is missing, if the database is newer than the
+ *   files, or if a file fails
  */
 export async function migrate(sql: Sql, { dir }: { readonly dir: string }): Promise<string[]> {
   const migrations = readMigrations(dir);
@@ -73,7 +75,7 @@ function readMigrations(dir: string): Migration[] {
   const migrations = names.sort().map((name): Migration => {
     const id = Number(FILE_NAME.exec(name)?.[1]);
     if (!(id > 0)) throw new MigrationRefused(`${name} is not named like a migration (0001_name.sql).`);
-    // A checkout with other line ends is the same migration.
+    // A checkout with other line endings is the same migration.
     const text = readFileSync(join(dir, name), 'utf8').replaceAll('\r\n', '\n');
     return { id, name, text, sha256: createHash('sha256').update(text).digest('hex') };
   });
@@ -89,7 +91,7 @@ async function readApplied(sql: Sql): Promise<Applied[]> {
   return await sql<Applied[]>`select id, name, sha256 from schema_migrations order by id`;
 }
 
-/** The first file the database has not seen; undefined when it has seen all. */
+/** The first file that is not applied; undefined if all are. */
 function nextMigration(migrations: readonly Migration[], applied: readonly Applied[]): Migration | undefined {
   const byId = new Map(migrations.map((migration) => [migration.id, migration]));
   const newestKnown = migrations.at(-1)?.id ?? 0;
@@ -112,10 +114,10 @@ function nextMigration(migrations: readonly Migration[], applied: readonly Appli
   return next;
 }
 
-/** False when another migrator has applied it meanwhile. */
+/** False if another migrator has applied it meanwhile. */
 async function apply(sql: Sql, { id, name, sha256, text }: Migration): Promise<boolean> {
   try {
-    // The name is of FILE_NAME's letters and the sum of hexadecimal ones: nothing to escape.
+    // Nothing to escape: the name matches FILE_NAME, and the checksum is hexadecimal.
     await send(
       sql,
       `insert into schema_migrations (id, name, sha256) values (${id}, '${name}', '${sha256}');\n${text}`,
@@ -124,7 +126,7 @@ async function apply(sql: Sql, { id, name, sha256, text }: Migration): Promise<b
   } catch (error) {
     const failure = error as { code?: string; constraint_name?: string; message: string; position?: string };
     if (failure.code === '23505' && failure.constraint_name === 'schema_migrations_pkey') return false;
-    // Messages of class 42 hold names of the schema; others may quote what is stored.
+    // Messages of class 42 hold names of the schema; others may quote stored data.
     const reason = failure.code?.startsWith('42') ? `${failure.message} (${failure.code})` : failure.code;
     throw new MigrationRefused(`${name} could not be applied: ${reason}`, { cause: error });
   }

@@ -1,12 +1,14 @@
 /**
- * How values travel to and from Postgres. The client's own start-up query for array types is switched off (it is a known
- * crash on a lost connection), so the arrays the service uses are described here.
+ * The types of values sent to and read from Postgres. The client's start-up query for array types is switched
+ * off, because it can crash the process on a lost connection. So the array types of the service are declared
+ * here.
  *
- * No serializer throws: the client would reject whichever statement is active on the connection, not the one that holds
- * the bad value. A value that cannot be written goes out as a text that Postgres refuses (22xxx).
+ * No serializer throws, because the client would reject the statement that is active on the connection, not
+ * the one with the bad value. A value that cannot be serialized is sent as a text that Postgres refuses
+ * (22xxx).
  */
 
-/** The type numbers (pg_type.oid) of arrays, for `sql.array(values, ARRAY_OF.bool)`. */
+/** OIDs of array types, for `sql.array(values, ARRAY_OF.bool)`. */
 export const ARRAY_OF = {
   bool: 1000,
   int4: 1007,
@@ -31,7 +33,7 @@ const ELEMENT_OF: Record<ArrayType, number> = {
   jsonb: 3802,
 };
 
-/** Element type number → array type number, which is what the client's `sql.array(values)` looks up. */
+/** OIDs of array types by those of their elements, which the client's `sql.array(values)` looks up. */
 export const ARRAY_OF_ELEMENT: Readonly<Record<number, number>> = Object.fromEntries(
   (Object.keys(ARRAY_OF) as ArrayType[]).map((type) => [ELEMENT_OF[type], ARRAY_OF[type]]),
 );
@@ -39,7 +41,7 @@ export const ARRAY_OF_ELEMENT: Readonly<Record<number, number>> = Object.fromEnt
 type Serialize = (value: unknown) => string;
 type Parse = (text: string) => unknown;
 
-/** A number where it is exact, else a bigint. */
+/** A number if it is exact, else a bigint. */
 export function parseInt8(text: string): number | bigint {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : BigInt(text);
@@ -71,7 +73,7 @@ const ELEMENTS: Record<ArrayType, { serialize: Serialize; parse: Parse }> = {
   jsonb: { serialize: (value) => quote(serializeJson(value)), parse: (text) => JSON.parse(text) },
 };
 
-/** An array in Postgres's own notation; null and undefined become NULL. */
+/** An array as Postgres reads it; null and undefined become NULL. */
 function serializeArray(values: unknown, serialize: Serialize): string {
   if (!Array.isArray(values)) return 'not an array';
   let text = '{';
@@ -83,7 +85,9 @@ function serializeArray(values: unknown, serialize: Serialize): string {
   return `${text}}`;
 }
 
-/** One element, or one bracket or comma, of an array as Postgres writes it (array_out in its manual, 8.15.6). */
+/**
+ * One element, or one bracket or comma, of an array as Postgres writes it (array_out in its manual, 8.15.6).
+ */
 const ARRAY_TOKEN = /"((?:[^"\\]|\\.)*)"|[{},]|[^"{},]+/gsy;
 
 /** Reads an array of any depth as Postgres writes it. */
@@ -124,7 +128,7 @@ const arrayTypes = Object.fromEntries(
 export const CLIENT_TYPES: Readonly<Record<string, ClientType>> = {
   ...arrayTypes,
   int8: { to: 20, from: [20], serialize: String, parse: parseInt8 },
-  // The client's own serializers of these two throw, see above.
+  // The client's own serializers of these two throw.
   date: { to: 1184, from: [1082, 1114, 1184], serialize: serializeDate, parse: (text) => new Date(text) },
   json: { to: 114, from: [114, 3802], serialize: serializeJson, parse: (text) => JSON.parse(text) },
 };

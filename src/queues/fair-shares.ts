@@ -2,15 +2,15 @@ import { MAX_JOB_PRIORITY, SHARE_WINDOW_MS } from '../limits.ts';
 import type { QueueName } from '../store/outbox-rows.ts';
 
 /**
- * A fair share of a limited rate: a job's priority (1 goes first) is the number of jobs its store had in the last
- * window, so a store that sends thousands queues behind one that sends a few.
+ * Fair shares of a limited rate. A job's priority (1 goes first) is the number of its store's jobs in the
+ * present window of SHARE_WINDOW_MS, so that a store with thousands of jobs waits behind one with a few.
  */
 export function fairShares(): (queue: QueueName, retailerId: string, nowMs: number) => number {
   let counts = new Map<string, number>();
   let windowStart = 0;
   return (queue, retailerId, nowMs) => {
     if (nowMs - windowStart > SHARE_WINDOW_MS) {
-      // Half of each count is carried over, so that a window's end does not wipe out what a store just sent.
+      // Half of each count is carried over, so that a new window does not forget a store's burst.
       counts = new Map([...counts].map(([key, count]) => [key, count >> 1] as const).filter(([, count]) => count > 0));
       windowStart = nowMs;
     }

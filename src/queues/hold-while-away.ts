@@ -3,11 +3,11 @@ import { JOB_HELD_MS, JOB_HELD_RETRY_MS } from '../limits.ts';
 import type { JobHandler } from './queues.ts';
 
 /**
- * The same handler, which holds a job in its place while the database is away and then runs it again. The outage is no
- * fault of the job; a job that used up its attempts on it would wait until its lease ends. After `JOB_HELD_MS`, or once
- * its worker closes, the job goes back to the queue. Neither costs an attempt.
+ * A handler that holds a job while the database is away and then runs it again. After JOB_HELD_MS, or when
+ * its worker closes, the job goes back to the queue. Neither costs an attempt: a job that used up its
+ * attempts during an outage would wait until its lease ends.
  *
- * @param database what is thrown while it is away is forgiven
+ * @param database errors while it is away do not fail the job
  */
 export function holdWhileAway(
   handle: JobHandler,

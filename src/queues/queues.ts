@@ -28,26 +28,29 @@ import { holdWhileAway } from './hold-while-away.ts';
 export type JobData = {
   readonly outboxId: number;
   readonly orderId: string;
-  /** Which relay of its row it is. */
+  /** Times its outbox row had been relayed again. */
   readonly relays?: number;
 };
 
-/** What a handler says of its job: done, try again later, or wait (costs no attempt), the whole queue where the vendor asked. */
+/**
+ * The result of a job. `retry` costs an attempt, `wait` does not. `rate_limited` makes the whole queue wait,
+ * because the vendor asked for it.
+ */
 export type JobResult =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'wait'; readonly forMs: number }
   | { readonly kind: 'rate_limited'; readonly forMs: number };
 
-/** Does one job. Safe to run twice. */
+/** Does one job. Must be safe to run twice. */
 export type JobHandler = (data: JobData) => Promise<JobResult>;
 
-/** BullMQ runs on Redis, or on Postgres where there is none. The pool must have `bullmq` as its search path. */
+/** BullMQ's backend: Redis, or Postgres where there is none. The pool's search path must be `bullmq`. */
 export type QueueBackend =
   | { readonly kind: 'redis'; readonly connection: Redis; readonly prefix: string }
   | { readonly kind: 'postgres'; readonly pool: Pool };
 
-/** Prepares what BullMQ keeps in Postgres; safe to run from several processes at once. */
+/** Creates or updates BullMQ's tables in Postgres. Several processes may run it at once. */
 export async function migrateQueues(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -59,9 +62,9 @@ export async function migrateQueues(pool: Pool): Promise<void> {
 
 const OnPostgres = withBackend(createPostgresBackend);
 
-/** What is needed of a queue to add jobs. */
+/** A queue for adding jobs. */
 export type AddingQueue = Pick<Queue, 'addBulk' | 'close'> & {
-  /** Jobs that wait for a worker; not those for later. */
+  /** Number of jobs that wait for a worker, without delayed ones. */
   countWaiting(): Promise<number>;
 };
 type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on' | 'getJobCountByTypes'>;
@@ -71,7 +74,7 @@ export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueNa
   return new Map(
     QUEUES.map((name) => {
       const queue = openQueue(name, backend);
-      queue.on('error', reportLoss(name, 'a queue has no backend', logger));
+      queue.on('error', reportLoss(name, 'a queue cannot reach its backend', logger));
       return [
         name,
         {
@@ -90,9 +93,9 @@ export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueNa
   );
 }
 
-/** @throws where Redis is away: the client would keep each command in memory until Redis is back. */
+/** @throws while Redis is away: the client would keep each command in memory until Redis is back */
 export function refuseWhileAway(backend: QueueBackend): void {
-  if (!isReached(backend)) throw Object.assign(new Error('the queue is not reached'), { code: 'QUEUE_AWAY' });
+  if (!isReached(backend)) throw Object.assign(new Error('the queue is not reachable'), { code: 'QUEUE_AWAY' });
 }
 
 const isReached = (backend: QueueBackend): boolean =>
@@ -113,17 +116,17 @@ function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
 }
 
 export type WorkerSettings = {
-  /** Jobs at work at once in this process. */
+  /** Most jobs that this process runs at once. */
   readonly concurrency: number;
-  /** Most jobs started a second over all processes; 0 for no bound. */
+  /** Most jobs that all processes start in a second; 0 for no bound. */
   readonly ratePerSecond: number;
   /** The database that the handler needs. */
   readonly database: { isAway(): boolean };
 };
 
 /**
- * Starts a worker. BullMQ runs a job twice when a process blocks or dies, so handlers are safe to run twice. What they
- * throw costs a job an attempt, unless the database is away.
+ * Starts a worker. BullMQ runs a job twice if a process blocks or dies, so handlers must be safe to run
+ * twice. An error of a handler costs the job an attempt, unless the database is away.
  */
 export function startWorker(
   name: QueueName,
@@ -154,7 +157,7 @@ export function startWorker(
     throw Worker.RateLimitError();
   };
   const worker = openWorker(name, backend, process, workerOptions);
-  worker.on('error', reportLoss(name, 'a worker has no backend', logger));
+  worker.on('error', reportLoss(name, 'a worker cannot reach its backend', logger));
   return {
     close() {
       isClosing = true;
@@ -167,7 +170,7 @@ function reportLoss(queue: QueueName, message: string, logger: Logger): (error: 
   return atMostEvery(LOSS_REPORT_MS, (error) => logger.warn({ err: errorFields(error), queue }, message));
 }
 
-/** Waits for the jobs at work. While Redis is away a close never ends; what is left is run again, which is safe. */
+/** Closes and waits for running jobs. While Redis is away a close never ends, so nothing is waited for. */
 async function closeIfReached(backend: QueueBackend, part: { close(force?: boolean): Promise<void> }): Promise<void> {
   const reached = isReached(backend);
   const closed = part.close(!reached);

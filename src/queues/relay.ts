@@ -23,26 +23,31 @@ type BulkJob = {
 };
 type Adder = {
   addBulk(jobs: BulkJob[]): Promise<unknown>;
-  /** Jobs that wait for a worker. */
+  /** Number of jobs that wait for a worker, without delayed ones. */
   countWaiting(): Promise<number>;
 };
 
 export type Relay = {
-  /** Hands over rows that were just committed; returns at once. What does not fit, or fails for long, is left to the sweeper. */
+  /**
+   * Hands over committed rows; returns at once. Rows that do not fit, or fail for long, are left to the
+   * sweeper.
+   */
   relay(rows: readonly OutboxRow[]): void;
-  /** The queues that have room for more; rejects where they can't be asked in time. */
+  /** The queues with room for more jobs; rejects if they do not answer in time. */
   openQueues(): Promise<QueueName[]>;
-  /** Resolves when nothing is being handed over and all that was is marked. */
+  /** Resolves when no hand-over is in flight and all handed-over rows are marked. */
   close(): Promise<void>;
 };
 
 /**
- * Carries committed outbox rows into BullMQ: rows that arrive while a hand-over is in flight share the next one.
+ * Hands committed outbox rows over to BullMQ. Rows that arrive while a hand-over is in flight share the next
+ * one.
  *
- * A row that was handed over is marked a while later, if its job is not done by then: the sweeper then leaves it alone for
- * a lease. Most jobs are done sooner, and cost no mark.
+ * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
+ * sweeper leaves a marked row alone for a lease. Most jobs are done sooner and cost no mark.
  *
- * @param fairQueues queues whose stores take turns; that costs a queue more than first come, first served
+ * @param fairQueues queues with fair shares among stores, which cost a queue more than first come, first
+ *   served
  */
 export function createRelay(
   queues: ReadonlyMap<QueueName, Adder>,
@@ -58,16 +63,13 @@ export function createRelay(
   const report = atMostEvery(LOSS_REPORT_MS, (error: Error) =>
     logger.warn({ err: errorFields(error) }, 'jobs could not be handed over'),
   );
-  /** Ends the pause before the next try. */
+  /** Ends the pause before the next attempt. */
   let wake = (): void => undefined;
-  /** Rows handed over since the last round of marking, and in the one before. */
-  let unmarked: number[] = [];
-  let older: number[] = [];
-  let marking = Promise.resolve();
+  const marks = createMarks(store, logger);
   const shareOf = fairShares();
   const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, clock)]));
 
-  /** What is handed over while a run ends must not wait for the next hand-over. */
+  /** Rows that arrive while a run ends start the next one. */
   function start(): void {
     running ??= run().finally(() => {
       running = null;
@@ -88,11 +90,12 @@ export function createRelay(
         if (pending.length > 0) await pause();
       }
     }
-    // Where nothing is held nothing will find out that the queues are back: what comes next is tried, however old it is.
+    // With nothing held no attempt would find out that the queues are back, so the next rows are tried at any
+    // age.
     isFailing = false;
   }
 
-  /** Nothing is lost of what is not held: the rows stay owed, and piling up would only use memory. */
+  /** Bounds the rows held in memory. The others stay owed in the outbox. */
   function held(rows: readonly OutboxRow[]): OutboxRow[] {
     const young = rows.filter(({ runAt }) => runAt.getTime() > clock.now() - RELAY_HELD_MS);
     return young.slice(-RELAY_HELD_ROWS);
@@ -111,13 +114,13 @@ export function createRelay(
   async function add(name: QueueName, all: readonly OutboxRow[]): Promise<void> {
     const queue = queues.get(name);
     const rows = all.filter((row) => row.queue === name);
-    // What the sweeper brings was judged by it.
+    // The sweeper has checked the room for its own rows.
     const fresh = rows.filter(({ relays }) => relays === 0);
     const fits = fresh.length === 0 || (await rooms.get(name)?.take(fresh.length));
     const jobs = (fits ? rows : rows.filter(({ relays }) => relays > 0)).map((row) => jobOf(name, row));
     if (jobs.length === 0) return;
     await queue?.addBulk(jobs);
-    for (const { data } of jobs) unmarked.push(data.outboxId);
+    marks.add(jobs.map(({ data }) => data.outboxId));
   }
 
   function jobOf(name: QueueName, row: OutboxRow): BulkJob {
@@ -132,28 +135,10 @@ export function createRelay(
     };
   }
 
-  /** A row handed over just after one round is marked by the next: after one to two pauses, within its first lease. */
-  function markOlder(): void {
-    const ids = older;
-    older = unmarked;
-    unmarked = [];
-    marking = mark(ids);
-  }
-  const timer = setInterval(markOlder, RELAY_MARK_MS);
-
-  /** In parts, since those of a burst are more than one statement writes in its time. */
-  async function mark(ids: readonly number[]): Promise<void> {
-    try {
-      for (let from = 0; from < ids.length; from += RELAY_BATCH)
-        await store.extendLease(ids.slice(from, from + RELAY_BATCH));
-    } catch (error) {
-      logger.warn({ err: errorFields(error), rows: ids.length }, 'relayed jobs may be relayed twice');
-    }
-  }
-
   return {
     relay(rows) {
-      // A queue keeps what is for later in memory, done meanwhile or not; the sweeper brings what is still owed by then.
+      // A delayed job takes the queue's memory even if its row is done early. The sweeper relays it when it
+      // is due.
       pending.push(...rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + RELAY_AHEAD_MS));
       if (isFailing) pending = held(pending);
       start();
@@ -163,10 +148,48 @@ export function createRelay(
       return (await within(Promise.all(asked))).flat();
     },
     async close() {
-      clearInterval(timer);
+      marks.stop();
       isClosed = true;
       wake();
       while (running) await running;
+      await marks.close();
+    },
+  };
+}
+
+/**
+ * Marks rows as handed over in the second round after their hand-over: after one to two RELAY_MARK_MS, within
+ * their first lease.
+ */
+function createMarks(store: Pick<Store, 'extendLease'>, logger: Logger) {
+  /** Rows handed over since the last round. */
+  let unmarked: number[] = [];
+  /** Rows handed over in the round before, which the next one marks. */
+  let older: number[] = [];
+  let marking = Promise.resolve();
+  const timer = setInterval(() => {
+    const ids = older;
+    older = unmarked;
+    unmarked = [];
+    marking = mark(ids);
+  }, RELAY_MARK_MS);
+
+  /** In parts, because the rows of a burst are more than one statement can write in its time. */
+  async function mark(ids: readonly number[]): Promise<void> {
+    try {
+      for (let from = 0; from < ids.length; from += RELAY_BATCH)
+        await store.extendLease(ids.slice(from, from + RELAY_BATCH));
+    } catch (error) {
+      logger.warn({ err: errorFields(error), rows: ids.length }, 'jobs could not be marked as handed over');
+    }
+  }
+
+  return {
+    add: (ids: readonly number[]) => void unmarked.push(...ids),
+    /** Ends the rounds. */
+    stop: () => clearInterval(timer),
+    /** Marks the rows that no round has marked. */
+    async close(): Promise<void> {
       await marking;
       await mark([...older, ...unmarked]);
     },

@@ -2,18 +2,18 @@ import { MAX_QUEUED_JOBS, QUEUE_CHECK_MS, QUEUE_CHECK_ROWS } from '../limits.ts'
 import type { Clock } from '../postgres/clock.ts';
 
 export type QueueRoom = {
-  /** Whether so many jobs may be handed over now. */
+  /** Reserves room for a number of jobs; false if there is none. */
   take(jobs: number): Promise<boolean>;
-  /** Whether any may. */
+  /** Whether there is room for any job. */
   isOpen(): Promise<boolean>;
 };
 
 /**
- * How much more a queue takes, so that a worker that is slow or away fills neither Redis nor BullMQ's tables: what does
- * not fit stays in the outbox, where the sweeper finds it. The queue is asked once for so many jobs, and a full one once a
- * moment; it takes jobs again when half of them are done, so that those that had to wait come before new ones.
+ * The room of a queue, at most MAX_QUEUED_JOBS waiting jobs, so that a worker that is slow or away fills
+ * neither Redis nor BullMQ's tables. Jobs that do not fit stay in the outbox, where the sweeper finds them.
  *
- * @param queue counts the jobs that wait for a worker; jobs for later are not counted
+ * The queue is counted every QUEUE_CHECK_ROWS jobs, and a full one at most every QUEUE_CHECK_MS. A full queue
+ * has room again when half of its jobs are done, so that the sweeper's older jobs come before new ones.
  */
 export function createQueueRoom(queue: { countWaiting(): Promise<number> }, clock: Clock): QueueRoom {
   let room = 0;

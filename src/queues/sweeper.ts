@@ -10,7 +10,7 @@ import {
 } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
-import type { QueueMemory } from './memory.ts';
+import type { JobLossCheck } from './job-loss.ts';
 import type { Relay } from './relay.ts';
 
 export type SweeperStore = Pick<
@@ -19,13 +19,13 @@ export type SweeperStore = Pick<
 >;
 
 /**
- * Relays again what nobody finished: a process died before it handed its rows over, a queue lost them or had no room, or
- * a job used up its attempts. Also deletes what is old enough. Nothing of that waits for what fails.
+ * Relays owed jobs again: a process died before it handed them over, a queue lost them or had no room, or
+ * they used up their attempts. Also prunes old rows. A step that fails does not keep the others from running.
  */
 export function startSweeper(
   store: SweeperStore,
   { relay, openQueues }: Pick<Relay, 'relay' | 'openQueues'>,
-  memory: QueueMemory,
+  jobLoss: JobLossCheck,
   logger: Logger,
 ): { close(): Promise<void> } {
   let running = Promise.resolve();
@@ -38,12 +38,12 @@ export function startSweeper(
     });
   }
 
-  /** Whether more is owed than was taken. */
+  /** Returns whether more rows may be owed than were taken. */
   async function sweep(): Promise<boolean> {
     let taken = 0;
-    await attempt('lost jobs', () => memory.check(endAllLeases));
+    await attempt('lost jobs', () => jobLoss.check(endAllLeases));
     await attempt('owed jobs', async () => {
-      // A row that is taken is leased anew, so none is taken that its queue would not get.
+      // Taking a row leases it anew, so only rows of queues with room are taken.
       const queues = await openQueues();
       const rows = queues.length > 0 ? await store.takeExpired(OUTBOX_SWEEP_ROWS, queues) : [];
       taken = rows.length;
@@ -62,14 +62,14 @@ export function startSweeper(
     for (let ended = END_LEASES_ROWS; ended === END_LEASES_ROWS; rows += ended) {
       ended = await store.endLeases(END_LEASES_ROWS);
     }
-    if (rows > 0) logger.warn({ rows }, 'the queues have lost their jobs; every owed one is relayed again');
+    if (rows > 0) logger.warn({ rows }, 'the queues have lost their jobs; every owed job is relayed again');
   }
 
   async function attempt(what: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      logger.warn({ err: errorFields(error), what }, 'the sweeper could not do a part of its work');
+      logger.warn({ err: errorFields(error), what }, 'a step of the sweep failed');
     }
   }
 

@@ -1,7 +1,7 @@
 import { QUEUE_DEADLINE_MS } from '../limits.ts';
 import { withTimeout } from '../with-timeout.ts';
 
-/** BullMQ's and Redis's calls hang for as long as Redis is away, so the wait has an end of its own. */
+/** Bounds a call of BullMQ or Redis by QUEUE_DEADLINE_MS, because it hangs while Redis is away. */
 export function within<T>(work: Promise<T>): Promise<T> {
   return withTimeout(work, QUEUE_DEADLINE_MS, () =>
     Object.assign(new Error('The queue did not answer in time'), { code: 'QUEUE_LATE' }),

@@ -3,9 +3,9 @@ import type { OrderStatus } from '../domain/order.ts';
 import type { Db } from './db.ts';
 import { firstLease, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
-import { tellStore } from './webhook-events.ts';
+import { webhookParts } from './webhook-events.ts';
 
-/** What a change of an order left behind. */
+/** The result of a change to an order. */
 export type ChangedOrder = {
   readonly id: string;
   readonly sequence: number;
@@ -17,23 +17,23 @@ export type ChangedOrder = {
 
 export type OrderEvent = { readonly type: string; readonly data?: Record<string, string | number | boolean | null> };
 
-/** Further parts of a change's statement. */
+/** Optional parts of a change's statement. */
 export type ChangeParts = {
-  /** CTEs that go first, `name as (…), …`; the update may read them. */
+  /** CTEs before the update, `name as (…), …`; the update may read them. */
   readonly before?: Fragment;
-  /** `select queue, run_at from changed where …`: the jobs that the change makes owed. */
+  /** The jobs to write to the outbox: `select queue, run_at from changed where …`. */
   readonly jobs?: Fragment;
-  /** CTEs that go last, `, name as (…)`; they may read `changed`. */
+  /** CTEs after the update, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
-  /** What the other processes are told of: `order` unless only details change, with which dispatch has nothing to do. */
+  /** Kind of the notice; `order` by default. `details` is for a change that does not concern dispatch. */
   readonly notice?: 'order' | 'details';
 };
 
 /**
- * Changes one order, writes the event, the jobs it makes owed, what its store is told, and the notice: one statement.
+ * Changes one order and writes its event, jobs, webhook delivery and notice, in one statement.
  *
  * @param update an `update orders set … where …` without `returning`; it must add 1 to `sequence`
- * @returns null when the condition of the update did not hold, and then nothing was written
+ * @returns null if the update's condition did not hold; then nothing was written
  */
 export async function changeOrder(
   { sql, processId }: Db,
@@ -41,7 +41,7 @@ export async function changeOrder(
   event: OrderEvent,
   parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
-  const told = tellStore(sql, event);
+  const webhook = webhookParts(sql, event);
   const notice = `${processId}:${parts.notice ?? 'order'}:`;
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
@@ -50,13 +50,13 @@ export async function changeOrder(
       insert into order_events (order_id, sequence, type, data)
       select id, sequence, ${event.type}, ${event.data ? sql.json(event.data) : null}::jsonb from changed
       returning at
-    ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}${told?.job ?? sql``}
+    ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}${webhook?.job ?? sql``}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       select owed.queue, changed.id, changed.retailer_id, owed.run_at, owed.run_at + ${firstLease(sql)}
       from changed, owed
       returning id, queue, order_id, retailer_id, run_at, relays
-    )${told?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
+    )${webhook?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
       select pg_notify('sameday', ${notice} || id) from changed
     )
     select changed.id, changed.sequence, changed.status, changed.driver_id,
@@ -68,8 +68,8 @@ export async function changeOrder(
 }
 
 /**
- * The orders of a statement for many, locked first and in one order: whoever opens an attempt locks the order first too,
- * and two statements that lock the same orders in different orders deadlock.
+ * A CTE that locks orders before they are changed, in the order of their ids. A statement that opens payment
+ * attempts locks its orders the same way, so that two statements with the same orders cannot deadlock.
  */
 export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => sql`
   locked as materialized (
@@ -77,13 +77,13 @@ export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => s
   )`;
 
 /**
- * Changes the details of many orders by one statement, with their events and one notice: for changes that make nothing
- * owed and that stores are not told of.
+ * Changes details of many orders and writes their events and one notice, in one statement. For changes that
+ * write no jobs and no webhook deliveries.
  *
- * @param before CTEs that go first; the update may read them
+ * @param before CTEs before the update, which may read them
  * @param update an `update orders o set … where …` without `returning`; it must add 1 to `sequence`
  * @param events `select id, sequence, type, data from changed …`
- * @returns the orders that were changed
+ * @returns the ids of the changed orders
  */
 export async function changeOrders(
   { sql, processId }: Db,
@@ -97,13 +97,14 @@ export async function changeOrders(
     ), event as (
       insert into order_events (order_id, sequence, type, data) ${events}
     ), notice as (
-      select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',')) from changed having count(*) > 0
+      select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',')) from changed
+      having count(*) > 0
     )
     select id from changed where (select count(*) from notice) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));
 }
 
-/** A charge that may have been made is given back; what is owed is for the refund's job to find out. */
+/** The refund job of an order that was or may have been charged; the job finds out what to refund. */
 export function refundOwed(sql: Sql): Fragment {
   return sql`select 'refund' as queue, now() as run_at from changed where payment_status in ('processing', 'paid')`;
 }

@@ -32,7 +32,7 @@ export async function findDriverByToken({ sql }: Db, tokenHash: string): Promise
   return row ? { driverId: row.id } : null;
 }
 
-/** Sets a driver's duty; null when the driver is unknown or no longer active. Repeating it changes nothing. */
+/** Sets a driver's duty; null if the driver is unknown or no longer active. Repeating it changes nothing. */
 export async function setDriverDuty(
   { sql, processId }: Db,
   driverId: string,
@@ -49,7 +49,7 @@ export async function setDriverDuty(
   return row ? { onDuty: row.on_duty } : null;
 }
 
-/** Takes a driver off the fleet for good; an order on the road stays with them. Null when unknown. */
+/** Deactivates a driver for good; an order under way stays with them. Null for an unknown driver. */
 export async function deactivateDriver({ sql, processId }: Db, driverId: string): Promise<true | null> {
   const [row] = await sql`
     with changed as (
@@ -76,8 +76,8 @@ const POSITIONS = rowsOf<DriverPosition>([
 ]);
 
 /**
- * Writes the last positions of drivers behind the memory's back. Losing the newest second of them costs nothing that
- * the next report does not mend, so this one write does not wait for the disk.
+ * Writes the last positions of drivers. The commit does not wait for the disk: what a crash loses, the next
+ * reports replace.
  */
 export async function writePositions({ sql }: Db, positions: readonly DriverPosition[]): Promise<void> {
   await sql`
@@ -102,8 +102,8 @@ function toFleetDriver(row: Row): FleetDriver {
 }
 
 /**
- * The active drivers as the matcher knows them: all, or those of `ids` (one that is missing is no longer active). All are
- * read in parts, since a million take longer than a statement may.
+ * The active drivers as the matcher needs them: those of `ids`, where a missing one is no longer active, or
+ * all. All are read in parts, because a million take longer than STATEMENT_TIMEOUT_MS.
  *
  * @param part drivers that one statement reads
  */
@@ -130,7 +130,7 @@ async function readFleet(sql: Sql, which: Fragment): Promise<FleetDriver[]> {
   return rows.map(toFleetDriver);
 }
 
-/** The order a driver carries, with what the job needs: where to fetch it, where to take it, to whom. */
+/** The order that a driver carries, with what the driver needs to know of it. */
 export type DriverOrder = {
   readonly id: string;
   readonly status: OrderStatus;
@@ -150,15 +150,15 @@ export type DriverOrder = {
   };
 };
 
-/** Whether a driver is on duty, and the order they carry. */
+/** A driver's duty and order. */
 export type DriverState = { readonly onDuty: boolean; readonly order: DriverOrder | null };
 
-/** The state of one driver; null for a driver who is unknown or no longer active. */
+/** The state of a driver; null for a driver who is unknown or no longer active. */
 export async function findDriverState(db: Db, driverId: string): Promise<DriverState | null> {
   return (await findDriverStates(db, [driverId])).get(driverId) ?? null;
 }
 
-/** The states of these drivers by their ids; one who is unknown or no longer active is missing. */
+/** The states of drivers by their ids; one who is unknown or no longer active is missing. */
 export async function findDriverStates({ sql }: Db, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
   const rows = await sql`
     select d.id as driver_id, d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents,

@@ -2,10 +2,10 @@ import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress } from '../domain/order.ts';
 import type { Db } from './db.ts';
 
-/** An address whose point is still to be found, and how long ago its order came. */
+/** A dropoff address without a geocoder's point, and the age of its order. */
 export type UnlocatedDropoff = { readonly address: DropoffAddress; readonly ageSeconds: number };
 
-/** The dropoff of an order under way that no geocoder has answered for; null where nothing is to be found any more. */
+/** The dropoff of an order before its handover, if no geocoder has located it; null if there is none. */
 export async function readUnlocated({ sql }: Db, orderId: string): Promise<UnlocatedDropoff | null> {
   const [row] = await sql`
     select a.line1, a.line2, a.city, a.state, a.zip, extract(epoch from now() - o.created_at)::float8 as age
@@ -17,7 +17,7 @@ export async function readUnlocated({ sql }: Db, orderId: string): Promise<Unloc
   return { address: { line1, line2, city, state, zip }, ageSeconds: age };
 }
 
-/** Writes where a dropoff is, or that it is not known, marks the job done and tells the other processes' pages. */
+/** Records a dropoff's point, or that it is unknown, ends the job, and sends a notice. */
 export async function recordDropoff(
   { sql, processId }: Db,
   orderId: string,
@@ -37,7 +37,7 @@ export async function recordDropoff(
     select pg_notify('sameday', ${processId} || ':details:' || id) from located`;
 }
 
-/** Where an order goes; null where that is not known. */
+/** The point of an order's dropoff; null if it is unknown. */
 export async function findDropoffPoint({ sql }: Db, orderId: string): Promise<DropoffPoint | null> {
   const [row] = await sql`
     select a.lat, a.lng, a.accuracy_meters, a.point_source

@@ -3,18 +3,19 @@ import { OUTBOX_FIRST_LEASE_SECONDS } from '../limits.ts';
 import { ARRAY_OF } from '../postgres/types.ts';
 
 /**
- * The statuses of an order that has its driver on the road, as SQL: the predicate of the unique index over drivers, which
- * the planner uses only where a statement says the same. `ACTIVE_STATUSES` of the domain lists them for the code.
+ * The statuses of an order that a driver carries, as `ACTIVE_STATUSES` of the domain lists them. They are the
+ * predicate of the unique index over drivers; Postgres uses that index only for a statement with the same
+ * predicate.
  */
 export const active = (sql: Sql): Fragment => sql`('driver_assigned', 'picked_up', 'undeliverable')`;
 
-/** How long a new job is left to the process that committed it. */
+/** Time for which a new job is left to the process that committed it. */
 export const firstLease = (sql: Sql): Fragment => sql`make_interval(secs => ${OUTBOX_FIRST_LEASE_SECONDS})`;
 
-/** The rows of `jobs` as `parseOutboxRows` reads them; an empty list for none. */
+/** The rows of `jobs` in the form that `parseOutboxRows` reads; an empty list for none. */
 export const jobsAsJson = (sql: Sql): Fragment => sql`(select ${jobListAsJson(sql)} from jobs)`;
 
-/** The same as an aggregate, for a query of its own over outbox rows. */
+/** The same as an aggregate, for a query over outbox rows. */
 export const jobListAsJson = (sql: Sql): Fragment => sql`
   coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id, 'retailer_id', retailer_id,
     'run_at', run_at, 'relays', relays)), '[]')`;
@@ -22,14 +23,18 @@ export const jobListAsJson = (sql: Sql): Fragment => sql`
 type ColumnType = keyof typeof ARRAY_OF;
 type Column<Row> = readonly [name: string, type: ColumnType, pick: (row: Row) => unknown];
 
-/** The client takes an array of these for its first element unless the array says its type. */
+/** Types whose arrays must be marked: the client takes an unmarked one for a single value. */
 const MARKED: ReadonlySet<ColumnType> = new Set(['bool', 'timestamptz']);
 
 /**
- * A query of rows that are sent as one array a column, which costs Postgres far less than a row of parameters each. The
- * text is made once; every call fills in the arrays.
+ * Builds a query that returns the given rows, `select * from unnest($1::uuid[], …) as t(id, …)`. Each column
+ * is one array parameter, which costs Postgres far less than one parameter for each value.
  *
- * @param columns name and type as SQL has them, and what a row holds there
+ * The text of the query is built once; a call adds the arrays.
+ *
+ * @param columns for each column, at least one: its name, the type of its elements in SQL, and its value in a
+ *   row, which may be null
+ * @returns a fragment for `from (…) t`; for no rows, a query of no rows
  */
 export function rowsOf<Row>(columns: readonly Column<Row>[]): (sql: Sql, rows: readonly Row[]) => Fragment {
   const names = columns.map(([name]) => name).join(', ');

@@ -4,10 +4,10 @@ import { RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
 
-/** What a driver's phone says of an action: its own id for it, and when it happened by its own clock. */
+/** What a driver's phone says of an action: its id for it, and the time of it by the phone's clock. */
 export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
 
-/** An action of the driver who carries the order: the change, and the action by its id, in one statement. */
+/** Changes an order for the driver who carries it, and records the action under its id, in one statement. */
 function act(
   db: Db,
   driverId: string,
@@ -26,11 +26,11 @@ function act(
   )`;
   const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
   const data = { ...event.data, ...captured };
-  const told = Object.keys(data).length > 0 ? { type: event.type, data } : { type: event.type };
-  return changeOrder(db, update, told, { after, ...(jobs ? { jobs } : {}) });
+  const stamped = Object.keys(data).length > 0 ? { type: event.type, data } : { type: event.type };
+  return changeOrder(db, update, stamped, { after, ...(jobs ? { jobs } : {}) });
 }
 
-/** The driver took the parcel. Null when it is another driver's order or not `driver_assigned`. */
+/** Records a pickup. Null if the order is another driver's or not `driver_assigned`. */
 export function pickUpOrder(
   db: Db,
   orderId: string,
@@ -44,10 +44,10 @@ export function pickUpOrder(
   return act(db, driverId, update, { type: 'picked_up' }, stamp);
 }
 
-/** How far the driver was from the dropoff, in whole meters, and when that position was taken. */
+/** The driver's distance from the dropoff in whole meters, and the time of that position. */
 export type HandoverProof = { readonly distanceMeters: number; readonly positionAt: Date };
 
-/** The driver handed the parcel over. Null when it is another driver's order or not `picked_up`. */
+/** Records a delivery. Null if the order is another driver's or not `picked_up`. */
 export function deliverOrder(
   db: Db,
   orderId: string,
@@ -70,7 +70,11 @@ export function deliverOrder(
   return act(db, driverId, update, event, stamp);
 }
 
-/** The order waits again, for `RELEASED_ORDER_WAIT_SECONDS` at least. A driver who gave it back is not offered it again. */
+/**
+ * Makes an order wait again, for at least RELEASED_ORDER_WAIT_SECONDS.
+ *
+ * @param byDriver whether the driver released it; then they are not offered it again
+ */
 const releasing = (sql: Sql, orderId: string, driverId: string, byDriver: boolean) => sql`
   update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null, sequence = sequence + 1,
     excluded_driver_ids = case when ${byDriver} then excluded_driver_ids || driver_id else excluded_driver_ids end,
@@ -78,7 +82,7 @@ const releasing = (sql: Sql, orderId: string, driverId: string, byDriver: boolea
   where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
 const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, expires_at as run_at from changed`;
 
-/** The driver gave the order back before pickup. Null when it is another driver's order or not `driver_assigned`. */
+/** Releases an order before its pickup. Null if the order is another driver's or not `driver_assigned`. */
 export function releaseOrder(
   db: Db,
   orderId: string,
@@ -92,8 +96,8 @@ export function releaseOrder(
 }
 
 /**
- * The system takes the order from a driver who is silent before pickup. A driver who is heard of again while it waits may
- * get it again. Null when it was picked up meanwhile.
+ * Releases an order whose driver has been silent for `silentMs` before the pickup. The driver may be offered
+ * it again. Null if the driver has picked it up or reported a position meanwhile.
  */
 export function releaseFromSilent(
   db: Db,
@@ -109,7 +113,7 @@ export function releaseFromSilent(
   return changeOrder(db, update, event, { jobs: expiryOwed(sql) });
 }
 
-/** Orders not picked up whose driver was not heard of for so long, at most `limit`. */
+/** Orders before their pickup whose driver has been silent for `silentMs`, at most `limit`. */
 export async function findSilent(
   { sql }: Db,
   silentMs: number,
@@ -123,7 +127,7 @@ export async function findSilent(
   return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id }));
 }
 
-/** The handover failed; the driver keeps the parcel until it is returned. Null when it is another driver's or not `picked_up`. */
+/** Records a failed handover. Null if the order is another driver's or not `picked_up`. */
 export function markUndeliverable(
   db: Db,
   orderId: string,
@@ -139,7 +143,7 @@ export function markUndeliverable(
   return act(db, driverId, update, { type: 'undeliverable', data: { reason } }, stamp);
 }
 
-/** The operator ends an order that is not going to be handed over, its driver being free; no payout. Null when not `undeliverable`. */
+/** Ends an order for the operator: its driver is free, no payout is owed. Null if not `undeliverable`. */
 export function returnForDriver(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
@@ -148,7 +152,7 @@ export function returnForDriver(db: Db, orderId: string): Promise<ChangedOrder |
   return changeOrder(db, update, { type: 'returned', data: { by: 'operator' } });
 }
 
-/** The operator says that a parcel which is on its way will not be handed over. Null when it is not `picked_up`. */
+/** Records for the operator that a handover failed. Null if the order is not `picked_up`. */
 export function giveUpForDriver(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
@@ -157,7 +161,7 @@ export function giveUpForDriver(db: Db, orderId: string): Promise<ChangedOrder |
   return changeOrder(db, update, { type: 'undeliverable', data: { by: 'operator', reason: 'other' } });
 }
 
-/** The parcel is back at the store. Null when it is another driver's order or not `undeliverable`. */
+/** Records a parcel's return to the store. Null if the order is another driver's or not `undeliverable`. */
 export function returnOrder(
   db: Db,
   orderId: string,
@@ -172,8 +176,8 @@ export function returnOrder(
 }
 
 /**
- * An order called off before pickup, by its store or the operator. Null when it is not theirs or past that, or when the
- * store cancelled an order under the same key before.
+ * Cancels an order before its pickup, for its store or the operator. Null if the order is another store's, if
+ * it is past its pickup or has ended, or if the store has cancelled an order with the same key before.
  */
 export async function cancelOrder(
   db: Db,
@@ -198,7 +202,7 @@ export async function cancelOrder(
   }
 }
 
-/** The order that a store cancelled under an idempotency key, and why; null where there is none. */
+/** The order that a store cancelled with an idempotency key, and the reason; null for an unused key. */
 export async function findCancelledBy(
   { sql }: Db,
   retailerId: string,
@@ -209,7 +213,7 @@ export async function findCancelledBy(
   return row ? { orderId: row.id, reason: row.reason_code } : null;
 }
 
-/** The answer that an action got when it was first sent; null when it is new. */
+/** The result of an action when it was first sent; null for a new action. */
 export async function findAction(
   { sql }: Db,
   driverId: string,

@@ -2,31 +2,32 @@ import { changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
 
-/** What is needed to text the customer of an order. */
+/** A text that an order's customer is to get. */
 export type OwedText = {
   readonly orderId: string;
   readonly retailerId: string;
   readonly to: string;
   readonly storeName: string;
   readonly trackingToken: string;
-  /** How often it was sent before with an unknown outcome; 0 for the first time. */
+  /** Earlier sends with an unknown outcome; 0 before the first one. */
   readonly earlierSends: number;
   readonly orderedAt: Date;
   readonly firstSentAt: Date;
-  /** Since the last send was counted; since it was opened, where none was. */
+  /** Since the last counted send; since the text was opened, if there is none. */
   readonly secondsSinceSend: number;
-  /** It was cancelled or has expired: the customer is not told any more that a delivery comes. */
+  /** Whether the order is cancelled or has expired; then its text is not sent any more. */
   readonly orderEnded: boolean;
 };
 
 /**
- * Claims the one text of each order before it is sent, so that a second send knows of the first. None for an order that
- * owes no text: no consent, or its result is recorded.
+ * Opens the one text of each order before it is sent, so that a second send knows of the first. By order; an
+ * order that owes no text, for lack of consent or because its result is recorded, is missing.
  */
 export async function openTexts({ sql }: Db, orderIds: readonly string[]): Promise<Map<string, OwedText>> {
   const rows = await sql`
     with owed as (
-      select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name, o.status in ('cancelled', 'expired') as ended
+      select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name,
+        o.status in ('cancelled', 'expired') as ended
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
     ), opened as (
@@ -64,7 +65,7 @@ const SENDS = rowsOf<SendToCount>([
   ['earlier', 'int4', ({ earlierSends }) => earlierSends],
 ]);
 
-/** Counts sends right before they happen; those are missing that another worker counted first. */
+/** Counts sends before they are made. A send that another worker counted first is missing from the result. */
 export async function countSends({ sql }: Db, sends: readonly SendToCount[]): Promise<Map<string, true>> {
   const rows = await sql`
     update messages m set sends = m.sends + 1, counted_at = now()
@@ -75,8 +76,8 @@ export async function countSends({ sql }: Db, sends: readonly SendToCount[]): Pr
 }
 
 /**
- * Takes a counted send back that definitely did not happen; what was sent before it was looked up already. Not where
- * another worker has counted one since.
+ * Takes back the count of a send that was certainly not made. Changes nothing if another worker has counted a
+ * send since.
  */
 export async function uncountSend({ sql }: Db, { orderId, earlierSends }: SendToCount): Promise<void> {
   await sql`
@@ -99,10 +100,12 @@ const RECORDED_TEXTS = rowsOf<RecordedText>([
 ]);
 
 /**
- * Records the results of texts: each text, its order, the event, the outbox row and the notice, in one statement. Returns
- * the orders that were written; a missing one was recorded before, and nothing is written again.
+ * Records the results of texts: each text, its order, the event, the outbox row and the notice, in one
+ * statement.
  *
  * @param texts at most one an order
+ * @returns the ids of the written orders; for a missing one a result was recorded before, and nothing was
+ *   written
  */
 export function recordTexts(db: Db, texts: readonly RecordedText[]): Promise<Map<string, true>> {
   const { sql } = db;

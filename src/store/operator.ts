@@ -4,12 +4,12 @@ import { REFUND_MISSING_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
 
-/** A row as the operator's command line prints it: column names are wire names. */
+/** A row for the operator's command line; its column names are wire names. */
 export type Printable = Record<string, unknown>;
 
 const printable = (rows: readonly Row[]): Printable[] => rows.map((row) => ({ ...row }));
 
-/** Stores, newest first, with the number of their orders that are under way. */
+/** Stores, newest first. */
 export async function listRetailers({ sql }: Db, limit: number): Promise<Printable[]> {
   return printable(
     await sql`
@@ -28,7 +28,7 @@ export async function listApplications({ sql }: Db, limit: number): Promise<Prin
   );
 }
 
-/** One store with its keys (never their secrets), or its application; null for neither. */
+/** A store with its webhook and its keys' ids, or an application; null for neither. */
 export async function showRetailer({ sql }: Db, id: string): Promise<Printable | null> {
   const [retailer] = await sql`
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
@@ -59,6 +59,7 @@ export async function listDrivers({ sql }: Db, limit: number): Promise<Printable
   return printable(await sql`select ${driverColumns(sql)} order by d.created_at desc limit ${limit}`);
 }
 
+/** A driver with their duty, order and last written position; null for an unknown one. */
 export async function showDriver({ sql }: Db, id: string): Promise<Printable | null> {
   const [row] = await sql`select ${driverColumns(sql)} where d.id = ${id}`;
   return row ? { ...row } : null;
@@ -93,7 +94,7 @@ export async function showOrder({ sql }: Db, id: string): Promise<Printable | nu
   return row ? { ...row } : null;
 }
 
-/** Asks the running processes to try a waiting order again now; false when it does not wait. */
+/** Sends a notice at which the running processes try a waiting order again; false if it does not wait. */
 export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<boolean> {
   const rows = await sql`
     select pg_notify('sameday', ${processId} || ':order:' || id) from orders
@@ -102,8 +103,9 @@ export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<bo
 }
 
 /**
- * How many orders are in each status, how payments and texts of the last day went, and the fleet. `refunds_missing` are
- * the orders that ended undelivered a minute ago or earlier and are still paid for: refused by Stripe, or stuck.
+ * Figures for the operator: orders by status; payments, texts and webhook deliveries of the last day; drivers
+ * and webhooks. `refunds_missing` counts the orders that are still paid REFUND_MISSING_SECONDS after they
+ * ended undelivered: Stripe refused the refund, or its job is stuck.
  */
 export async function readStats({ sql }: Db): Promise<Printable> {
   const [row] = await sql`
@@ -122,8 +124,9 @@ export async function readStats({ sql }: Db): Promise<Printable> {
       (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
        where active) as drivers,
       (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),
-         'disabled', coalesce(jsonb_agg(jsonb_build_object('retailer_id', retailer_id, 'webhook_disabled_at', disabled_at))
-           filter (where disabled_at is not null), '[]'))
+         'disabled', coalesce(
+           jsonb_agg(jsonb_build_object('retailer_id', retailer_id, 'webhook_disabled_at', disabled_at))
+             filter (where disabled_at is not null), '[]'))
        from webhook_endpoints) as webhooks,
       (select coalesce(jsonb_object_agg(status, n), '{}') from
         (select status, count(*) n from webhook_deliveries

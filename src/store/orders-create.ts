@@ -13,7 +13,7 @@ import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
 import { insertDeliveries } from './webhook-events.ts';
 
-/** An order on its way into the database: everything decided but whether its driver is still free. */
+/** An order before its insert, which decides whether its driver is still free. */
 export type NewOrder = {
   readonly id: string;
   readonly customerId: string;
@@ -24,10 +24,10 @@ export type NewOrder = {
   readonly tier: Tier;
   readonly pickup: Point;
   readonly pickupPointSource: PickupPointSource;
-  /** As far as it is known without asking anybody. */
+  /** The point as far as it is known without a geocoder. */
   readonly dropoff: DropoffPoint | null;
   readonly driver: ChosenDriver | null;
-  /** Null where equal requests have nothing to do with each other. */
+  /** Null for an order that is never deduplicated. */
   readonly idempotency: Identity | null;
 };
 
@@ -39,10 +39,9 @@ export type CommittedOrder = {
   readonly outbox: readonly OutboxRow[];
 };
 
-/** Why a row of a batch was not inserted; `key_used` of an idempotency key. */
+/** Why an order was not inserted. `key_dead` refers to the API key, `key_used` to the idempotency key. */
 export type RefusedOrder = 'key_dead' | 'key_used' | 'driver_lost' | 'voided';
 
-/** What a batch sends: one array a column. */
 const INPUT = rowsOf<NewOrder>([
   ['id', 'uuid', (order) => order.id],
   ['retailer_id', 'uuid', (order) => order.request.retailerId],
@@ -79,15 +78,16 @@ const INPUT = rowsOf<NewOrder>([
 ]);
 
 /**
- * Inserts a batch of orders with their customers, addresses, events and outbox rows: one statement, one commit.
+ * Inserts a batch of orders with their customers, addresses, events, outbox rows and webhook deliveries: one
+ * statement, one commit.
  *
- * The joins check again that key, store and driver are good; `on conflict do nothing` leaves out an order whose driver
- * was taken by another process. What did not come back is explained by {@link explainRefused}. Rows go in sorted by
- * driver, so that two processes with the same drivers cannot deadlock.
+ * The joins check again that API key, store and driver are valid. `on conflict do nothing` leaves out an
+ * order whose driver another process has taken. Rows are inserted in the order of their drivers, so that two
+ * processes with the same drivers cannot deadlock.
  *
- * @param processId the process that commits; it ignores its own notice
- * @param locate whether a job is owed that asks a geocoder for the dropoffs
- * @returns what was made, and null for a request without a key that an equal one stands in the way of (`unheard.ts`)
+ * @param locate whether to write a job that asks a geocoder for the dropoff
+ * @returns by id, the created orders, and null for a request without a key that an equal one blocks (see
+ *   `claimFingerprints`); {@link explainRefused} tells why any other order is missing
  */
 export async function insertOrders(
   { commits: sql, processId }: Db,
@@ -155,19 +155,19 @@ export async function insertOrders(
     )
     select i.id, c.created_at, c.expires_at, coalesce(j.outbox, '[]') as outbox
     from fresh i left join created c on c.id = i.id
-    -- Once over all jobs, not once an order: a batch of hundreds would look at each job hundreds of times.
+    -- One aggregate over all jobs: a subquery for each order would scan the whole batch's jobs each time.
     left join (
       select order_id, ${jobListAsJson(sql)} as outbox from jobs group by order_id
     ) j on j.order_id = c.id
     where (c.id is not null or i.repeats) and (select count(*) from notice) >= 0`;
-  return new Map(rows.map((row) => [row.id, row.created_at === null ? null : committedOf(row)]));
+  return new Map(rows.map((row) => [row.id, row.created_at === null ? null : toCommitted(row)]));
 }
 
-const committedOf = (row: Row): CommittedOrder => {
+function toCommitted(row: Row): CommittedOrder {
   return { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) };
-};
+}
 
-/** The orders that have a driver from the start; the assignment is their second event. */
+/** The rows of `insertDeliveries` for orders created with a driver; the assignment is their second event. */
 const assignedRows = (sql: Sql) => sql`
   select id, retailer_id, 2 as sequence, status, payment_status, driver_id, created_at as at from created`;
 
@@ -179,8 +179,8 @@ const REFUSED = rowsOf<NewOrder>([
 ]);
 
 /**
- * Reads back why rows of a batch were not inserted: a dead key, a voided id, an idempotency key that made an order before,
- * or else a driver who is no longer free.
+ * The reasons why orders of a batch were not inserted, by their ids: a voided id, a dead API key, a used
+ * idempotency key, or else a driver who is no longer free.
  */
 export async function explainRefused({ sql }: Db, orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>> {
   const rows = await sql`
@@ -200,10 +200,11 @@ function reasonOf({ voided, key_dead, key_used }: Row): RefusedOrder {
 }
 
 /**
- * Resolves commits of unknown outcome by writing: a tombstone under the same id waits for a transaction still in flight
- * and blocks one that comes late. Afterwards each id is either a real order or void.
+ * Resolves commits of unknown outcome by a write: a tombstone under the order's id waits for a transaction
+ * that is still in flight and blocks one that arrives later. Afterwards each id is either a real order or
+ * void.
  *
- * @returns the ids that are real orders after all
+ * @returns the real orders by id
  */
 export async function resolveUnknown(
   { sql }: Db,
@@ -220,5 +221,5 @@ export async function resolveUnknown(
     select o.id, o.created_at, o.expires_at,
       (select ${jobListAsJson(sql)} from outbox where order_id = o.id) as outbox
     from orders o where o.id = any(${orders.map((o) => o.id)}::uuid[]) and o.status <> 'void'`;
-  return new Map(rows.map((row) => [row.id, committedOf(row)]));
+  return new Map(rows.map((row) => [row.id, toCommitted(row)]));
 }

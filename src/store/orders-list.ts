@@ -3,7 +3,7 @@ import type { OrderStatus } from '../domain/order.ts';
 import { LIST_OVERLAP_MS } from '../limits.ts';
 import type { Db } from './db.ts';
 
-/** The last order of a page: microseconds since 1970 of its last change, as text, and its id. */
+/** The last order of a page: the time of its last change in microseconds since 1970, and its id. */
 export type OrderCursor = { readonly updatedMicros: string; readonly id: string };
 
 export type OrderFilter = {
@@ -14,13 +14,15 @@ export type OrderFilter = {
   readonly cursor: OrderCursor | null;
 };
 
-/** Orders under their wire names, and where the next page begins; null after the last. */
+/** Orders with wire names, and the cursor of the next page; null after the last page. */
 export type OrderPage = { readonly orders: readonly object[]; readonly next: OrderCursor | null };
 
 /**
- * A store's orders by the time of their last change, oldest first. An order that changes while pages are read comes again,
- * later. What is committed late is in time for `updatedAfter`, which looks back by `LIST_OVERLAP_MS`: whoever asks after
- * the latest change seen misses none, and sees the last ones again.
+ * A store's orders by the time of their last change, oldest first. An order that changes while pages are read
+ * appears again on a later page.
+ *
+ * `updatedAfter` looks back by LIST_OVERLAP_MS, as a change may be committed later than its own time. A
+ * caller who passes the time of the latest change it has seen misses no change, and sees some orders again.
  */
 export async function listStoreOrders({ sql }: Db, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
   const { status, updatedAfter, limit, cursor } = filter;
@@ -46,7 +48,7 @@ export async function listStoreOrders({ sql }: Db, retailerId: string, filter: O
   };
 }
 
-/** The order as it is shown; the microseconds are the cursor's alone. */
+/** The order without the cursor's column. */
 function withoutMicros(row: Row): object {
   const { micros, ...order } = row;
   void micros;

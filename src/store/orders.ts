@@ -5,9 +5,9 @@ import type { Db } from './db.ts';
 import { active, firstLease, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
-import { tellStore } from './webhook-events.ts';
+import { webhookParts } from './webhook-events.ts';
 
-/** An order that no driver could take in time. Null when it is no longer waiting or its time is not up. */
+/** Expires a waiting order. Null if it no longer waits or its time is not up. */
 export function expireOrder(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
@@ -22,17 +22,20 @@ export type AssignOutcome =
   | { readonly kind: 'order_gone' };
 
 /**
- * Gives a waiting order to a driver: one conditional update, with the event, the charge that is owed from the first
- * assignment on, and the notice. The unique index refuses a driver who already has an order. The order's row is locked
- * before it is judged: a plain read would show it as waiting when another process gives it away at the same moment.
+ * Assigns a waiting order to a driver: one conditional update, with the event, the job of the charge (at the
+ * first assignment), the webhook delivery and the notice. The unique index refuses a driver who already has
+ * an order.
+ *
+ * The order is locked before its status is checked: a plain read would show it as waiting while another
+ * process assigns it.
  */
 export async function assignWaiting(
   { sql, processId }: Db,
   orderId: string,
   driver: ChosenDriver,
 ): Promise<AssignOutcome> {
-  const told = tellStore(sql, { type: 'driver_assigned' });
-  const considered = rejectedCandidatesText(driver);
+  const webhook = webhookParts(sql, { type: 'driver_assigned' });
+  const rejected = rejectedCandidatesText(driver);
   const rows = await sql`
     with waiting as materialized (
       select id from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
@@ -51,7 +54,7 @@ export async function assignWaiting(
     ), event as (
       insert into order_events (order_id, sequence, type, data, considered)
       select id, sequence, 'driver_assigned', jsonb_build_object('driver_id', driver_id,
-        'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${considered}::text
+        'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${rejected}::text
       from changed
       returning at
     ), waited as (
@@ -59,12 +62,13 @@ export async function assignWaiting(
       where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
     ), owed as (
       select 'charge' as queue, now() as run_at from changed where payment_status = 'processing'
-        and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')${told?.job ?? sql``}
+        and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
+      ${webhook?.job ?? sql``}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, lease_until)
       select owed.queue, changed.id, changed.retailer_id, owed.run_at + ${firstLease(sql)} from changed, owed
       returning id, queue, order_id, retailer_id, run_at, relays
-    )${told?.delivery ?? sql``}, notice as (
+    )${webhook?.delivery ?? sql``}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
     select exists (select from waiting) as waiting,
@@ -76,13 +80,13 @@ export async function assignWaiting(
   return row.waiting ? { kind: 'driver_lost' } : { kind: 'order_gone' };
 }
 
-/** The unique index speaks when two processes assign one driver at the same moment. */
+/** The unique index is violated if two processes assign the same driver at the same moment. */
 function driverTaken(error: unknown): undefined {
   if ((error as { code?: string }).code === '23505') return undefined;
   throw error;
 }
 
-/** An order as its store may see it, columns by their names; Dates are written as ISO 8601 by `JSON.stringify`. */
+/** An order as its store may see it, under the names of the columns. */
 export type StoreOrder = {
   readonly id: string;
   readonly status: OrderStatus;
@@ -98,7 +102,7 @@ export type StoreOrder = {
     readonly type: string;
     readonly at: string;
     readonly data: unknown;
-    /** Of an assignment: who was passed over. Not the store's business by name. */
+    /** The rejected candidates of an assignment; null for any other event. A store gets no ids of them. */
     readonly considered: readonly RejectedCandidateOnWire[] | null;
   }[];
   readonly dropoff_point: {
@@ -110,14 +114,15 @@ export type StoreOrder = {
   readonly [column: string]: unknown;
 };
 
-/** One order of a store with its events, or null for an unknown id and for another store's alike. */
+/** An order of a store with its events; null for an unknown id and for another store's order. */
 export async function findStoreOrder({ sql }: Db, orderId: string, retailerId: string): Promise<StoreOrder | null> {
   const [row] = await sql`
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
         as dropoff_point,
       (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,
-              'considered', considered_as_json(e.considered)) order by e.sequence), '[]') from order_events e where e.order_id = o.id) as events
+              'considered', considered_as_json(e.considered)) order by e.sequence), '[]')
+       from order_events e where e.order_id = o.id) as events
     from orders o
     join customers c on c.id = o.customer_id
     join dropoff_addresses a on a.id = o.dropoff_address_id
@@ -126,7 +131,7 @@ export async function findStoreOrder({ sql }: Db, orderId: string, retailerId: s
   return (row as StoreOrder | undefined) ?? null;
 }
 
-/** Status and driver of an order of any store; null when there is none. */
+/** Status and driver of an order of any store; null for an unknown id. */
 export async function findOrderState(
   { sql }: Db,
   orderId: string,

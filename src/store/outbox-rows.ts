@@ -1,18 +1,18 @@
 export const QUEUES = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'locate'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
-/** A job owed to an order. */
+/** A job of an order that is not done. */
 export type OutboxRow = {
   readonly id: number;
   readonly queue: QueueName;
   readonly orderId: string;
   readonly retailerId: string;
   readonly runAt: Date;
-  /** How often the sweeper relayed it; 0 the first time. */
+  /** Times it was relayed again; 0 the first time. */
   readonly relays: number;
 };
 
-/** Outbox rows as they come out of a statement's `json_agg`. */
+/** Reads outbox rows from the result of `jobsAsJson`, or from rows of the table. */
 export function parseOutboxRows(
   rows: readonly {
     id: number;

@@ -3,8 +3,8 @@ import type { Db } from './db.ts';
 import { type OutboxRow, parseOutboxRows, QUEUES, type QueueName } from './outbox-rows.ts';
 
 /**
- * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Those left out that are done, or
- * whose lease has ended: the queue may have lost these since.
+ * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Done rows are left
+ * out, and so are rows whose lease has ended, as the queue may have lost them since.
  */
 export async function extendLease({ sql }: Db, ids: readonly number[]): Promise<void> {
   await sql`
@@ -13,9 +13,10 @@ export async function extendLease({ sql }: Db, ids: readonly number[]): Promise<
 }
 
 /**
- * Ends the leases of owed rows, due ones first, so that the sweeper relays them again; those for later too.
+ * Ends the leases of owed rows, so that the sweeper relays them again. Rows whose lease ends first come
+ * first.
  *
- * @returns how many; fewer than `limit` when none is left
+ * @returns the number of rows; fewer than `limit` if none is left
  */
 export async function endLeases({ sql }: Db, limit: number): Promise<number> {
   const result = await sql`
@@ -26,8 +27,8 @@ export async function endLeases({ sql }: Db, limit: number): Promise<number> {
 }
 
 /**
- * Takes up to `limit` owed rows of these queues whose lease has run out, for this process to relay again. They are leased
- * for as long as that takes; a process that dies before it handed them over holds them up no longer.
+ * Takes up to `limit` owed rows of these queues whose lease has ended, for this process to relay again. Their
+ * new lease is short, so that a process that dies before it hands them over does not hold them up.
  */
 export async function takeExpired(
   { sql }: Db,
@@ -45,14 +46,14 @@ export async function takeExpired(
   return parseOutboxRows(rows as never);
 }
 
-/** Marks a row as done; a failure code says that it was given up. Marking twice keeps the first result. */
+/** Marks a row as done, or as given up with a failure code. The first result is kept. */
 export async function finishOutbox({ sql }: Db, id: number, failureCode: string | null): Promise<void> {
   await sql`
     update outbox set done_at = now(), failure_code = ${failureCode}
     where id = ${id} and done_at is null`;
 }
 
-/** Deletes done rows older than `days` days, at most `limit` at once; returns how many. */
+/** Deletes at most `limit` rows that were done more than `days` days ago; returns their number. */
 export async function pruneOutbox({ sql }: Db, days: number, limit: number): Promise<number> {
   const result = await sql`
     delete from outbox where id = any(array(
@@ -62,14 +63,14 @@ export async function pruneOutbox({ sql }: Db, days: number, limit: number): Pro
 
 export type Backlog = {
   readonly queue: QueueName;
-  /** Rows whose time has come and that are not done. */
+  /** Rows that are due and not done. */
   readonly owed: number;
   readonly oldestSeconds: number;
-  /** Done rows that were given up, as long as they are kept. */
+  /** Rows that were given up and not yet pruned. */
   readonly failed: number;
 };
 
-/** What each queue owes and what failed for good; asked of Postgres alone, so it is told while the queues are away. */
+/** The owed and failed jobs of each queue, read from Postgres alone, so also while the queues are away. */
 export async function readBacklog({ sql }: Db): Promise<Backlog[]> {
   const rows = await sql`
     with owed as (

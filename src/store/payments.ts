@@ -4,7 +4,7 @@ import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from './chan
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
 
-/** What one attempt to charge an order sends; stored before it is sent, and sent again unchanged. */
+/** An attempt to charge an order, stored before it is sent. It is sent again unchanged. */
 export type PaymentAttempt = {
   readonly orderId: string;
   readonly retailerId: string;
@@ -17,8 +17,11 @@ export type PaymentAttempt = {
 };
 
 /**
- * Opens the attempts to send now, by order: the one whose result is not recorded, or else the next after the last decline. None for an
- * order that owes nothing: it was never assigned, its result is recorded, or it has used up its attempts.
+ * Opens the attempts to send now, by order: the attempt without a recorded result, else the one after the
+ * last decline. An order that owes nothing is missing: it was never assigned, its result is recorded, or its
+ * attempts are used up.
+ *
+ * @param maxAttempts attempts of an order, the first one included
  */
 export async function openPaymentAttempts(
   { sql }: Db,
@@ -26,19 +29,19 @@ export async function openPaymentAttempts(
   maxAttempts: number,
 ): Promise<Map<string, PaymentAttempt>> {
   const opened = new Map<string, PaymentAttempt>();
-  let unsure = orderIds;
-  // A statement that waited for another worker, or for whoever ends the order, still sees the attempts as they were when
-  // it began: one recorded meanwhile as being sent, one opened meanwhile not at all. Then a new look tells what is owed.
-  for (let look = 0; look <= maxAttempts; look++) {
-    const rows = await insertAttempts(sql, unsure, maxAttempts);
+  let undecided = orderIds;
+  // A statement that waits for a lock goes on with the snapshot from its start: it sees an attempt recorded
+  // meanwhile as unrecorded, and misses one opened meanwhile. The next round reads them again.
+  for (let round = 0; round <= maxAttempts; round++) {
+    const rows = await insertAttempts(sql, undecided, maxAttempts);
     for (const row of rows) if (row.status === 'sending') opened.set(row.order_id, toAttempt(row));
     const found = new Set(rows.map((row) => row.order_id));
-    const missing = unsure.filter((id) => !found.has(id));
+    const missing = undecided.filter((id) => !found.has(id));
     const openedElsewhere = missing.length > 0 ? await findSending(sql, missing) : [];
-    unsure = [...rows.flatMap((row) => (row.status === 'sending' ? [] : [row.order_id])), ...openedElsewhere];
-    if (unsure.length === 0) return opened;
+    undecided = [...rows.flatMap((row) => (row.status === 'sending' ? [] : [row.order_id])), ...openedElsewhere];
+    if (undecided.length === 0) return opened;
   }
-  throw new Error('attempts changed each time they were looked at');
+  throw new Error('payment attempts changed in every round');
 }
 
 async function findSending(sql: Sql, orderIds: readonly string[]): Promise<string[]> {
@@ -56,11 +59,11 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
           as attempt
       from orders o join retailers r on r.id = o.retailer_id
       where o.id = any(${[...orderIds]}::uuid[]) and o.payment_status = 'processing'
-        -- An order that has ended is not charged anew, but a charge in flight is still followed to its end.
+        -- An ended order is not charged anew, but a charge in flight is followed to its end.
         and (o.status not in ('cancelled', 'expired')
              or exists (select from payments p where p.order_id = o.id and p.status = 'sending'))
       order by o.id
-      -- Whoever ends the order waits for this row or is seen by it, so a refund finds the attempt.
+      -- A statement that ends the order waits for this lock, so that its refund finds the attempt.
       for no key update of o
     )
     insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
@@ -84,7 +87,7 @@ function toAttempt(row: Row): PaymentAttempt {
   };
 }
 
-/** How the payments of these orders stand, by the orders' ids. */
+/** The payment statuses of orders, by their ids. */
 export async function loadPaymentStatuses(
   { sql }: Db,
   orderIds: readonly string[],
@@ -97,7 +100,7 @@ export type PaymentResult =
   | { readonly status: 'paid'; readonly paymentIntentId: string }
   | { readonly status: 'declined'; readonly failureCode: string; readonly final: boolean };
 
-/** An attempt that Stripe took. */
+/** An attempt that Stripe charged. */
 export type PaidAttempt = {
   readonly orderId: string;
   readonly attempt: number;
@@ -113,10 +116,12 @@ const PAID = rowsOf<PaidAttempt>([
 ]);
 
 /**
- * Records attempts that were paid: each attempt, its order's payment status, the event, the outbox row and the notice, in
- * one statement. Returns the orders that were written; a missing one was recorded before, and nothing is written again.
+ * Records paid attempts: each attempt, its order's payment status, the event, the outbox row and the notice,
+ * in one statement.
  *
  * @param paid at most one attempt an order
+ * @returns the ids of the written orders; for a missing one a result was recorded before, and nothing was
+ *   written
  */
 export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<string, true>> {
   const { sql } = db;
@@ -139,8 +144,8 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
 }
 
 /**
- * Records an attempt that was declined, the same way. Null when its result was recorded before. A decline that is not final leaves
- * the order `processing` and its outbox row owed.
+ * Records a declined attempt in the same way. Null if its result was recorded before. A decline that is not
+ * final leaves the order `processing` and its outbox row owed.
  */
 export function recordDeclined(
   db: Db,

@@ -2,16 +2,16 @@ import type { Fragment, Sql } from 'postgres';
 import type { CreatedOrder } from '../domain/order.ts';
 import type { Db } from './db.ts';
 
-/** An order that was made before: as it was shown then, but its payment as it stands now. */
+/** An order as its creation was answered, but with its present payment status. */
 export type PlacedOrder = { readonly order: CreatedOrder; readonly fingerprint: string };
 
-/** The order that a store's idempotency key made; null where it made none. Kept for as long as the order. */
+/** The order that a store created with an idempotency key, however old; null for an unused key. */
 export function findPlaced({ sql }: Db, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
   return readPlaced(sql, sql`o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey}`);
 }
 
-/** The order with this id as it was made; null where there is none. */
-export async function findMade({ sql }: Db, orderId: string): Promise<CreatedOrder | null> {
+/** The order with this id; null if there is none. */
+export async function findPlacedById({ sql }: Db, orderId: string): Promise<CreatedOrder | null> {
   return (await readPlaced(sql, sql`o.id = ${orderId}`))?.order ?? null;
 }
 
@@ -19,7 +19,7 @@ async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder | null
   const [row] = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
       o.request_fingerprint,
-      -- Who had a driver from the start was given him in the moment of creation.
+      -- The assignment of an order that was created with a driver has the time of its creation.
       exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
         and e.at = o.created_at) as was_assigned
     from orders o where ${which} and o.status <> 'void'`;

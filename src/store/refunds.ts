@@ -2,14 +2,14 @@ import { type ChangedOrder, changeOrder } from './changes.ts';
 import type { Db } from './db.ts';
 
 /**
- * What there is to give back of an order that ended undelivered: `in_flight`, a charge whose outcome is not known yet;
- * `paid`, a charge to refund; `nothing`, none was made or it was declined; `done`, it is recorded already.
+ * What an order that ended undelivered has to be refunded. `in_flight`: a charge without a recorded result.
+ * `paid`: a charge to refund. `nothing`: no charge, or a declined one. `done`: recorded before.
  */
 export type RefundState =
   | { readonly kind: 'in_flight' | 'nothing' | 'done' }
   | { readonly kind: 'paid'; readonly paymentIntentId: string };
 
-/** Reads what a refund has to do. An order that did not end undelivered before pickup is `done`. */
+/** The refund state of an order; `done` for an order that did not end undelivered before its pickup. */
 export async function readRefundState({ sql }: Db, orderId: string): Promise<RefundState> {
   const [row] = await sql`
     select o.payment_status, o.charge_id, o.status in ('cancelled', 'expired') as ended,
@@ -21,7 +21,7 @@ export async function readRefundState({ sql }: Db, orderId: string): Promise<Ref
   return { kind: row.in_flight ? 'in_flight' : 'nothing' };
 }
 
-/** Records a refund with its event. Null when it was recorded before; then nothing is written again. */
+/** Records a refund. Null if it was recorded before; then nothing is written. */
 export function recordRefund(
   db: Db,
   orderId: string,
@@ -39,8 +39,8 @@ export function recordRefund(
 }
 
 /**
- * Records that Stripe refused a refund: the store stays charged until a person sees to it. Null when it was recorded
- * before; then nothing is written again.
+ * Records that Stripe refused a refund: the store stays charged until the operator refunds it. Null if it was
+ * recorded before; then nothing is written.
  */
 export function recordRefundRefused(
   db: Db,
@@ -49,7 +49,7 @@ export function recordRefundRefused(
   outboxId: number,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
-  // The order is locked first, as in the other records.
+  // The order is locked first, as in `lockOrders`.
   const before = sql`
     locked as (
       select id from orders where id = ${orderId} for no key update
@@ -64,7 +64,7 @@ export function recordRefundRefused(
   return changeOrder(db, update, { type: 'refund_failed', data: { code } }, { before, notice: 'details' });
 }
 
-/** Records that nothing was charged: no attempt was made, or each was declined. Null when that is not so any more. */
+/** Records that nothing was charged: no attempt, or only declined ones. Null if one was opened since. */
 export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
   const { sql } = db;
   const before = sql`job as (

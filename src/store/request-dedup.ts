@@ -1,27 +1,27 @@
 import { DEDUP_KEPT_MS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { commitsOf } from './dedup-claims.ts';
+import { commitsName } from './dedup-claims.ts';
 
-/** What is known of requests without a key that say the same and whose client may not have heard of their order. */
+/** Equal requests without a key of which at least one is not known to be answered. */
 export type EarlierRequest = {
-  /** The process that answers them, or did. */
+  /** The process that answers them or did. */
   readonly processId: string;
-  /** Whether that is this process. */
+  /** Whether `processId` is this process. */
   readonly isOurs: boolean;
-  /** The order that one of them makes or made. */
+  /** The order that the last of them creates or created. */
   readonly orderId: string;
-  /** Orders of those whose client is known not to have heard, oldest first. */
+  /** Orders whose reply is known to be lost, oldest first. */
   readonly abandoned: readonly string[];
   readonly ageMs: number;
-  /** Whether that process has a connection for its commits. */
+  /** Whether the process has a commit connection. */
   readonly isAlive: boolean;
 };
 
-/** What stands in the way of an equal request; null when nothing does any more. */
+/** The requests that block an equal one; null if none does. */
 export async function findEarlierRequest({ sql, processId }: Db, fingerprint: string): Promise<EarlierRequest | null> {
   const [row] = await sql`
     select origin, order_id, abandoned, extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms,
-      exists (select from pg_stat_activity where application_name = ${commitsOf('')} || origin) as is_alive
+      exists (select from pg_stat_activity where application_name = ${commitsName('')} || origin) as is_alive
     from unheard_requests where fingerprint = ${fingerprint}`;
   if (!row) return null;
   const { origin, abandoned } = row;
@@ -36,8 +36,8 @@ export async function findEarlierRequest({ sql, processId }: Db, fingerprint: st
 }
 
 /**
- * Remembers that the client of this order was not told of it. An order that is not committed yet can't be any more from
- * then on, unless its statement came first.
+ * Records that the reply with this order was lost. An order that is not committed yet cannot be committed
+ * afterwards, unless its statement came first.
  */
 export async function recordUndelivered({ sql, processId }: Db, fingerprint: string, orderId: string): Promise<void> {
   await sql`
@@ -48,9 +48,9 @@ export async function recordUndelivered({ sql, processId }: Db, fingerprint: str
                        else u.abandoned || excluded.order_id end`;
 }
 
-/** Lets equal requests through again: those of this process were answered, and none was left. */
+/** Releases fingerprints whose requests at this process were all answered. */
 export async function releaseRequests({ sql, processId }: Db, fingerprints: readonly string[]): Promise<void> {
-  // Locked in the order in which commits take them, so that neither deadlocks.
+  // Locked in the order in which commits claim them, so that the two cannot deadlock.
   await sql`
     with answered as materialized (
       select fingerprint from unheard_requests
@@ -61,9 +61,11 @@ export async function releaseRequests({ sql, processId }: Db, fingerprints: read
 }
 
 /**
- * This process answers a repeat with an order that was made before: others wait for that as for any request.
+ * Claims an order with a lost reply for this process, which answers a repeated request with it. Equal
+ * requests wait for that answer as for any other.
  *
- * @returns whether nobody did so first
+ * @param from the process that answered the order before
+ * @returns false if another request has claimed the order first
  */
 export async function adoptUndelivered(
   { sql, processId }: Db,
@@ -79,7 +81,7 @@ export async function adoptUndelivered(
   return result.count === 1;
 }
 
-/** Of an order that turned out never to have been made nothing is remembered. */
+/** Removes an order that was never committed from the record of lost replies. */
 export async function forgetUndelivered({ sql }: Db, fingerprint: string, orderId: string): Promise<void> {
   await sql`
     with gone as (
@@ -92,7 +94,10 @@ export async function forgetUndelivered({ sql }: Db, fingerprint: string, orderI
       and not abandoned <@ array[${orderId}]::uuid[]`;
 }
 
-/** Deletes what is too old to matter, at most `limit` rows; returns how many. The table is small, so it is read whole. */
+/**
+ * Deletes at most `limit` rows older than DEDUP_KEPT_MS; returns their number. The table is small and needs
+ * no index on `at`.
+ */
 export async function pruneRequests({ sql }: Db, limit: number): Promise<number> {
   const result = await sql`
     delete from unheard_requests where fingerprint = any(array(

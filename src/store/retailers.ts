@@ -2,14 +2,14 @@ import type { Sql } from 'postgres';
 import type { Point } from '../geo/point.ts';
 import type { Db } from './db.ts';
 
-/** A store as an authenticated request knows it. */
+/** The store and the key of an authenticated request. */
 export type RetailerKey = {
   readonly keyId: string;
   readonly retailerId: string;
   readonly name: string;
   readonly address: string;
   readonly point: Point;
-  /** Orders it may create a second, 0 for no bound; null where what holds for all stores holds for it. */
+  /** Most orders it may create a second; 0 for no bound, null for the bound of all stores. */
   readonly ordersPerSecond: number | null;
 };
 
@@ -24,12 +24,12 @@ export type NewRetailer = {
 
 export type NewKey = { readonly id: string; readonly keyHash: string };
 
-/** The active store behind a key's hash; null when the key is unknown or revoked or the store is not active. */
+/** The active store with a key of this hash; null if the key or the store is unknown or not active. */
 export async function findKey(db: Db, keyHash: string): Promise<RetailerKey | null> {
   return (await findKeys(db, [keyHash])).get(keyHash) ?? null;
 }
 
-/** The active stores behind the hashes of keys; without those unknown, revoked or of a store that is not active. */
+/** The same for many hashes, by hash; a key without an active store is missing. */
 export async function findKeys({ sql }: Db, keyHashes: readonly string[]): Promise<Map<string, RetailerKey>> {
   const rows = await sql`
     select k.key_hash, k.id as key_id, r.id, r.name, r.address, r.lat, r.lng, r.orders_per_second
@@ -88,7 +88,7 @@ export async function findApplication({ sql }: Db, id: string): Promise<Applicat
   return { id: row.id, name, address, contactEmail, status };
 }
 
-/** Approves an open application: store, key and decision in one statement. False when it was decided before. */
+/** Approves an application and creates its store and key, in one statement. False if it is not open. */
 export async function approveApplication(
   { sql }: Db,
   applicationId: string,
@@ -110,7 +110,7 @@ export async function approveApplication(
   return rows.length === 1;
 }
 
-/** Rejects an open application with a note. False when it is unknown or was decided before. */
+/** Rejects an application with a note. False if it is unknown or not open. */
 export async function rejectApplication({ sql }: Db, applicationId: string, note: string): Promise<boolean> {
   const rows = await sql`
     update retailer_applications set status = 'rejected', decided_at = now(), decision_note = ${note}
@@ -118,7 +118,10 @@ export async function rejectApplication({ sql }: Db, applicationId: string, note
   return rows.length === 1;
 }
 
-/** Suspends or activates a store; no request that is sent after this returned creates an order for a suspended one. */
+/**
+ * Suspends or activates a store; false for an unknown one. After a suspension has returned, no new request
+ * creates an order for the store.
+ */
 export async function setRetailerStatus(
   { sql }: Db,
   retailerId: string,
@@ -129,14 +132,17 @@ export async function setRetailerStatus(
   return rows.length === 1;
 }
 
-/** Sets how many orders a store may create a second: 0 for no bound, null for what holds for all stores. */
+/** Sets the most orders a store may create a second: 0 for no bound, null for the bound of all stores. */
 export async function setOrdersPerSecond({ sql }: Db, retailerId: string, perSecond: number | null): Promise<boolean> {
   const rows = await sql`
     update retailers set orders_per_second = ${perSecond}, updated_at = now() where id = ${retailerId} returning id`;
   return rows.length === 1;
 }
 
-/** Revokes every key of a store and adds a new one; no request sent after this returned creates an order with an old one. */
+/**
+ * Revokes every key of a store and adds a new one; false for an unknown store. Afterwards no new request
+ * creates an order with an old key.
+ */
 export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): Promise<boolean> {
   const rows = await sql`
     with revoked as (
@@ -147,7 +153,7 @@ export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): P
   return rows.length === 1;
 }
 
-/** Sets the stored customer and card that a store's deliveries are charged to. */
+/** Sets Stripe's customer and card that a store's deliveries are charged to; false for an unknown store. */
 export async function setCard(
   { sql }: Db,
   retailerId: string,
@@ -161,7 +167,7 @@ export async function setCard(
   return rows.length === 1;
 }
 
-/** Whether a key that was found a moment ago still opens its active store. */
+/** Whether a key that was found before is still valid and its store active. */
 export async function isKeyGood({ sql }: Db, { keyId, retailerId }: RetailerKey): Promise<boolean> {
   const rows = await sql`
     select from api_keys k join retailers r on r.id = k.retailer_id

@@ -23,8 +23,8 @@ import * as webhookEndpoints from './webhook-endpoints.ts';
 type Statement = (db: Db, ...args: never[]) => unknown;
 
 /**
- * A family of statements without their first parameter. The mapping keeps each member's declaration, so an editor leads
- * from `store.cancelOrder` to the SQL.
+ * A family of statements without their first parameter. The mapped type keeps each member's declaration, so
+ * an editor leads from `store.cancelOrder` to the SQL.
  */
 type Bound<Family> = {
   readonly [Name in keyof Family]: Family[Name] extends (db: Db, ...args: infer Args) => infer Result
@@ -32,7 +32,10 @@ type Bound<Family> = {
     : never;
 };
 
-/** Every statement of the service. Operations take the few they use: `Pick<Store, 'cancelOrder' | 'findOrderState'>`. */
+/**
+ * Every statement of the service. An operation takes those it uses:
+ * `Pick<Store, 'cancelOrder' | 'findOrderState'>`.
+ */
 export interface Store
   extends Bound<typeof drivers>,
     Bound<typeof dropoffs>,
@@ -78,7 +81,7 @@ const FAMILIES = [
   webhookEndpoints,
 ];
 
-/** Binds every statement to the connections of this process, once. */
+/** Binds every statement to the connections of this process. */
 export function openStore(db: Db): Store {
   const bound = FAMILIES.flatMap((family) =>
     Object.entries(family).map(([name, statement]) => [name, (statement as Statement).bind(null, db)]),

@@ -22,7 +22,7 @@ export async function loadTiers({ sql }: Db): Promise<Tiers> {
   );
 }
 
-/** Changes the given columns of a tier; orders already created keep their fee. False for an unknown tier. */
+/** Changes the given columns of a tier; existing orders keep their fee. False for an unknown tier. */
 export async function setTier(
   { sql, processId }: Db,
   tierId: TierId,

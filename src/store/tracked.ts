@@ -9,7 +9,8 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
     select o.id, o.tracking_token, o.sequence, o.status, r.name as store_name, o.driver_id,
       split_part(d.name, ' ', 1) as driver_first_name, o.pickup_lat, o.pickup_lng, o.created_at, o.assigned_at,
       o.picked_up_at, o.delivered_at, coalesce(o.ended_at, o.undeliverable_at) as ended_at,
-      exists (select from order_events e where e.order_id = o.id and e.type = 'released') as was_released, o.photo_name is not null as has_photo,
+      exists (select from order_events e where e.order_id = o.id and e.type = 'released') as was_released,
+      o.photo_name is not null as has_photo,
       a.lat, a.lng, a.accuracy_meters
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
@@ -38,13 +39,13 @@ function toTracked(row: Row): TrackedOrder {
   };
 }
 
-/** What the tracking page may show of the order behind a token; null for an unknown token. */
+/** What the tracking page shows of the order with this token; null for an unknown token. */
 export async function findTrackedByToken({ sql }: Db, token: string): Promise<TrackedOrder | null> {
   const [order] = await readTracked(sql, sql`o.tracking_token = ${token}`);
   return order ?? null;
 }
 
-/** The same of these orders, by their ids; one that is unknown is missing. */
+/** The same for orders by their ids; an unknown one is missing. */
 export async function findTrackedByIds({ sql }: Db, orderIds: readonly string[]): Promise<Map<string, TrackedOrder>> {
   const orders = await readTracked(sql, sql`o.id = any(${[...orderIds]}::uuid[])`);
   return new Map(orders.map((order) => [order.orderId, order]));

@@ -1,8 +1,8 @@
 import type { Db } from './db.ts';
 
-/** Deletes drivers' actions that came longer than `days` days ago, at most `limit` at once; returns how many. */
+/** Deletes at most `limit` drivers' actions received more than `days` days ago; returns their number. */
 export async function pruneDriverActions({ sql }: Db, days: number, limit: number): Promise<number> {
-  // By their place in the table, which stays the same since these rows are never updated.
+  // Deleting by ctid is safe, because these rows are never updated and so keep their place.
   const result = await sql`
     delete from driver_actions where ctid = any(array(
       select ctid from driver_actions

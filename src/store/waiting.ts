@@ -7,20 +7,20 @@ import { CATCH_UP_DRIVERS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
 
-/** An order that waits for a driver, as the matcher needs to know one. */
+/** An order that waits for a driver, as the matcher needs it. */
 export type WaitingRow = {
   readonly orderId: string;
   readonly retailerId: string;
   readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
-  /** Drivers who gave it back. */
+  /** Drivers who released it. */
   readonly excludedDriverIds?: ReadonlySet<string>;
 };
 
 const columns = (sql: Sql) =>
   sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, excluded_driver_ids`;
-/** Whose time is up waits no more, though it has yet to expire: no driver can be given it. */
+/** An order whose time is up does not wait any more, even before it is expired: no driver can get it. */
 const waits = (sql: Sql) => sql`status = 'pending_dispatch' and expires_at > now()`;
 
 function toWaiting(row: Row): WaitingRow {
@@ -34,14 +34,14 @@ function toWaiting(row: Row): WaitingRow {
   };
 }
 
-/** Every waiting order, oldest first, at most `limit`. */
+/** The waiting orders, oldest first, at most `limit`. */
 export async function loadWaiting({ sql }: Db, limit: number): Promise<WaitingRow[]> {
   const rows = await sql`
     select ${columns(sql)} from orders where ${waits(sql)} order by created_at limit ${limit}`;
   return rows.map(toWaiting);
 }
 
-/** What a process must know of orders that another one changed. */
+/** What a process needs to know of an order that another one changed. */
 export type OrderState = {
   readonly orderId: string;
   readonly status: OrderStatus;
@@ -49,7 +49,7 @@ export type OrderState = {
   readonly waiting: WaitingRow | null;
 };
 
-/** The truth about a few orders, read after a notice. */
+/** The states of orders; an unknown one is missing. */
 export async function loadOrderStates({ sql }: Db, orderIds: readonly string[]): Promise<OrderState[]> {
   const rows = await sql`
     select ${columns(sql)}, status, driver_id, ${waits(sql)} as waits
@@ -62,21 +62,22 @@ export async function loadOrderStates({ sql }: Db, orderIds: readonly string[]):
   }));
 }
 
-/** Orders that wait, and drivers who could be given one, by their ids. */
+/** The ids of waiting orders, and of drivers who are available for one. */
 export type Matchable = {
   readonly orderIds: readonly string[];
   readonly driverIds: readonly string[];
-  /** Where to look for drivers next: after the last one looked at, or again from the first. */
+  /** The `after` of the next call: the last driver of this part, or the first of all after the last part. */
   readonly nextAfter: string;
 };
 
 /**
- * What there is to match, as ids alone: cheap enough to be asked for over and over, to find what a process has missed. Of
- * the drivers one part is looked at each time, so that it costs the same however many there are.
+ * The ids of what there is to match, by which a process finds what it has missed. Each call looks at one part
+ * of the drivers, so that its cost does not depend on the size of the fleet.
  *
- * @param limit of the orders; the oldest are named
- * @param freshMs drivers whose last position is older are not named
- * @param after the drivers whose ids follow are looked at, `part` of them
+ * @param limit most orders; the oldest come first
+ * @param freshMs age of the last position above which a driver is left out
+ * @param after the part begins with the next id
+ * @param part most drivers that are looked at
  */
 export async function findMatchable(
   { sql }: Db,
@@ -103,14 +104,14 @@ export async function findMatchable(
   return { orderIds: ids(row?.order_ids), driverIds: ids(row?.driver_ids), nextAfter };
 }
 
-/** The ids of waiting orders whose time is up, at most `limit`. */
+/** The ids of unassigned orders whose time is up, at most `limit`. */
 export async function findOverdue({ sql }: Db, limit: number): Promise<string[]> {
   const rows = await sql`
     select id from orders where status = 'pending_dispatch' and expires_at <= now() limit ${limit}`;
   return rows.map((row) => row.id);
 }
 
-/** How long the oldest waiting order has waited, in seconds; 0 when none waits. */
+/** Age of the oldest unassigned order in seconds; 0 if there is none. */
 export async function readOldestWaiting({ sql }: Db): Promise<number> {
   const [row] = await sql`
     select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as seconds from orders

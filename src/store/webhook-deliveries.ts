@@ -9,24 +9,24 @@ import type { Db } from './db.ts';
 import { jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 
-/** A delivery as its job finds it. */
+/** A delivery that is to be made. */
 export type OwedDelivery = {
   readonly id: string;
   readonly outboxId: number;
   readonly retailerId: string;
   readonly payload: string;
   readonly attempts: number;
-  /** Which relay of its row is the last one. */
+  /** Times its outbox row was relayed again. */
   readonly relays: number;
-  /** Seconds until the time its row is for; 0 when that has come. */
+  /** Seconds until its outbox row is due; 0 if it is due. */
   readonly dueInSeconds: number;
-  /** Seconds since its first try was due. */
+  /** Seconds since its first attempt was due. */
   readonly ageSeconds: number;
-  /** Null when the store has no endpoint any more, or it is disabled. */
+  /** Null if the store has no endpoint any more, or a disabled one. */
   readonly endpoint: { readonly url: string; readonly secret: string; readonly heldSeconds: number } | null;
 };
 
-/** Reads what a job has to deliver; null when it was delivered or given up before. */
+/** The delivery of an outbox row; null if it was delivered or given up before. */
 export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedDelivery | null> {
   const [row] = await sql`
     select d.id, d.retailer_id, d.payload::text as payload, d.attempts, b.relays, w.url, w.secret,
@@ -50,12 +50,12 @@ export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedD
   };
 }
 
-/** Records that a store took a delivery; the endpoint that took it is well again. */
+/** Records a delivery that was accepted, and that its endpoint does not fail any more. */
 export async function recordDelivered({ sql }: Db, delivery: OwedDelivery, result: string): Promise<void> {
   await sql`
     with job as (
       update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null
-    ), well as (
+    ), recovered as (
       update webhook_endpoints set failing_since = null, retry_at = null
       where retailer_id = ${delivery.retailerId} and url = ${delivery.endpoint?.url ?? ''} and failing_since is not null
     )
@@ -63,28 +63,29 @@ export async function recordDelivered({ sql }: Db, delivery: OwedDelivery, resul
     where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'`;
 }
 
-export type FailedTry = {
+export type FailedAttempt = {
   readonly result: string;
-  /** When it is tried again; null gives it up. */
+  /** Seconds until the next attempt; null gives the delivery up. */
   readonly retryInSeconds: number | null;
   /**
-   * What the failure says of the receiver: `refuses`, it works and wants just this delivery not; `ill`, it would not take
-   * another one either; `gone`, it wants no more.
+   * What the failure says of the receiver. `refuses`: it works, and refuses only this delivery. `failing`: it
+   * would fail for any delivery. `gone`: it wants no more deliveries.
    */
-  readonly receiver: 'refuses' | 'ill' | 'gone';
+  readonly receiver: 'refuses' | 'failing' | 'gone';
 };
 
 /**
- * Records a failed try: with the delivery, and unless the receiver only refuses this one with the endpoint, which is left
- * alone for a while when it has failed for long, and disabled when that was a day. Of two runs that tried the same
- * delivery at the same time the second one records nothing, so that they leave one job and not two.
+ * Records a failed attempt of a delivery. A failure of the endpoint (any but `refuses`) counts against it:
+ * after WEBHOOK_HOLD_AFTER_SECONDS of failures it is left alone for a while, after WEBHOOK_DISABLE_SECONDS it
+ * is disabled. Of two runs that attempt the same delivery at once the second one records nothing, so that one
+ * job follows.
  *
- * @returns the job to relay again, if any, and whether the endpoint was disabled by this failure
+ * @returns the job to relay again, if any, and whether this failure disabled the endpoint
  */
-export async function recordFailedTry(
+export async function recordFailedAttempt(
   { sql }: Db,
   delivery: OwedDelivery,
-  { result, retryInSeconds, receiver }: FailedTry,
+  { result, retryInSeconds, receiver }: FailedAttempt,
 ): Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }> {
   const gone = receiver === 'gone';
   const [row] = await sql`
@@ -105,7 +106,7 @@ export async function recordFailedTry(
       where retailer_id = ${delivery.retailerId} and url = ${delivery.endpoint?.url ?? ''} and disabled_at is null
         and ${receiver !== 'refuses'} and exists (select from tried)
       returning disabled_at
-    ), jobs as (${putOff(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
+    ), jobs as (${postpone(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
       and exists (select from tried)
       returning id, queue, order_id, retailer_id, run_at, relays
     ), given_up as (
@@ -117,7 +118,7 @@ export async function recordFailedTry(
   return { outbox: parseOutboxRows(row?.outbox ?? []), disabled: row?.disabled ?? false };
 }
 
-/** Ends a delivery that can't be tried: its store has no working endpoint any more. */
+/** Ends a delivery whose store has no enabled endpoint any more. */
 export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, why: string): Promise<void> {
   await sql`
     with job as (
@@ -127,19 +128,19 @@ export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, w
     where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'`;
 }
 
-/** Lets a delivery wait without counting a try; the job to relay again, none where another run was quicker. */
-export async function putOffDelivery({ sql }: Db, delivery: OwedDelivery, seconds: number): Promise<OutboxRow[]> {
+/** Postpones a delivery without counting an attempt; returns its job, or none if another run was first. */
+export async function postponeDelivery({ sql }: Db, delivery: OwedDelivery, seconds: number): Promise<OutboxRow[]> {
   const [row] = await sql`
-    with jobs as (${putOff(sql, delivery, seconds)} returning id, queue, order_id, retailer_id, run_at, relays)
+    with jobs as (${postpone(sql, delivery, seconds)} returning id, queue, order_id, retailer_id, run_at, relays)
     select ${jobsAsJson(sql)} as outbox`;
   return parseOutboxRows(row?.outbox ?? []);
 }
 
 /**
- * One more relay of the same row, so a job id of its own; the sweeper takes it when the queue loses it. Not when the row
- * was relayed since it was opened: then there is a job for it already.
+ * Makes a delivery's outbox row due later. Counting a relay gives the next job an id of its own. Changes
+ * nothing if the row was relayed since the delivery was opened: then it has another job already.
  */
-const putOff = (sql: Sql, { outboxId, relays }: OwedDelivery, seconds: number) => sql`
+const postpone = (sql: Sql, { outboxId, relays }: OwedDelivery, seconds: number) => sql`
   update outbox set relays = relays + 1, run_at = now() + make_interval(secs => ${seconds}),
     lease_until = now() + make_interval(secs => ${seconds + OUTBOX_FIRST_LEASE_SECONDS})
   where id = ${outboxId} and done_at is null and relays = ${relays}`;

@@ -1,7 +1,7 @@
 import type { Db } from './db.ts';
 import type { DeliveryStatus } from './webhook-events.ts';
 
-/** Sets where a store is told, with a new secret; false for an unknown store. What failed before is forgotten. */
+/** Sets a store's webhook with a new secret, and clears its failures; false for an unknown store. */
 export async function setWebhook({ sql }: Db, retailerId: string, url: string, secret: string): Promise<boolean> {
   const rows = await sql`
     insert into webhook_endpoints (retailer_id, url, secret)
@@ -12,7 +12,7 @@ export async function setWebhook({ sql }: Db, retailerId: string, url: string, s
   return rows.length === 1;
 }
 
-/** Enables a disabled webhook with the URL and the secret it had; false when there is none. */
+/** Enables a disabled webhook with its old URL and secret; false if there is none. */
 export async function enableWebhook({ sql }: Db, retailerId: string): Promise<boolean> {
   const rows = await sql`
     update webhook_endpoints
@@ -21,13 +21,13 @@ export async function enableWebhook({ sql }: Db, retailerId: string): Promise<bo
   return rows.length === 1;
 }
 
-/** Ends the telling of a store; false when it was not told before. */
+/** Removes a store's webhook; false if there is none. */
 export async function removeWebhook({ sql }: Db, retailerId: string): Promise<boolean> {
   const rows = await sql`delete from webhook_endpoints where retailer_id = ${retailerId} returning retailer_id`;
   return rows.length === 1;
 }
 
-/** Deliveries, newest first, of one store or status or of all, as the command line prints them. */
+/** Deliveries for the operator's command line, newest first, of one store and status or of all. */
 export async function listDeliveries(
   { sql }: Db,
   filter: { readonly retailerId: string | null; readonly status: DeliveryStatus | null },
@@ -43,9 +43,10 @@ export async function listDeliveries(
   return rows.map((row) => ({ ...row }));
 }
 
+/** `still_tried`: its attempts are not over. */
 export type ReplayOutcome = 'replayed' | 'unknown' | 'still_tried' | 'no_endpoint';
 
-/** Sends a delivery again, the same id and body, for a day from now. The sweeper takes its job within seconds. */
+/** Makes a finished delivery due again with its id and body. The sweeper relays its job within seconds. */
 export async function replayDelivery({ sql }: Db, deliveryId: string): Promise<ReplayOutcome> {
   const [row] = await sql`
     with known as (
@@ -67,7 +68,7 @@ export async function replayDelivery({ sql }: Db, deliveryId: string): Promise<R
   return row.has_endpoint ? 'replayed' : 'no_endpoint';
 }
 
-/** Deletes finished deliveries older than `days` days, at most `limit` at once; returns how many. */
+/** Deletes at most `limit` finished deliveries created more than `days` days ago; returns their number. */
 export async function pruneDeliveries({ sql }: Db, days: number, limit: number): Promise<number> {
   const result = await sql`
     delete from webhook_deliveries where id = any(array(

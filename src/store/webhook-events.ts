@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 
-/** Events of an order that its store is told of, and by what name. */
+/** The events of an order that go to its store, and their names there. */
 const WEBHOOK_TYPES: ReadonlyMap<string, string> = new Map([
   ['driver_assigned', 'order.assigned'],
   ['picked_up', 'order.picked_up'],
@@ -12,26 +12,26 @@ const WEBHOOK_TYPES: ReadonlyMap<string, string> = new Map([
   ['payment_failed', 'order.payment_failed'],
   ['refunded', 'order.refunded'],
 ]);
-/** What a store is told of an event's data; nothing about its customer. */
-const TOLD_DETAILS = ['reason', 'by', 'code'] as const;
+/** The parts of an event's data that go to its store. None is about the customer. */
+const WEBHOOK_DETAILS = ['reason', 'by', 'code'] as const;
 
-/** The parts of a statement that changes an order which tell its store. */
-export type ToldStore = {
-  /** `union all select …`: the job, for stores with an endpoint; reads `changed`. */
+/** The parts of an order's change that make a webhook delivery. */
+export type WebhookParts = {
+  /** The job, for a store with an enabled endpoint: `union all select …`; reads `changed`. */
   readonly job: Fragment;
-  /** `, delivery as (…)`: what the job delivers; reads `changed`, `event` (its `at`) and `jobs`. */
+  /** The delivery of that job: `, delivery as (…)`; reads `changed`, `event` (its `at`) and `jobs`. */
   readonly delivery: Fragment;
 };
 
-/** Null for events that stores are not told of; then the statement is as if there were no webhooks. */
-export function tellStore(
+/** The webhook's parts of a statement that writes this event; null if the event does not go to stores. */
+export function webhookParts(
   sql: Sql,
   event: { readonly type: string; readonly data?: Readonly<Record<string, unknown>> },
-): ToldStore | null {
+): WebhookParts | null {
   const type = WEBHOOK_TYPES.get(event.type);
   if (type === undefined) return null;
   const details = Object.fromEntries(
-    TOLD_DETAILS.flatMap((name) => (event.data && name in event.data ? [[name, event.data[name]]] : [])),
+    WEBHOOK_DETAILS.flatMap((name) => (event.data && name in event.data ? [[name, event.data[name]]] : [])),
   );
   const rows = sql`
     select changed.id, changed.retailer_id, changed.sequence, changed.status, changed.payment_status,
@@ -45,9 +45,10 @@ export function tellStore(
 }
 
 /**
- * Writes the deliveries of the `webhook` jobs among `jobs`.
+ * Inserts the deliveries of the `webhook` jobs among `jobs`.
  *
- * @param rows a query of id, retailer_id, sequence, status, payment_status, driver_id and at, one row an order
+ * @param rows a query of id, retailer_id, sequence, status, payment_status, driver_id and at, one row an
+ *   order
  */
 export function insertDeliveries(
   sql: Sql,
@@ -66,6 +67,6 @@ export function insertDeliveries(
     from jobs join (${rows}) o on o.id = jobs.order_id where jobs.queue = 'webhook'`;
 }
 
-/** What became of a delivery so far. */
+/** The statuses of a delivery. */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

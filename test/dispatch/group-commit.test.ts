@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type Caller,
-  type CommitOutcome,
-  createGroupCommit,
-  type GroupCommit,
-} from '../../src/dispatch/group-commit.ts';
+import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
+import { type Caller, createGroupCommit, type GroupCommit } from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';

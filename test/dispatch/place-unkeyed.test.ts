@@ -56,7 +56,7 @@ function world(silentMs = 60_000) {
       await before;
       const made = (await real.insertOrders([draft])).get(id);
       if (instead) return instead;
-      return made ? { kind: 'created', order: (await real.findMade(id)) as CreatedOrder } : { kind: 'repeated' };
+      return made ? { kind: 'created', order: (await real.findPlacedById(id)) as CreatedOrder } : { kind: 'repeated' };
     },
     dedup,
     watched,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createWebhookJob, retryAfter } from '../../src/jobs/webhook.ts';
 import { MAX_WEBHOOKS_PER_STORE, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
-import type { FailedTry, OwedDelivery } from '../../src/store/webhook-deliveries.ts';
+import type { FailedAttempt, OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import type { WebhookOutcome } from '../../src/vendors/webhook-client.ts';
 
 const SECRET = 'whsec_c2VjcmV0';
@@ -41,12 +41,12 @@ function world(options: {
     store: {
       openDelivery: async (outboxId) => options.open(outboxId),
       recordDelivered: async (_delivery, result) => void done.push(['delivered', result]),
-      recordFailedTry: async (_delivery, failed) => {
+      recordFailedAttempt: async (_delivery, failed) => {
         done.push(['failed', failed]);
         return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
       },
       recordUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
-      putOffDelivery: async ({ outboxId }, seconds) => {
+      postponeDelivery: async ({ outboxId }, seconds) => {
         done.push(['put off', outboxId, seconds]);
         return [row];
       },
@@ -67,18 +67,18 @@ test.each([200, 201, 204, 299])('a %i is taken for delivered', async (status) =>
   expect(done).toEqual([['delivered', String(status)]]);
 });
 
-test.each<[string, FailedTry['receiver'], WebhookOutcome]>([
-  ['301', 'ill', { kind: 'answered', status: 301 }],
+test.each<[string, FailedAttempt['receiver'], WebhookOutcome]>([
+  ['301', 'failing', { kind: 'answered', status: 301 }],
   ['400', 'refuses', { kind: 'answered', status: 400 }],
-  ['401', 'ill', { kind: 'answered', status: 401 }],
-  ['404', 'ill', { kind: 'answered', status: 404 }],
+  ['401', 'failing', { kind: 'answered', status: 401 }],
+  ['404', 'failing', { kind: 'answered', status: 404 }],
   ['422', 'refuses', { kind: 'answered', status: 422 }],
-  ['408', 'ill', { kind: 'answered', status: 408 }],
-  ['429', 'ill', { kind: 'answered', status: 429 }],
-  ['500', 'ill', { kind: 'answered', status: 500 }],
-  ['503', 'ill', { kind: 'answered', status: 503 }],
-  ['timeout', 'ill', { kind: 'unanswered', code: 'timeout' }],
-  ['forbidden_address', 'ill', { kind: 'unanswered', code: 'forbidden_address' }],
+  ['408', 'failing', { kind: 'answered', status: 408 }],
+  ['429', 'failing', { kind: 'answered', status: 429 }],
+  ['500', 'failing', { kind: 'answered', status: 500 }],
+  ['503', 'failing', { kind: 'answered', status: 503 }],
+  ['timeout', 'failing', { kind: 'unanswered', code: 'timeout' }],
+  ['forbidden_address', 'failing', { kind: 'unanswered', code: 'forbidden_address' }],
 ])('a try that ended with %s is made again, and its receiver %s', async (result, receiver, outcome) => {
   const { run, done } = world({ open: () => delivery(), outcome });
   expect(await run()).toEqual({ kind: 'done' });

@@ -1,9 +1,9 @@
 import { followChanges } from '../../src/app/change-feed.ts';
 import { Closers } from '../../src/app/closers.ts';
 import { createCancelOrder } from '../../src/dispatch/cancel-order.ts';
+import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
 import { createDriverActions } from '../../src/dispatch/driver-actions.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
-import type { CommitOutcome } from '../../src/dispatch/group-commit.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createPlaceOrder } from '../../src/dispatch/place-order.ts';

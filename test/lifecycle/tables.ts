@@ -1,5 +1,5 @@
 import type { Scheduler } from 'fast-check';
-import type { CommitOutcome } from '../../src/dispatch/group-commit.ts';
+import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
 import type { OrderStatus } from '../../src/domain/order.ts';
 import { radiusAfter, type Tier, type TierId } from '../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';

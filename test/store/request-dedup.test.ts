@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { commitsOf } from '../../src/store/dedup-claims.ts';
+import { commitsName } from '../../src/store/dedup-claims.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
@@ -94,7 +94,7 @@ test('an order that was left stands in the way of every equal request, also afte
 
 test('a process is alive for as long as it has a connection for its commits', async () => {
   const said = sayNew();
-  const commits = connect({ url: database.url, applicationName: commitsOf('living'), max: 1 });
+  const commits = connect({ url: database.url, applicationName: commitsName('living'), max: 1 });
   await storeOf(commits, 'living').insertOrders([await draft(said)]);
   expect(await storeOf(database.sql).findEarlierRequest(said)).toMatchObject({ processId: 'living', isAlive: true });
   await commits.end({ timeout: 5 });
@@ -110,7 +110,7 @@ test('an order that was left before its commit is not made any more', async () =
   await storeOf(sql, 'a').recordUndelivered(said, order.id);
   expect(await insert([order], 'a')).toEqual(['repeated']);
   await storeOf(sql).resolveUnknown([order]);
-  expect(await storeOf(sql).findMade(order.id)).toBeNull();
+  expect(await storeOf(sql).findPlacedById(order.id)).toBeNull();
   await storeOf(sql).forgetUndelivered(said, order.id);
   expect(await storeOf(sql).findEarlierRequest(said)).toBeNull();
 });
@@ -181,7 +181,7 @@ test('an order as it was made is found by its id', async () => {
   const order = await draft(sayNew(), driverId);
   await insert([order], 'a');
   await database.sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
-  expect(await storeOf(database.sql).findMade(order.id)).toMatchObject({
+  expect(await storeOf(database.sql).findPlacedById(order.id)).toMatchObject({
     id: order.id,
     status: 'driver_assigned',
     paymentStatus: 'paid',

@@ -82,8 +82,8 @@ const endpoint = async () => (await database.sql`select * from webhook_endpoints
 const fail = (
   delivery: OwedDelivery,
   retryInSeconds: number | null = 5,
-  receiver: 'ill' | 'refuses' | 'gone' = 'ill',
-) => storeOf(database.sql).recordFailedTry(delivery, { result: '500', retryInSeconds, receiver });
+  receiver: 'failing' | 'refuses' | 'gone' = 'failing',
+) => storeOf(database.sql).recordFailedAttempt(delivery, { result: '500', retryInSeconds, receiver });
 const reopened = async ({ outboxId }: OwedDelivery) =>
   (await storeOf(database.sql).openDelivery(outboxId)) as OwedDelivery;
 /** The endpoint has been failing for so long. */
@@ -290,7 +290,7 @@ describe('a try', () => {
   it('that two runs put off leaves one job', async () => {
     const delivery = await newDelivery();
     const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
-    const jobs = await Promise.all(runs.map((run) => storeOf(database.sql).putOffDelivery(run, 30)));
+    const jobs = await Promise.all(runs.map((run) => storeOf(database.sql).postponeDelivery(run, 30)));
     expect(jobs.flat()).toHaveLength(1);
   });
 
@@ -306,7 +306,7 @@ describe('a try', () => {
 
   it('put off counts for nothing', async () => {
     const delivery = await newDelivery();
-    expect(await storeOf(database.sql).putOffDelivery(delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
+    expect(await storeOf(database.sql).postponeDelivery(delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });

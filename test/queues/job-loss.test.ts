@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createQueueMemory } from '../../src/queues/memory.ts';
+import { createJobLossCheck } from '../../src/queues/job-loss.ts';
 import type { QueueBackend } from '../../src/queues/queues.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 
@@ -18,7 +18,8 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-const open = () => createQueueMemory({ kind: 'redis', connection, prefix: redis?.prefix ?? '' } satisfies QueueBackend);
+const open = () =>
+  createJobLossCheck({ kind: 'redis', connection, prefix: redis?.prefix ?? '' } satisfies QueueBackend);
 
 /** Counts how often something had to be recovered. */
 function counted() {
@@ -63,12 +64,12 @@ test.skipIf(!hasRedis())('what is lost while it is being recovered is noticed', 
 test.skipIf(!hasRedis())('while Redis is away nothing is recovered, and the check ends at once', async () => {
   const away = new Redis(redis?.url ?? '', { lazyConnect: true });
   const { state, recover } = counted();
-  await expect(createQueueMemory({ kind: 'redis', connection: away, prefix: 'p' }).check(recover)).rejects.toThrow();
+  await expect(createJobLossCheck({ kind: 'redis', connection: away, prefix: 'p' }).check(recover)).rejects.toThrow();
   expect(state.times).toBe(0);
 });
 
 test('Postgres loses nothing', async () => {
   const { state, recover } = counted();
-  await createQueueMemory({ kind: 'postgres', pool: {} as never }).check(recover);
+  await createJobLossCheck({ kind: 'postgres', pool: {} as never }).check(recover);
   expect(state.times).toBe(0);
 });

@@ -1,13 +1,37 @@
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/harness/longest-first.ts';
+import { startsServers } from './test/harness/starts-servers.ts';
+
+const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .map((path) => `test/${path.replaceAll('\\', '/')}`)
+  .filter((path) => path.endsWith('.test.ts'));
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // One Postgres for the run; each test file clones a database of its own.
-    globalSetup: ['test/harness/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // Most files wait for processes, so that a core serves several.
+    maxWorkers: Number(process.env.W ?? 2 * availableParallelism()),
+    sequence: { sequencer: LongestFirst },
     // A test that only passes the second time is a bug to be found.
     retry: 0,
+    projects: [
+      {
+        extends: true,
+        // These share processes, since no module keeps a state.
+        test: { name: 'quick', include: files.filter((path) => !startsServers(path)), isolate: false },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: files.filter(startsServers),
+          // One Postgres for the run; each test file clones a database of its own.
+          globalSetup: ['test/harness/global-setup.ts'],
+        },
+      },
+    ],
   },
 });

@@ -1,4 +1,5 @@
-// `npm test` checks types, lints and runs every test. Arguments go to vitest: `npm test -- test/matcher`.
+// `npm test` checks types, lints and runs every test, and `npm run test:quick` those that start no server.
+// Other arguments go to vitest: `npm test -- test/matcher`.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,33 +18,31 @@ const CHECKS = [
 const REDIS = ['redis-server', 'valkey-server'];
 const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
+const quick = process.argv.includes('--quick');
+const files = process.argv.slice(2).filter((argument) => argument !== '--quick');
+
 await prepare();
 const redis = process.env.REDIS_URL ? 'REDIS_URL' : onPath(REDIS);
 const chromium = onPath(CHROMIUM);
-console.log(`Redis: ${redis ?? 'NOT FOUND, its tests will be skipped'}`);
-console.log(`Chromium: ${chromium ?? 'NOT FOUND, the tests of the pages will be skipped'}`);
-
-const failed = [];
-for (const { name, args, file } of CHECKS) {
-  if (file !== undefined && !existsSync(join(ROOT, file))) continue;
-  const started = performance.now();
-  const code = await run(args);
-  console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-  if (code !== 0) failed.push({ name, code });
+if (!quick) {
+  console.log(`Redis: ${redis ?? 'NOT FOUND, its tests will be skipped'}`);
+  console.log(`Chromium: ${chromium ?? 'NOT FOUND, the tests of the pages will be skipped'}`);
 }
 
 const reports = mkdtempSync(join(tmpdir(), 'sameday-report-'));
 const report = join(reports, 'vitest.json');
-const code = await run(
-  ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`].concat(
-    process.argv.slice(2),
-  ),
-);
-if (code !== 0) failed.push({ name: 'tests', code });
+const vitest = ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+// The checks are over long before the tests, which mostly wait.
+const results = await Promise.all([
+  ...CHECKS.filter(({ file }) => file === undefined || existsSync(join(ROOT, file))).map(check),
+  run([...vitest, ...(quick ? ['--project', 'quick'] : []), ...files]).then((code) => ({ name: 'tests', code })),
+]);
+const failed = results.filter(({ code }) => code !== 0);
 const tests = readTests(report);
 rmSync(reports, { recursive: true, force: true });
 
-tellSkipped(tests);
+if (!quick) tellSkipped(tests);
+for (const { name, output } of failed) if (output) console.log(`${output}\nFAILED: ${name}`);
 if (failed.length > 0) console.log(`FAILED: ${failed.map(({ name }) => name).join(', ')}`);
 const count = (...states) => tests.filter(({ status }) => states.includes(status)).length;
 console.log(
@@ -51,17 +50,33 @@ console.log(
 );
 process.exitCode = failed[0]?.code ?? 0;
 
-/** Runs a tool with this process's output; resolves with its exit code, or 1 after a signal. */
-function run([name, ...args]) {
+/** Runs a check and says how it ended; what it printed goes with the result. */
+async function check({ name, args }) {
+  const started = performance.now();
+  const chunks = [];
+  const code = await run(args, (chunk) => chunks.push(chunk));
+  console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+  return { name, code, output: Buffer.concat(chunks).toString() };
+}
+
+/**
+ * Runs a tool; resolves with its exit code, or 1 after a signal. It prints through this process, or to the
+ * given function.
+ */
+function run([name, ...args], hear) {
   // The machine's own NODE_ENV must not reach the tests.
   const env = { ...process.env, NODE_ENV: 'test' };
   return new Promise((resolve) => {
-    const child = spawn(bin(name), args, { cwd: ROOT, stdio: 'inherit', env, shell: process.platform === 'win32' });
+    const stdio = hear ? ['ignore', 'pipe', 'pipe'] : 'inherit';
+    const child = spawn(bin(name), args, { cwd: ROOT, stdio, env, shell: process.platform === 'win32' });
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
     child.once('error', (error) => {
       console.error(`${name}: ${error.message}`);
       resolve(1);
     });
-    child.once('exit', (code) => resolve(code ?? 1));
+    // Not "exit", after which output may still come.
+    child.once('close', (code) => resolve(code ?? 1));
   });
 }
 

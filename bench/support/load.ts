@@ -9,7 +9,7 @@ export type LoadOptions = {
   readonly connections: number;
   /** Length of the load, or its number of requests. */
   readonly seconds?: number;
-  readonly amount?: number;
+  readonly amount?: number | undefined;
   /** Statuses besides 201 that are no failure. */
   readonly allowed?: readonly number[];
 };

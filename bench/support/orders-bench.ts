@@ -14,6 +14,8 @@ export type Options = {
   readonly warmUpSeconds: number;
   readonly warmUpOrders: number;
   readonly seconds: number;
+  /** Orders of a burst, in place of its seconds. */
+  readonly burstOrders: number | undefined;
   readonly sustainedSeconds: number;
   readonly longSeconds: number;
   readonly growthDrivers: readonly number[];
@@ -56,7 +58,8 @@ export async function burstOnce(
 }
 
 export function sendBurst({ options, orders }: Bench, { url }: { url: string }, changes: Partial<LoadOptions>) {
-  return load({ url, orders, connections: options.connections, seconds: options.seconds, ...changes });
+  const { connections, seconds, burstOrders: amount } = options;
+  return load({ url, orders, connections, seconds, amount, ...changes });
 }
 
 /** The figure of a section, or of one short burst where the section does not run. */

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import type { Tiers } from '../../src/domain/tier.ts';
 import { MAX_TIERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { anywhere } from '../geo/places.ts';
+import { expectSame } from '../harness/same.ts';
 import { BruteForce, type MatcherFace, TIERS, tiersOf } from './brute-force.ts';
 import { World, type WorldShape } from './world.ts';
 
@@ -23,7 +24,7 @@ function sameAnswers(changes: Shape, steps: number, filled: 'empty' | 'one_by_on
   const matcher = new Matcher(table);
   const model = new BruteForce(table);
   const both = (act: (subject: MatcherFace) => unknown) => {
-    expect(act(matcher)).toEqual(act(model));
+    expectSame(act(matcher), act(model));
   };
   const driverIds = filled === 'empty' ? [] : Array.from({ length: shape.drivers }, (_, i) => `driver-${i}`);
   if (filled === 'at_once') both(world.putDrivers(driverIds));
@@ -37,23 +38,21 @@ function sameAnswers(changes: Shape, steps: number, filled: 'empty' | 'one_by_on
 }
 
 function sameState(matcher: Matcher, model: BruteForce, world: World): void {
-  expect([matcher.driverCount(), matcher.onDutyCount(), matcher.freeCount(), matcher.waitingCount()]).toEqual([
-    model.driverCount(),
-    model.onDutyCount(),
-    model.freeCount(),
-    model.waitingCount(),
-  ]);
-  expect([...matcher.driverIds()].sort()).toEqual([...model.driverIds()].sort());
+  const counts = (subject: MatcherFace) => {
+    return [subject.driverCount(), subject.onDutyCount(), subject.freeCount(), subject.waitingCount()];
+  };
+  expectSame(counts(matcher), counts(model));
+  expectSame([...matcher.driverIds()].sort(), [...model.driverIds()].sort());
   for (const id of model.driverIds()) {
-    expect([matcher.driver(id), matcher.orderOf(id)]).toEqual([model.driver(id), model.orderOf(id)]);
+    expectSame([matcher.driver(id), matcher.orderOf(id)], [model.driver(id), model.orderOf(id)]);
   }
-  expect([...matcher.waitingOrders()]).toEqual([...model.waitingOrders()]);
+  expectSame([...matcher.waitingOrders()], [...model.waitingOrders()]);
   for (const store of ['store-0', 'store-1', 'store-2']) {
-    expect(matcher.waitingCountOf(store)).toBe(model.waitingCountOf(store));
+    expectSame(matcher.waitingCountOf(store), model.waitingCountOf(store));
   }
   for (let i = 0; i < 5; i++) {
     const orderId = `carried-${world.driverId()}`;
-    expect(matcher.holderOf(orderId)).toBe(model.holderOf(orderId));
+    expectSame(matcher.holderOf(orderId), model.holderOf(orderId));
   }
 }
 

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Child, runNode } from '../harness/child.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../scripts');
+const SOON = { timeout: 30_000, interval: 20 };
 const OWN = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs'];
 
 /** An npm that notes its call and makes the packages the pre-step and this test's build need. */
@@ -27,7 +28,7 @@ const NPM = `
   const calls = fs.readFileSync('npm-calls', 'utf8').split('\\n').length - 1;
   if (calls <= Number(process.env.NPM_FAILS ?? 0)) process.exit(7);
   fs.rmSync('node_modules', { recursive: true, force: true });
-  await new Promise((done) => setTimeout(done, 300));
+  while (fs.existsSync('npm-waits')) await new Promise((done) => setTimeout(done, 10));
   put('node_modules/uWebSockets.js/index.js', 'module.exports = {};');
   put('node_modules/typescript/bin/tsc', "const fs = require('fs'); const text = fs.readFileSync('src/a.ts', 'utf8');"
     + "fs.appendFileSync('tsc-calls', 'x'); if (text.includes('wrong')) { console.log('a.ts is wrong'); process.exit(2); }"
@@ -163,18 +164,25 @@ describe('the pre-step', () => {
   });
 
   it('lets one of several commands at the same moment do the work, and the others wait for it', async () => {
-    expect(await Promise.all([prepare(), prepare(), prepare(), prepare()])).toEqual([0, 0, 0, 0]);
+    put('npm-waits', '');
+    const commands = [start(), start(), start(), start()];
+    const waiting = () => commands.filter((command) => command.errors().includes('Waiting for another command'));
+    await vi.waitFor(() => expect(waiting()).toHaveLength(3), SOON);
+    rmSync(join(root, 'npm-waits'));
+    expect(await Promise.all(commands.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
     expect([npmCalls(), builds()]).toEqual([1, 1]);
   });
 
   it('goes on after a command that was killed in the middle', async () => {
+    put('npm-waits', '');
     const first = start();
-    await vi.waitFor(() => expect(npmCalls()).toBe(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(npmCalls()).toBe(1), SOON);
     first.process.kill('SIGKILL');
     const second = start();
+    // The killed one's npm is still at work.
+    await vi.waitFor(() => expect(second.errors()).toContain('Waiting for another command'), SOON);
+    rmSync(join(root, 'npm-waits'));
     expect(await second.ended).toBe(0);
-    // The killed one's npm was still at work.
-    expect(second.errors()).toContain('waiting for it');
     expect(read('dist/a.js')).toBe('export const a = 1;');
   });
 

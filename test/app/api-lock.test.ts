@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** An API process that holds the lock, and how often it was told that another one has it. */
+/** An API process that holds the lock, and the number of calls that report its loss. */
 async function api(processId: string) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
@@ -31,7 +31,7 @@ const holders = async () => {
 };
 const end = (pid: number) => database.sql`select pg_terminate_backend(${pid}::int4)`;
 
-/** A session that waits for the lock, and so gets it in the moment in which its holder loses it; returns its pid. */
+/** A session that waits for the lock, and so gets it as soon as its holder loses it; returns its pid. */
 async function nextInLine(applicationName: string): Promise<number> {
   const here = database.sql`
     locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
@@ -45,13 +45,13 @@ async function nextInLine(applicationName: string): Promise<number> {
   return waiting?.pid;
 }
 
-test('a second API process does not start beside the first', async () => {
+test('a second API process does not start while the first runs', async () => {
   const { stop } = await api('first');
   await expect(api('second')).rejects.toThrow('Another API process runs on this database');
   await stop();
 });
 
-test('a process that lost its connection ends its own session that was left behind, and has the lock again', async () => {
+test('a process that lost its connection ends its own left-behind session and takes the lock again', async () => {
   const { told, stop } = await api('a');
   const [before] = await holders();
   const left = await nextInLine('sameday-api-lock a');
@@ -62,7 +62,7 @@ test('a process that lost its connection ends its own session that was left behi
   await stop();
 });
 
-test('a process whose lock another one got is told so once', async () => {
+test('a process whose lock another one has taken is told once', async () => {
   const { told, stop } = await api('a');
   const [before] = await holders();
   await nextInLine('sameday-api-lock b');

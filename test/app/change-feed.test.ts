@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** An API process that follows the change feed: what it read for it, whom it told and whom it woke. */
+/** An API process with a change feed, and a record of its reads, events and matching. */
 async function api() {
   const sql = connect({ url: database.url, applicationName: 'api', max: 2 });
   const closers = new Closers(logger);
@@ -71,7 +71,7 @@ async function api() {
     logger,
     closers,
   });
-  /** Everything that was sent before this call was heard when it returns. */
+  /** Returns once every notice that was sent before has been handled. */
   const heard = async () => {
     const driverId = await addDriverRow(database.sql);
     await expect.poll(() => seen, soon).toContain(`phone ${driverId}`);
@@ -99,7 +99,7 @@ async function assignedOrder() {
   return { orderId, driverId, charge, text, pickUp };
 }
 
-test('a charge and a text that another process recorded are told to the page alone: nothing is read, nobody woken', async () => {
+test('a charge and a text of another process go to live pages only: nothing is read or matched', async () => {
   const { orderId, charge, text } = await assignedOrder();
   const { heard } = await api();
   await charge('worker');
@@ -107,7 +107,7 @@ test('a charge and a text that another process recorded are told to the page alo
   expect(await heard()).toEqual([`details ${orderId}`, `details ${orderId}`]);
 });
 
-test('a reply that waits for a charge learns what it came to, read from the table', async () => {
+test('a reply that waits for a charge gets its result from the table', async () => {
   const { orderId, charge } = await assignedOrder();
   const { seen, paymentWait } = await api();
   const waiting = paymentWait.paymentWithin(orderId);
@@ -116,7 +116,7 @@ test('a reply that waits for a charge learns what it came to, read from the tabl
   expect(seen).toEqual([`details ${orderId}`, `payments read ${orderId}`]);
 });
 
-test('a step of an order is read with its driver, who is woken and told', async () => {
+test('a step of an order is read with its driver, who is matched and told', async () => {
   const { orderId, driverId, pickUp } = await assignedOrder();
   const { seen } = await api();
   await pickUp('other');
@@ -130,7 +130,7 @@ test('a step of an order is read with its driver, who is woken and told', async 
   ]);
 });
 
-test('of its own notices a process takes none for a change by others', async () => {
+test('a process does not handle its own notices', async () => {
   const { charge, pickUp } = await assignedOrder();
   const { heard } = await api();
   await charge('api');
@@ -138,7 +138,7 @@ test('of its own notices a process takes none for a change by others', async () 
   expect(await heard()).toEqual([]);
 });
 
-test('an order that a write of its own may have changed is read and told of at once, and when that write comes late', async () => {
+test('an order with a write of unknown outcome is read at once, and again on its late notice', async () => {
   const { orderId, driverId, charge, text, pickUp } = await assignedOrder();
   const { seen, heard, unknownOutcomes } = await api();
   unknownOutcomes.add(orderId);
@@ -152,7 +152,7 @@ test('an order that a write of its own may have changed is read and told of at o
   expect((await heard()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
 });
 
-test('a notice that can not be read while the database is away is read and told when it is back', async () => {
+test('a notice whose rows cannot be read while the database is away is handled when it is back', async () => {
   const { orderId, driverId, pickUp } = await assignedOrder();
   const { seen, tables } = await api();
   tables.areAway = true;
@@ -165,7 +165,7 @@ test('a notice that can not be read while the database is away is read and told 
   expect(seen).toContain(`phone ${driverId}`);
 });
 
-test('where listening begins again before anything can be read, everything is read as soon as it can be', async () => {
+test('if listening begins again before reads succeed, everything is read as soon as they do', async () => {
   const { seen, tables } = await api();
   tables.areAway = true;
   await database.sql`

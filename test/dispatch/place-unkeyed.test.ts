@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A process on the real tables, of which a commit can be held back, and an outcome be told instead of the real one. */
+/** A process on the real tables. A test can hold a commit back, and replace its outcome. */
 function world(silentMs = 60_000) {
   const { sql } = database;
   const real = storeOf(sql, `process ${++processes}`);
@@ -89,7 +89,7 @@ function gate() {
   return { open, opened };
 }
 
-/** A process that made an order whose client left, which it can't write. */
+/** A process that created an order whose reply was lost, which it cannot record. */
 async function leftUnwritten() {
   const a = world();
   const fingerprint = sayNew();
@@ -112,7 +112,7 @@ test('two equal requests that were both answered are two orders, in one process 
   expect(new Set(ids).size).toBe(4);
 });
 
-test('equal requests of one process at the same moment do not wait for each other', async () => {
+test('concurrent equal requests of one process do not wait for each other', async () => {
   const a = world();
   const fingerprint = sayNew();
   const all = [a.send(fingerprint), a.send(fingerprint), a.send(fingerprint)];
@@ -120,7 +120,7 @@ test('equal requests of one process at the same moment do not wait for each othe
 });
 
 test.each(['the same process', 'another process'])(
-  'a repeat at %s gets the order of the one that was left, until it was heard once',
+  'a repeated request at %s gets the order of a lost reply, until one reply is sent',
   async (where) => {
     const a = world();
     const b = where === 'another process' ? world() : a;
@@ -128,7 +128,8 @@ test.each(['the same process', 'another process'])(
     const first = a.send(fingerprint);
     const orderId = await first.id();
     const second = b.send(fingerprint);
-    // At its own process one that ends before the first was left is an order of its own; elsewhere it waits.
+    // At the same process a request that ends before the first reply is lost creates an order; elsewhere it
+    // waits.
     if (a === b) expect(await second.id()).not.toBe(orderId);
     first.client.abort();
     const again = a === b ? a.send(fingerprint) : second;
@@ -143,7 +144,7 @@ test.each(['the same process', 'another process'])(
   },
 );
 
-test('a repeat that is left in the moment in which it takes on the first order leaves that order to the next', async () => {
+test('a repeated request whose client disconnects while it claims the order leaves it to the next one', async () => {
   const a = world();
   const fingerprint = sayNew();
   const first = a.send(fingerprint);
@@ -163,7 +164,7 @@ test('a repeat that is left in the moment in which it takes on the first order l
   expect(await third.id()).toBe(orderId);
 });
 
-test('a request that was left before its commit makes no order any more, and its repeat makes one', async () => {
+test('a request whose client disconnects before its commit creates no order, and a repeated one does', async () => {
   const a = world();
   const fingerprint = sayNew();
   const { open, opened } = gate();
@@ -175,7 +176,7 @@ test('a request that was left before its commit makes no order any more, and its
   const second = a.send(fingerprint);
   const made = await second.id();
   open();
-  // What was left before its commit is not made any more.
+  // A request that was abandoned before its commit creates no order any more.
   expect(await first.outcome).toEqual({ kind: 'unavailable' });
   const [row] = await database.sql`
     select count(*)::int as n from orders o join unheard_requests u on o.id = u.order_id where u.fingerprint = ${fingerprint}`;
@@ -183,7 +184,7 @@ test('a request that was left before its commit makes no order any more, and its
   expect((await orderRow(database.sql, made)).status).toBe('pending_dispatch');
 });
 
-test('a repeat whose client leaves while what became of the first can not be written waits no longer', async () => {
+test('a repeated request whose client disconnects does not wait until the first lost reply is recorded', async () => {
   const { a, fingerprint, orderId } = await leftUnwritten();
   const second = a.send(fingerprint);
   await new Promise(setImmediate);
@@ -193,7 +194,7 @@ test('a repeat whose client leaves while what became of the first can not be wri
   expect(await a.send(fingerprint).id()).toBe(orderId);
 });
 
-test('the wait for an equal request at another process does not count as one for a commit', async () => {
+test('the wait for an equal request at another process does not count as a wait for the commit', async () => {
   const [a, b] = [world(), world()];
   const fingerprint = sayNew();
   const first = a.send(fingerprint);
@@ -207,7 +208,7 @@ test('the wait for an equal request at another process does not count as one for
   expect(later.at(-1)).toBeGreaterThan(0);
 });
 
-test('after an unknown outcome a repeat gets the order where it was made', async () => {
+test('after an unknown outcome a repeated request gets the order if it was created', async () => {
   const [a, b] = [world(), world()];
   const fingerprint = sayNew();
   a.told.instead = { kind: 'outcome_unknown' };
@@ -217,7 +218,7 @@ test('after an unknown outcome a repeat gets the order where it was made', async
   expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'replayed' });
 });
 
-test('after an unknown outcome a repeat makes the order where there is none, and a late commit makes no other', async () => {
+test('after an unknown outcome a repeated request creates a missing order, and a late commit does not', async () => {
   const { sql } = database;
   const [a, b] = [world(), world()];
   const fingerprint = sayNew();
@@ -231,14 +232,14 @@ test('after an unknown outcome a repeat makes the order where there is none, and
   expect((await storeOf(sql, 'gone').insertOrders([late])).get(late.id)).toBeFalsy();
 });
 
-test('the order of a process that died without a word is given to the repeat', async () => {
+test('a repeated request gets the order of a process that died', async () => {
   const [a, b] = [world(), world(0)];
   const fingerprint = sayNew();
   const orderId = await a.send(fingerprint).id();
   expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
 });
 
-test('where it cannot be written that a client left, it is tried again, and no equal request begins meanwhile', async () => {
+test('a lost reply that cannot be recorded is tried again, and no equal request starts meanwhile', async () => {
   const { a, fingerprint, orderId } = await leftUnwritten();
   let isOver = false;
   const second = a.send(fingerprint);
@@ -251,7 +252,7 @@ test('where it cannot be written that a client left, it is tried again, and no e
   expect(await second.id()).toBe(orderId);
 });
 
-test('nothing is left of requests that were answered', async () => {
+test('nothing is kept of answered requests', async () => {
   const a = world();
   const all = Array.from({ length: 20 }, () => a.send(sayNew()));
   for (const { outcome, client } of all) void outcome.then(() => client.answered());

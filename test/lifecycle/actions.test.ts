@@ -36,13 +36,13 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 beforeEach(async () => {
-  // Nobody is left on duty by the test before.
+  // No driver of an earlier test is on duty.
   await database.sql`update drivers set on_duty = false`;
   await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
   const tiers = await store.loadTiers();
   matcher = new Matcher(tiers);
   closers = new Closers(logger);
-  // As a process that has been listening for long enough to tell silence from its own absence.
+  // As if this process had been listening for longer than a silence lasts.
   clockLeadMs = -2 * DRIVER_SILENT_MS;
   const events = new OrderEvents();
   dispatch = buildDispatch({
@@ -63,10 +63,10 @@ beforeEach(async () => {
 });
 afterEach(() => closers.closeAll());
 
-/** What the process's clock is ahead of the machine's. */
+/** Lead of the process's clock over the machine's. */
 let clockLeadMs = 0;
 
-/** Puts everything that the tables hold into this process's memory, as a start does. */
+/** Reads the tables into memory, as a start does. */
 const readEverything = () => dispatch.fleet.rebuild();
 
 describe('a change of status', () => {
@@ -117,14 +117,14 @@ describe('a change of status', () => {
     { to: 'expired', event: 'expired', make: (orderId) => store.expireOrder(orderId) },
   ];
 
-  /** An order in a status, with the driver who would have it there, its time up where it waits to expire. */
+  /** An order in a status, with a driver where the status has one. Its time is up if it is to expire. */
   async function orderIn(status: OrderStatus, expired: boolean): Promise<{ orderId: string; driverId: string }> {
     const driverId = await addDriverOnDuty(database.sql);
     const has = !['pending_dispatch', 'expired'].includes(status);
     return { driverId, orderId: await addOrder(database.sql, retailerId, status, has ? driverId : null, { expired }) };
   }
 
-  it.each(ORDER_STATUSES)('from %s is made where the domain allows it, and else nothing is written', async (from) => {
+  it.each(ORDER_STATUSES)('from %s is made if the domain allows it, and else nothing is written', async (from) => {
     for (const { to, event, make } of CHANGES) {
       const { orderId, driverId } = await orderIn(from, to === 'expired');
       const before = await everythingOf(database.sql, orderId);
@@ -166,13 +166,13 @@ describe('a change of status', () => {
     expect(await everythingOf(database.sql, orderId)).toEqual(before);
   });
 
-  it('to expired waits for the time to be up', async () => {
+  it('to expired is made when the time is up', async () => {
     const { orderId } = await orderIn('pending_dispatch', false);
     expect(await store.expireOrder(orderId)).toBeNull();
   });
 });
 
-/** A driver's actions, each as their phone would send it, and the status from which it is legal. */
+/** The actions of drivers as a phone sends them, and the statuses from which they are legal. */
 const ACTIONS: readonly {
   readonly name: string;
   readonly from: OrderStatus;
@@ -220,7 +220,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     expect(after.actions).toHaveLength(1);
   });
 
-  it('tapped eight times at once is done once, and every tap gets the same answer', async () => {
+  it('sent eight times at once is done once, and every request gets the same answer', async () => {
     const { orderId, driverId } = await carrying(from);
     await readEverything();
     const tap = action(orderId, driverId);
@@ -231,7 +231,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     expect(events).toHaveLength(2);
   });
 
-  it('without an id is done once; a second one is told what the order is by now', async () => {
+  it('without an id is done once; a second one gets the order’s present status', async () => {
     const { orderId, driverId } = await carrying(from);
     await readEverything();
     const tap = { orderId, driverId, stamp: NO_STAMP };
@@ -241,7 +241,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     );
   });
 
-  it('keeps when it happened, beside when it came', async () => {
+  it('keeps the time when it happened beside the time when it arrived', async () => {
     const { orderId, driverId } = await carrying(from);
     await send(action(orderId, driverId));
     const { events, actions } = await everythingOf(database.sql, orderId);
@@ -252,7 +252,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     expect(Math.abs(Number(receivedAt) - Date.now())).toBeLessThan(60_000);
   });
 
-  it('that comes too early or too late is refused with the status, and not remembered', async () => {
+  it('that comes too early or too late is refused with the status, and not recorded', async () => {
     for (const status of ORDER_STATUSES) {
       if (status === from || ['pending_dispatch', 'expired'].includes(status)) continue;
       const { orderId, driverId } = await carrying(status);
@@ -263,7 +263,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     }
   });
 
-  it("on somebody else's order, on one that waits and on one that does not exist, finds nothing", async () => {
+  it("on another driver's order, a waiting one or an unknown one is not found", async () => {
     const { orderId } = await carrying(from);
     const driverId = await addDriverOnDuty(database.sql);
     const waiting = await addOrder(database.sql, retailerId, 'pending_dispatch', null);
@@ -271,7 +271,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
       expect(await send(action(id, driverId))).toEqual({ kind: 'not_found' });
   });
 
-  it("whose id another driver's phone has used too is an action of its own", async () => {
+  it("with an id that another driver's phone has used is a separate action", async () => {
     const [one, other] = [await carrying(from), await carrying(from)];
     const actionId = newId();
     expect(await send(action(one.orderId, one.driverId, actionId))).toMatchObject({ repeated: false });
@@ -279,8 +279,8 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
   });
 });
 
-describe('actions kept by a phone in a dead zone', () => {
-  it('are done in the order they are sent, and sent once more they change nothing', async () => {
+describe('actions that a phone kept in a dead zone', () => {
+  it('are done in the order they are sent, and change nothing when they are sent again', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await readEverything();
     const at = (name: string) => ({
@@ -311,7 +311,7 @@ describe('actions kept by a phone in a dead zone', () => {
     expect(matcher.driver(driverId)?.orderId).toBeNull();
   });
 
-  it('with one id for two different steps do not pass the second off as done', async () => {
+  it('with one id for two different steps are not both taken for done', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     const tap = { orderId, driverId, stamp: { actionId: 'same', capturedAt: null } };
     expect(await dispatch.actions.pickUp(tap)).toMatchObject({ status: 'picked_up' });
@@ -349,7 +349,7 @@ describe('a delivery over HTTP', () => {
       alwaysReplyWith: () => undefined,
     });
 
-  it('tapped six times at once and once more keeps one photo and answers all alike', async () => {
+  it('sent six times at once and once more keeps one photo and gets the same answers', async () => {
     const { orderId, driverId } = await carrying('picked_up');
     const replies = await Promise.all(Array.from({ length: 6 }, () => send(orderId, driverId, 'tap')));
     replies.push(await send(orderId, driverId, 'tap'));
@@ -368,11 +368,11 @@ describe('a delivery over HTTP', () => {
   });
 });
 
-describe('an order that was given back', () => {
+describe('an order that was released', () => {
   const release = (orderId: string, driverId: string) =>
     dispatch.actions.release({ orderId, driverId, stamp: NO_STAMP }, 'vehicle');
 
-  it('is not offered to the same driver again, who takes another one', async () => {
+  it('is not offered to the same driver again, who takes another order', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await readEverything();
     await release(orderId, driverId);
@@ -389,7 +389,7 @@ describe('an order that was given back', () => {
     expect(await everythingOf(database.sql, orderId)).toMatchObject({ order: { status: 'pending_dispatch' } });
   });
 
-  it('goes at once to the next driver, with the reason on record', async () => {
+  it('goes to the next driver at once, with the reason on record', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     const next = await addDriverOnDuty(database.sql);
     await readEverything();
@@ -406,7 +406,7 @@ describe('an order that was given back', () => {
     for (const payment of ['processing', 'paid', 'failed'] as const) {
       const driverId = await addDriverOnDuty(database.sql);
       const orderId = await addOrder(database.sql, retailerId, 'driver_assigned', driverId, { payment });
-      // Its first assignment made the one charge owed.
+      // Its first assignment wrote the only job of a charge.
       await database.sql`
         insert into outbox (queue, order_id, retailer_id, lease_until) values ('charge', ${orderId}, ${retailerId}, now())`;
       const next = await addDriverOnDuty(database.sql);
@@ -422,7 +422,7 @@ describe('an order that was given back', () => {
     }
   });
 
-  it('may wait for an hour at least before it expires', async () => {
+  it('waits for at least an hour before it expires', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await database.sql`update orders set expires_at = now() + interval '1 minute' where id = ${orderId}`;
     await release(orderId, driverId);
@@ -445,7 +445,7 @@ describe('a driver who falls silent', () => {
   }
   const SILENT_FOR = DRIVER_SILENT_MS + 1_000;
 
-  it('loses an order that is not picked up, to another driver, with the reason on record', async () => {
+  it('loses an order before its pickup to another driver, with the reason on record', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     const next = await addDriverOnDuty(database.sql, STORE_POINT);
@@ -462,7 +462,7 @@ describe('a driver who falls silent', () => {
     expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toEqual({ kind: 'not_found' });
   });
 
-  it('keeps it while this process has not listened for as long itself', async () => {
+  it('keeps it until this process has listened for as long', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await readEverything();
@@ -471,7 +471,7 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
-  it('keeps it while they are heard of, though the tables take no positions', async () => {
+  it('keeps it while they report to memory, though the tables take no positions', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await readEverything();
@@ -488,14 +488,14 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
   });
 
-  it('keeps it when they were assigned only now, however long ago they were heard of', async () => {
+  it('keeps it if it was assigned only now, however old their position is', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await database.sql`update orders set assigned_at = now() where id = ${orderId}`;
     expect((await store.findSilent(DRIVER_SILENT_MS, 100)).map((found) => found.orderId)).not.toContain(orderId);
   });
 
-  it('loses it too when they never said where they are', async () => {
+  it('loses it also if they never reported a position', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     await database.sql`delete from driver_positions where driver_id = ${driverId}`;
@@ -504,7 +504,7 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order.status).toBe('pending_dispatch');
   });
 
-  it('keeps it when they reported between the look and the release', async () => {
+  it('keeps it if they report between the read and the release', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     expect(await store.findSilent(DRIVER_SILENT_MS, 100)).toContainEqual({ orderId, driverId });
@@ -521,7 +521,7 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ status, driver_id: driverId });
   });
 
-  it('loses it once, though two processes look at the same moment', async () => {
+  it('loses it once, though two processes sweep at the same moment', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
     const released = await Promise.all(

@@ -18,30 +18,30 @@ function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
   return { asked, read };
 }
 
-/** As the client throws it: invalid text representation, deadlock detected. */
+/** Errors as the client throws them: invalid text representation, deadlock detected. */
 const refused = (code: string) =>
   Object.assign(new Error('refused'), { name: 'PostgresError', severity: 'ERROR', code });
 
-test('what is asked for in one turn is read by one statement, each caller gets its own', async () => {
+test('items of one turn share a statement, and each caller gets its own value', async () => {
   const { asked, read } = reader();
   expect(await Promise.all([read('a'), read('nobody'), read('b')])).toEqual(['value of a', null, 'value of b']);
   expect(asked).toEqual([['a', 'nobody', 'b']]);
 });
 
-test('what is asked for later is read anew', async () => {
+test('a later item is read again', async () => {
   const { asked, read } = reader();
   await read('a');
   await read('a');
   expect(asked).toEqual([['a'], ['a']]);
 });
 
-test('one statement reads a bounded number', async () => {
+test('a statement has a bounded number of items', async () => {
   const { asked, read } = reader();
   await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(read));
   expect(asked).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']]);
 });
 
-test('what is asked for while statements are in flight shares the next one', async () => {
+test('items that arrive while the limit is reached share the next statement', async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -59,13 +59,13 @@ test('what is asked for while statements are in flight shares the next one', asy
   expect(asked).toEqual([['a'], ['b', 'c']]);
 });
 
-test('two of one key never share a statement', async () => {
+test('two items of one key never share a statement', async () => {
   const { asked, read } = reader({ maxInFlight: 1 });
   await Promise.all(['a', 'a', 'b', 'a'].map(read));
   expect(asked).toEqual([['a', 'b'], ['a'], ['a']]);
 });
 
-test('a reading that fails fails for each of its callers, and for nobody later', async () => {
+test('a failed statement fails for each of its callers and for no later one', async () => {
   const { asked, read } = reader({ handle: () => Promise.reject(new Error('away')) });
   const outcomes = await Promise.allSettled([read('a'), read('b')]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -73,7 +73,7 @@ test('a reading that fails fails for each of its callers, and for nobody later',
   await expect(read('c')).rejects.toThrow('away');
 });
 
-test.each(['22P02', '40P01'])('where one row makes the statement fail with %s, the others pass', async (code) => {
+test.each(['22P02', '40P01'])('if one row makes the statement fail with %s, the others succeed', async (code) => {
   const { asked, read } = reader({
     handle: async (keys) => {
       if (keys.includes('bad')) throw refused(code);
@@ -84,7 +84,7 @@ test.each(['22P02', '40P01'])('where one row makes the statement fail with %s, t
   expect(asked).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
 });
 
-test('statements of one lane are not in flight beside each other, each kind in its turn', async () => {
+test('two kinds of statements with one limit take turns and are never in flight together', async () => {
   const lane = limitConcurrency(1);
   const began: string[] = [];
   let inFlight = 0;

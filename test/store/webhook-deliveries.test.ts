@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A store of its own for each test, told by default. */
+/** A new store, with a webhook by default. */
 beforeEach(async () => {
   const { sql } = database;
   retailerId = newId();
@@ -60,16 +60,18 @@ async function newOrder(driverId: string | null = null): Promise<string> {
   return order.id;
 }
 
-/** What a store was told of an order, in its order. */
-async function told(orderId: string): Promise<{ type: string; timestamp: string; data: Record<string, unknown> }[]> {
+/** The deliveries of an order by sequence. */
+async function deliveriesOf(
+  orderId: string,
+): Promise<{ type: string; timestamp: string; data: Record<string, unknown> }[]> {
   const rows = await database.sql`
     select payload from webhook_deliveries where order_id = ${orderId} order by sequence`;
   return rows.map((row) => row.payload);
 }
 
-const types = async (orderId: string) => (await told(orderId)).map(({ type }) => type);
+const types = async (orderId: string) => (await deliveriesOf(orderId)).map(({ type }) => type);
 
-/** The one delivery of a new order, as its job finds it. */
+/** The only delivery of a new order, as its job opens it. */
 async function newDelivery(): Promise<OwedDelivery> {
   const orderId = await newOrder(await newDriver());
   const [row] = await database.sql`select outbox_id from webhook_deliveries where order_id = ${orderId}`;
@@ -86,18 +88,18 @@ const fail = (
 ) => storeOf(database.sql).recordFailedAttempt(delivery, { result: '500', retryInSeconds, receiver });
 const reopened = async ({ outboxId }: OwedDelivery) =>
   (await storeOf(database.sql).openDelivery(outboxId)) as OwedDelivery;
-/** The endpoint has been failing for so long. */
+/** Makes the endpoint fail since some time ago. */
 const failingFor = (seconds: number) => database.sql`
   update webhook_endpoints set failing_since = now() - make_interval(secs => ${seconds})
   where retailer_id = ${retailerId}`;
 
-describe('what a store is told', () => {
-  it('of an order assigned at once', async () => {
+describe('a delivery is made', () => {
+  it('of an order that is assigned at once', async () => {
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
     const [event] = await database.sql`
       select sequence, at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
-    expect(await told(orderId)).toEqual([
+    expect(await deliveriesOf(orderId)).toEqual([
       {
         type: 'order.assigned',
         timestamp: event?.at.toISOString(),
@@ -117,7 +119,7 @@ describe('what a store is told', () => {
     const { sql } = database;
     const driverId = await newDriver();
     const orderId = await newOrder();
-    expect(await told(orderId)).toEqual([]);
+    expect(await deliveriesOf(orderId)).toEqual([]);
     const assigned = await storeOf(sql, ORIGIN).assignWaiting(orderId, { driverId, distanceMeters: 5 });
     expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }, { queue: 'webhook' }] });
     const picked = await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
@@ -126,7 +128,7 @@ describe('what a store is told', () => {
     expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
     const events = await sql`
       select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
-    expect((await told(orderId)).map(({ timestamp, data }) => [data.sequence, timestamp])).toEqual(
+    expect((await deliveriesOf(orderId)).map(({ timestamp, data }) => [data.sequence, timestamp])).toEqual(
       events.map(({ sequence, at }) => [sequence, at.toISOString()]),
     );
   });
@@ -138,7 +140,7 @@ describe('what a store is told', () => {
     await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
     await storeOf(sql, ORIGIN).markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
     await storeOf(sql, ORIGIN).returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
-    const all = await told(orderId);
+    const all = await deliveriesOf(orderId);
     expect(all.slice(2).map(({ type, data }) => [type, data.reason])).toEqual([
       ['order.undeliverable', 'nobody_home'],
       ['order.returned', undefined],
@@ -153,7 +155,7 @@ describe('what a store is told', () => {
     const cancelled = await storeOf(sql, ORIGIN).cancelOrder(orderId, 'operator', 'duplicate');
     expect(cancelled?.outbox.map(({ queue }) => queue).toSorted()).toEqual(['refund', 'webhook']);
     await storeOf(sql, ORIGIN).recordRefund(orderId, 're_1', 0);
-    expect((await told(orderId)).slice(1)).toMatchObject([
+    expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
       { type: 'order.cancelled', data: { status: 'cancelled', by: 'operator', reason: 'duplicate' } },
       { type: 'order.refunded', data: { status: 'cancelled', payment_status: 'refunded' } },
     ]);
@@ -167,12 +169,12 @@ describe('what a store is told', () => {
     const attempt = await openAttempt(sql, orderId);
     const declined = { status: 'declined', failureCode: 'expired_card', final: true } as const;
     await recordAttempt(sql, attempt as never, declined, 0, ORIGIN);
-    expect((await told(orderId)).slice(1)).toMatchObject([
+    expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
       { type: 'order.payment_failed', data: { payment_status: 'failed', code: 'expired_card' } },
     ]);
   });
 
-  it('of an order nobody could take', async () => {
+  it('of an order that expires', async () => {
     const { sql } = database;
     const orderId = await newOrder();
     await sql`update orders set expires_at = now() where id = ${orderId}`;
@@ -180,16 +182,16 @@ describe('what a store is told', () => {
     expect(await types(orderId)).toEqual(['order.expired']);
   });
 
-  it('holds nothing about the customer', async () => {
+  it('without anything about the customer', async () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
     await storeOf(sql, ORIGIN).cancelOrder(orderId, { retailerId }, 'customer_request');
-    const text = JSON.stringify(await told(orderId));
+    const text = JSON.stringify(await deliveriesOf(orderId));
     for (const value of ['Jordan', 'example.com', '4155550123', 'Valencia', '94103']) expect(text).not.toContain(value);
   });
 });
 
-describe('a store that is not told', () => {
+describe('a change without a delivery', () => {
   const count = async () => (await database.sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
   const liveOneOrder = async () => {
     const orderId = await newOrder(await newDriver());
@@ -197,21 +199,21 @@ describe('a store that is not told', () => {
     return (await database.sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
   };
 
-  it('has neither deliveries nor jobs, without an endpoint', async () => {
+  it('writes neither delivery nor job for a store without an endpoint', async () => {
     await storeOf(database.sql).removeWebhook(retailerId);
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
   });
 
-  it('has neither deliveries nor jobs, with a disabled endpoint', async () => {
+  it('writes neither delivery nor job for a disabled endpoint', async () => {
     await database.sql`update webhook_endpoints set disabled_at = now() where retailer_id = ${retailerId}`;
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
   });
 
-  it('has no delivery of a change that did not happen', async () => {
+  it('writes nothing if the order was not changed', async () => {
     const orderId = await newOrder(await newDriver());
     const before = await count();
     expect(await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, newId(), STAMP)).toBeNull();
@@ -219,8 +221,8 @@ describe('a store that is not told', () => {
   });
 });
 
-describe('a try', () => {
-  it('is opened with the very text that was stored', async () => {
+describe('an attempt', () => {
+  it('sends the stored text unchanged', async () => {
     const delivery = await newDelivery();
     expect(delivery).toMatchObject({ attempts: 0, endpoint: { url: URL_OF_STORE, heldSeconds: 0 } });
     const [row] = await database.sql`select payload::text as text from webhook_deliveries where id = ${delivery.id}`;
@@ -228,7 +230,7 @@ describe('a try', () => {
     expect(JSON.parse(delivery.payload)).toMatchObject({ type: 'order.assigned' });
   });
 
-  it('that was taken ends the delivery and the endpoint’s trouble', async () => {
+  it('that was accepted ends the delivery and the endpoint’s failures', async () => {
     const delivery = await newDelivery();
     await failingFor(600);
     await storeOf(database.sql).recordDelivered(delivery, '204');
@@ -238,7 +240,7 @@ describe('a try', () => {
     expect(await storeOf(database.sql).openDelivery(delivery.outboxId)).toBeNull();
   });
 
-  it('that failed is relayed again under a job id of its own, and by the sweeper where the queue loses it', async () => {
+  it('that failed is relayed again under a new job id, and by the sweeper if the queue loses it', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     const { outbox, disabled } = await fail(delivery, 120);
@@ -254,14 +256,14 @@ describe('a try', () => {
     );
   });
 
-  it('that was the last one gives the delivery up', async () => {
+  it('that fails as the last one gives the delivery up', async () => {
     const delivery = await newDelivery();
     expect((await fail(delivery, null)).outbox).toEqual([]);
     expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: '500' });
     expect(await job(delivery.outboxId)).toMatchObject({ done_at: expect.any(Date), failure_code: '500' });
   });
 
-  it('that failed after another one was taken changes nothing', async () => {
+  it('that failed after another one was accepted changes nothing', async () => {
     const delivery = await newDelivery();
     await storeOf(database.sql).recordDelivered(delivery, '204');
     expect(await fail(delivery)).toEqual({ outbox: [], disabled: false });
@@ -269,7 +271,7 @@ describe('a try', () => {
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });
 
-  it('of two runs that failed at once counts once and leaves one job', async () => {
+  it('of two runs that fail at once counts once and leaves one job', async () => {
     const delivery = await newDelivery();
     const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
     const results = await Promise.all(runs.map((run) => fail(run, 30)));
@@ -278,7 +280,7 @@ describe('a try', () => {
     expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: expect.closeTo(30, -1) });
   });
 
-  it('of two runs where one gave up and one was put off leaves one end', async () => {
+  it('of two runs of which one gives up and one is postponed ends the delivery once', async () => {
     const delivery = await newDelivery();
     const [first, second] = [await reopened(delivery), await reopened(delivery)];
     expect((await fail(first, 30)).outbox).toHaveLength(1);
@@ -287,14 +289,14 @@ describe('a try', () => {
     expect(await job(delivery.outboxId)).toMatchObject({ done_at: null });
   });
 
-  it('that two runs put off leaves one job', async () => {
+  it('that two runs postpone leaves one job', async () => {
     const delivery = await newDelivery();
     const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
     const jobs = await Promise.all(runs.map((run) => storeOf(database.sql).postponeDelivery(run, 30)));
     expect(jobs.flat()).toHaveLength(1);
   });
 
-  it('that failed after the sweeper relayed it leaves the sweeper’s job and no other', async () => {
+  it('that fails after the sweeper has relayed it leaves the sweeper’s job only', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
@@ -304,14 +306,14 @@ describe('a try', () => {
     expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: 0 });
   });
 
-  it('put off counts for nothing', async () => {
+  it('that is postponed is not counted', async () => {
     const delivery = await newDelivery();
     expect(await storeOf(database.sql).postponeDelivery(delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });
 
-  it('for a store without an endpoint gives the delivery up', async () => {
+  it('without an endpoint gives the delivery up', async () => {
     const delivery = await newDelivery();
     await storeOf(database.sql).removeWebhook(retailerId);
     const opened = (await storeOf(database.sql).openDelivery(delivery.outboxId)) as OwedDelivery;
@@ -322,7 +324,7 @@ describe('a try', () => {
 });
 
 describe('an endpoint', () => {
-  it('that fails now and then is not held back', async () => {
+  it('that fails now and then is not held', async () => {
     const delivery = await newDelivery();
     await fail(delivery);
     await failingFor(30);
@@ -341,7 +343,7 @@ describe('an endpoint', () => {
     expect(await held()).toBeCloseTo(900, -1);
   });
 
-  it('that has failed for a day is disabled, once, with the time on record', async () => {
+  it('that has failed for a day is disabled once, with the time on record', async () => {
     const [first, second] = [await newDelivery(), await newDelivery()];
     await failingFor(86_399 - 60);
     expect((await fail(first)).disabled).toBe(false);
@@ -357,7 +359,7 @@ describe('an endpoint', () => {
     expect(await endpoint()).toMatchObject({ disabled_because: 'gone' });
   });
 
-  it('that refuses one delivery is neither held back nor disabled, and others are told', async () => {
+  it('that refuses one delivery is neither held nor disabled, and gets others', async () => {
     const [refused, other] = [await newDelivery(), await newDelivery()];
     expect((await fail(refused, 5, 'refuses')).outbox).toHaveLength(1);
     expect(await show(refused.id)).toMatchObject({ status: 'pending', attempts: 1 });
@@ -368,7 +370,7 @@ describe('an endpoint', () => {
     expect(await reopened(other)).toMatchObject({ endpoint: { heldSeconds: 0 } });
   });
 
-  it('that was replaced meanwhile is not well because its predecessor was', async () => {
+  it('that was replaced meanwhile does not inherit a success', async () => {
     const [old, young] = [await newDelivery(), await newDelivery()];
     await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
     await fail(await reopened(young));
@@ -408,7 +410,7 @@ describe('deliveries', () => {
     expect(JSON.stringify(row)).not.toContain('whsec_');
   });
 
-  it('are replayed with the same id and body, for another day', async () => {
+  it('are replayed with the same id and body for another day', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
@@ -423,7 +425,7 @@ describe('deliveries', () => {
     expect((await storeOf(sql).takeExpired(100)).map(({ id }) => id)).toContain(row?.outbox_id);
   });
 
-  it('are not replayed while they are tried, nor to nobody', async () => {
+  it('are not replayed while they are pending, nor without an endpoint', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('still_tried');
@@ -434,7 +436,7 @@ describe('deliveries', () => {
     expect(await storeOf(sql).replayDelivery(newId())).toBe('unknown');
   });
 
-  it('are deleted after their days, but not while they are tried', async () => {
+  it('are deleted after 30 days, but not while they are pending', async () => {
     const { sql } = database;
     const [old, pending, young] = [await newDelivery(), await newDelivery(), await newDelivery()];
     await storeOf(sql).recordDelivered(old, '200');

@@ -18,9 +18,9 @@ afterAll(() => database.drop());
 async function api(processId: string) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
-  const told = { times: 0 };
-  await holdApiLock({ url: database.url, processId }, logger, closers, () => told.times++, CHECK_MS);
-  return { told, stop: () => closers.closeAll() };
+  const losses = { times: 0 };
+  await holdApiLock({ url: database.url, processId }, logger, closers, () => losses.times++, CHECK_MS);
+  return { losses, stop: () => closers.closeAll() };
 }
 
 const holders = async () => {
@@ -52,23 +52,23 @@ test('a second API process does not start while the first runs', async () => {
 });
 
 test('a process that lost its connection ends its own left-behind session and takes the lock again', async () => {
-  const { told, stop } = await api('a');
+  const { losses, stop } = await api('a');
   const [before] = await holders();
   const left = await nextInLine('sameday-api-lock a');
   await end(before?.pid as number);
   const others = async () => (await holders()).filter(({ pid }) => pid !== before?.pid && pid !== left);
   await expect.poll(async () => (await others()).map(({ name }) => name), soon).toEqual(['sameday-api-lock a']);
-  expect(told.times).toBe(0);
+  expect(losses.times).toBe(0);
   await stop();
 });
 
 test('a process whose lock another one has taken is told once', async () => {
-  const { told, stop } = await api('a');
+  const { losses, stop } = await api('a');
   const [before] = await holders();
   await nextInLine('sameday-api-lock b');
   await end(before?.pid as number);
-  await expect.poll(() => told.times, soon).toBe(1);
+  await expect.poll(() => losses.times, soon).toBe(1);
   expect((await holders()).map(({ name }) => name)).toEqual(['sameday-api-lock b']);
-  expect(told.times).toBe(1);
+  expect(losses.times).toBe(1);
   await stop();
 });

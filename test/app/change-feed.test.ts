@@ -54,7 +54,7 @@ async function api() {
     detailsChanged: (orderId) => seen.push(`details ${orderId}`),
     paymentRecorded: (orderId) => seen.push(`payment ${orderId}`),
     driverChanged: (driverId) => seen.push(`phone ${driverId}`),
-    everythingChanged: () => seen.push('everything told'),
+    everythingChanged: () => seen.push('everything changed'),
   });
   const unknownOutcomes = new UnknownOutcomes(60_000, 10, Date.now, events);
   const paymentWait = createPaymentWait(store, 60_000, 10, 10);
@@ -72,13 +72,13 @@ async function api() {
     closers,
   });
   /** Returns once every notice that was sent before has been handled. */
-  const heard = async () => {
+  const handled = async () => {
     const driverId = await addDriverRow(database.sql);
     await expect.poll(() => seen, soon).toContain(`phone ${driverId}`);
     return seen.filter((what) => !what.includes(driverId));
   };
   seen.length = 0;
-  return { seen, heard, paymentWait, unknownOutcomes, tables };
+  return { seen, handled, paymentWait, unknownOutcomes, tables };
 }
 
 async function assignedOrder() {
@@ -101,10 +101,10 @@ async function assignedOrder() {
 
 test('a charge and a text of another process go to live pages only: nothing is read or matched', async () => {
   const { orderId, charge, text } = await assignedOrder();
-  const { heard } = await api();
+  const { handled } = await api();
   await charge('worker');
   await text('worker');
-  expect(await heard()).toEqual([`details ${orderId}`, `details ${orderId}`]);
+  expect(await handled()).toEqual([`details ${orderId}`, `details ${orderId}`]);
 });
 
 test('a reply that waits for a charge gets its result from the table', async () => {
@@ -132,24 +132,24 @@ test('a step of an order is read with its driver, who is matched and told', asyn
 
 test('a process does not handle its own notices', async () => {
   const { charge, pickUp } = await assignedOrder();
-  const { heard } = await api();
+  const { handled } = await api();
   await charge('api');
   await pickUp('api');
-  expect(await heard()).toEqual([]);
+  expect(await handled()).toEqual([]);
 });
 
 test('an order with a write of unknown outcome is read at once, and again on its late notice', async () => {
   const { orderId, driverId, charge, text, pickUp } = await assignedOrder();
-  const { seen, heard, unknownOutcomes } = await api();
+  const { seen, handled, unknownOutcomes } = await api();
   unknownOutcomes.add(orderId);
   await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
   expect(seen).toContain(`page ${orderId} of ${driverId}`);
   seen.length = 0;
   await charge('api');
-  expect(await heard()).toEqual([]);
+  expect(await handled()).toEqual([]);
   await pickUp('api');
   await text('api');
-  expect((await heard()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
+  expect((await handled()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
 });
 
 test('a notice whose rows cannot be read while the database is away is handled when it is back', async () => {
@@ -172,7 +172,7 @@ test('if listening begins again before reads succeed, everything is read as soon
     select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'api' and datname = current_database()`;
   await expect.poll(() => seen.filter((what) => what === 'drivers read all').length, soon).toBeGreaterThan(1);
-  expect(seen).not.toContain('everything told');
+  expect(seen).not.toContain('everything changed');
   tables.areAway = false;
-  await expect.poll(() => seen, soon).toContain('everything told');
+  await expect.poll(() => seen, soon).toContain('everything changed');
 });

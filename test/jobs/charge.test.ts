@@ -33,7 +33,7 @@ async function world(
   onTestFinished(() => stripe.close());
   const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
-  const told: string[] = [];
+  const recorded: string[] = [];
   let lose = options.loseWrites ?? 0;
   let stoodStillMs = 0;
   const tables = storeOf(sql);
@@ -44,7 +44,7 @@ async function world(
     };
   };
   const events = new OrderEvents();
-  events.subscribe({ paymentRecorded: (_orderId, status) => void told.push(status) });
+  events.subscribe({ paymentRecorded: (_orderId, status) => void recorded.push(status) });
   const job = createChargeJob({
     store: {
       ...tables,
@@ -70,23 +70,23 @@ async function world(
     );
   const outbox = async () =>
     (await sql`select done_at, failure_code from outbox where id = ${jobs.charge?.id ?? 0}`)[0];
-  return { run, told, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
+  return { run, recorded, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
 }
 
 test('a good card is charged the stored fee and the order says paid', async () => {
-  const { run, row, told, outbox } = await world();
+  const { run, row, recorded, outbox } = await world();
   expect(await run()).toEqual({ kind: 'done' });
   expect(await row()).toMatchObject({ payment_status: 'paid', charge_id: expect.stringMatching(/^pi_/) });
-  expect(told).toEqual(['paid']);
+  expect(recorded).toEqual(['paid']);
   expect((await outbox())?.done_at).toBeInstanceOf(Date);
 });
 
 test('running twice, one after another or at once, charges once', async () => {
-  const { run, paidInLedger, told } = await world();
+  const { run, paidInLedger, recorded } = await world();
   await Promise.all([run(), run()].map((each) => each.catch(() => null)));
   await run();
   expect(paidInLedger()).toHaveLength(1);
-  expect(told).toEqual(['paid']);
+  expect(recorded).toEqual(['paid']);
 });
 
 test('a worker that dies after Stripe answered leaves a charge that the next one finds', async () => {
@@ -99,11 +99,11 @@ test('a worker that dies after Stripe answered leaves a charge that the next one
 });
 
 test('a hard decline fails the payment for good, with its code', async () => {
-  const { run, row, told } = await world({ paymentMethod: 'pm_card_chargeDeclined' });
+  const { run, row, recorded } = await world({ paymentMethod: 'pm_card_chargeDeclined' });
   expect(await run()).toEqual({ kind: 'done' });
   expect(await row()).toMatchObject({ payment_status: 'failed', status: 'driver_assigned' });
   expect((await row()).payment_failure_code).toBeTruthy();
-  expect(told).toEqual(['failed']);
+  expect(recorded).toEqual(['failed']);
 });
 
 test('a card that needs its holder fails the payment with that code', async () => {

@@ -11,22 +11,22 @@ import { randomFrom } from '../matcher/world.ts';
 /*
  * How long an order can wait.
  *
- * A driver takes the order with the greatest waited × weight in their reach. Let order X of weight a have waited
- * w. An order Y of weight b goes before X only if it has waited at least w·a/b. It follows:
+ * A driver takes the order with the greatest waited × weight in their reach. Let order X of weight a have
+ * waited w. An order Y of weight b goes before X only if it has waited at least w·a/b. It follows:
  *
  *   (1) An order of no greater weight that arrives after X never goes before X. One of greater weight does so
  *       only if it arrives within the first w·(1 − a/b) of X's wait: three quarters of it for priority (4)
  *       before standard (1). Any later order comes after X.
- *   (2) When a priority order goes before a standard order, the standard one has waited at most 4 times as long.
+ *   (2) When a priority order goes before a standard order, the latter has waited at most 4 times as long.
  *
- * Let B orders wait when X arrives. Let drivers in its reach become free at a rate f, and priority orders arrive
- * at a rate p. By (1) the drivers who become free during the wait W of X serve only the B and at most p·W·¾
- * others: f·W ≤ B + ¾·p·W, so
+ * Let B orders wait when X arrives. Let drivers in its reach become free at a rate f, and priority orders
+ * arrive at a rate p. By (1) the drivers who become free during the wait W of X serve only the B and at most
+ * p·W·¾ others: f·W ≤ B + ¾·p·W, so
  *
  *   (3) W ≤ B / (f − ¾·p), finite as long as priority orders alone do not take four thirds of all drivers,
  *
- * and a priority order waits at most B / f. An order in a corner first waits for its radius to reach the drivers,
- * a time G that the tier bounds. Its claim grows meanwhile: W ≤ (B + f·G) / (f − ¾·p).
+ * and a priority order waits at most B / f. An order in a corner first waits for its radius to reach the
+ * drivers, a time G that the tier bounds. Its claim grows meanwhile: W ≤ (B + f·G) / (f − ¾·p).
  * If more orders arrive than drivers can carry, B grows, and with it every wait. Then the number of waiting
  * orders is bounded and not the time; (1) and (2) still hold.
  */

@@ -24,11 +24,11 @@ const jobsOf = async (orderId: string) => {
 test('an assignment of a waiting order makes its charge owed and finishes its redispatch job', async () => {
   const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     const outcome = await storeOf(sql, 'me').assignWaiting(orderId, near(driverId));
     expect(outcome).toMatchObject({ kind: 'assigned', outbox: [{ queue: 'charge', orderId, relays: 0 }] });
   });
-  expect(heard).toEqual([`me:order:${orderId}`]);
+  expect(notices).toEqual([`me:order:${orderId}`]);
   expect(await orderRow(sql, orderId)).toMatchObject({
     status: 'driver_assigned',
     driver_id: driverId,
@@ -142,12 +142,12 @@ test('a driver who is busy, off duty, deactivated or unknown is lost, and nothin
   await storeOf(sql, 'test').setDriverDuty(offDuty, false);
   const gone = await addDriverRow(sql);
   await storeOf(sql, 'test').deactivateDriver(gone);
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     for (const driverId of [busy, offDuty, gone, newId()]) {
       expect(await storeOf(sql, 'me').assignWaiting(orderId, near(driverId))).toEqual({ kind: 'driver_lost' });
     }
   });
-  expect(heard).toEqual([]);
+  expect(notices).toEqual([]);
   expect(await orderRow(sql, orderId)).toMatchObject({ status: 'pending_dispatch', sequence: 1 });
   expect(await jobsOf(orderId)).toEqual({ redispatch: false, sms: false });
 });

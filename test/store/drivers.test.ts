@@ -22,10 +22,10 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
   const { sql } = database;
   const [id, token] = [newId(), newSecret('driver_token')];
   const driver = { id, name: 'Ada "Fast" O’Neil', phone: '+14155550111', tokenHash: hashSecret(token) };
-  const heard = await noticesDuring(database, () =>
+  const notices = await noticesDuring(database, () =>
     storeOf(sql, 'me').createDriver({ ...driver, tierIds: ['standard', 'priority'] }),
   );
-  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(notices).toEqual([`me:driver:${id}`]);
   expect(await storeOf(sql).findDriverByToken(hashSecret(token))).toEqual({ driverId: id });
   expect(await storeOf(sql).findDriverByToken(hashSecret('another'))).toBeNull();
   expect(await storeOf(sql).findDriverState(id)).toEqual({ onDuty: false, order: null });
@@ -48,10 +48,10 @@ test('coming on duty sends a notice and counts as free since now; repeating it k
   await sql`update drivers set free_since = now() - interval '1 hour' where id = ${id}`;
   const freeSince = async () => (await storeOf(sql).loadFleet([id]))[0]?.freeSinceMs ?? 0;
   const longAgo = await freeSince();
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').setDriverDuty(id, true)).toEqual({ onDuty: true });
   });
-  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(notices).toEqual([`me:driver:${id}`]);
   const since = await freeSince();
   expect(since).toBeGreaterThan(longAgo);
   await storeOf(sql, 'me').setDriverDuty(id, true);
@@ -66,10 +66,10 @@ test('a deactivated driver leaves the fleet, the token stops working, and the pa
   await storeOf(sql, 'test').createDriver({ id, name: 'Bo', phone: '+14155550112', tokenHash, tierIds: ['standard'] });
   await storeOf(sql, 'test').setDriverDuty(id, true);
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: id });
-  const heard = await noticesDuring(database, async () =>
+  const notices = await noticesDuring(database, async () =>
     expect(await storeOf(sql, 'me').deactivateDriver(id)).toBe(true),
   );
-  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(notices).toEqual([`me:driver:${id}`]);
   expect(await storeOf(sql).findDriverByToken(tokenHash)).toBeNull();
   expect(await storeOf(sql, 'me').setDriverDuty(id, true)).toBeNull();
   expect(await storeOf(sql).loadFleet([id])).toEqual([]);

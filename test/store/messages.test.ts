@@ -104,10 +104,10 @@ test('a sent text records message, order, job, event and notice in one statement
   const { open, count, record, row, job, events, orderId } = await owed();
   await open();
   await count(0);
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await record(SENT)).toBe(true);
   });
-  expect(heard).toEqual([`me:details:${orderId}`]);
+  expect(notices).toEqual([`me:details:${orderId}`]);
   expect(await row()).toMatchObject({ sequence: 2, sms_status: 'sent', sms_failure_code: null });
   expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: null });
   expect(await events()).toEqual([{ type: 'sms_sent', data: null }]);
@@ -149,12 +149,12 @@ test('one statement opens and records many texts, each with its own result', asy
     { orderId: first.orderId, result: SENT, outboxId: first.outboxId },
     { orderId: silent.orderId, result: SENT, outboxId: silent.outboxId },
   ];
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect([...(await storeOf(sql, 'me').recordTexts(texts)).keys()].sort()).toEqual(
       [first.orderId, second.orderId].sort(),
     );
   });
-  expect(heard).toHaveLength(1);
+  expect(notices).toHaveLength(1);
   expect(await first.row()).toMatchObject({ sms_status: 'sent', sms_failure_code: null });
   expect(await second.row()).toMatchObject({ sms_status: 'failed', sms_failure_code: '21610' });
   expect(await second.job()).toMatchObject({ failure_code: '21610' });

@@ -200,28 +200,28 @@ test('of two orders of a batch with the same driver one is created', async () =>
 test('a batch without a good row writes nothing and sends no notice', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: newId() });
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect((await storeOf(sql, 'me').insertOrders([order])).size).toBe(0);
   });
-  expect(heard).toEqual([]);
+  expect(notices).toEqual([]);
 });
 
 test('a commit’s notice names the process and the orders', async () => {
   const { sql } = database;
   const orders = [await draftOrder(sql, store), await draftOrder(sql, store)];
-  const heard = await noticesDuring(database, () => storeOf(sql, 'me').insertOrders(orders));
-  const [origin, kind, ids] = heard[0]?.split(':') ?? [];
-  expect([heard.length, origin, kind, ids?.split(',').sort()]).toEqual([1, 'me', 'order', orders.map((o) => o.id)]);
+  const notices = await noticesDuring(database, () => storeOf(sql, 'me').insertOrders(orders));
+  const [origin, kind, ids] = notices[0]?.split(':') ?? [];
+  expect([notices.length, origin, kind, ids?.split(',').sort()]).toEqual([1, 'me', 'order', orders.map((o) => o.id)]);
 });
 
 test('the notices of a large batch name every order, each in less than 8,000 bytes', async () => {
   const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 600 }, () => draftOrder(sql, store)));
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect((await storeOf(sql, 'a'.repeat(12)).insertOrders(orders)).size).toBe(600);
   });
-  expect(Math.max(...heard.map((notice) => Buffer.byteLength(notice)))).toBeLessThan(8_000);
-  const told = heard.flatMap((notice) => notice.split(':')[2]?.split(',') ?? []);
+  expect(Math.max(...notices.map((notice) => Buffer.byteLength(notice)))).toBeLessThan(8_000);
+  const told = notices.flatMap((notice) => notice.split(':')[2]?.split(',') ?? []);
   expect(told.sort()).toEqual(orders.map(({ id }) => id).sort());
 });
 

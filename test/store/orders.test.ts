@@ -34,7 +34,7 @@ async function changesNothing(orderId: string, change: () => Promise<unknown>): 
 test('an order is picked up, then delivered, each with its time, event and notice', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED)).toMatchObject({
       id: orderId,
       sequence: 3,
@@ -48,7 +48,7 @@ test('an order is picked up, then delivered, each with its time, event and notic
       driverId,
     });
   });
-  expect(heard).toEqual([`me:order:${orderId}`, `me:order:${orderId}`]);
+  expect(notices).toEqual([`me:order:${orderId}`, `me:order:${orderId}`]);
   expect(await orderRow(sql, orderId)).toMatchObject({
     status: 'delivered',
     photo_name: 'photo.webp',

@@ -41,7 +41,7 @@ async function owed() {
   return { store, orderId, outboxId, open, record, isDone, events, attempts, row: () => orderRow(sql, orderId) };
 }
 
-test('an attempt has the order’s fee and the store’s card, is stored before the send, and reopens unchanged', async () => {
+test('an attempt has the order’s fee and the store’s card, is stored before it is sent, and reopens the same', async () => {
   const { sql } = database;
   const { open, orderId, store, attempts } = await owed();
   const attempt = await open();
@@ -89,10 +89,10 @@ test('no attempt is opened for an order that waits, is unknown, or has a recorde
 test('a paid attempt records attempt, order, job, event and notice in one statement', async () => {
   const { open, record, row, isDone, events, attempts, orderId } = await owed();
   await open();
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await record(1, PAID)).toBe(true);
   });
-  expect(heard).toEqual([`me:details:${orderId}`]);
+  expect(notices).toEqual([`me:details:${orderId}`]);
   expect(await row()).toMatchObject({
     status: 'driver_assigned',
     sequence: 3,
@@ -116,8 +116,8 @@ test.each([
   await open();
   await record(1, PAID);
   const before = [await row(), await events(), await attempts()];
-  const heard = await noticesDuring(database, async () => expect(await record(1, result)).toBe(false));
-  expect(heard).toEqual([]);
+  const notices = await noticesDuring(database, async () => expect(await record(1, result)).toBe(false));
+  expect(notices).toEqual([]);
   expect([await row(), await events(), await attempts()]).toEqual(before);
 });
 
@@ -227,12 +227,12 @@ test('one statement opens and records many attempts; one recorded before is left
   const paid = [first, second, third].map(({ orderId, outboxId }, i) => {
     return { orderId, attempt: attemptOf(orders[i] as Owed) ?? 1, paymentIntentId: `pi_many_${i}`, outboxId };
   });
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect([...(await storeOf(sql, 'me').recordPaid(paid)).keys()].sort()).toEqual(
       [first.orderId, second.orderId].sort(),
     );
   });
-  expect(heard).toHaveLength(1);
+  expect(notices).toHaveLength(1);
   expect((await first.row()).charge_id).toBe('pi_many_0');
   expect((await second.row()).charge_id).toBe('pi_many_1');
   expect((await third.row()).charge_id).toBe('pi_1');

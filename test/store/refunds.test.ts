@@ -50,11 +50,11 @@ test.each([
   '%s is recorded once, with a notice of details, as it does not concern dispatch',
   async (_what, paid, status, record) => {
     const order = await cancelled(paid);
-    const heard = await noticesDuring(database, async () => {
+    const notices = await noticesDuring(database, async () => {
       expect(await record(order.orderId, order.outboxId)).toMatchObject({ id: order.orderId, status: 'cancelled' });
       expect(await record(order.orderId, order.outboxId)).toBeNull();
     });
-    expect(heard).toEqual([`me:details:${order.orderId}`]);
+    expect(notices).toEqual([`me:details:${order.orderId}`]);
     expect(await order.status()).toBe(status);
   },
 );

@@ -148,10 +148,10 @@ test('the tiers are the three of the contract, with the prices of the first migr
 test('a change of a tier keeps its other columns and sends a notice, and a senseless one is refused', async () => {
   const { sql } = database;
   const before = (await storeOf(sql).loadTiers()).get('priority');
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').setTier('priority', { feeCents: 1_500, weight: 2.5 })).toBe(true);
   });
-  expect(heard).toEqual(['me:tier:priority']);
+  expect(notices).toEqual(['me:tier:priority']);
   expect((await storeOf(sql).loadTiers()).get('priority')).toEqual({ ...before, feeCents: 1_500, weight: 2.5 });
   await expect(storeOf(sql, 'me').setTier('priority', { maxRadiusMeters: 10 })).rejects.toMatchObject({
     code: '23514',
@@ -164,11 +164,11 @@ test('the clock is the database’s, whatever this machine’s is, and advances 
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2001-01-01') });
   const clock = await createDatabaseClock(sql, createLogger('silent'));
   onTestFinished(() => clock.close());
-  const told = clock.now();
+  const nowMs = clock.now();
   const [row] = await sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-  expect(Math.abs(row?.ms - told)).toBeLessThan(1_000);
-  expect(Number.isInteger(told)).toBe(true);
-  await expect.poll(() => clock.now()).toBeGreaterThan(told);
+  expect(Math.abs(row?.ms - nowMs)).toBeLessThan(1_000);
+  expect(Number.isInteger(nowMs)).toBe(true);
+  await expect.poll(() => clock.now()).toBeGreaterThan(nowMs);
 });
 
 test('the clock is measured again, also after a failed measurement, until it is closed', async () => {

@@ -28,14 +28,14 @@ export async function untilBlocked({ sql }: FreshDatabase): Promise<void> {
 /** The notices that were sent while `work` ran, in the order of their commits. */
 export async function noticesDuring(database: FreshDatabase, work: () => Promise<unknown>): Promise<string[]> {
   const sql = connect({ url: database.url, applicationName: 'listener', max: 1 });
-  const heard: string[] = [];
+  const notices: string[] = [];
   try {
-    await sql.listen('sameday', (payload) => heard.push(payload));
+    await sql.listen('sameday', (payload) => notices.push(payload));
     await work();
     // Notices arrive in the order of commits, so those of `work` are here when this one is.
     await database.sql`select pg_notify('sameday', 'end')`;
-    await expect.poll(() => heard.at(-1), { timeout: 10_000, interval: 10 }).toBe('end');
-    return heard.slice(0, -1);
+    await expect.poll(() => notices.at(-1), { timeout: 10_000, interval: 10 }).toBe('end');
+    return notices.slice(0, -1);
   } finally {
     await sql.end({ timeout: 1 });
   }

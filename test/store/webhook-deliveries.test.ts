@@ -1,97 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../harness/vendor-rows.ts';
-
-const ORIGIN = 'test';
-const STAMP = { actionId: null, capturedAt: null };
-const URL_OF_STORE = 'https://store.test/hook';
-const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true };
-const DROPOFF = { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' };
-
-let database: FreshDatabase;
-let retailerId: string;
-let keyId: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
-
-/** A new store, with a webhook by default. */
-beforeEach(async () => {
-  const { sql } = database;
-  retailerId = newId();
-  keyId = newId();
-  const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
-  const card = { stripeCustomerId: 'cus_1', stripePaymentMethodId: 'pm_1' };
-  await storeOf(sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
-  await storeOf(sql).setWebhook(retailerId, URL_OF_STORE, 'whsec_c2VjcmV0');
-});
-
-async function newDriver(): Promise<string> {
-  const id = newId();
-  await database.sql`
-    insert into drivers (id, name, phone, token_hash, tiers, on_duty)
-    values (${id}, 'Sam', '+14155550177', ${id}, '{standard}', true)`;
-  return id;
-}
-
-async function newOrder(driverId: string | null = null): Promise<string> {
-  const tier = (await storeOf(database.sql).loadTiers()).get('standard') as NewOrder['tier'];
-  const order: NewOrder = {
-    idempotency: null,
-    id: newId(),
-    customerId: newId(),
-    dropoffAddressId: newId(),
-    trackingToken: newId(),
-    keyId,
-    request: { retailerId, customer: CUSTOMER, pickupAddress: 'x', dropoffAddress: DROPOFF, tierId: 'standard' },
-    tier,
-    pickup: { lat: 1, lng: 2 },
-    pickupPointSource: 'registered',
-    dropoff: null,
-    driver: driverId ? { driverId, distanceMeters: 10 } : null,
-  };
-  const committed = (await storeOf(database.sql, ORIGIN).insertOrders([order])).get(order.id);
-  expect(committed).toBeDefined();
-  return order.id;
-}
-
-/** The deliveries of an order by sequence. */
-async function deliveriesOf(
-  orderId: string,
-): Promise<{ type: string; timestamp: string; data: Record<string, unknown> }[]> {
-  const rows = await database.sql`
-    select payload from webhook_deliveries where order_id = ${orderId} order by sequence`;
-  return rows.map((row) => row.payload);
-}
-
-const types = async (orderId: string) => (await deliveriesOf(orderId)).map(({ type }) => type);
-
-/** The only delivery of a new order, as its job opens it. */
-async function newDelivery(): Promise<OwedDelivery> {
-  const orderId = await newOrder(await newDriver());
-  const [row] = await database.sql`select outbox_id from webhook_deliveries where order_id = ${orderId}`;
-  return (await storeOf(database.sql).openDelivery(row?.outbox_id)) as OwedDelivery;
-}
-
-const show = async (id: string) => (await database.sql`select * from webhook_deliveries where id = ${id}`)[0];
-const job = async (id: number) => (await database.sql`select * from outbox where id = ${id}`)[0];
-const endpoint = async () => (await database.sql`select * from webhook_endpoints where retailer_id = ${retailerId}`)[0];
-const fail = (
-  delivery: OwedDelivery,
-  retryInSeconds: number | null = 5,
-  receiver: 'failing' | 'refuses' | 'gone' = 'failing',
-) => storeOf(database.sql).recordFailedAttempt(delivery, { result: '500', retryInSeconds, receiver });
-const reopened = async ({ outboxId }: OwedDelivery) =>
-  (await storeOf(database.sql).openDelivery(outboxId)) as OwedDelivery;
-/** Makes the endpoint fail since some time ago. */
-const failingFor = (seconds: number) => database.sql`
-  update webhook_endpoints set failing_since = now() - make_interval(secs => ${seconds})
-  where retailer_id = ${retailerId}`;
+import {
+  database,
+  deliveriesOf,
+  endpoint,
+  fail,
+  failingFor,
+  job,
+  newDelivery,
+  newDriver,
+  newOrder,
+  reopened,
+  retailerId,
+  STAMP,
+  show,
+  types,
+  URL_OF_STORE,
+} from './webhook-world.ts';
 
 describe('a delivery is made', () => {
   it('of an order that is assigned at once', async () => {
@@ -120,11 +48,11 @@ describe('a delivery is made', () => {
     const driverId = await newDriver();
     const orderId = await newOrder();
     expect(await deliveriesOf(orderId)).toEqual([]);
-    const assigned = await storeOf(sql, ORIGIN).assignWaiting(orderId, { driverId, distanceMeters: 5 });
+    const assigned = await storeOf(sql, 'test').assignWaiting(orderId, { driverId, distanceMeters: 5 });
     expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }, { queue: 'webhook' }] });
-    const picked = await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
+    const picked = await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
     expect(picked?.outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
-    await storeOf(sql, ORIGIN).deliverOrder(orderId, driverId, 'photo', STAMP);
+    await storeOf(sql, 'test').deliverOrder(orderId, driverId, 'photo', STAMP);
     expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
     const events = await sql`
       select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
@@ -137,9 +65,9 @@ describe('a delivery is made', () => {
     const { sql } = database;
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
-    await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
-    await storeOf(sql, ORIGIN).markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
-    await storeOf(sql, ORIGIN).returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
+    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
+    await storeOf(sql, 'test').markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
+    await storeOf(sql, 'test').returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
     const all = await deliveriesOf(orderId);
     expect(all.slice(2).map(({ type, data }) => [type, data.reason])).toEqual([
       ['order.undeliverable', 'nobody_home'],
@@ -151,10 +79,10 @@ describe('a delivery is made', () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
     const attempt = await openAttempt(sql, orderId);
-    await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
-    const cancelled = await storeOf(sql, ORIGIN).cancelOrder(orderId, 'operator', 'duplicate');
+    await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, 'test');
+    const cancelled = await storeOf(sql, 'test').cancelOrder(orderId, 'operator', 'duplicate');
     expect(cancelled?.outbox.map(({ queue }) => queue).toSorted()).toEqual(['refund', 'webhook']);
-    await storeOf(sql, ORIGIN).recordRefund(orderId, 're_1', 0);
+    await storeOf(sql, 'test').recordRefund(orderId, 're_1', 0);
     expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
       { type: 'order.cancelled', data: { status: 'cancelled', by: 'operator', reason: 'duplicate' } },
       { type: 'order.refunded', data: { status: 'cancelled', payment_status: 'refunded' } },
@@ -165,10 +93,10 @@ describe('a delivery is made', () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
     await sql`insert into messages (order_id, status) values (${orderId}, 'sending')`;
-    await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, ORIGIN);
+    await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, 'test');
     const attempt = await openAttempt(sql, orderId);
     const declined = { status: 'declined', failureCode: 'expired_card', final: true } as const;
-    await recordAttempt(sql, attempt as never, declined, 0, ORIGIN);
+    await recordAttempt(sql, attempt as never, declined, 0, 'test');
     expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
       { type: 'order.payment_failed', data: { payment_status: 'failed', code: 'expired_card' } },
     ]);
@@ -178,14 +106,14 @@ describe('a delivery is made', () => {
     const { sql } = database;
     const orderId = await newOrder();
     await sql`update orders set expires_at = now() where id = ${orderId}`;
-    await storeOf(sql, ORIGIN).expireOrder(orderId);
+    await storeOf(sql, 'test').expireOrder(orderId);
     expect(await types(orderId)).toEqual(['order.expired']);
   });
 
   it('without anything about the customer', async () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
-    await storeOf(sql, ORIGIN).cancelOrder(orderId, { retailerId }, 'customer_request');
+    await storeOf(sql, 'test').cancelOrder(orderId, { retailerId }, 'customer_request');
     const text = JSON.stringify(await deliveriesOf(orderId));
     for (const value of ['Jordan', 'example.com', '4155550123', 'Valencia', '94103']) expect(text).not.toContain(value);
   });
@@ -195,7 +123,7 @@ describe('a change without a delivery', () => {
   const count = async () => (await database.sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
   const liveOneOrder = async () => {
     const orderId = await newOrder(await newDriver());
-    await storeOf(database.sql, ORIGIN).cancelOrder(orderId, 'operator', 'other');
+    await storeOf(database.sql, 'test').cancelOrder(orderId, 'operator', 'other');
     return (await database.sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
   };
 
@@ -216,7 +144,7 @@ describe('a change without a delivery', () => {
   it('writes nothing if the order was not changed', async () => {
     const orderId = await newOrder(await newDriver());
     const before = await count();
-    expect(await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, newId(), STAMP)).toBeNull();
+    expect(await storeOf(database.sql, 'test').pickUpOrder(orderId, newId(), STAMP)).toBeNull();
     expect(await count()).toBe(before);
   });
 });
@@ -320,79 +248,6 @@ describe('an attempt', () => {
     expect(opened.endpoint).toBeNull();
     await storeOf(database.sql).recordUndeliverable(opened, 'no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
-  });
-});
-
-describe('an endpoint', () => {
-  it('that fails now and then is not held', async () => {
-    const delivery = await newDelivery();
-    await fail(delivery);
-    await failingFor(30);
-    await fail(await reopened(delivery));
-    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date), retry_at: null, disabled_at: null });
-  });
-
-  it('that has failed for long is left alone for a quarter of that time, at most 15 minutes', async () => {
-    const delivery = await newDelivery();
-    const held = async () => (await storeOf(database.sql).openDelivery(delivery.outboxId))?.endpoint?.heldSeconds;
-    await failingFor(400);
-    await fail(delivery);
-    expect(await held()).toBeCloseTo(100, -1);
-    await failingFor(80_000);
-    await fail(await reopened(delivery));
-    expect(await held()).toBeCloseTo(900, -1);
-  });
-
-  it('that has failed for a day is disabled once, with the time on record', async () => {
-    const [first, second] = [await newDelivery(), await newDelivery()];
-    await failingFor(86_399 - 60);
-    expect((await fail(first)).disabled).toBe(false);
-    await failingFor(86_401);
-    expect((await fail(await reopened(first))).disabled).toBe(true);
-    expect((await fail(second)).disabled).toBe(false);
-    expect(await endpoint()).toMatchObject({ disabled_at: expect.any(Date), disabled_because: 'failing' });
-    expect((await storeOf(database.sql).openDelivery(first.outboxId))?.endpoint).toBeNull();
-  });
-
-  it('that is gone is disabled at once', async () => {
-    expect((await fail(await newDelivery(), null, 'gone')).disabled).toBe(true);
-    expect(await endpoint()).toMatchObject({ disabled_because: 'gone' });
-  });
-
-  it('that refuses one delivery is neither held nor disabled, and gets others', async () => {
-    const [refused, other] = [await newDelivery(), await newDelivery()];
-    expect((await fail(refused, 5, 'refuses')).outbox).toHaveLength(1);
-    expect(await show(refused.id)).toMatchObject({ status: 'pending', attempts: 1 });
-    expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null, disabled_at: null });
-    await failingFor(86_401);
-    expect((await fail(await reopened(refused), null, 'refuses')).disabled).toBe(false);
-    expect(await endpoint()).toMatchObject({ disabled_at: null });
-    expect(await reopened(other)).toMatchObject({ endpoint: { heldSeconds: 0 } });
-  });
-
-  it('that was replaced meanwhile does not inherit a success', async () => {
-    const [old, young] = [await newDelivery(), await newDelivery()];
-    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
-    await fail(await reopened(young));
-    await storeOf(database.sql).recordDelivered(old, '204');
-    expect(await show(old.id)).toMatchObject({ status: 'delivered' });
-    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
-  });
-
-  it('that was replaced meanwhile does not inherit a failure', async () => {
-    const delivery = await newDelivery();
-    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
-    await fail(delivery, null, 'gone');
-    expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
-  });
-
-  it('that is enabled again keeps its secret and starts anew', async () => {
-    await fail(await newDelivery(), null, 'gone');
-    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
-    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
-    expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
-    expect(await storeOf(database.sql).enableWebhook(newId())).toBe(false);
-    expect(await storeOf(database.sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
   });
 });
 

@@ -14,13 +14,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** An API process that holds the lock, and how often it was told that another one has it. */
+/** An API process that holds the lock, and the number of calls that report its loss. */
 async function api(processId: string) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
-  const told = { times: 0 };
-  await holdApiLock({ url: database.url, processId }, logger, closers, () => told.times++, CHECK_MS);
-  return { told, stop: () => closers.closeAll() };
+  const losses = { times: 0 };
+  await holdApiLock({ url: database.url, processId }, logger, closers, () => losses.times++, CHECK_MS);
+  return { losses, stop: () => closers.closeAll() };
 }
 
 const holders = async () => {
@@ -31,7 +31,7 @@ const holders = async () => {
 };
 const end = (pid: number) => database.sql`select pg_terminate_backend(${pid}::int4)`;
 
-/** A session that waits for the lock, and so gets it in the moment in which its holder loses it; returns its pid. */
+/** A session that waits for the lock, and so gets it as soon as its holder loses it; returns its pid. */
 async function nextInLine(applicationName: string): Promise<number> {
   const here = database.sql`
     locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
@@ -45,30 +45,30 @@ async function nextInLine(applicationName: string): Promise<number> {
   return waiting?.pid;
 }
 
-test('a second API process does not start beside the first', async () => {
+test('a second API process does not start while the first runs', async () => {
   const { stop } = await api('first');
   await expect(api('second')).rejects.toThrow('Another API process runs on this database');
   await stop();
 });
 
-test('a process that lost its connection ends its own session that was left behind, and has the lock again', async () => {
-  const { told, stop } = await api('a');
+test('a process that lost its connection ends its own left-behind session and takes the lock again', async () => {
+  const { losses, stop } = await api('a');
   const [before] = await holders();
   const left = await nextInLine('sameday-api-lock a');
   await end(before?.pid as number);
   const others = async () => (await holders()).filter(({ pid }) => pid !== before?.pid && pid !== left);
   await expect.poll(async () => (await others()).map(({ name }) => name), soon).toEqual(['sameday-api-lock a']);
-  expect(told.times).toBe(0);
+  expect(losses.times).toBe(0);
   await stop();
 });
 
-test('a process whose lock another one got is told so once', async () => {
-  const { told, stop } = await api('a');
+test('a process whose lock another one has taken is told once', async () => {
+  const { losses, stop } = await api('a');
   const [before] = await holders();
   await nextInLine('sameday-api-lock b');
   await end(before?.pid as number);
-  await expect.poll(() => told.times, soon).toBe(1);
+  await expect.poll(() => losses.times, soon).toBe(1);
   expect((await holders()).map(({ name }) => name)).toEqual(['sameday-api-lock b']);
-  expect(told.times).toBe(1);
+  expect(losses.times).toBe(1);
   await stop();
 });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** An API process that follows the change feed: what it read for it, whom it told and whom it woke. */
+/** An API process with a change feed, and a record of its reads, events and matching. */
 async function api() {
   const sql = connect({ url: database.url, applicationName: 'api', max: 2 });
   const closers = new Closers(logger);
@@ -54,7 +54,7 @@ async function api() {
     detailsChanged: (orderId) => seen.push(`details ${orderId}`),
     paymentRecorded: (orderId) => seen.push(`payment ${orderId}`),
     driverChanged: (driverId) => seen.push(`phone ${driverId}`),
-    everythingChanged: () => seen.push('everything told'),
+    everythingChanged: () => seen.push('everything changed'),
   });
   const unknownOutcomes = new UnknownOutcomes(60_000, 10, Date.now, events);
   const paymentWait = createPaymentWait(store, 60_000, 10, 10);
@@ -71,14 +71,14 @@ async function api() {
     logger,
     closers,
   });
-  /** Everything that was sent before this call was heard when it returns. */
-  const heard = async () => {
+  /** Returns once every notice that was sent before has been handled. */
+  const handled = async () => {
     const driverId = await addDriverRow(database.sql);
     await expect.poll(() => seen, soon).toContain(`phone ${driverId}`);
     return seen.filter((what) => !what.includes(driverId));
   };
   seen.length = 0;
-  return { seen, heard, paymentWait, unknownOutcomes, tables };
+  return { seen, handled, paymentWait, unknownOutcomes, tables };
 }
 
 async function assignedOrder() {
@@ -99,15 +99,15 @@ async function assignedOrder() {
   return { orderId, driverId, charge, text, pickUp };
 }
 
-test('a charge and a text that another process recorded are told to the page alone: nothing is read, nobody woken', async () => {
+test('a charge and a text of another process go to live pages only: nothing is read or matched', async () => {
   const { orderId, charge, text } = await assignedOrder();
-  const { heard } = await api();
+  const { handled } = await api();
   await charge('worker');
   await text('worker');
-  expect(await heard()).toEqual([`details ${orderId}`, `details ${orderId}`]);
+  expect(await handled()).toEqual([`details ${orderId}`, `details ${orderId}`]);
 });
 
-test('a reply that waits for a charge learns what it came to, read from the table', async () => {
+test('a reply that waits for a charge gets its result from the table', async () => {
   const { orderId, charge } = await assignedOrder();
   const { seen, paymentWait } = await api();
   const waiting = paymentWait.paymentWithin(orderId);
@@ -116,7 +116,7 @@ test('a reply that waits for a charge learns what it came to, read from the tabl
   expect(seen).toEqual([`details ${orderId}`, `payments read ${orderId}`]);
 });
 
-test('a step of an order is read with its driver, who is woken and told', async () => {
+test('a step of an order is read with its driver, who is matched and told', async () => {
   const { orderId, driverId, pickUp } = await assignedOrder();
   const { seen } = await api();
   await pickUp('other');
@@ -130,29 +130,29 @@ test('a step of an order is read with its driver, who is woken and told', async 
   ]);
 });
 
-test('of its own notices a process takes none for a change by others', async () => {
+test('a process does not handle its own notices', async () => {
   const { charge, pickUp } = await assignedOrder();
-  const { heard } = await api();
+  const { handled } = await api();
   await charge('api');
   await pickUp('api');
-  expect(await heard()).toEqual([]);
+  expect(await handled()).toEqual([]);
 });
 
-test('an order that a write of its own may have changed is read and told of at once, and when that write comes late', async () => {
+test('an order with a write of unknown outcome is read at once, and again on its late notice', async () => {
   const { orderId, driverId, charge, text, pickUp } = await assignedOrder();
-  const { seen, heard, unknownOutcomes } = await api();
+  const { seen, handled, unknownOutcomes } = await api();
   unknownOutcomes.add(orderId);
   await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
   expect(seen).toContain(`page ${orderId} of ${driverId}`);
   seen.length = 0;
   await charge('api');
-  expect(await heard()).toEqual([]);
+  expect(await handled()).toEqual([]);
   await pickUp('api');
   await text('api');
-  expect((await heard()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
+  expect((await handled()).filter((what) => what.startsWith('orders read'))).toEqual([`orders read ${orderId}`]);
 });
 
-test('a notice that can not be read while the database is away is read and told when it is back', async () => {
+test('a notice whose rows cannot be read while the database is away is handled when it is back', async () => {
   const { orderId, driverId, pickUp } = await assignedOrder();
   const { seen, tables } = await api();
   tables.areAway = true;
@@ -165,14 +165,14 @@ test('a notice that can not be read while the database is away is read and told 
   expect(seen).toContain(`phone ${driverId}`);
 });
 
-test('where listening begins again before anything can be read, everything is read as soon as it can be', async () => {
+test('if listening begins again before reads succeed, everything is read as soon as they do', async () => {
   const { seen, tables } = await api();
   tables.areAway = true;
   await database.sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'api' and datname = current_database()`;
   await expect.poll(() => seen.filter((what) => what === 'drivers read all').length, soon).toBeGreaterThan(1);
-  expect(seen).not.toContain('everything told');
+  expect(seen).not.toContain('everything changed');
   tables.areAway = false;
-  await expect.poll(() => seen, soon).toContain('everything told');
+  await expect.poll(() => seen, soon).toContain('everything changed');
 });

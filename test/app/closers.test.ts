@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** A part that takes a turn to close. */
+/** A part that takes a turn of the event loop to close. */
 function add(name: string): void {
   closers.add(name, async () => {
     await Promise.resolve();
@@ -23,14 +23,14 @@ function add(name: string): void {
   });
 }
 
-test('what was opened last is closed first, each waited for', async () => {
+test('parts are closed one after another, the last one first', async () => {
   for (const name of ['database', 'relay', 'server']) add(name);
   await closers.closeAll();
   expect(closed).toEqual(['server', 'relay', 'database']);
   expect(lines).toEqual([]);
 });
 
-test('closing twice, also at once, closes each part once', async () => {
+test('closing twice, also at the same time, closes each part once', async () => {
   for (const name of ['a', 'b', 'c']) add(name);
   await Promise.all([closers.closeAll(), closers.closeAll()]);
   await closers.closeAll();
@@ -45,7 +45,7 @@ test.each<[string, () => unknown]>([
     },
   ],
   ['rejects', () => Promise.reject(new Error('broken'))],
-])('a part that %s while closing is named and does not keep the rest open', async (_how, close) => {
+])('a part that %s while closing is logged and does not keep the others open', async (_how, close) => {
   add('database');
   closers.add('broken part', close);
   add('server');
@@ -54,7 +54,7 @@ test.each<[string, () => unknown]>([
   expect(lines).toMatchObject([{ level: 'warn', part: 'broken part' }]);
 });
 
-test('a part that never closes is left behind after its deadline', async () => {
+test('a part that never closes is given up after its deadline', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   add('database');
   closers.add('stuck', () => new Promise(() => undefined));
@@ -84,7 +84,7 @@ test('a part with a longer deadline of its own is waited for', async () => {
   expect(lines).toEqual([]);
 });
 
-test('nothing that closed keeps a timer, so the process can end', async () => {
+test('closing leaves no timer that would keep the process alive', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   for (const name of ['a', 'b']) add(name);
   await closers.closeAll();

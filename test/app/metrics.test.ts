@@ -4,7 +4,7 @@ import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 
-test('the process is measured, but for its open files: to count them takes longer the more sockets there are', async () => {
+test('the metrics of the process are there without its open files, whose count is slow with many sockets', async () => {
   const away = () => Promise.reject(new Error('away'));
   const store = { readBacklog: away, readOldestWaiting: away };
   const text = await openMetrics({ isAway: () => true }, store).registry.metrics();
@@ -14,7 +14,7 @@ test('the process is measured, but for its open files: to count them takes longe
   expect(text).not.toContain('process_open_fds');
 });
 
-test('every queue shows what it owes and the age of its oldest job, and the waiting orders theirs, also where that is nothing', async () => {
+test('every queue shows its owed jobs and their age, and so do waiting orders, also if there are none', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
   await database.sql`

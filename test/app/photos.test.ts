@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { createPhotos } from '../../src/app/photos.ts';
 import type { PhotoStorage } from '../../src/vendors/photo-storage.ts';
 
-/** Photos on a storage where everything fails; the database is not asked. */
+/** Photos on a storage that fails every call, and a database that is not used. */
 function world() {
   const down = () => Promise.reject(Object.assign(new Error('to jordan@example.com'), { code: 'DOWN' }));
   const storage: PhotoStorage = { put: down, get: down, remove: down };
@@ -12,7 +12,7 @@ function world() {
   return { photos: createPhotos(storage, store, logger), logger };
 }
 
-test('a photo that cannot be stored is a failure, which the log tells once, by its code', async () => {
+test('a photo that cannot be stored fails, and its code is logged once', async () => {
   const { photos, logger } = world();
   const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
     .jpeg()
@@ -27,7 +27,7 @@ test('a photo that cannot be stored is a failure, which the log tells once, by i
   expect(JSON.stringify(logger.warn.mock.calls)).not.toContain('jordan');
 });
 
-test('a photo that cannot be discarded changes no answer and is named in the log', async () => {
+test('a photo that cannot be discarded is logged and does not fail', async () => {
   const { photos, logger } = world();
   const name = `${'0'.repeat(32)}.jpg`;
   await photos.discard(name);

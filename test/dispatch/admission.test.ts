@@ -10,7 +10,7 @@ afterEach(async () => {
   for (let turn = 0; turn < 4; turn++) await nextTurn();
 });
 
-/** Admission control, and the orders that have begun, in their order; each takes so much of a slice. */
+/** Admission control, and the started orders in their order; each one takes a fixed time of a slice. */
 function world({ committing = 0, tookMs = 0 } = {}) {
   const backlog = { orders: committing };
   const admission = new AdmissionControl(SLICE_MS, 4, backlog);
@@ -23,7 +23,7 @@ function world({ committing = 0, tookMs = 0 } = {}) {
   return { admission, backlog, began, come };
 }
 
-it('lets an order begin in the second turn after the one that it came with', async () => {
+it('starts an order in the second turn after its arrival', async () => {
   const { began, come } = world();
   void come(1);
   await nextTurn();
@@ -35,7 +35,7 @@ it('lets an order begin in the second turn after the one that it came with', asy
   expect(began).toEqual([1, 2]);
 });
 
-it('lets as many begin in a turn as its slice has time for, in the order they came', async () => {
+it('starts as many orders in a turn as fit into its slice, in their order', async () => {
   const { admission, began, come } = world({ tookMs: SLICE_MS / 2 });
   for (const n of [1, 2, 3, 4]) void come(n);
   await nextTurn();
@@ -48,7 +48,7 @@ it('lets as many begin in a turn as its slice has time for, in the order they ca
   expect(admission.isLate()).toBe(false);
 });
 
-it('is not late for those whose turn has not come', async () => {
+it('is not late while no order is due', async () => {
   const { admission, began, come } = world();
   void come(1);
   await nextTurn();
@@ -58,7 +58,7 @@ it('is not late for those whose turn has not come', async () => {
   expect(admission.isLate()).toBe(false);
 });
 
-it('admits no more than may wait, for their turn and for their commit', async () => {
+it('refuses an order while the longest queue waits for its turn or its commit', async () => {
   const { admission, backlog, come } = world({ committing: 2 });
   expect([come(1), come(2), come(3)].map((entry) => entry !== null && entry !== undefined)).toEqual([
     true,

@@ -63,8 +63,8 @@ function wait(orderId: string, north: number, waitedMs: number, east = 0): void 
 const holders = () => Object.fromEntries([...given].map(([orderId, { driverId }]) => [orderId, driverId]));
 
 describe('a sweep that finds several orders and several drivers', () => {
-  it('drives the fewest meters, where one after the other would drive more', async () => {
-    // Alone, x would take the driver between the two, and y would be left with the far one.
+  it('takes the least total distance, also where singly matched orders would take more', async () => {
+    // Matched alone, x would take the driver between the two and leave the far one to y.
     put('between', 0);
     put('west', 0, -1_200);
     wait('x', 0, 60_000, -500);
@@ -73,7 +73,7 @@ describe('a sweep that finds several orders and several drivers', () => {
     expect(holders()).toEqual({ x: 'west', y: 'between' });
   });
 
-  it('serves the longest waiting first where drivers are few', async () => {
+  it('serves the longest waiting orders first if drivers are few', async () => {
     put('a', 0);
     put('b', 100);
     wait('new', 0, 1_000);
@@ -83,20 +83,20 @@ describe('a sweep that finds several orders and several drivers', () => {
     expect(Object.keys(holders()).sort()).toEqual(['middle', 'old']);
   });
 
-  it('records the rejected candidates of each', async () => {
+  it('records the rejected candidates of each order', async () => {
     put('a', 0);
     put('b', 100);
     wait('x', 0, 60_000);
     wait('y', 100, 60_000);
     await sweep();
-    // One after the other in the same moment: for the second the first one's driver is busy already.
+    // At the second assignment the driver of the first one is busy already.
     const reasons = [...given.values()].map(({ rejectedCandidates }) =>
       rejectedCandidates?.map(({ reason }) => reason),
     );
     expect(reasons).toEqual([['farther'], ['busy']]);
   });
 
-  it('gives an order whose driver was lost in a race to the next one, and says so', async () => {
+  it('gives an order whose driver was lost in a race to the next driver, and records the lost one', async () => {
     put('a', 0);
     put('b', 100);
     put('c', 200);
@@ -110,7 +110,7 @@ describe('a sweep that finds several orders and several drivers', () => {
     );
   });
 
-  it('gives a driver whose order was gone another one', async () => {
+  it('gives a driver whose order is gone another order', async () => {
     put('a', 0);
     put('b', 100);
     wait('x', 0, 60_000);

@@ -3,7 +3,7 @@ import { createBatches } from '../../src/dispatch/batches.ts';
 
 const soon = { timeout: 10_000, interval: 5 };
 
-/** Batches that are handled when the test says so, and fail for as long as it says. */
+/** Batches that the test completes, or fails as often as it says. */
 function world({ isWorthAnotherTry = true } = {}) {
   const state = { isAway: false, overflows: 0, failures: 0 };
   const handled: string[][] = [];
@@ -24,7 +24,7 @@ function world({ isWorthAnotherTry = true } = {}) {
     },
   );
   onTestFinished(() => batches.close());
-  /** Lets one batch after the other be handled until so many were. */
+  /** Completes batches one after another until `count` have been handled. */
   const until = async (count: number) => {
     await expect
       .poll(() => {
@@ -37,14 +37,14 @@ function world({ isWorthAnotherTry = true } = {}) {
   return { batches, state, until };
 }
 
-it('hands on what comes meanwhile together, each id once', async () => {
+it('handles ids that arrive meanwhile in one batch, each once', async () => {
   const { batches, until } = world();
   batches.add(['a']);
   batches.add(['b', 'c', 'b', 'd']);
   expect(await until(3)).toEqual([['a'], ['b', 'c'], ['d']]);
 });
 
-it('tries again what could not be handled, with what came meanwhile', async () => {
+it('tries a failed batch again, with the ids that arrived meanwhile', async () => {
   const { batches, state, until } = world();
   state.isAway = true;
   batches.add(['a']);
@@ -55,7 +55,7 @@ it('tries again what could not be handled, with what came meanwhile', async () =
   expect((await until(1)).flat().toSorted()).toEqual(['a', 'b']);
 });
 
-it('drops what can never be handled', async () => {
+it('drops a batch that is not to be tried again', async () => {
   const { batches, state, until } = world({ isWorthAnotherTry: false });
   state.isAway = true;
   batches.add(['a']);
@@ -65,7 +65,7 @@ it('drops what can never be handled', async () => {
   expect(await until(1)).toEqual([['b']]);
 });
 
-it('forgets all where too many wait, and says so once', async () => {
+it('drops all ids if too many wait, and reports it once', async () => {
   const { batches, state, until } = world();
   batches.add(['a']);
   batches.add(['b', 'c', 'd', 'e', 'f']);

@@ -18,7 +18,10 @@ afterAll(() => database?.drop());
 
 type Meanwhile = (action: DriverAction) => Promise<unknown>;
 
-/** Actions on the real tables, and what happens once, right after a delivery was tried, and after its id was looked up. */
+/**
+ * Actions on the real tables, and what happens once right after a delivery's write and after its id is looked
+ * up.
+ */
 async function actionsWith(action: DriverAction, afterTry: Meanwhile, afterLookUp?: Meanwhile) {
   const left = { afterTry: [afterTry], afterLookUp: afterLookUp ? [afterLookUp] : [] };
   const tables = storeOf(database.sql);
@@ -59,7 +62,7 @@ async function assigned(): Promise<DriverAction> {
 const pickUp: Meanwhile = ({ orderId, driverId }) =>
   storeOf(database.sql, 'test').pickUpOrder(orderId, driverId, NO_STAMP);
 
-it('a delivery that comes while its pick-up is being made is made behind it', async () => {
+it('a delivery that arrives while its pickup is being recorded is recorded after it', async () => {
   const action = await assigned();
   const actions = await actionsWith(action, pickUp);
   expect(await actions.deliver(action, PHOTO)).toMatchObject({ kind: 'done', status: 'delivered', repeated: false });
@@ -67,7 +70,7 @@ it('a delivery that comes while its pick-up is being made is made behind it', as
   expect(events.map(({ type }) => type)).toEqual(['created', 'picked_up', 'delivered']);
 });
 
-it('a delivery whose twin is made between two looks gets the twin’s answer', async () => {
+it('a delivery whose repetition is recorded between two reads gets the same result', async () => {
   const action = await assigned();
   const twin: Meanwhile = ({ orderId, driverId, stamp }) =>
     storeOf(database.sql, 'test').deliverOrder(orderId, driverId, PHOTO, stamp);

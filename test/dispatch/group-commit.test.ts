@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A group commit with such a store, the orders that wait for it, and what surrounds it. */
+/** A group commit on a store, the backlog, and what the test controls. */
 function open(
   tables: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>,
   changes: Partial<typeof bounds> = {},
@@ -47,7 +47,7 @@ function open(
   return { groupCommit: createGroupCommit(parts, { ...bounds, ...changes }, logger), backlog, around };
 }
 
-/** A group commit on the real statements, which counts them and can hold them back. */
+/** A group commit on the real statements, which the test counts and can hold back. */
 function world(changes: Partial<typeof bounds> = {}) {
   const real = storeOf(database.sql);
   const seen = { inserts: [] as number[], inFlight: 0, mostInFlight: 0 };
@@ -97,7 +97,7 @@ test('orders that arrive while a commit is in flight share the next one', async 
   expect(backlog.orders).toBe(0);
 });
 
-test('the next commit goes beside one that is slow, and no third beside two', async () => {
+test('a second commit starts beside a slow one, and no third beside two', async () => {
   const { groupCommit, backlog, seen, hold } = world({ slowMs: 1 });
   const release = hold();
   const orders = await drafts(20);
@@ -114,7 +114,7 @@ test('the next commit goes beside one that is slow, and no third beside two', as
   expect(backlog.orders).toBe(0);
 });
 
-test('the next commit goes beside one that is not slow where a whole batch waits', async () => {
+test('a second commit starts beside one that is not slow if a full batch waits', async () => {
   const { groupCommit, seen, hold } = world({ maxBatch: 5 });
   const release = hold();
   const orders = await drafts(9);
@@ -127,7 +127,7 @@ test('the next commit goes beside one that is not slow where a whole batch waits
   expect(seen.inserts).toEqual([1, 5, 3]);
 });
 
-test('a row the database refuses fails alone, whatever its place in the batch', async () => {
+test('a refused row fails alone at any place in the batch', async () => {
   const { groupCommit } = world();
   const orders = await drafts(9);
   const poison = await draftOrder(database.sql, store, { name: 'no\u0000name' });
@@ -135,7 +135,7 @@ test('a row the database refuses fails alone, whatever its place in the batch', 
   expect(kinds(outcomes)).toEqual([...Array(5).fill('created'), 'refused', ...Array(4).fill('created')]);
 });
 
-test('a dead key, a busy driver and a good order of one batch each get their own answer', async () => {
+test('a dead key, a busy driver and a good order of one batch each get their own outcome', async () => {
   const { groupCommit } = world();
   const dead = await addStoreRow(database.sql);
   await storeOf(database.sql).rotateKey(dead.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
@@ -149,7 +149,7 @@ test('a dead key, a busy driver and a good order of one batch each get their own
   expect(kinds(outcomes)).toEqual(['key_dead', 'driver_lost', 'created']);
 });
 
-test('two orders of one batch for one driver: one gets the driver', async () => {
+test('of two orders of one batch for one driver one gets the driver', async () => {
   const { groupCommit } = world();
   const driverId = await addDriverRow(database.sql);
   const orders = [
@@ -159,7 +159,7 @@ test('two orders of one batch for one driver: one gets the driver', async () => 
   expect(kinds(await commitAll(groupCommit, orders)).sort()).toEqual(['created', 'driver_lost']);
 });
 
-test('while more orders come than can begin, a commit waits for a whole batch', async () => {
+test('while more orders arrive than can start, a commit waits for a full batch', async () => {
   const { groupCommit, around, seen } = world({ maxBatch: 3 });
   around.isLate = true;
   const orders = await drafts(3);
@@ -171,7 +171,7 @@ test('while more orders come than can begin, a commit waits for a whole batch', 
   expect(seen.inserts).toEqual([3]);
 });
 
-test('and no longer than it may, though the others never come', async () => {
+test('a commit waits no longer than its bound for a full batch', async () => {
   const { groupCommit, around, seen } = world({ gatherMs: 5 });
   around.isLate = true;
   const [one, two] = await drafts(2);
@@ -180,7 +180,7 @@ test('and no longer than it may, though the others never come', async () => {
   expect(seen.inserts).toEqual([1, 1]);
 });
 
-test('more than may wait are refused at once', async () => {
+test('an order beyond the longest queue is refused at once', async () => {
   const { groupCommit, backlog, seen, hold } = world({ maxQueue: 2, maxInFlight: 1 });
   const release = hold();
   const orders = await drafts(4);
@@ -192,7 +192,7 @@ test('more than may wait are refused at once', async () => {
   expect(kinds([await first, ...(await rest)])).toEqual(['created', 'created', 'created', 'unavailable']);
 });
 
-test('an order whose caller has gone before its turn came is never sent, and its neighbours are', async () => {
+test('an order whose caller has disconnected before its turn is not sent, and the others are', async () => {
   const { groupCommit, seen, hold } = world();
   const release = hold();
   const orders = await drafts(4);
@@ -207,7 +207,7 @@ test('an order whose caller has gone before its turn came is never sent, and its
   expect(await orderRow(database.sql, (orders[2] as NewOrder).id)).toEqual({});
 });
 
-test('an order that waited too long is refused while the commits before it are stuck, and is not sent later', async () => {
+test('an order that waited too long is refused while earlier commits are stuck, and is not sent later', async () => {
   const { groupCommit, backlog, seen, hold } = world({ maxWaitMs: 30 });
   const release = hold();
   const orders = await drafts(2);
@@ -221,7 +221,7 @@ test('an order that waited too long is refused while the commits before it are s
   expect(await orderRow(database.sql, (orders[1] as NewOrder).id)).toEqual({});
 });
 
-test('an order that comes after its time is up already is not sent at all', async () => {
+test('an order that is too late on arrival is not sent', async () => {
   const { groupCommit, seen } = world({ maxWaitMs: 1_000 });
   const [order] = await drafts(1);
   const late = { sinceMs: performance.now() - 1_000, signal: { aborted: false } };
@@ -229,12 +229,12 @@ test('an order that comes after its time is up already is not sent at all', asyn
   expect(seen.inserts).toEqual([]);
 });
 
-test('a commit whose connection died is resolved by writing: the order is void and stays so', async () => {
+test('a commit whose connection died is resolved by a tombstone: the order is void and stays void', async () => {
   const { sql } = database;
   const doomed = connect({ url: database.url, applicationName: 'doomed', max: 1 });
   const order = await draftOrder(sql, store);
   const { groupCommit } = open({ ...storeOf(sql), insertOrders: storeOf(doomed).insertOrders });
-  // Somebody holds the table, so the statement waits, and its backend is killed while it does.
+  // The table is locked, so the statement waits, and its backend is killed meanwhile.
   const blocker = connect({ url: database.url, applicationName: 'blocker', max: 1, statementTimeoutMs: 0 });
   const held = blocker.unsafe('begin; lock table customers in access exclusive mode').simple();
   await held;
@@ -250,7 +250,7 @@ test('a commit whose connection died is resolved by writing: the order is void a
   await Promise.all([doomed.end({ timeout: 1 }), blocker.end({ timeout: 1 })]);
 });
 
-test('a commit that was given up but goes through after all is told as created', async () => {
+test('a commit that was given up but succeeds after all is reported as created', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store);
   const { groupCommit } = open({
@@ -268,7 +268,7 @@ test('a commit that was given up but goes through after all is told as created',
   ]);
 });
 
-test('a database that cannot be reached leaves nothing behind', async () => {
+test('an unreachable database makes every order unavailable', async () => {
   const nowhere = connect({ url: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test', max: 1 });
   const { groupCommit } = open(storeOf(nowhere));
   const order = await draftOrder(database.sql, store);
@@ -277,7 +277,7 @@ test('a database that cannot be reached leaves nothing behind', async () => {
   await nowhere.end({ timeout: 1 });
 });
 
-test('while the database is away nobody waits for those whose outcome is being found out', async () => {
+test('while the database is away no order waits for unknown outcomes of others', async () => {
   const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
   let tries = 0;
   const resolveUnknown = () => {
@@ -297,7 +297,7 @@ test('while the database is away nobody waits for those whose outcome is being f
   expect(backlog.orders).toBe(1);
 });
 
-test('an outcome that cannot be resolved in time is told as unknown', async () => {
+test('an outcome that cannot be resolved in time is reported as unknown', async () => {
   const lost = () => Promise.reject(Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' }));
   const { groupCommit } = open(
     { insertOrders: lost, explainRefused: lost, resolveUnknown: lost },

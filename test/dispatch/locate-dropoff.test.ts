@@ -14,40 +14,40 @@ const located = (answer: Answer | null, zip = ADDRESS.zip) =>
   locateDropoff({ geocoder: answer && { geocode: async () => answer }, zipCentroid }, { ...ADDRESS, zip });
 
 describe('a dropoff', () => {
-  it('is where the geocoder says, as exactly as it says', async () => {
+  it('has the geocoder’s point and accuracy', async () => {
     const found = await located({ kind: 'found', point: DOOR, accuracyMeters: 12.2 });
     expect(found).toEqual({ dropoff: { point: DOOR, accuracyMeters: 13, source: 'geocoder' }, again: false });
   });
 
-  it('is not taken to be exact where the geocoder does not say how exact it is', async () => {
+  it('has a default accuracy if the geocoder gives none', async () => {
     const { dropoff } = await located({ kind: 'found', point: DOOR });
     expect(dropoff?.accuracyMeters).toBe(GEOCODER_ACCURACY_METERS);
     expect((await located({ kind: 'found', point: DOOR, accuracyMeters: 0 })).dropoff?.accuracyMeters).toBe(1);
   });
 
-  it('is the centroid of its ZIP, kilometers off, where the geocoder does not find it or there is none', async () => {
+  it('is the centroid of its ZIP code if the geocoder does not find it, or if there is none', async () => {
     expect(await located({ kind: 'not_found' })).toEqual({ dropoff: BY_ZIP, again: false });
     expect(await located(null)).toEqual({ dropoff: BY_ZIP, again: false });
     expect(dropoffByZip({ zipCentroid }, { zip: '94103' })).toEqual(BY_ZIP);
     expect(ZIP_ACCURACY_METERS).toBeGreaterThanOrEqual(2_000);
   });
 
-  it('is the centroid of its ZIP rather than the middle of a state', async () => {
+  it('is the centroid of its ZIP code if the geocoder finds a larger region only', async () => {
     expect((await located({ kind: 'found', point: DOOR, accuracyMeters: 400_000 })).dropoff).toEqual(BY_ZIP);
     const alone = await located({ kind: 'found', point: DOOR, accuracyMeters: 400_000 }, '00000');
     expect(alone.dropoff).toMatchObject({ source: 'geocoder', accuracyMeters: 400_000 });
   });
 
-  it('is unknown where neither knows it', async () => {
+  it('is unknown if neither knows it', async () => {
     expect(await located({ kind: 'not_found' }, '00000')).toEqual({ dropoff: null, again: false });
     expect(dropoffByZip({ zipCentroid }, { zip: 'x' })).toBeNull();
   });
 
-  it('is asked for again where the geocoder is away', async () => {
+  it('is to be looked up again if the geocoder is away', async () => {
     expect(await located({ kind: 'unavailable' })).toEqual({ dropoff: BY_ZIP, again: true });
   });
 
-  it('is asked for by house, without the flat', async () => {
+  it('is looked up without its second line', async () => {
     const geocode = vi.fn(async (): Promise<Answer> => ({ kind: 'not_found' }));
     await locateDropoff({ geocoder: { geocode }, zipCentroid }, ADDRESS);
     expect(geocode).toHaveBeenCalledWith('401 Valencia St, San Francisco, CA 94103-1234');

@@ -24,7 +24,7 @@ beforeEach(async () => {
   await database.sql`truncate orders, drivers, driver_positions`;
 });
 
-/** A driver on duty by the store, whose position was taken so long ago. */
+/** A driver on duty by the store, with the age of their position. */
 async function standing(ageMs = 0): Promise<string> {
   const driverId = await addDriverRow(database.sql);
   await storeOf(database.sql).writePositions([{ driverId, ...PICKUP, atMs: Date.now() - ageMs }]);
@@ -33,7 +33,7 @@ async function standing(ageMs = 0): Promise<string> {
 const isOverdue = (orderId: string) =>
   database.sql`update orders set expires_at = now() - interval '1 second' where id = ${orderId}`;
 
-/** The part of a process that matches, on the tables; it hears no notices. */
+/** The matching part of a process on the real tables, without notices. */
 async function openProcess() {
   const { sql } = database;
   let tries = 0;
@@ -59,7 +59,7 @@ async function openProcess() {
   return { matcher, redispatch, sweep, tries: () => tries };
 }
 
-test('what can be matched is named: waiting orders in their time, drivers on duty, heard of and with nothing to carry', async () => {
+test('waiting orders and available drivers are matchable', async () => {
   const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: overdue } = await addOrder(sql, store);
@@ -77,7 +77,7 @@ test('what can be matched is named: waiting orders in their time, drivers on dut
   expect((await storeOf(sql).findMatchable(0, POSITION_FRESH_MS)).orderIds).toEqual([]);
 });
 
-test('of many drivers a part is looked at each time, until all were', async () => {
+test('each read looks at one part of many drivers, until all were looked at', async () => {
   const { sql } = database;
   for (const _ of Array(3)) await standing();
   const { driverIds: all } = await storeOf(sql).findMatchable(0, POSITION_FRESH_MS);
@@ -93,7 +93,7 @@ test('of many drivers a part is looked at each time, until all were', async () =
   expect(seen.toSorted()).toEqual([...all].toSorted());
 });
 
-test('a driver beside an order whose time is up is given the next one, after one try', async () => {
+test('a driver next to an order whose time is up gets the next order after one attempt', async () => {
   const { sql } = database;
   const { orderId: overdue } = await addOrder(sql, store);
   const { orderId: next } = await addOrder(sql, store);
@@ -109,7 +109,7 @@ test('a driver beside an order whose time is up is given the next one, after one
   expect(await orderRow(sql, overdue)).toMatchObject({ status: 'expired' });
 });
 
-test('a sweep brings together what came and went in the tables without a word', async () => {
+test('a sweep matches orders and drivers that changed in the tables without a notice', async () => {
   const { sql } = database;
   const { orderId: gone } = await addOrder(sql, store);
   const { matcher, sweep } = await openProcess();

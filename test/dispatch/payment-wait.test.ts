@@ -17,7 +17,7 @@ function paymentWait(waitMs = WAIT_MS) {
   return { table, store, wait: createPaymentWait(store, waitMs, 2, 2) };
 }
 
-test('a reply learns at once what its charge came to, and another one’s is not told to it', async () => {
+test('a reply gets the result of its own charge at once, and of no other', async () => {
   const { wait } = paymentWait();
   const waiting = wait.paymentWithin('one');
   wait.paymentRecorded('other', 'failed');
@@ -26,7 +26,7 @@ test('a reply learns at once what its charge came to, and another one’s is not
   expect(await waiting).toBe('paid');
 });
 
-test('a reply does not wait for longer than it may, nor at all where that is nothing', async () => {
+test('a reply waits no longer than its bound, and not at all if that is 0', async () => {
   const { wait } = paymentWait();
   const waiting = wait.paymentWithin('one');
   await vi.advanceTimersByTimeAsync(WAIT_MS);
@@ -34,7 +34,7 @@ test('a reply does not wait for longer than it may, nor at all where that is not
   expect(await paymentWait(0).wait.paymentWithin('one')).toBe('processing');
 });
 
-test('of payments that may be recorded those are read that a reply waits for, by one read', async () => {
+test('only payments that replies wait for are read, by one statement', async () => {
   const { table, store, wait } = paymentWait();
   const waiting = [wait.paymentWithin('one'), wait.paymentWithin('two')];
   table.set('one', 'paid').set('two', 'failed').set('nobody’s', 'paid');
@@ -43,7 +43,7 @@ test('of payments that may be recorded those are read that a reply waits for, by
   expect(store.loadPaymentStatuses.mock.calls).toEqual([[['two', 'one']]]);
 });
 
-test('where no reply waits nothing is read', async () => {
+test('nothing is read if no reply waits', async () => {
   const { store, wait } = paymentWait();
   await wait.recheck(['one']);
   const waiting = wait.paymentWithin('one');
@@ -53,7 +53,7 @@ test('where no reply waits nothing is read', async () => {
   expect(store.loadPaymentStatuses).not.toHaveBeenCalled();
 });
 
-test('a payment that is still under way leaves its reply waiting', async () => {
+test('a payment in progress leaves its reply waiting', async () => {
   const { table, wait } = paymentWait();
   const waiting = wait.paymentWithin('one');
   table.set('one', 'processing');
@@ -63,7 +63,7 @@ test('a payment that is still under way leaves its reply waiting', async () => {
   expect(await waiting).toBe('paid');
 });
 
-test('after waits in vain one reply at a time finds out whether waiting pays again', async () => {
+test('after several waits without a result one reply at a time waits as a probe', async () => {
   const { wait } = paymentWait();
   const missed = [wait.paymentWithin('one'), wait.paymentWithin('two')];
   expect(await wait.paymentWithin('beyond the bound')).toBe('processing');

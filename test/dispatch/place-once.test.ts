@@ -15,7 +15,7 @@ const orderOf = (id: string) => ({ id }) as CreatedOrder;
 
 type Refusal = Exclude<PlaceOrderOutcome, { kind: 'created' }>['kind'];
 
-/** Places what each call is told to come to, `created` where nothing is told; each waits for `let`. */
+/** An operation with given outcomes, `created` by default; each call waits until the test lets it go. */
 function world(
   outcomes: readonly (Refusal | 'created')[] = [],
   found: (key: string) => PlacedOrder | null = () => null,
@@ -32,7 +32,7 @@ function world(
     { findPlaced: async (_retailerId, key) => found(key) },
     createLogger('silent'),
   );
-  /** Lets those go that wait, until nobody does. */
+  /** Lets calls go until none waits. */
   async function letAll(): Promise<void> {
     for (let turn = 0; turn < 20; turn++) {
       for (const open of gates.splice(0)) open();
@@ -42,7 +42,7 @@ function world(
   return { calls, placeOnce, letAll };
 }
 
-test('of fifty with one key at once one makes the order, and all the others name it', async () => {
+test('of fifty concurrent requests with one key one creates the order, and the others name it', async () => {
   const { placeOnce, calls, letAll } = world();
   const all = Array.from({ length: 50 }, () => placeOnce(REQUEST, STORE, said('same'), CALLER));
   await letAll();
@@ -52,7 +52,7 @@ test('of fifty with one key at once one makes the order, and all the others name
   expect(outcomes.slice(1)).toEqual(Array(49).fill({ kind: 'replayed', order: orderOf('order 1') }));
 });
 
-test('one that says something else under the key is refused and told the order', async () => {
+test('a request of other content with the key is refused and named the order', async () => {
   const { placeOnce, calls, letAll } = world();
   const both = [placeOnce(REQUEST, STORE, said('this'), CALLER), placeOnce(REQUEST, STORE, said('that'), CALLER)];
   await letAll();
@@ -60,7 +60,7 @@ test('one that says something else under the key is refused and told the order',
   expect(calls).toHaveLength(1);
 });
 
-test('keys of two stores, and two keys of one store, have nothing to do with each other', async () => {
+test('equal keys of two stores are separate, and so are two keys of one store', async () => {
   const { placeOnce, calls, letAll } = world();
   const all = [
     placeOnce(REQUEST, STORE, said('same'), CALLER),
@@ -72,7 +72,7 @@ test('keys of two stores, and two keys of one store, have nothing to do with eac
   expect(calls).toHaveLength(3);
 });
 
-test('a request that made no order binds nothing: the next one with the key makes it', async () => {
+test('a request without an order does not bind its key: the next one creates the order', async () => {
   const { placeOnce, calls, letAll } = world(['queue_full', 'internal']);
   const all = Array.from({ length: 4 }, () => placeOnce(REQUEST, STORE, said('same'), CALLER));
   await letAll();
@@ -81,7 +81,7 @@ test('a request that made no order binds nothing: the next one with the key make
 });
 
 test.each(['key_used', 'queue_full', 'unavailable', 'outcome_unknown', 'internal', 'refused'] as const)(
-  'an order that the key made before is the answer, though this request came to %s',
+  'an order that the key created before is the answer to a request that came to %s',
   async (kind) => {
     const { placeOnce, letAll } = world([kind], () => ({ order: orderOf('first'), fingerprint: 'same' }));
     const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
@@ -97,7 +97,7 @@ test('a key that was used for another content before is refused', async () => {
   expect(await placing).toEqual({ kind: 'key_reused', orderId: 'first' });
 });
 
-test('where the order of a used key cannot be read, the request may be sent again', async () => {
+test('the request may be sent again if the order of a used key cannot be read', async () => {
   const { placeOnce, letAll } = world(['key_used'], () => {
     throw new Error('away');
   });
@@ -106,7 +106,7 @@ test('where the order of a used key cannot be read, the request may be sent agai
   expect(await placing).toEqual({ kind: 'unavailable' });
 });
 
-test('a dead API key is told nothing of what its store ordered', async () => {
+test('a dead API key gets nothing of its store’s orders', async () => {
   const { placeOnce, letAll } = world(['unauthorized'], () => ({ order: orderOf('first'), fingerprint: 'same' }));
   const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
   await letAll();

@@ -14,7 +14,7 @@ import { storeOf } from '../harness/store.ts';
 let database: FreshDatabase;
 let store: TestStore;
 let processes = 0;
-let said = 0;
+let fingerprints = 0;
 const logger = createLogger('silent');
 const REQUEST = {} as PlaceOrder;
 const KEY = {} as RetailerKey;
@@ -25,24 +25,25 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A process on the real tables, of which a commit can be held back, and an outcome be told instead of the real one. */
+/** A process on the real tables. A test can hold a commit back, and replace its outcome. */
 function world(silentMs = 60_000) {
   const { sql } = database;
   const real = storeOf(sql, `process ${++processes}`);
   const tables = { away: false };
   const sinceMs: number[] = [];
-  const lookedFor: string[] = [];
-  const told: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } = {};
+  const reads: string[] = [];
+  const planned: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } =
+    {};
   const watched: Store = {
     ...real,
     recordUndelivered: (fingerprint, orderId) =>
       tables.away ? Promise.reject(new Error('away')) : real.recordUndelivered(fingerprint, orderId),
     findEarlierRequest(fingerprint) {
-      lookedFor.push(fingerprint);
+      reads.push(fingerprint);
       return real.findEarlierRequest(fingerprint);
     },
     async adoptUndelivered(fingerprint, orderId, from) {
-      await told.beforeAdopting?.();
+      await planned.beforeAdopting?.();
       return real.adoptUndelivered(fingerprint, orderId, from);
     },
   };
@@ -51,7 +52,7 @@ function world(silentMs = 60_000) {
     async (_request, _key, idempotency, caller, id): Promise<PlaceOrderOutcome> => {
       if (id === undefined) throw new Error('the order was given no id');
       sinceMs.push(caller.sinceMs);
-      const { before, instead } = told;
+      const { before, instead } = planned;
       const draft = { ...(await draftOrder(sql, store)), id, idempotency };
       await before;
       const made = (await real.insertOrders([draft])).get(id);
@@ -64,10 +65,10 @@ function world(silentMs = 60_000) {
     logger,
   );
   return {
-    told,
+    planned,
     tables,
     sinceMs,
-    lookedFor,
+    reads,
     close: () => dedup.close(),
     send(fingerprint: string) {
       const client = new AbortNotice();
@@ -80,7 +81,7 @@ const orderOf = (outcome: { kind: string; order?: CreatedOrder }): string => {
   expect(['created', 'replayed']).toContain(outcome.kind);
   return outcome.order?.id ?? '';
 };
-const sayNew = (): string => `said ${++said}`;
+const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -89,10 +90,10 @@ function gate() {
   return { open, opened };
 }
 
-/** A process that made an order whose client left, which it can't write. */
-async function leftUnwritten() {
+/** A process that created an order whose reply was lost, which it cannot record. */
+async function unrecordedReply() {
   const a = world();
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const first = a.send(fingerprint);
   const orderId = await first.id();
   a.tables.away = true;
@@ -102,7 +103,7 @@ async function leftUnwritten() {
 
 test('two equal requests that were both answered are two orders, in one process and in two', async () => {
   const [a, b] = [world(), world()];
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const ids: string[] = [];
   for (const process of [a, a, b, a]) {
     const { client, id } = process.send(fingerprint);
@@ -112,23 +113,24 @@ test('two equal requests that were both answered are two orders, in one process 
   expect(new Set(ids).size).toBe(4);
 });
 
-test('equal requests of one process at the same moment do not wait for each other', async () => {
+test('concurrent equal requests of one process do not wait for each other', async () => {
   const a = world();
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const all = [a.send(fingerprint), a.send(fingerprint), a.send(fingerprint)];
   expect(new Set(await Promise.all(all.map(({ id }) => id()))).size).toBe(3);
 });
 
 test.each(['the same process', 'another process'])(
-  'a repeat at %s gets the order of the one that was left, until it was heard once',
+  'a repeated request at %s gets the order of a lost reply, until one reply is sent',
   async (where) => {
     const a = world();
     const b = where === 'another process' ? world() : a;
-    const fingerprint = sayNew();
+    const fingerprint = newFingerprint();
     const first = a.send(fingerprint);
     const orderId = await first.id();
     const second = b.send(fingerprint);
-    // At its own process one that ends before the first was left is an order of its own; elsewhere it waits.
+    // At the same process a request that ends before the first reply is lost creates an order; elsewhere it
+    // waits.
     if (a === b) expect(await second.id()).not.toBe(orderId);
     first.client.abort();
     const again = a === b ? a.send(fingerprint) : second;
@@ -143,15 +145,15 @@ test.each(['the same process', 'another process'])(
   },
 );
 
-test('a repeat that is left in the moment in which it takes on the first order leaves that order to the next', async () => {
+test('a repeated request whose client disconnects while it claims the order leaves it to the next one', async () => {
   const a = world();
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const first = a.send(fingerprint);
   const orderId = await first.id();
   first.client.abort();
   const { open, opened } = gate();
   const adopting = gate();
-  a.told.beforeAdopting = () => {
+  a.planned.beforeAdopting = () => {
     adopting.open();
     return opened;
   };
@@ -163,28 +165,29 @@ test('a repeat that is left in the moment in which it takes on the first order l
   expect(await third.id()).toBe(orderId);
 });
 
-test('a request that was left before its commit makes no order any more, and its repeat makes one', async () => {
+test('a request whose client disconnects before its commit creates no order, and a repeated one does', async () => {
   const a = world();
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const { open, opened } = gate();
-  a.told.before = opened;
+  a.planned.before = opened;
   const first = a.send(fingerprint);
   await new Promise(setImmediate);
   first.client.abort();
-  a.told.before = undefined as never;
+  a.planned.before = undefined as never;
   const second = a.send(fingerprint);
   const made = await second.id();
   open();
-  // What was left before its commit is not made any more.
+  // A request that was abandoned before its commit creates no order any more.
   expect(await first.outcome).toEqual({ kind: 'unavailable' });
   const [row] = await database.sql`
-    select count(*)::int as n from orders o join unheard_requests u on o.id = u.order_id where u.fingerprint = ${fingerprint}`;
+    select count(*)::int as n from orders o join unheard_requests u on o.id = u.order_id
+    where u.fingerprint = ${fingerprint}`;
   expect(row?.n).toBe(1);
   expect((await orderRow(database.sql, made)).status).toBe('pending_dispatch');
 });
 
-test('a repeat whose client leaves while what became of the first can not be written waits no longer', async () => {
-  const { a, fingerprint, orderId } = await leftUnwritten();
+test('a repeated request whose client disconnects does not wait until the first lost reply is recorded', async () => {
+  const { a, fingerprint, orderId } = await unrecordedReply();
   const second = a.send(fingerprint);
   await new Promise(setImmediate);
   second.client.abort();
@@ -193,13 +196,13 @@ test('a repeat whose client leaves while what became of the first can not be wri
   expect(await a.send(fingerprint).id()).toBe(orderId);
 });
 
-test('the wait for an equal request at another process does not count as one for a commit', async () => {
+test('the wait for an equal request at another process does not count as a wait for the commit', async () => {
   const [a, b] = [world(), world()];
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const first = a.send(fingerprint);
   await first.id();
   const second = b.send(fingerprint);
-  await expect.poll(() => b.lookedFor, { timeout: 10_000, interval: 5 }).toContain(fingerprint);
+  await expect.poll(() => b.reads, { timeout: 10_000, interval: 5 }).toContain(fingerprint);
   first.client.answered();
   expect(await second.outcome).toMatchObject({ kind: 'created' });
   const [whenItCame, ...later] = b.sinceMs;
@@ -207,20 +210,20 @@ test('the wait for an equal request at another process does not count as one for
   expect(later.at(-1)).toBeGreaterThan(0);
 });
 
-test('after an unknown outcome a repeat gets the order where it was made', async () => {
+test('after an unknown outcome a repeated request gets the order if it was created', async () => {
   const [a, b] = [world(), world()];
-  const fingerprint = sayNew();
-  a.told.instead = { kind: 'outcome_unknown' };
+  const fingerprint = newFingerprint();
+  a.planned.instead = { kind: 'outcome_unknown' };
   const first = a.send(fingerprint);
   expect(await first.outcome).toEqual({ kind: 'outcome_unknown' });
   first.client.answered();
   expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'replayed' });
 });
 
-test('after an unknown outcome a repeat makes the order where there is none, and a late commit makes no other', async () => {
+test('after an unknown outcome a repeated request creates a missing order, and a late commit does not', async () => {
   const { sql } = database;
   const [a, b] = [world(), world()];
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const late = await draftOrder(sql, store, { idempotency: { key: null, fingerprint } });
   await storeOf(sql, 'gone').recordUndelivered(fingerprint, late.id);
   const second = b.send(fingerprint);
@@ -231,15 +234,15 @@ test('after an unknown outcome a repeat makes the order where there is none, and
   expect((await storeOf(sql, 'gone').insertOrders([late])).get(late.id)).toBeFalsy();
 });
 
-test('the order of a process that died without a word is given to the repeat', async () => {
+test('a repeated request gets the order of a process that died', async () => {
   const [a, b] = [world(), world(0)];
-  const fingerprint = sayNew();
+  const fingerprint = newFingerprint();
   const orderId = await a.send(fingerprint).id();
   expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
 });
 
-test('where it cannot be written that a client left, it is tried again, and no equal request begins meanwhile', async () => {
-  const { a, fingerprint, orderId } = await leftUnwritten();
+test('a lost reply that cannot be recorded is tried again, and no equal request starts meanwhile', async () => {
+  const { a, fingerprint, orderId } = await unrecordedReply();
   let isOver = false;
   const second = a.send(fingerprint);
   void second.outcome.then(() => {
@@ -251,9 +254,9 @@ test('where it cannot be written that a client left, it is tried again, and no e
   expect(await second.id()).toBe(orderId);
 });
 
-test('nothing is left of requests that were answered', async () => {
+test('nothing is kept of answered requests', async () => {
   const a = world();
-  const all = Array.from({ length: 20 }, () => a.send(sayNew()));
+  const all = Array.from({ length: 20 }, () => a.send(newFingerprint()));
   for (const { outcome, client } of all) void outcome.then(() => client.answered());
   await Promise.all(all.map(({ outcome }) => outcome));
   await a.close();

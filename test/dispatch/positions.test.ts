@@ -29,14 +29,14 @@ function process() {
   return { matcher, positions, seen };
 }
 
-test('a report is known here, written, shared and shown with the order its driver carries', () => {
+test('a report is in memory, is written, goes to other processes, and is shown with the driver’s order', () => {
   const { matcher, positions, seen } = process();
   expect(positions.report('busy', HERE)).toBe('taken');
   expect(matcher.driver('busy')?.position).toEqual({ ...HERE, atMs: NOW_MS });
   expect(seen).toEqual(['moved busy with carried', 'written busy', 'shared busy']);
 });
 
-test('a driver who is free may have come into the reach of an order that waits', () => {
+test('a free driver is matched with waiting orders in reach', () => {
   const { matcher, positions, seen } = process();
   matcher.wait({ orderId: 'order', retailerId: 'store', tierId: 'standard', point: HERE, sinceMs: NOW_MS });
   expect(positions.report('free', HERE)).toBe('taken');
@@ -45,13 +45,13 @@ test('a driver who is free may have come into the reach of an order that waits',
   expect(seen).toContain('moved free with null');
 });
 
-test('one from another process is neither written nor shared again', () => {
+test('a position of another process is neither written nor shared again', () => {
   const { positions, seen } = process();
   positions.receive({ driverId: 'busy', ...HERE, atMs: NOW_MS });
   expect(seen).toEqual(['moved busy with carried']);
 });
 
-test('one that is older, of an unknown driver or beyond the degrees changes nothing and says why', () => {
+test('an older position, an unknown driver and an impossible point change nothing and say why', () => {
   const { matcher, positions, seen } = process();
   positions.receive({ driverId: 'free', ...HERE, atMs: NOW_MS });
   seen.length = 0;
@@ -65,7 +65,7 @@ test('one that is older, of an unknown driver or beyond the degrees changes noth
 test.each([
   ['within the lead that a clock may have', MAX_CLOCK_LEAD_MS],
   ['from further ahead', MAX_CLOCK_LEAD_MS + 1],
-])('one from the future, %s, counts as taken now', (_what, leadMs) => {
+])('a time in the future, %s, counts as now', (_what, leadMs) => {
   const { matcher, positions } = process();
   expect(positions.report('free', { ...HERE, capturedAtMs: NOW_MS + leadMs })).toBe('taken');
   expect(matcher.driver('free')?.position?.atMs).toBe(NOW_MS);

@@ -40,24 +40,24 @@ describe('the distance at the handover', () => {
     expect(found?.positionAt).toEqual(new Date(NOW - 5_000));
   });
 
-  it('is not recorded where the dropoff is known too roughly, or not at all', async () => {
+  it('is not recorded if the dropoff is inaccurate or unknown', async () => {
     expect(await proof({ dropoff: { ...KNOWN, accuracyMeters: PROOF_DROPOFF_METERS + 1 } })).toBeNull();
     expect(await proof({ dropoff: null })).toBeNull();
   });
 
-  it('is not recorded by a position from another time than the handover', async () => {
+  it('is not recorded if the position is from another time than the handover', async () => {
     expect(await proof({ placed: false })).toBeNull();
     expect(await proof({ takenMs: NOW - PROOF_POSITION_MS - 1 })).toBeNull();
-    // Kept through a dead zone and sent half an hour later, when the driver is elsewhere.
+    // An action kept through a dead zone and sent half an hour later, when the driver is elsewhere.
     expect(await proof({ capturedMs: NOW - 1_800_000 })).toBeNull();
   });
 
-  it('is judged by the moment of the handover, not of its arrival here', async () => {
+  it('counts from the time of the handover, not of its arrival', async () => {
     const captured = NOW - 1_800_000;
     expect(await proof({ capturedMs: captured, takenMs: captured + 1_000 })).not.toBeNull();
   });
 
-  it('takes a handover from the future for one of now', async () => {
+  it('takes a handover in the future for one of now', async () => {
     expect(await proof({ capturedMs: NOW + 3_600_000 })).not.toBeNull();
   });
 });

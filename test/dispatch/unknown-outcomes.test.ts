@@ -12,11 +12,11 @@ function world() {
   events.subscribe({ outcomeUnknown: (orderId) => readAgain.push(orderId) });
   return { clock, unknownOutcomes, readAgain };
 }
-/** As Postgres tells it where it has five characters, else as the client does. */
+/** An error of Postgres for a code of five characters, else of the client. */
 const failure = (code: string) =>
   Object.assign(new Error(code), { code, ...(code.length === 5 ? { severity: 'ERROR' } : {}) });
 
-it('has an order read again, and knows it for a while', () => {
+it('has an order read again, and keeps it for a while', () => {
   const { clock, unknownOutcomes, readAgain } = world();
   unknownOutcomes.add('a');
   expect(readAgain).toEqual(['a']);
@@ -26,7 +26,7 @@ it('has an order read again, and knows it for a while', () => {
   expect(unknownOutcomes.has('a')).toBe(false);
 });
 
-it('forgets the oldest of too many; one that is added again is none of these', () => {
+it('drops the oldest of too many, and not one that was added again', () => {
   const { unknownOutcomes } = world();
   for (const id of ['a', 'b', 'a', 'c']) unknownOutcomes.add(id);
   expect(['a', 'b', 'c'].map((id) => unknownOutcomes.has(id))).toEqual([true, false, true]);

@@ -1,4 +1,4 @@
-import { Lines, toWire } from '../harness/paced.ts';
+import { ConnectionPool, toWire } from '../harness/paced.ts';
 import type { Random } from '../harness/world.ts';
 import { anyOrder, note, type Order } from './clients.ts';
 import { later, type World } from './world.ts';
@@ -26,7 +26,7 @@ export type FastClient = ReturnType<typeof openFastClient>;
  */
 export function openFastClient(world: World, random: Random) {
   const target = new URL(world.apis[0]?.url() ?? '');
-  const lines = new Lines(target, MOST_CONNECTIONS);
+  const lines = new ConnectionPool(target, MOST_CONNECTIONS);
   let sent = 0;
 
   function wanted(count: number): Order[] {

@@ -1,6 +1,6 @@
 import { constants, deflateSync } from 'node:zlib';
 
-/** Files that are small and large once unpacked, made by hand since no encoder makes them. */
+/** Files that are small packed and large unpacked, built here because no encoder makes them. */
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   let crc = n;
@@ -25,7 +25,7 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 
 const MEGABYTE = 1024 * 1024;
 
-/** So many zeros as zlib packs them: a kilobyte for a megabyte, none of which is ever unpacked here. */
+/** Zeros as zlib packs them: a kilobyte for each megabyte, never unpacked here. */
 export function packedZeros(megabytes: number): Buffer {
   const part = deflateSync(Buffer.alloc(MEGABYTE), { level: 9, finishFlush: constants.Z_FULL_FLUSH });
   const [head, block] = [part.subarray(0, 2), part.subarray(2)];
@@ -38,16 +38,17 @@ export function packedZeros(megabytes: number): Buffer {
 export type Png = {
   readonly width: number;
   readonly height: number;
-  /** As its header says: 8 or 16 bits; 2 is RGB, 6 with transparency. */
+  /** Bits a channel in the header. */
   readonly depth?: 8 | 16;
+  /** Color type in the header: 2 is RGB, 6 is RGB with transparency. */
   readonly color?: 2 | 6;
   readonly interlaced?: boolean;
   readonly chunks?: readonly Buffer[];
-  /** Zeros enough for the picture, unless told. */
+  /** Megabytes of zeros; by default enough for the picture. */
   readonly megabytes?: number;
 };
 
-/** A black PNG, or a clear one. */
+/** A black PNG; a transparent one for color type 6. */
 export function makePng({
   width,
   height,
@@ -62,7 +63,7 @@ export function makePng({
   header.writeUInt32BE(height, 4);
   header.set([depth, color, 0, 0, interlaced ? 1 : 0], 8);
   const bytes = (width * (color === 6 ? 4 : 3) * depth) / 8 + 1;
-  // A line of an interlaced picture comes in up to seven parts, each with a byte more.
+  // A line of an interlaced picture has up to seven parts, each with a byte of its own.
   const needed = Math.ceil((bytes * height * 1.02) / MEGABYTE) + 1;
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
@@ -76,11 +77,11 @@ export function makePng({
 const segment = (marker: number, data: readonly number[]): Buffer =>
   Buffer.from([0xff, marker, (data.length + 2) >> 8, (data.length + 2) & 0xff, ...data]);
 
-/** Up to 2,646 passes are legal: of three colors, 63 frequencies and 14 bits each. */
+/** Up to 2,646 scans are legal: three colors with 63 frequencies and 14 bits each. */
 const FREQUENCIES = 63;
 const BITS = 14;
 
-/** A progressive JPEG, all gray, that says in so many passes more that nothing changes; sides are multiples of 8. */
+/** A gray progressive JPEG with `passes` further scans that change nothing. Its sides are multiples of 8. */
 export function makeProgressiveJpeg(width: number, height: number, passes: number): Buffer {
   const blocks = (width / 8) * (height / 8);
   const side = (pixels: number): number[] => [pixels >> 8, pixels & 0xff];
@@ -97,7 +98,7 @@ export function makeProgressiveJpeg(width: number, height: number, passes: numbe
     Buffer.from([0xff, 0xd8]),
     segment(0xdb, [0, ...Array<number>(64).fill(16)]),
     segment(0xc2, [8, ...side(height), ...side(width), 3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0]),
-    // One code for "as before"; two for "and so many blocks": 16,384 and 14 bits more, or one.
+    // One code for an unchanged block; two for a run of blocks: 16,384 plus a number of 14 bits, or one.
     segment(0xc4, [0x00, ...counts(1), 0]),
     segment(0xc4, [0x10, ...counts(1, 1), 0xe0, 0x00]),
     segment(0xda, [3, 1, 0, 2, 0, 3, 0, 0, 0, 0]),
@@ -107,7 +108,7 @@ export function makeProgressiveJpeg(width: number, height: number, passes: numbe
   ]);
 }
 
-/** Blocks of one pass in which nothing changes. */
+/** The blocks of a scan in which nothing changes. */
 function unchanged(blocks: number): Buffer {
   let bits = '';
   let left = blocks;

@@ -1,4 +1,4 @@
-/** What came of a load; latencies of orders answered with 201, in milliseconds. */
+/** The result of a load; latencies in milliseconds are those of orders answered with 201. */
 export type LoadResult = {
   readonly perSecond: number;
   readonly min: number;
@@ -7,6 +7,6 @@ export type LoadResult = {
   readonly mean: number;
   readonly deviation: number;
   readonly orderIds: readonly string[];
-  /** Errors, time-outs and statuses other than 201; any makes the run worthless. */
+  /** Errors, time-outs and statuses other than 201; any of them invalidates the run. */
   readonly faults: readonly string[];
 };

@@ -5,7 +5,7 @@ import { buildSync } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A Node process and what it has written, its standard output line by line. */
+/** A Node process and its output so far, standard output by lines. */
 export type Child = {
   readonly process: ChildProcess;
   readonly lines: string[];
@@ -13,7 +13,7 @@ export type Child = {
   readonly ended: Promise<number | null>;
 };
 
-/** Bundles a program that imports from `src/` so that plain Node can run it; `folder` is a temporary one. */
+/** Bundles a program that imports from `src/`, so that plain Node can run it. `folder` is temporary. */
 export function bundleProgram(folder: string, name: string, program: string): string {
   mkdirSync(folder, { recursive: true });
   const entry = join(folder, `${name}.ts`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { findProgram } from './programs.ts';
 
-/** The browser tests may start; undefined when there is none on the PATH. */
+/** The path of a browser; undefined if there is none on the PATH. */
 export function findChromium(): string | undefined {
   return findProgram(['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']);
 }
@@ -21,7 +21,10 @@ const FLAGS = [
   '--disable-dev-shm-usage',
 ];
 
-/** A headless browser with an empty profile. The size is a phone's unless told; `flags` are added to the usual ones. */
+/**
+ * Starts a headless browser with an empty profile, by default in a phone's size. `flags` are added to the
+ * usual ones.
+ */
 export async function launchBrowser(
   viewport: { width: number; height: number } = { width: 390, height: 844 },
   flags: readonly string[] = [],

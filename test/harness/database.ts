@@ -5,7 +5,7 @@ import { withDatabase } from './database-url.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The server of this run, and the database on it that has every migration. */
+    /** The server of this run, and its template database with every migration. */
     testPostgres: { url: string; template: string };
   }
 }
@@ -13,14 +13,14 @@ declare module 'vitest' {
 export type FreshDatabase = {
   readonly url: string;
   readonly sql: Sql;
-  /** Closes `sql` and removes the database; fails if a connection of somebody else is still open. */
+  /** Closes `sql` and removes the database; fails if any other connection is still open. */
   drop(): Promise<void>;
 };
 
 /**
- * A database of its own for a test file, with every migration applied, cloned from the run's template.
+ * Clones the run's template into a new database for a test file, with every migration applied.
  *
- * `drop()` fails when a connection is left, because that is a pool that nobody closed.
+ * `drop()` fails if a connection is left, because that is a pool that was not closed.
  */
 export async function freshDatabase(options: { migrated?: boolean; max?: number } = {}): Promise<FreshDatabase> {
   const server = inject('testPostgres');
@@ -42,7 +42,7 @@ export async function freshDatabase(options: { migrated?: boolean; max?: number 
 }
 
 async function dropUnused(admin: Sql, name: string): Promise<void> {
-  // A backend takes a moment to end after its client has closed the connection.
+  // A backend ends a moment after its client has closed the connection.
   const until = performance.now() + 5_000;
   for (;;) {
     const open = await admin`select application_name, state, query from pg_stat_activity where datname = ${name}`;
@@ -57,9 +57,9 @@ async function dropUnused(admin: Sql, name: string): Promise<void> {
   await admin`drop database ${admin(name)}`;
 }
 
-/** Runs something on the server's own database. */
+/** Runs `work` on the server's own database. */
 async function onServer<Result>(url: string, work: (admin: Sql) => Promise<Result>): Promise<Result> {
-  // Cloning many databases at once waits for the template's files; that is the machine, not a fault.
+  // Cloning many databases at once waits for the disk, which is no fault.
   const admin = connect({ url, applicationName: 'test', max: 1, statementTimeoutMs: 60_000, deadlineMs: 60_000 });
   try {
     return await work(admin);

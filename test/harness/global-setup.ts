@@ -10,10 +10,10 @@ import { withDatabase } from './database-url.ts';
 const TEMPLATE = 'sameday_template';
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
-/** One Postgres for the run, in a temporary folder, and a template database that each test file clones. */
+/** Starts a Postgres for the run in a temporary folder, with a template database that test files clone. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sameday-test-'));
-  // Root's Postgres runs as another user, which must get in.
+  // Root's Postgres runs as another user, which needs access to the folder.
   chmodSync(dataDir, 0o755);
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined, durable: false, maxConnections: 300 });
   const close = async (): Promise<void> => {

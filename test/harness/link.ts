@@ -1,18 +1,18 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 
-/** A TCP link to a server that can go bad in the ways links do. */
+/** A TCP link to a server that can fail as links do. */
 export type Link = {
-  /** The server's URL with this link's address. */
+  /** The server's URL with the link's address. */
   readonly url: string;
-  /** Whether it swallows whatever is sent, both ways, without closing anything. */
+  /** Whether it drops all data in both directions without closing connections. */
   swallows(everything: boolean): void;
-  /** Breaks every connection; new ones are taken. */
+  /** Breaks every connection; new ones are accepted. */
   cut(): void;
-  /** How many connections are open. */
+  /** Number of open connections. */
   open(): number;
-  /** Refuses connections, those that are open included. */
+  /** Breaks every connection and refuses new ones. */
   close(): Promise<void>;
-  /** Takes connections again, at the same address. */
+  /** Accepts connections again, at the same address. */
   reopen(): Promise<void>;
 };
 

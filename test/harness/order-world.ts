@@ -16,7 +16,7 @@ export type OrderRequest = { readonly headers: Record<string, string>; readonly 
 export const STORE_ADDRESS = 'One Bench Square';
 const CUSTOMER = { email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true };
 
-/** Drivers and stores of the same towns; a store's orders are picked up where it stands. */
+/** Drivers and stores of the same towns. A store's orders are picked up at its point. */
 export function makeOrderWorld(drivers: number, stores: number): OrderWorld {
   const random = seeded(SEED);
   const place = placesOf('cities', random);
@@ -29,8 +29,8 @@ export function makeOrderWorld(drivers: number, stores: number): OrderWorld {
 let customers = 0;
 
 /**
- * Orders for every tier and of any store, as they go over the wire; the same for the same seed, but for their customers: no two
- * orders of a run say the same, or those of clients that were stopped in their middle would come again.
+ * Requests for orders of every tier and any store, the same for the same seed but for their customers. No two
+ * requests of a run are equal, as an equal one would get the order of a client that was stopped.
  */
 export function ordersOf({ stores }: OrderWorld, count: number, seed: number): OrderRequest[] {
   const random = seeded(seed);
@@ -51,7 +51,7 @@ const uuid = (kind: 8 | 9, i: number): string => `01920000-0000-7000-${kind}000-
 const keyOf = (i: number): string =>
   `sdk_${createHash('sha256').update(`bench store ${i}`).digest('base64url').slice(0, 32)}`;
 
-/** Rows by Postgres's COPY; `into` is the table with its columns. */
+/** Inserts rows by Postgres's COPY; `into` is the table with its columns. */
 export async function copyRows(sql: Sql, into: string, rows: readonly (readonly (string | number)[])[]): Promise<void> {
   const target = await sql.unsafe(`copy ${into} from stdin`).writable();
   await pipeline(Readable.from(rows.map((row) => `${row.join('\t')}\n`)), target);

@@ -9,7 +9,7 @@ export const PICKUP = { lat: 37.76415, lng: -122.41957 };
 
 export type TestStore = { readonly retailerId: string; readonly keyId: string };
 
-/** An active store with one key, straight in the tables. */
+/** Inserts an active store with one key. */
 export async function addStoreRow(
   sql: Sql,
   card: { customer: string; paymentMethod: string } | null = { customer: 'cus_1', paymentMethod: 'pm_card_visa' },
@@ -30,7 +30,7 @@ export async function addStoreRow(
   return { retailerId, keyId };
 }
 
-/** A driver on duty, straight in the tables. */
+/** Inserts a driver on duty; returns their id. */
 export async function addDriverRow(sql: Sql): Promise<string> {
   const id = newId();
   const tokenHash = hashSecret(newSecret('driver_token'));
@@ -45,7 +45,7 @@ export async function addDriverRow(sql: Sql): Promise<string> {
   return id;
 }
 
-/** An order as `placeOrder` hands it to the commit. */
+/** An order as `placeOrder` passes it to the commit. */
 export async function draftOrder(
   sql: Sql,
   store: TestStore,
@@ -76,7 +76,7 @@ export async function draftOrder(
   };
 }
 
-/** A committed order and its jobs by queue. */
+/** Commits an order; returns it with its jobs by queue. */
 export async function addOrder(
   sql: Sql,
   store: TestStore,
@@ -88,7 +88,7 @@ export async function addOrder(
   return { orderId: order.id, order, jobs: Object.fromEntries(committed.outbox.map((row) => [row.queue, row])) };
 }
 
-/** One row of an order's columns. */
+/** An order's columns. */
 export async function orderRow(sql: Sql, orderId: string): Promise<Record<string, unknown>> {
   const [row] = await sql`select * from orders where id = ${orderId}`;
   return { ...row };

@@ -5,15 +5,15 @@ import { summary } from './timing.ts';
 import { seeded } from './world.ts';
 
 const ANSWER_MS = 10_000;
-const MAX_LINES = 512;
-/** A connection that was not used for so long is given up before the server does so, as HTTP clients do. */
+const MAX_CONNECTIONS = 512;
+/** Idle time after which a connection is closed, before the server closes it, as HTTP clients do. */
 const IDLE_MS = 4_000;
 const SEED = 41;
 
 /**
- * Sends requests at a given rate, at times that do not depend on the answers (a Poisson process, the same for the same
- * seed), each on a kept connection of its own. A latency counts from when the request was due, so that a server that
- * stalls makes all those late who would have come meanwhile.
+ * Sends requests at a given rate, at times that do not depend on the answers: a Poisson process, the same for
+ * the same seed. Connections are kept and carry one request at a time. A latency counts from when the request
+ * was due, so that a server that stalls delays all requests of that time.
  */
 export async function pace(options: {
   readonly url: string;
@@ -25,14 +25,14 @@ export async function pace(options: {
   const target = new URL(options.url);
   const wires = orders.map((order) => toWire(target, order));
   const random = seeded(SEED);
-  const lines = new Lines(target);
+  const pool = new ConnectionPool(target);
   const millis: number[] = [];
   const orderIds: string[] = [];
   const faults: string[] = [];
   const asked: Promise<void>[] = [];
   const ask = async (wire: Buffer, dueMs: number): Promise<void> => {
     try {
-      const { status, body } = await lines.ask(wire);
+      const { status, body } = await pool.ask(wire);
       if (status !== 201) throw new Error(`an order was answered with ${status}`);
       millis.push(performance.now() - dueMs);
       orderIds.push(/"id":"([^"]+)"/.exec(body)?.[1] ?? '');
@@ -48,7 +48,7 @@ export async function pace(options: {
     dueMs += (-Math.log(1 - random()) / perSecond) * 1_000;
   }
   await Promise.all(asked);
-  lines.close();
+  pool.close();
   const { min, p50, p99, mean, deviation } = summary(Float64Array.from(millis));
   return { perSecond: millis.length / seconds, min, p50, p99, mean, deviation, orderIds, faults };
 }
@@ -63,68 +63,70 @@ export function toWire({ host }: URL, { headers, body }: OrderRequest): Buffer {
 
 type Answer = { readonly status: number; readonly body: string };
 
-/** Connections that each carry one request at a time; a request beyond them all waits for the first that is free. */
-export class Lines {
+/**
+ * Kept connections that carry one request at a time. If all are busy a request waits for the first free one.
+ */
+export class ConnectionPool {
   readonly #target: URL;
-  readonly #most: number;
-  readonly #idle: Line[] = [];
-  readonly #all = new Set<Line>();
-  readonly #waiting: ((line: Line) => void)[] = [];
+  readonly #max: number;
+  readonly #idle: Connection[] = [];
+  readonly #all = new Set<Connection>();
+  readonly #waiting: ((connection: Connection) => void)[] = [];
 
-  constructor(target: URL, most = MAX_LINES) {
+  constructor(target: URL, max = MAX_CONNECTIONS) {
     this.#target = target;
-    this.#most = most;
+    this.#max = max;
   }
 
   async ask(wire: Buffer): Promise<Answer> {
-    const line = await this.#take();
+    const connection = await this.#take();
     try {
-      return await line.ask(wire);
+      return await connection.ask(wire);
     } finally {
-      this.#put(line);
+      this.#put(connection);
     }
   }
 
-  #put(line: Line): void {
+  #put(connection: Connection): void {
     const next = this.#waiting.shift();
-    if (next) next(line.isOpen ? line : this.#open(line));
-    else this.#idle.push(line);
+    if (next) next(connection.isOpen ? connection : this.#open(connection));
+    else this.#idle.push(connection);
   }
 
-  #take(): Promise<Line> | Line {
+  #take(): Promise<Connection> | Connection {
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
       if (idle.isOpen && performance.now() - idle.usedMs < IDLE_MS) return idle;
       idle.close();
       this.#all.delete(idle);
     }
-    if (this.#all.size === this.#most) return new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#all.size === this.#max) return new Promise((resolve) => this.#waiting.push(resolve));
     return this.#open();
   }
 
-  #open(instead?: Line): Line {
+  #open(instead?: Connection): Connection {
     if (instead) this.#all.delete(instead);
-    const line = new Line(connect(Number(this.#target.port), this.#target.hostname));
-    this.#all.add(line);
-    return line;
+    const connection = new Connection(connect(Number(this.#target.port), this.#target.hostname));
+    this.#all.add(connection);
+    return connection;
   }
 
   close(): void {
-    for (const line of this.#all) line.close();
+    for (const connection of this.#all) connection.close();
   }
 }
 
-class Line {
+class Connection {
   readonly #socket: Socket;
-  /** When it was asked last. */
+  /** Time of the last request. */
   usedMs = 0;
-  #heard = '';
-  #settle: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
+  #received = '';
+  #pending: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket.setNoDelay(true).setEncoding('latin1');
-    socket.on('data', (chunk) => this.#hear(String(chunk)));
-    socket.on('error', (error) => this.#settle?.reject(error));
-    socket.on('close', () => this.#settle?.reject(new Error('a connection was closed without an answer')));
+    socket.on('data', (chunk) => this.#receive(String(chunk)));
+    socket.on('error', (error) => this.#pending?.reject(error));
+    socket.on('close', () => this.#pending?.reject(new Error('a connection was closed without an answer')));
   }
 
   get isOpen(): boolean {
@@ -135,40 +137,40 @@ class Line {
     this.usedMs = performance.now();
     return new Promise((resolve, reject) => {
       const late = (): void => {
-        this.#settle?.reject(new Error('an order was not answered in time'));
-        // Its answer may still come, and would be taken for the next one's.
+        this.#pending?.reject(new Error('an order was not answered in time'));
+        // Its answer may still arrive, and would be taken for the next one's.
         this.#socket.destroy();
       };
       const timer = setTimeout(late, ANSWER_MS);
-      const done = <T>(settle: (value: T) => void) => {
+      const done = <T>(finish: (value: T) => void) => {
         return (value: T): void => {
           clearTimeout(timer);
-          this.#settle = undefined;
-          settle(value);
+          this.#pending = undefined;
+          finish(value);
         };
       };
-      this.#settle = { resolve: done(resolve), reject: done(reject) };
-      if (this.#socket.destroyed) this.#settle.reject(new Error('a connection was closed'));
+      this.#pending = { resolve: done(resolve), reject: done(reject) };
+      if (this.#socket.destroyed) this.#pending.reject(new Error('a connection was closed'));
       else this.#socket.write(wire);
     });
   }
 
-  #hear(chunk: string): void {
-    this.#heard += chunk;
-    const headEnd = this.#heard.indexOf('\r\n\r\n');
+  #receive(chunk: string): void {
+    this.#received += chunk;
+    const headEnd = this.#received.indexOf('\r\n\r\n');
     if (headEnd < 0) return;
-    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(this.#heard.slice(0, headEnd))?.[1] ?? Number.NaN);
+    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(this.#received.slice(0, headEnd))?.[1] ?? Number.NaN);
     if (Number.isNaN(length)) {
-      this.#settle?.reject(new Error('an answer does not say how long it is'));
+      this.#pending?.reject(new Error('an answer does not say how long it is'));
       return;
     }
-    if (this.#heard.length < headEnd + 4 + length) return;
+    if (this.#received.length < headEnd + 4 + length) return;
     const answer = {
-      status: Number(this.#heard.slice(9, 12)),
-      body: this.#heard.slice(headEnd + 4, headEnd + 4 + length),
+      status: Number(this.#received.slice(9, 12)),
+      body: this.#received.slice(headEnd + 4, headEnd + 4 + length),
     };
-    this.#heard = this.#heard.slice(headEnd + 4 + length);
-    this.#settle?.resolve(answer);
+    this.#received = this.#received.slice(headEnd + 4 + length);
+    this.#pending?.resolve(answer);
   }
 
   close(): void {

@@ -19,9 +19,9 @@ import postgres from 'postgres';
 import { readPidFile, stopPostmaster } from '../../src/sandbox/postgres-process.ts';
 
 export type Postgis = {
-  /** With user and password, on a database that has the extension. */
+  /** URL with user and password, of a database with the extension. */
   readonly url: string;
-  /** Of the server and of PostGIS. */
+  /** Versions of the server and of PostGIS. */
   readonly versions: Readonly<Record<'postgres' | 'postgis', string>>;
   stop(): Promise<void>;
 };
@@ -30,10 +30,10 @@ const INIT_MS = 60_000;
 const READY_MS = 30_000;
 const ATTEMPTS = 5;
 const SETPRIV = '/usr/bin/setpriv';
-/** Where Debian keeps its servers, a folder a version. */
+/** Debian's folder of servers, with a folder for each version. */
 const DEBIAN = '/usr/lib/postgresql';
 
-/** As the service's own database is set up (src/sandbox/postgres-cluster.ts), and no less durable. */
+/** The settings of the service's own database (src/sandbox/postgres-cluster.ts), equally durable. */
 const SETTINGS: Readonly<Record<string, string | number>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -50,7 +50,7 @@ const SETTINGS: Readonly<Record<string, string | number>> = {
   log_checkpoints: 'off',
 };
 
-/** The folder of a Postgres's programs that has PostGIS beside it, the newest; undefined where there is none. */
+/** The programs' folder of the newest Postgres with PostGIS; undefined if there is none. */
 export function findPostgis(): string | undefined {
   const debian = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [
@@ -69,7 +69,7 @@ function hasExtension(folder: string): boolean {
   }
 }
 
-/** A new cluster of its own on a free port, removed by `stop`; undefined where PostGIS is not at hand. */
+/** Starts a new cluster on a free port, which `stop` removes; undefined without PostGIS. */
 export async function startPostgis(): Promise<Postgis | undefined> {
   const programs = findPostgis();
   if (programs === undefined) return undefined;
@@ -100,7 +100,7 @@ export async function startPostgis(): Promise<Postgis | undefined> {
 
 type User = { readonly uid: number; readonly gid: number };
 
-/** Postgres does not run as root: its package's user, else nobody. */
+/** The user for Postgres, which does not run as root: that of its package, else `nobody`. */
 function unprivilegedUser(): User {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
   const found = ['postgres', 'nobody'].flatMap((name) => lines.filter((line) => line.startsWith(`${name}:`)))[0];
@@ -121,7 +121,7 @@ function initCluster(programs: string, folder: string, password: string, runAs: 
 }
 
 async function startServer(programs: string, folder: string, runAs: User | undefined) {
-  // Another process may take the port between its choice and the start.
+  // Another process may take the port before the start.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     try {
@@ -138,11 +138,11 @@ async function startOnce(programs: string, folder: string, port: number, runAs: 
   const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const log = openSync(logFile, 'w', 0o600);
   const postgres = [join(programs, 'postgres'), '-D', cluster, ...settings];
-  // Where the kernel can do it, the server ends with this process however that ends.
+  // On Linux the server ends with this process, however that ends.
   const [program = '', ...args] = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'INT', '--', ...postgres] : postgres;
   const child = spawn(program, args, {
     ...spawnOptions(runAs),
-    // A Ctrl-C at the terminal is for the benchmark, which stops its server last.
+    // A Ctrl-C is for the benchmark, which stops its server last.
     detached: true,
     stdio: ['ignore', log, log],
   });

@@ -10,28 +10,28 @@ import { findProgram } from './programs.ts';
 
 export type FreshRedis = {
   readonly url: string;
-  /** Kept apart from other files on a shared server; to be used for BullMQ's `prefix` and for keys and channels. */
+  /** Keeps test files on a shared server apart, as BullMQ's `prefix` and that of keys and channels. */
   readonly prefix: string;
-  /** The server, where it is its own. */
+  /** The server, if it is not shared. */
   readonly server?: RedisServer;
-  /** Ends the server, or on a shared one removes what has the prefix. */
+  /** Ends the server, or removes the keys with the prefix from a shared one. */
   stop(): Promise<void>;
 };
 
 export type RedisServer = {
   pid(): number;
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again where it was; `empty`: without what it held. */
+  /** Starts it again on the same port; `empty` drops its data. */
   start(how: 'with its data' | 'empty'): Promise<void>;
 };
 
 const READY_MS = 10_000;
 const PORT_RETRY_MS = 100;
-/** Below the ports that systems give to outgoing connections: one of those could hold it while the server is away. */
+/** Below the ports of outgoing connections, one of which could take it while the server is stopped. */
 const [LOWEST_PORT, HIGHEST_PORT] = [15_000, 32_000];
 let servers = 0;
 
-/** The server program a test may start; undefined when neither is on the PATH. */
+/** The path of a server program; undefined if there is none on the PATH. */
 export function findRedisServer(): string | undefined {
   return findProgram(['redis-server', 'valkey-server']);
 }
@@ -40,8 +40,8 @@ export function findRedisServer(): string | undefined {
 export const hasRedis = (): boolean => process.env.REDIS_URL !== undefined || findRedisServer() !== undefined;
 
 /**
- * A Redis of its own for a test file, or `REDIS_URL` with a prefix of its own; undefined when there is none. Set up as
- * the service asks for: `noeviction` and appendonly.
+ * Starts a Redis for a test file, or takes `REDIS_URL` with a prefix; undefined if there is neither. It is
+ * set up as the service needs it: `noeviction` and appendonly.
  */
 export async function freshRedis(): Promise<FreshRedis | undefined> {
   const prefix = `test-${process.pid}-${Date.now().toString(36)}-${servers++}`;
@@ -53,7 +53,7 @@ export async function freshRedis(): Promise<FreshRedis | undefined> {
 
 async function startServer(program: string, prefix: string): Promise<FreshRedis> {
   const dir = mkdtempSync(join(tmpdir(), 'sameday-redis-'));
-  // Another process may take the port between its choice and the start.
+  // Another process may take the port before the start.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     const url = `redis://127.0.0.1:${port}`;
@@ -77,7 +77,7 @@ async function startServer(program: string, prefix: string): Promise<FreshRedis>
           running = launch(program, port, dir);
           if (await start()) return;
           await kill();
-          // Something else may have been given its port while it was away.
+          // Another process may have taken the port while the server was stopped.
           await delay(PORT_RETRY_MS);
         } while (performance.now() < untilMs);
         throw new Error(`${program} does not start again`);
@@ -92,7 +92,7 @@ async function startServer(program: string, prefix: string): Promise<FreshRedis>
   }
 }
 
-/** Ends with this process at the latest. */
+/** The server ends with this process at the latest. */
 function launch(
   program: string,
   port: number,

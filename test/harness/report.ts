@@ -3,7 +3,7 @@ import { cpus, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Benchmarks run from dist/bench, as deep below the project as bench/. */
+/** The project's folder from here and from dist/bench, where benchmarks run. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const RESULTS = 'bench/results';
 
@@ -15,24 +15,24 @@ type Table = {
 type Target = { readonly what: string; readonly value: number; readonly target: number; readonly reached: boolean };
 
 export type Report = {
-  /** Prints a table and keeps it for the results. */
+  /** Prints a table and adds it to the results. */
   table(title: string, head: readonly string[], rows: readonly (readonly (string | number)[])[]): void;
-  /** Prints a sentence and keeps it. */
+  /** Prints a sentence and adds it to the results. */
   note(text: string): void;
-  /** Judges a figure; a target that is missed is reported and is no failure. */
+  /** Compares a figure with its target; a missed target is reported and is no failure. */
   atLeast(what: string, value: number, target: number): void;
   atMost(what: string, value: number, target: number): void;
-  /** Something that makes the whole run worthless: an error, a time-out, a wrong answer. */
+  /** Adds a failure that invalidates the run: an error, a time-out, a wrong answer. */
   failed(what: string): void;
-  /** Writes <name>.md and .json into the folder of results; the process ends with 1 where anything failed. */
+  /** Writes `<name>.md` and `.json` into the folder of results; the exit code is 1 if anything failed. */
   close(): void;
 };
 
 /**
- * Collects what a benchmark has measured. With `--no-results` nothing is written, for short runs and for tests.
+ * Collects the figures of a benchmark. With `--no-results` nothing is written, for short runs and for tests.
  *
- * @param versions of what was measured beside Node, such as the servers
- * @param folder of the results, from the project's
+ * @param versions those of measured programs besides Node, such as servers
+ * @param folder the folder of the results, below the project's
  */
 export function openReport(
   name: string,
@@ -65,7 +65,7 @@ export function openReport(
       say(`\n## ${title}\n\n${markdown([head, head.map(() => '---'), ...cells])}`);
     },
     note: (text) => say(`\n${text}`),
-    // A ratio to a peer that did nothing is no figure.
+    // A ratio to a peer of rate 0 is left out.
     atLeast: (what, value, target) => judge(what, value, target, Number.isFinite(value) && value >= target),
     atMost: (what, value, target) => judge(what, value, target, value <= target),
     failed(what) {
@@ -97,7 +97,7 @@ export function openReport(
   };
 }
 
-/** Three significant digits, and no more decimals than that needs. */
+/** A number with three significant digits and no more decimals than needed. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;

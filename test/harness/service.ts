@@ -9,27 +9,28 @@ const READY_MS = 60_000;
 const STOP_MS = 15_000;
 
 export type Running = {
-  /** Where the built service answers. */
+  /** The URL of the built service. */
   readonly url: string;
   readonly dataDir: string;
   readonly pid: number;
-  /** What it has printed so far, both streams. */
+  /** Its output so far, of both streams. */
   output(): string;
-  /** Sends the signal and waits for the end; the exit code, or the signal's name. */
+  /** Sends the signal and waits for the end; returns the exit code, or the signal's name. */
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 };
 
 export type Environment = Record<string, string>;
 
-/** A new folder for a service's data, removed by the given disposer. */
+/** Makes a folder for a service's data, which the disposer removes. */
 export function newDataDir(): { readonly dataDir: string; remove(): void } {
   const dataDir = mkdtempSync(join(tmpdir(), 'sameday-data-'));
   return { dataDir, remove: () => rmSync(dataDir, { recursive: true, force: true }) };
 }
 
 /**
- * Starts the built service (`dist/main.js`) as a process of its own: in the sandbox, on any free port, without simulated
- * drivers, on the given database, unless `env` says otherwise. Rejects with its output if it ends before it is ready.
+ * Starts the built service (`dist/main.js`) as a process. By default it runs in the sandbox on the given
+ * database, on a free port and without simulated drivers; `env` overrides this. Rejects with its output if it
+ * ends before it is ready.
  */
 export function startBuiltService(env: Environment): Promise<Running> {
   const child = spawn(process.execPath, [join(ROOT, 'dist/main.js')], {
@@ -84,7 +85,7 @@ function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<numbe
   });
 }
 
-/** Runs one command of the built command line with `--json`; rejects with what it said when it fails. */
+/** Runs a command of the built command line with `--json`; rejects with its output if it fails. */
 export function runCli<Result = Record<string, string>>(env: Environment, ...args: string[]): Promise<Result> {
   return new Promise((resolve, reject) => {
     execFile(
@@ -99,7 +100,7 @@ export function runCli<Result = Record<string, string>>(env: Environment, ...arg
   });
 }
 
-/** A whole valid body of `POST /orders/create`, with changes. */
+/** A complete valid body of `POST /orders/create`, with changes. */
 export function orderBody(retailerId: string, changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     retailer_id: retailerId,

@@ -5,17 +5,17 @@ import type { Sql } from '../../src/postgres/connect.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { copyRows, type OrderWorld, STORE_ADDRESS } from './order-world.ts';
 
-/** `phones`: so many drivers more, who move and report each second; far from every store, so they get no order. */
+/** `phones`: further drivers, who report each second, far from every store, so that they get no order. */
 export type StackWorld = OrderWorld & { readonly phones: number };
 
-/** Where those drive who report their positions. */
+/** Where the `phones` are. */
 export const PHONES_AT = { lat: 61.2, lng: -149.9 };
 const DAY_MS = 86_400_000;
 
 export const phoneToken = (i: number): string =>
   `sdd_${createHash('sha256').update(`bench phone ${i}`).digest('base64url').slice(0, 32)}`;
 
-/** Fills tables that are empty with stores, their keys and drivers on duty. */
+/** Fills empty tables with stores, their keys and drivers on duty. */
 export async function fillWorld(sql: Sql, world: StackWorld): Promise<void> {
   const { ok } = TEST_CARDS;
   await copyRows(
@@ -33,7 +33,7 @@ export async function fillWorld(sql: Sql, world: StackWorld): Promise<void> {
   await fillDrivers(sql, world);
 }
 
-/** Replaces the drivers by those of a world. */
+/** Replaces the drivers with those of a world. */
 export async function fillDrivers(sql: Sql, { drivers, phones }: Pick<StackWorld, 'drivers' | 'phones'>) {
   await sql`truncate drivers, driver_positions`;
   const phoneIds = Array.from(
@@ -47,7 +47,7 @@ export async function fillDrivers(sql: Sql, { drivers, phones }: Pick<StackWorld
     ...drivers.map(({ id, tierIds }) => row(id, tierIds, id)),
     ...phoneIds.map((id, i) => row(id, TIER_IDS, phoneToken(i))),
   ]);
-  // Nobody of them moves, so their positions stay fresh for a day by their own clock.
+  // They do not move, so their positions are dated a day ahead to stay fresh.
   const until = new Date(Date.now() + DAY_MS).toISOString();
   await copyRows(
     sql,
@@ -57,7 +57,7 @@ export async function fillDrivers(sql: Sql, { drivers, phones }: Pick<StackWorld
   await sql`vacuum analyze`;
 }
 
-/** No order and every driver free, and nothing left behind that would slow down the next round. */
+/** Removes every order and vacuums, so that the next round starts with free drivers and clean tables. */
 export async function resetOrders(sql: Sql): Promise<void> {
   await sql`truncate orders, order_events, customers, dropoff_addresses, payments, messages, outbox, unheard_requests`;
   await sql`drop schema if exists bullmq cascade`;

@@ -3,7 +3,7 @@ import { openStore, type Store } from '../../src/store/store.ts';
 
 const stores = new WeakMap<Sql, Map<string, Store>>();
 
-/** The statements on a connection, bound to a process of that name; opened once for each. */
+/** The store of a connection, bound to this process id and opened once for each. */
 export function storeOf(sql: Sql, processId = 'test'): Store {
   const known = stores.get(sql) ?? new Map<string, Store>();
   stores.set(sql, known);

@@ -5,14 +5,14 @@ import { freshDatabase } from './database.ts';
 import { freshRedis, hasRedis } from './redis.ts';
 
 describe('a test file', () => {
-  it('gets a migrated database of its own', async () => {
+  it('gets its own migrated database', async () => {
     const [one, other] = await Promise.all([freshDatabase(), freshDatabase()]);
     expect(one.url).not.toBe(other.url);
     expect(await one.sql`select to_regclass('orders')::text as orders`).toMatchObject([{ orders: 'orders' }]);
     await Promise.all([one.drop(), other.drop()]);
   });
 
-  it('fails when it leaves a connection open', async () => {
+  it('fails if it leaves a connection open', async () => {
     const database = await freshDatabase();
     const { connect } = await import('../../src/postgres/connect.ts');
     const leaked = connect({ url: database.url, applicationName: 'leaked pool', max: 1 });
@@ -21,7 +21,7 @@ describe('a test file', () => {
     await leaked.end({ timeout: 1 });
   });
 
-  it.runIf(hasRedis())('gets a Redis set up as the service asks for', async () => {
+  it.runIf(hasRedis())('gets a Redis set up as the service needs it', async () => {
     const server = await freshRedis();
     const redis = new Redis(server?.url as string);
     expect(await redis.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction']);

@@ -1,4 +1,4 @@
-/** What many runs of one operation took, in microseconds. */
+/** Times of many runs of an operation in microseconds. */
 export type Timing = {
   readonly min: number;
   readonly p50: number;
@@ -9,17 +9,20 @@ export type Timing = {
 };
 
 const BLOCKS = 10;
-/** Results go here, so that no call can be left out by the compiler. */
+/** Keeps each result, so that the compiler cannot omit a call. */
 const sink: { last: unknown } = { last: undefined };
 
-/** Times each call by itself; `prepare` runs before each, untimed. The clock's own cost (about 0.05 µs) is left in. */
+/** Times each call; `prepare` runs before each, untimed. The clock's own cost, about 0.05 µs, is included. */
 export function timeEach(calls: number, run: (i: number) => unknown, prepare?: (i: number) => void): Timing {
   const micros = new Float64Array(calls);
   timeBlock(micros, 0, calls, run, prepare);
   return summary(micros);
 }
 
-/** Times several ways to do the same in blocks that take turns, so that what else the machine does hits all alike. */
+/**
+ * Times several alternatives in blocks that take turns, so that other load on the machine affects all
+ * equally.
+ */
 export function timeInTurns<Name extends string>(
   calls: number,
   ways: Record<Name, (i: number) => unknown>,
@@ -28,7 +31,7 @@ export function timeInTurns<Name extends string>(
   const names = Object.keys(ways) as Name[];
   const micros = new Map(names.map((name) => [name, new Float64Array(calls)]));
   const block = Math.ceil(calls / BLOCKS);
-  // Once untimed, so that each is compiled.
+  // Untimed first, so that each is compiled.
   for (const name of names) timeBlock(new Float64Array(calls), 0, Math.min(calls, 2 * block), ways[name], prepare);
   for (let from = 0; from < calls; from += block) {
     const to = Math.min(calls, from + block);
@@ -52,7 +55,7 @@ function timeBlock(
   }
 }
 
-/** Times each call by itself, one after the other. */
+/** Times each call, one after another. */
 export async function timeEachAsync(calls: number, run: (i: number) => Promise<unknown>): Promise<Timing> {
   const micros = new Float64Array(calls);
   for (let i = 0; i < calls; i++) {

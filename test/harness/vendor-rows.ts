@@ -3,7 +3,7 @@ import type { OwedText, SendToCount, TextResult } from '../../src/store/messages
 import type { PaymentAttempt, PaymentResult } from '../../src/store/payments.ts';
 import { storeOf } from './store.ts';
 
-/** The statements for many charges and texts, for one order. */
+/** The statements for many charges and texts, called for one order. */
 export async function openAttempt(sql: Sql, orderId: string, maxAttempts = 3): Promise<PaymentAttempt | null> {
   return (await storeOf(sql).openPaymentAttempts([orderId], maxAttempts)).get(orderId) ?? null;
 }

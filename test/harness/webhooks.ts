@@ -3,10 +3,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
 /**
- * What a store's engineer writes: the package of Standard Webhooks checks the signature and the time.
+ * Verifies a webhook as a store does: the package of Standard Webhooks checks the signature and the time.
  *
- * @returns the body, parsed
- * @throws when the webhook is not to be trusted
+ * @returns the parsed body
+ * @throws if the webhook cannot be trusted
  */
 export function verifyWebhook(secret: string, headers: IncomingHttpHeaders, body: string): unknown {
   const texts = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
@@ -26,17 +26,17 @@ export type SeenWebhook = {
 };
 
 export type WebhookReceiver = {
-  /** Without a path. */
+  /** The URL without a path. */
   readonly url: string;
-  /** Everything that came, the oldest first. */
+  /** The webhooks received, oldest first. */
   readonly seen: readonly SeenWebhook[];
   close(): void;
 };
 
 /**
- * A store's server on 127.0.0.1.
+ * Starts a store's server on 127.0.0.1.
  *
- * @param answer the status of the answer to what has just come; null never answers
+ * @param answer the status of the answer to a webhook; null never answers
  */
 export async function startWebhookReceiver(answer: (seen: SeenWebhook) => number | null): Promise<WebhookReceiver> {
   const seen: SeenWebhook[] = [];

@@ -14,7 +14,10 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** `uniform`: over the contiguous United States. `cities`: 300 towns of unequal size. `hot_spot`: one square of 10 km. */
+/**
+ * `uniform`: the contiguous United States. `cities`: 300 towns of unequal size. `hot_spot`: a square of 10
+ * km.
+ */
 export const WORLDS = ['uniform', 'cities', 'hot_spot'] as const;
 export type WorldName = (typeof WORLDS)[number];
 
@@ -26,7 +29,7 @@ const TIER_SETS: readonly (readonly TierId[])[] = Array.from({ length: 2 ** TIER
   TIER_IDS.filter((_, tier) => ((bits + 1) >> tier) & 1),
 );
 
-/** A source of places distributed as the world is; drivers and pickups both come from it. */
+/** A source of random points of a world, for drivers and pickups. */
 export function placesOf(world: WorldName, random: Random): () => Point {
   const anywhere = () => ({ lat: 25 + 24 * random(), lng: -124 + 57 * random() });
   if (world === 'uniform') return anywhere;
@@ -34,15 +37,16 @@ export function placesOf(world: WorldName, random: Random): () => Point {
     return () => offset({ lat: 40.75, lng: -73.98 }, 10_000 * (random() - 0.5), 10_000 * (random() - 0.5));
   const cities = Array.from({ length: CITIES }, anywhere);
   return () => {
-    // Zipf's law in the large: half of all live in about the seventeen largest of 300.
+    // Zipf's law: half of all points are in the 17 largest of 300 cities.
     const city = cities[Math.floor(CITIES ** random()) - 1] as Point;
     return offset(city, CITY_SIGMA_METERS * normal(random), CITY_SIGMA_METERS * normal(random));
   };
 }
 
 /**
- * Drivers at places, each with a set of tiers, all sets alike frequent. Their ids are in one piece, as a database's client
- * reads them: the parts of a template are joined only when they are first looked up.
+ * Drivers at random points, each with a set of tiers, all sets equally frequent. Their ids are flat strings,
+ * as a database's client reads them; those of a template literal are flattened only when they are first
+ * looked up.
  */
 export function driversOf(count: number, place: () => Point, random: Random): WorldDriver[] {
   return Array.from({ length: count }, (_, i) => ({
@@ -52,13 +56,13 @@ export function driversOf(count: number, place: () => Point, random: Random): Wo
   }));
 }
 
-/** A place some meters north and east of another. */
+/** The point some meters north and east of another. */
 export function offset({ lat, lng }: Point, north: number, east: number): Point {
   const degrees = 1 / (EARTH_RADIUS_METERS * RADIANS);
   return { lat: lat + north * degrees, lng: lng + (east * degrees) / Math.cos(lat * RADIANS) };
 }
 
-/** Box and Muller's transform. */
+/** A normally distributed number, by the Box–Muller transform (1958). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A store's assigned order, the stand-in, and the charge job exactly as the worker wires it. */
+/** An assigned order, Stripe's stand-in, and the charge job as the worker builds it. */
 async function world(
   options: { paymentMethod?: string | null; faults?: FaultOrder; loseWrites?: number; standsStillMs?: number } = {},
 ) {
@@ -33,7 +33,7 @@ async function world(
   onTestFinished(() => stripe.close());
   const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
-  const told: string[] = [];
+  const recorded: string[] = [];
   let lose = options.loseWrites ?? 0;
   let stoodStillMs = 0;
   const tables = storeOf(sql);
@@ -44,7 +44,7 @@ async function world(
     };
   };
   const events = new OrderEvents();
-  events.subscribe({ paymentRecorded: (_orderId, status) => void told.push(status) });
+  events.subscribe({ paymentRecorded: (_orderId, status) => void recorded.push(status) });
   const job = createChargeJob({
     store: {
       ...tables,
@@ -63,30 +63,30 @@ async function world(
     clock: { now: () => Date.now() + stoodStillMs },
   });
   const run = () => job({ orderId, outboxId: jobs.charge?.id ?? 0 });
-  /** The charges that Stripe took for the order; a replayed key is not a new one. */
+  /** The charges at Stripe for the order; a replayed key makes no other one. */
   const paidInLedger = () =>
     (standIn.entries() as LedgerEntry[]).filter(
       (entry) => entry.metadata?.order_id === orderId && entry.answer?.kind === 'paid',
     );
   const outbox = async () =>
     (await sql`select done_at, failure_code from outbox where id = ${jobs.charge?.id ?? 0}`)[0];
-  return { run, told, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
+  return { run, recorded, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
 }
 
 test('a good card is charged the stored fee and the order says paid', async () => {
-  const { run, row, told, outbox } = await world();
+  const { run, row, recorded, outbox } = await world();
   expect(await run()).toEqual({ kind: 'done' });
   expect(await row()).toMatchObject({ payment_status: 'paid', charge_id: expect.stringMatching(/^pi_/) });
-  expect(told).toEqual(['paid']);
+  expect(recorded).toEqual(['paid']);
   expect((await outbox())?.done_at).toBeInstanceOf(Date);
 });
 
-test('running twice, one after the other and at once, charges once', async () => {
-  const { run, paidInLedger, told } = await world();
+test('running twice, one after another or at once, charges once', async () => {
+  const { run, paidInLedger, recorded } = await world();
   await Promise.all([run(), run()].map((each) => each.catch(() => null)));
   await run();
   expect(paidInLedger()).toHaveLength(1);
-  expect(told).toEqual(['paid']);
+  expect(recorded).toEqual(['paid']);
 });
 
 test('a worker that dies after Stripe answered leaves a charge that the next one finds', async () => {
@@ -98,15 +98,15 @@ test('a worker that dies after Stripe answered leaves a charge that the next one
   expect(paidInLedger()).toHaveLength(1);
 });
 
-test('a hard decline fails the payment with its code, for good', async () => {
-  const { run, row, told } = await world({ paymentMethod: 'pm_card_chargeDeclined' });
+test('a hard decline fails the payment for good, with its code', async () => {
+  const { run, row, recorded } = await world({ paymentMethod: 'pm_card_chargeDeclined' });
   expect(await run()).toEqual({ kind: 'done' });
   expect(await row()).toMatchObject({ payment_status: 'failed', status: 'driver_assigned' });
   expect((await row()).payment_failure_code).toBeTruthy();
-  expect(told).toEqual(['failed']);
+  expect(recorded).toEqual(['failed']);
 });
 
-test('a card that needs its holder fails the payment and says so', async () => {
+test('a card that needs its holder fails the payment with that code', async () => {
   const { run, row } = await world({ paymentMethod: 'pm_card_authenticationRequired' });
   await run();
   expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'authentication_required' });
@@ -140,7 +140,7 @@ test('a 429 pauses the queue and costs no attempt', async () => {
   expect(attempts.map(({ attempt }) => attempt)).toEqual([1]);
 });
 
-test('a decline that may pass is attempted anew under a new key, three times at most', async () => {
+test('a decline that may pass is tried again with a new key, three times at most', async () => {
   const { run, row, orderId } = await world({ paymentMethod: 'pm_card_insufficient_funds' });
   const results = [await run(), await run(), await run(), await run()];
   expect(results.map((result) => result.kind)).toEqual(['retry', 'retry', 'done', 'done']);
@@ -163,7 +163,7 @@ test('an attempt older than Stripe keeps its key is looked up, not sent again', 
   expect((await row()).payment_status).toBe('paid');
 });
 
-test('shortly before an attempt is looked up it is not sent any more: the look-up could miss it', async () => {
+test('shortly before its look-up an attempt is not sent any more, as the look-up could miss it', async () => {
   const { run, orderId, paidInLedger } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
   await run();
   const left = 60;
@@ -174,7 +174,7 @@ test('shortly before an attempt is looked up it is not sent any more: the look-u
   expect(paidInLedger()).toEqual([]);
 });
 
-test('a worker that stood still before it sent looks up what has grown old meanwhile', async () => {
+test('a worker that was suspended before the send looks up an attempt that became old meanwhile', async () => {
   const { run, standIn, paidInLedger, row } = await world({ standsStillMs: STRIPE_KEY_SECONDS * 1_000 });
   expect(await run()).toMatchObject({ kind: 'retry', reason: 'never_arrived' });
   expect([standIn.entries(), paidInLedger(), (await row()).payment_status]).toEqual([[], [], 'processing']);

@@ -91,12 +91,12 @@ const trackedDropoff = async (orderId: string) =>
   (await storeOf(database.sql).findTrackedByIds([orderId])).get(orderId)?.dropoff;
 
 describe('the job that finds a dropoff', () => {
-  it('is owed from the creating statement on, where a geocoder is there to answer', async () => {
+  it('is written by the insert of the order if there is a geocoder', async () => {
     expect((await newOrder()).job).toBeDefined();
     expect((await newOrder({}, false)).job).toBeUndefined();
   });
 
-  it('reads the address from the row, writes the point, is done and tells the pages', async () => {
+  it('reads the address, records the point, ends, and updates the pages', async () => {
     const { orderId, outboxId } = await newOrder({ dropoff: BY_ZIP });
     expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(BY_ZIP);
     const heard = await noticesDuring(database, async () => {
@@ -118,7 +118,7 @@ describe('the job that finds a dropoff', () => {
     expect((await read())[0]).toEqual(before);
   });
 
-  it('records that an address is not known, which is not the same as not having looked', async () => {
+  it('records that an address is unknown, apart from one that was not looked up', async () => {
     const { orderId, outboxId } = await newOrder();
     const source = async () =>
       (await storeOf(database.sql).findStoreOrder(orderId, retailerId))?.dropoff_point.source ?? 'not looked';
@@ -129,7 +129,7 @@ describe('the job that finds a dropoff', () => {
     expect(await trackedDropoff(orderId)).toBeNull();
   });
 
-  it('asks again while the geocoder is away, and gives up in the end with what the ZIP tells', async () => {
+  it('retries while the geocoder is away, and in the end keeps the ZIP code’s point', async () => {
     const { orderId, outboxId } = await newOrder();
     expect(await runJob(orderId, outboxId, AWAY, true)).toMatchObject({ kind: 'retry' });
     expect(await isDone(outboxId)).toBe(false);
@@ -139,7 +139,7 @@ describe('the job that finds a dropoff', () => {
     expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(BY_ZIP);
   });
 
-  it('asks nobody for an order that is over or found already', async () => {
+  it('asks no geocoder for an order that has ended or is located', async () => {
     const { orderId, outboxId } = await newOrder();
     await database.sql`update orders set status = 'cancelled' where id = ${orderId}`;
     expect(await runJob(orderId, outboxId, FOUND)).toEqual({ kind: 'done' });
@@ -160,7 +160,7 @@ describe('the job that finds a dropoff', () => {
   });
 });
 
-describe('on record', () => {
+describe('an order has on record', () => {
   const rejectedCandidates: RejectedCandidate[] = [
     { driverId: newId(), distanceMeters: 812.4, reason: 'busy' },
     { driverId: newId(), distanceMeters: 900, reason: 'busy' },
@@ -174,7 +174,7 @@ describe('on record', () => {
   const eventsShown = async (orderId: string) =>
     (await storeOf(database.sql).showOrder(orderId))?.events as { type: string; considered?: unknown; data: unknown }[];
 
-  it('is who was passed over, with an order that had a driver at once', async () => {
+  it('the rejected candidates of an assignment at its creation', async () => {
     const driverId = await newDriver();
     const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 950, rejectedCandidates } });
     const [created, given] = await eventsShown(orderId);
@@ -183,7 +183,7 @@ describe('on record', () => {
     expect(given?.data).toEqual({ driver_id: driverId, distance_meters: 950 });
   });
 
-  it('is who was passed over at every assignment of an order that waited', async () => {
+  it('the rejected candidates of every assignment after a wait', async () => {
     const { orderId } = await newOrder();
     const first = await newDriver();
     const second = await newDriver();
@@ -202,7 +202,7 @@ describe('on record', () => {
     expect(given.map((event) => event.considered)).toEqual([onWire, undefined]);
   });
 
-  it('is the distance at the handover, in the order and in its event', async () => {
+  it('the distance at the handover, also in its event', async () => {
     const driverId = await newDriver();
     const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 5 } });
     await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A paid order that was cancelled, and its refund's job with a Stripe that answers so. */
+/** A cancelled paid order, and its refund job with a given answer of Stripe. */
 async function world(outcome: RefundOutcome) {
   const { sql } = database;
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: await addDriverRow(sql) });
@@ -39,7 +39,7 @@ async function world(outcome: RefundOutcome) {
   };
 }
 
-test('a refund that Stripe refuses is on the order’s record and in the log, by ids', async () => {
+test('a refund that Stripe refuses is an event of the order and in the log, by ids', async () => {
   const { run, row, job, failures, errors, orderId } = await world(REFUSED);
   const before = await row();
   expect(await run()).toEqual({ kind: 'done' });
@@ -49,7 +49,7 @@ test('a refund that Stripe refuses is on the order’s record and in the log, by
   expect(errors).toEqual([{ orderId, code: 'charge_disputed' }]);
 });
 
-test('a refusal heard twice is recorded once', async () => {
+test('a repeated refusal is recorded once', async () => {
   const { run, failures, errors } = await world(REFUSED);
   await Promise.all([run(), run()]);
   await run();
@@ -57,7 +57,7 @@ test('a refusal heard twice is recorded once', async () => {
   expect(errors).toHaveLength(1);
 });
 
-test('the operator’s figures count a refund that has not come for a minute', async () => {
+test('the operator’s figures count a refund that is missing for a minute', async () => {
   const { sql } = database;
   const missing = async () => Number((await storeOf(sql).readStats()).refunds_missing);
   const before = await missing();

@@ -63,12 +63,12 @@ async function world(
     clock: { now: () => Date.now() + (options.hoursLater ?? 0) * 3_600_000 + stoodStillMs },
   });
   const run = () => job({ orderId, outboxId: jobs.sms?.id ?? 0 });
-  /** As if the last send had been so many seconds earlier. */
+  /** Moves the last send back by some seconds. */
   const wait = async (seconds: number) =>
     void (await sql`
       update messages set counted_at = counted_at - make_interval(secs => ${seconds}) where order_id = ${orderId}`);
   const texts = () => standIn.entries().filter((entry) => JSON.stringify(entry).includes(order.trackingToken));
-  /** As when Twilio accepts a text long after its connection broke. */
+  /** Makes Twilio accept a text long after its connection broke. */
   const arrive = () =>
     twilio.send({
       to: '+14155550123',
@@ -85,14 +85,14 @@ test('the customer is texted the tracking link, and the order says sent', async 
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('running again, or twice at once, texts once', async () => {
+test('running twice, one after another or at once, texts once', async () => {
   const { run, texts } = await world();
   await Promise.all([run(), run()]);
   await run();
   expect(texts()).toHaveLength(1);
 });
 
-test('nobody is texted without consent', async () => {
+test('no text is sent without consent', async () => {
   const { run, texts, row } = await world({ smsOptIn: false });
   expect(await run()).toEqual({ kind: 'done' });
   expect(texts()).toEqual([]);
@@ -113,7 +113,7 @@ test('a worker that dies after the send finds the message and does not send agai
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('an outcome that is unknown is looked up soon, and what arrived is not sent again', async () => {
+test('after an unknown outcome the text is looked up soon, and one that is found is not sent again', async () => {
   const { run, wait, texts, row } = await world({ faults: { next: [unheard] } });
   expect(await run()).toEqual({ kind: 'wait', forMs: SOON * 1_000 });
   await wait(SOON);
@@ -122,7 +122,7 @@ test('an outcome that is unknown is looked up soon, and what arrived is not sent
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('a text that arrived is found though the database’s clock is ahead of Twilio’s', async () => {
+test('a text is found though the database’s clock is ahead of Twilio’s', async () => {
   const { run, wait, texts, orderId } = await world({ faults: { next: [unheard] } });
   await run();
   await database.sql`update messages set sent_at = sent_at + interval '10 minutes' where order_id = ${orderId}`;
@@ -131,7 +131,7 @@ test('a text that arrived is found though the database’s clock is ahead of Twi
   expect(texts()).toHaveLength(1);
 });
 
-test('what the first look-up does not find is looked up once more, and only then sent again', async () => {
+test('a text that the first look-up does not find is looked up once more before it is sent again', async () => {
   const { run, wait, texts } = await world({ faults: { next: [lost] } });
   expect(await run()).toMatchObject({ kind: 'wait' });
   await wait(SOON);
@@ -142,7 +142,7 @@ test('what the first look-up does not find is looked up once more, and only then
   expect(texts()).toHaveLength(1);
 });
 
-test('what arrives between the two look-ups is not sent again', async () => {
+test('a text that Twilio accepts between the two look-ups is not sent again', async () => {
   const { run, wait, texts, row, arrive } = await world({ faults: { next: [lost] } });
   await run();
   await wait(SOON);
@@ -154,7 +154,7 @@ test('what arrives between the two look-ups is not sent again', async () => {
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('after two sends with unknown outcomes it is looked up as often again, then given up, with the reason on the order', async () => {
+test('after two sends of unknown outcome the text is looked up twice, then given up with its reason', async () => {
   const ok = { kind: 'delay', ms: 0 } as const;
   const { run, wait, texts, row } = await world({ faults: { next: [lost, ok, lost, ok, ok] } });
   await run();
@@ -168,7 +168,7 @@ test('after two sends with unknown outcomes it is looked up as often again, then
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'outcome_unknown' });
 });
 
-test('a second send that definitely did not happen is made again without new look-ups’ pauses', async () => {
+test('a second send that was certainly not made is made again without the pauses of look-ups', async () => {
   const ok = { kind: 'delay', ms: 0 } as const;
   const { run, wait, texts, orderId } = await world({ faults: { next: [lost, ok, { kind: 'rate_limit' }] } });
   await run();
@@ -179,7 +179,7 @@ test('a second send that definitely did not happen is made again without new loo
   expect(texts()).toHaveLength(1);
 });
 
-test('a worker that stood still since it counted the send does not send: another one may have looked for it by now', async () => {
+test('a worker that was suspended since it counted the send does not send: another may have looked it up', async () => {
   const { run, texts, orderId } = await world({ standsStillMs: TEXT_HELD_UP_MS + 1_000 });
   expect(await run()).toEqual({ kind: 'retry', reason: 'held_up' });
   expect(texts()).toEqual([]);
@@ -187,7 +187,7 @@ test('a worker that stood still since it counted the send does not send: another
   expect({ ...message }).toEqual({ sends: 0, counted_at: null });
 });
 
-test('of a long name as much is texted as fits, in whole characters, and what arrived is found', async () => {
+test('a long name is cut after a whole character, and its text is found', async () => {
   const { run, wait, texts, row, orderId } = await world({ faults: { next: [unheard] } });
   const name = `${'x'.repeat(38)}🍕🍕🍕`;
   await database.sql`
@@ -200,7 +200,7 @@ test('of a long name as much is texted as fits, in whole characters, and what ar
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('a text is found by its link, though the store was renamed since', async () => {
+test('a text is found by its link after the store was renamed', async () => {
   const { run, wait, texts, orderId } = await world({ faults: { next: [unheard] } });
   await run();
   await database.sql`
@@ -224,7 +224,7 @@ test('a confirmation that is hours late is not sent any more', async () => {
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'too_late' });
 });
 
-test('how late a confirmation is counts from the order, though nobody has tried to send it before', async () => {
+test('the age of a confirmation counts from the order, not from its first attempt', async () => {
   const { run, texts, row, orderId } = await world();
   await database.sql`update orders set created_at = now() - interval '5 hours' where id = ${orderId}`;
   expect(await run()).toEqual({ kind: 'done' });
@@ -232,7 +232,7 @@ test('how late a confirmation is counts from the order, though nobody has tried 
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'too_late' });
 });
 
-test('nobody is told of a delivery whose order was cancelled or has expired, and the order says why', async () => {
+test('no text is sent for an order that was cancelled or has expired, and the order says why', async () => {
   const { sql } = database;
   const [cancelled, expired] = [await world(), await world()];
   await storeOf(sql, 'test').cancelOrder(cancelled.orderId, 'operator', 'other');
@@ -249,7 +249,7 @@ test.each([
   ['arrived', 'after', { sms_status: 'sent' }, 1],
   ['did not arrive', 'before', { sms_status: 'failed', sms_failure_code: 'order_ended' }, 0],
 ] as const)(
-  'of an order cancelled while its text’s outcome is unknown, one that %s is not sent again',
+  'if its order is cancelled while the outcome is unknown, a text that %s is not sent again',
   async (...row) => {
     const [, effect, result, count] = row;
     const cancelled = await world({ faults: { next: [{ kind: 'reset', effect }] } });

@@ -19,7 +19,7 @@ const delivery = (changes: Partial<OwedDelivery> = {}): OwedDelivery => ({
   ...changes,
 });
 
-/** The job with a store that answers as told; what was done is written down. */
+/** The job with a store that gives a fixed answer, and a record of the statements. */
 function world(options: {
   open: (outboxId: number) => OwedDelivery | null;
   outcome?: WebhookOutcome | (() => Promise<WebhookOutcome>);
@@ -61,7 +61,7 @@ function world(options: {
   return { done, logged, run: (outboxId = 1, relays = 0) => job({ outboxId, orderId: 'order', relays }) };
 }
 
-test.each([200, 201, 204, 299])('a %i is taken for delivered', async (status) => {
+test.each([200, 201, 204, 299])('a %i counts as delivered', async (status) => {
   const { run, done } = world({ open: () => delivery(), outcome: { kind: 'answered', status } });
   expect(await run()).toEqual({ kind: 'done' });
   expect(done).toEqual([['delivered', String(status)]]);
@@ -79,7 +79,7 @@ test.each<[string, FailedAttempt['receiver'], WebhookOutcome]>([
   ['503', 'failing', { kind: 'answered', status: 503 }],
   ['timeout', 'failing', { kind: 'unanswered', code: 'timeout' }],
   ['forbidden_address', 'failing', { kind: 'unanswered', code: 'forbidden_address' }],
-])('a try that ended with %s is made again, and its receiver %s', async (result, receiver, outcome) => {
+])('an attempt that ended with %s is made again and counts as %s', async (result, receiver, outcome) => {
   const { run, done } = world({ open: () => delivery(), outcome });
   expect(await run()).toEqual({ kind: 'done' });
   expect(done).toEqual([
@@ -88,13 +88,13 @@ test.each<[string, FailedAttempt['receiver'], WebhookOutcome]>([
   ]);
 });
 
-test('a receiver that answers 410 is not asked again', async () => {
+test('a receiver that answers 410 gets no other attempt', async () => {
   const { run, done } = world({ open: () => delivery(), outcome: { kind: 'answered', status: 410 } });
   await run();
   expect(done[0]).toEqual(['failed', { result: '410', retryInSeconds: null, receiver: 'gone' }]);
 });
 
-test('tries grow apart over a day, and the last one is made when the day is over', () => {
+test('the pauses between attempts grow, and the last attempt is made after a day', () => {
   const times = [0];
   for (let attempts = 0; ; attempts++) {
     const ageSeconds = times.at(-1) ?? 0;
@@ -107,7 +107,7 @@ test('tries grow apart over a day, and the last one is made when the day is over
   expect(times.length).toBeLessThan(16);
 });
 
-test('a held endpoint is left alone, and its deliveries are spread over the time after', async () => {
+test('a held endpoint is left alone, and its deliveries are spread over the time afterwards', async () => {
   const { run, done } = world({ open: () => delivery({ endpoint: { ...endpoint, heldSeconds: 60 } }) });
   await run();
   expect(done).toEqual([
@@ -116,7 +116,7 @@ test('a held endpoint is left alone, and its deliveries are spread over the time
   ]);
 });
 
-test('a slow store holds up its own deliveries and nobody else’s', async () => {
+test('a slow store delays its own deliveries only', async () => {
   const waiting: (() => void)[] = [];
   const outcome = () =>
     new Promise<WebhookOutcome>((resolve) => {
@@ -150,13 +150,13 @@ test('a delivery whose store has no endpoint any more is given up', async () => 
   expect(done).toEqual([['undeliverable', 'no_endpoint']]);
 });
 
-test('a delivery settled before is only marked done', async () => {
+test('a delivery that has ended before is only marked done', async () => {
   const { run, done } = world({ open: () => null });
   await run();
   expect(done).toEqual([['finish', 1]]);
 });
 
-test('a job whose delivery was put off to a later one does nothing', async () => {
+test('a job whose delivery was postponed to a later job does nothing', async () => {
   const { run, done } = world({ open: () => delivery({ relays: 2, dueInSeconds: 30 }) });
   expect(await run(1, 1)).toEqual({ kind: 'done' });
   expect(done).toEqual([]);
@@ -164,13 +164,13 @@ test('a job whose delivery was put off to a later one does nothing', async () =>
   expect(done).toEqual([['delivered', '204']]);
 });
 
-test('of two jobs of a delivery that is due, the first one tells the store', async () => {
+test('of two jobs of a due delivery the first one makes it', async () => {
   const { run, done } = world({ open: () => delivery({ relays: 2 }) });
   await run(1, 1);
   expect(done).toEqual([['delivered', '204']]);
 });
 
-test('a stop of this process is no failure of the store', async () => {
+test('a stop of this process does not count as a failure of the store', async () => {
   const { run, done } = world({ open: () => delivery(), outcome: { kind: 'stopped' } });
   expect(await run()).toEqual({ kind: 'retry', reason: 'stopped' });
   expect(done).toEqual([]);

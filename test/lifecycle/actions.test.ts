@@ -1,73 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Closers } from '../../src/app/closers.ts';
-import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
-import type { Config } from '../../src/config.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActionOutcome, DriverAction } from '../../src/dispatch/driver-actions.ts';
-import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
-import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { canBecome, ORDER_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
 import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
-import { DRIVER_SILENT_MS } from '../../src/limits.ts';
-import { Matcher } from '../../src/matcher/matcher.ts';
-import type { Store } from '../../src/store/store.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import type { RequestHead, Route } from '../../src/transport/route.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { storeOf } from '../harness/store.ts';
-import { addDriverOnDuty, addOrder, addRetailer, everythingOf, STORE_POINT } from './orders.ts';
+import { carrying, database, dispatch, matcher, readEverything, retailerId, store } from './dispatch-world.ts';
+import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const NO_STAMP = { actionId: null, capturedAt: null };
-const logger = createLogger('silent');
-
-let database: FreshDatabase;
-let store: Store;
-let retailerId: string;
-let dispatch: Dispatch;
-let matcher: Matcher;
-let closers: Closers;
-
-beforeAll(async () => {
-  database = await freshDatabase({ max: 10 });
-  store = storeOf(database.sql);
-  retailerId = await addRetailer(database.sql);
-});
-afterAll(() => database?.drop());
-
-beforeEach(async () => {
-  // Nobody is left on duty by the test before.
-  await database.sql`update drivers set on_duty = false`;
-  await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
-  const tiers = await store.loadTiers();
-  matcher = new Matcher(tiers);
-  closers = new Closers(logger);
-  // As a process that has been listening for long enough to tell silence from its own absence.
-  clockLeadMs = -2 * DRIVER_SILENT_MS;
-  const events = new OrderEvents();
-  dispatch = buildDispatch({
-    config: { geocoderUrl: null } as Config,
-    database: { isAway: () => false },
-    store,
-    matcher,
-    tiers: new LoadedTiers(store, matcher),
-    relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
-    paymentWait: { paymentWithin: async () => 'processing' },
-    events,
-    clock: { now: () => Date.now() + clockLeadMs },
-    logger,
-    closers,
-  });
-  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  clockLeadMs = 0;
-});
-afterEach(() => closers.closeAll());
-
-/** What the process's clock is ahead of the machine's. */
-let clockLeadMs = 0;
-
-/** Puts everything that the tables hold into this process's memory, as a start does. */
-const readEverything = () => dispatch.fleet.rebuild();
 
 describe('a change of status', () => {
   type Change = {
@@ -117,14 +58,14 @@ describe('a change of status', () => {
     { to: 'expired', event: 'expired', make: (orderId) => store.expireOrder(orderId) },
   ];
 
-  /** An order in a status, with the driver who would have it there, its time up where it waits to expire. */
+  /** An order in a status, with a driver where the status has one. Its time is up if it is to expire. */
   async function orderIn(status: OrderStatus, expired: boolean): Promise<{ orderId: string; driverId: string }> {
     const driverId = await addDriverOnDuty(database.sql);
     const has = !['pending_dispatch', 'expired'].includes(status);
     return { driverId, orderId: await addOrder(database.sql, retailerId, status, has ? driverId : null, { expired }) };
   }
 
-  it.each(ORDER_STATUSES)('from %s is made where the domain allows it, and else nothing is written', async (from) => {
+  it.each(ORDER_STATUSES)('from %s is made if the domain allows it, and else nothing is written', async (from) => {
     for (const { to, event, make } of CHANGES) {
       const { orderId, driverId } = await orderIn(from, to === 'expired');
       const before = await everythingOf(database.sql, orderId);
@@ -166,13 +107,13 @@ describe('a change of status', () => {
     expect(await everythingOf(database.sql, orderId)).toEqual(before);
   });
 
-  it('to expired waits for the time to be up', async () => {
+  it('to expired is made when the time is up', async () => {
     const { orderId } = await orderIn('pending_dispatch', false);
     expect(await store.expireOrder(orderId)).toBeNull();
   });
 });
 
-/** A driver's actions, each as their phone would send it, and the status from which it is legal. */
+/** The actions of drivers as a phone sends them, and the statuses from which they are legal. */
 const ACTIONS: readonly {
   readonly name: string;
   readonly from: OrderStatus;
@@ -196,11 +137,6 @@ const ACTIONS: readonly {
   { name: 'return', from: 'undeliverable', to: 'returned', send: (action) => dispatch.actions.returned(action) },
 ];
 
-async function carrying(status: OrderStatus): Promise<{ orderId: string; driverId: string }> {
-  const driverId = await addDriverOnDuty(database.sql);
-  return { driverId, orderId: await addOrder(database.sql, retailerId, status, driverId) };
-}
-
 describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
   const action = (orderId: string, driverId: string, actionId: string | null = newId()): DriverAction => ({
     orderId,
@@ -220,7 +156,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     expect(after.actions).toHaveLength(1);
   });
 
-  it('tapped eight times at once is done once, and every tap gets the same answer', async () => {
+  it('sent eight times at once is done once, and every request gets the same answer', async () => {
     const { orderId, driverId } = await carrying(from);
     await readEverything();
     const tap = action(orderId, driverId);
@@ -231,7 +167,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     expect(events).toHaveLength(2);
   });
 
-  it('without an id is done once; a second one is told what the order is by now', async () => {
+  it('without an id is done once; a second one gets the order’s present status', async () => {
     const { orderId, driverId } = await carrying(from);
     await readEverything();
     const tap = { orderId, driverId, stamp: NO_STAMP };
@@ -241,7 +177,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     );
   });
 
-  it('keeps when it happened, beside when it came', async () => {
+  it('keeps the time when it happened beside the time when it arrived', async () => {
     const { orderId, driverId } = await carrying(from);
     await send(action(orderId, driverId));
     const { events, actions } = await everythingOf(database.sql, orderId);
@@ -252,7 +188,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     expect(Math.abs(Number(receivedAt) - Date.now())).toBeLessThan(60_000);
   });
 
-  it('that comes too early or too late is refused with the status, and not remembered', async () => {
+  it('that comes too early or too late is refused with the status, and not recorded', async () => {
     for (const status of ORDER_STATUSES) {
       if (status === from || ['pending_dispatch', 'expired'].includes(status)) continue;
       const { orderId, driverId } = await carrying(status);
@@ -263,7 +199,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
     }
   });
 
-  it("on somebody else's order, on one that waits and on one that does not exist, finds nothing", async () => {
+  it("on another driver's order, a waiting one or an unknown one is not found", async () => {
     const { orderId } = await carrying(from);
     const driverId = await addDriverOnDuty(database.sql);
     const waiting = await addOrder(database.sql, retailerId, 'pending_dispatch', null);
@@ -271,7 +207,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
       expect(await send(action(id, driverId))).toEqual({ kind: 'not_found' });
   });
 
-  it("whose id another driver's phone has used too is an action of its own", async () => {
+  it("with an id that another driver's phone has used is a separate action", async () => {
     const [one, other] = [await carrying(from), await carrying(from)];
     const actionId = newId();
     expect(await send(action(one.orderId, one.driverId, actionId))).toMatchObject({ repeated: false });
@@ -279,8 +215,8 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
   });
 });
 
-describe('actions kept by a phone in a dead zone', () => {
-  it('are done in the order they are sent, and sent once more they change nothing', async () => {
+describe('actions that a phone kept in a dead zone', () => {
+  it('are done in the order they are sent, and change nothing when they are sent again', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await readEverything();
     const at = (name: string) => ({
@@ -311,7 +247,7 @@ describe('actions kept by a phone in a dead zone', () => {
     expect(matcher.driver(driverId)?.orderId).toBeNull();
   });
 
-  it('with one id for two different steps do not pass the second off as done', async () => {
+  it('with one id for two different steps are not both taken for done', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     const tap = { orderId, driverId, stamp: { actionId: 'same', capturedAt: null } };
     expect(await dispatch.actions.pickUp(tap)).toMatchObject({ status: 'picked_up' });
@@ -349,7 +285,7 @@ describe('a delivery over HTTP', () => {
       alwaysReplyWith: () => undefined,
     });
 
-  it('tapped six times at once and once more keeps one photo and answers all alike', async () => {
+  it('sent six times at once and once more keeps one photo and gets the same answers', async () => {
     const { orderId, driverId } = await carrying('picked_up');
     const replies = await Promise.all(Array.from({ length: 6 }, () => send(orderId, driverId, 'tap')));
     replies.push(await send(orderId, driverId, 'tap'));
@@ -365,169 +301,5 @@ describe('a delivery over HTTP', () => {
     await expect(send(orderId, driverId, 'early')).rejects.toMatchObject({ code: 'illegal_transition' });
     await expect(send(newId(), driverId, 'none')).rejects.toMatchObject({ code: 'not_found' });
     expect([...photos]).toEqual([]);
-  });
-});
-
-describe('an order that was given back', () => {
-  const release = (orderId: string, driverId: string) =>
-    dispatch.actions.release({ orderId, driverId, stamp: NO_STAMP }, 'vehicle');
-
-  it('is not offered to the same driver again, who takes another one', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await readEverything();
-    await release(orderId, driverId);
-    await expect.poll(() => matcher.isWaiting(orderId)).toBe(true);
-    expect(matcher.bestDriverFor(orderId, Date.now())).toBeUndefined();
-    expect(matcher.bestWaitingFor(driverId, Date.now())).toBeUndefined();
-    expect(matcher.whyWaiting(orderId)).toBe('none_qualified');
-    expect(await store.assignWaiting(orderId, { driverId, distanceMeters: 1 })).toEqual({
-      kind: 'driver_lost',
-    });
-    const other = await addOrder(database.sql, retailerId, 'pending_dispatch', null);
-    await dispatch.redispatch.requeue(other);
-    expect(await everythingOf(database.sql, other)).toMatchObject({ order: { driver_id: driverId } });
-    expect(await everythingOf(database.sql, orderId)).toMatchObject({ order: { status: 'pending_dispatch' } });
-  });
-
-  it('goes at once to the next driver, with the reason on record', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    const next = await addDriverOnDuty(database.sql);
-    await readEverything();
-    await release(orderId, driverId);
-    await expect.poll(() => matcher.holderOf(orderId)).toBe(next);
-    const { order, events } = await everythingOf(database.sql, orderId);
-    expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, sequence: 3 });
-    expect(events[1]).toMatchObject({ type: 'released', data: { driver_id: driverId, reason: 'vehicle' } });
-    expect(events[2]).toMatchObject({ type: 'driver_assigned', data: { driver_id: next } });
-    expect(matcher.driver(driverId)?.orderId).toBeNull();
-  });
-
-  it('is neither charged nor texted again', async () => {
-    for (const payment of ['processing', 'paid', 'failed'] as const) {
-      const driverId = await addDriverOnDuty(database.sql);
-      const orderId = await addOrder(database.sql, retailerId, 'driver_assigned', driverId, { payment });
-      // Its first assignment made the one charge owed.
-      await database.sql`
-        insert into outbox (queue, order_id, retailer_id, lease_until) values ('charge', ${orderId}, ${retailerId}, now())`;
-      const next = await addDriverOnDuty(database.sql);
-      await readEverything();
-      await release(orderId, driverId);
-      await expect.poll(() => matcher.holderOf(orderId)).toBe(next);
-      const { order, jobs } = await everythingOf(database.sql, orderId);
-      expect(order.payment_status).toBe(payment);
-      expect(jobs.filter(({ queue }) => queue === 'charge' || queue === 'sms')).toEqual([
-        { queue: 'charge', done: false },
-      ]);
-      await database.sql`update drivers set on_duty = false`;
-    }
-  });
-
-  it('may wait for an hour at least before it expires', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await database.sql`update orders set expires_at = now() + interval '1 minute' where id = ${orderId}`;
-    await release(orderId, driverId);
-    const [row] = await database.sql`
-      select expires_at - now() > interval '59 minutes' as later,
-        (select run_at = expires_at from outbox where order_id = orders.id and queue = 'redispatch') as owed
-      from orders where id = ${orderId}`;
-    expect(row).toMatchObject({ later: true, owed: true });
-  });
-});
-
-describe('a driver who falls silent', () => {
-  async function silence(driverId: string, ms: number): Promise<void> {
-    const seconds = ms / 1000;
-    await database.sql`
-      update driver_positions set received_at = now() - make_interval(secs => ${seconds}),
-        captured_at = now() - make_interval(secs => ${seconds}) where driver_id = ${driverId}`;
-    await database.sql`
-      update orders set assigned_at = now() - make_interval(secs => ${seconds}) where driver_id = ${driverId}`;
-  }
-  const SILENT_FOR = DRIVER_SILENT_MS + 1_000;
-
-  it('loses an order that is not picked up, to another driver, with the reason on record', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, SILENT_FOR);
-    const next = await addDriverOnDuty(database.sql, STORE_POINT);
-    await readEverything();
-    await dispatch.sweep.run();
-    const { order, events } = await everythingOf(database.sql, orderId);
-    expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, excluded_driver_ids: [] });
-    expect(events[1]).toEqual({
-      sequence: 2,
-      type: 'released',
-      data: { driver_id: driverId, reason: 'driver_silent' },
-    });
-    expect(matcher.driver(driverId)?.orderId).toBeNull();
-    expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toEqual({ kind: 'not_found' });
-  });
-
-  it('keeps it while this process has not listened for as long itself', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, SILENT_FOR);
-    await readEverything();
-    dispatch.sweep.listening();
-    await dispatch.sweep.run();
-    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
-  });
-
-  it('keeps it while they are heard of, though the tables take no positions', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, SILENT_FOR);
-    await readEverything();
-    matcher.moveDriver(driverId, STORE_POINT, Date.now());
-    await dispatch.sweep.run();
-    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
-  });
-
-  it('keeps it up to the bound', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, DRIVER_SILENT_MS - 30_000);
-    await readEverything();
-    await dispatch.sweep.run();
-    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
-  });
-
-  it('keeps it when they were assigned only now, however long ago they were heard of', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, SILENT_FOR);
-    await database.sql`update orders set assigned_at = now() where id = ${orderId}`;
-    expect((await store.findSilent(DRIVER_SILENT_MS, 100)).map((found) => found.orderId)).not.toContain(orderId);
-  });
-
-  it('loses it too when they never said where they are', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, SILENT_FOR);
-    await database.sql`delete from driver_positions where driver_id = ${driverId}`;
-    await readEverything();
-    await dispatch.sweep.run();
-    expect((await everythingOf(database.sql, orderId)).order.status).toBe('pending_dispatch');
-  });
-
-  it('keeps it when they reported between the look and the release', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, SILENT_FOR);
-    expect(await store.findSilent(DRIVER_SILENT_MS, 100)).toContainEqual({ orderId, driverId });
-    await database.sql`update driver_positions set received_at = now() where driver_id = ${driverId}`;
-    expect(await store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)).toBeNull();
-    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
-  });
-
-  it.each(['picked_up', 'undeliverable'] as const)('keeps an order that is %s', async (status) => {
-    const { orderId, driverId } = await carrying(status);
-    await silence(driverId, SILENT_FOR);
-    await dispatch.sweep.run();
-    expect(await store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)).toBeNull();
-    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ status, driver_id: driverId });
-  });
-
-  it('loses it once, though two processes look at the same moment', async () => {
-    const { orderId, driverId } = await carrying('driver_assigned');
-    await silence(driverId, SILENT_FOR);
-    const released = await Promise.all(
-      Array.from({ length: 4 }, () => store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)),
-    );
-    expect(released.filter((change) => change !== null)).toHaveLength(1);
-    expect((await everythingOf(database.sql, orderId)).events).toHaveLength(2);
   });
 });

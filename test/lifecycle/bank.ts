@@ -1,19 +1,19 @@
 import type { ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/vendors/charger.ts';
 
-/** What comes of a request to charge or refund; a `lost` one has its effect, and nobody hears of it. */
+/** The result of a request to charge or refund. A `lost` one has its effect, but no answer. */
 export type Answer = 'paid' | 'soft' | 'hard' | 'needs_auth' | 'unreached' | 'lost' | 'busy';
 
 type Attempt = { readonly orderId: string; readonly id: string; readonly outcome: ChargeOutcome };
 export type Pause = (what: string) => Promise<void>;
 
 /**
- * Stripe as the stand-in of the sandbox is, without HTTP: a key is answered with what it was answered first, and with
- * "in progress" while it is being answered; a payment is refunded once; a search finds the charges of an order.
+ * Stripe as the sandbox's stand-in simulates it, without HTTP. A key gets its first answer again, and "in
+ * progress" until then. A payment is refunded once. A search finds the charges of an order.
  */
 export class Bank {
   readonly charges: Attempt[] = [];
   readonly refunds: { readonly id: string; readonly paymentIntentId: string }[] = [];
-  /** What it says to the next requests; afterwards it pays. */
+  /** The results of the next requests; later ones are paid. */
   readonly answers: Answer[];
   readonly #keys = new Map<string, ChargeOutcome | RefundOutcome>();
   readonly #busy = new Set<string>();
@@ -24,12 +24,12 @@ export class Bank {
     this.#pause = pause;
   }
 
-  /** Keys are kept for a day. */
+  /** As a day later, when Stripe forgets its keys. */
   forgetKeys(): void {
     this.#keys.clear();
   }
 
-  /** From now on it pays at once; requests that were cut off are not in progress any more. */
+  /** Pays at once from now on, and ends requests that were cut off. */
   recover(): void {
     this.answers.length = 0;
     this.#busy.clear();

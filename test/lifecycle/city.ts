@@ -23,8 +23,8 @@ import { TIERS } from '../matcher/brute-force.ts';
 import { storeOn } from './store.ts';
 import { STORE, type Tables } from './tables.ts';
 
-/** What becomes of the commit of an order that is placed. */
-export type Fate = 'taken' | 'refused' | 'unknown_and_late' | 'unknown_and_lost';
+/** The planned outcome of an order's commit. */
+export type PlannedOutcome = 'taken' | 'refused' | 'unknown_and_late' | 'unknown_and_lost';
 
 const KEY: RetailerKey = {
   keyId: 'key',
@@ -43,9 +43,9 @@ const REQUEST: Omit<PlaceOrder, 'tierId'> = {
 
 export type Process = Awaited<ReturnType<typeof startProcess>>;
 
-/** The dispatch of one API process on these tables: everything real but the statements. */
+/** Starts the dispatch of an API process on simulated tables; everything but the statements is real. */
 export async function startProcess(tables: Tables, processId: string) {
-  /** What failed without anybody waiting for it. */
+  /** Logged failures of work that nothing waits for. */
   const errors: string[] = [];
   const logger = createErrorLogger(errors);
   const closers = new Closers(logger);
@@ -85,10 +85,10 @@ export async function startProcess(tables: Tables, processId: string) {
       }
     },
   });
-  const line = createLine(tables);
-  const database = { sql: line.sql, processId };
+  const connection = createConnection(tables);
+  const database = { sql: connection.sql, processId };
   await followChanges({ ...shared, database, sweep, closers });
-  // The start sweeps; whatever a test does is to be found without.
+  // The start has swept; the events of a test are to be enough without a sweep.
   await sweep.run();
   return {
     matcher,
@@ -99,31 +99,31 @@ export async function startProcess(tables: Tables, processId: string) {
     positions,
     cancelOrder,
     errors,
-    /** Positions go to this one too. */
+    /** Sends positions to another process too. */
     tell: (other: { readonly positions: Pick<Positions, 'receive'> }) => void others.push(other.positions),
-    place(tierId: TierId = 'standard', fate: Fate = 'taken') {
+    place(tierId: TierId = 'standard', planned: PlannedOutcome = 'taken') {
       const request: PlaceOrder = { ...REQUEST, tierId };
-      groupCommit.fates.set(request, fate);
+      groupCommit.plannedOutcomes.set(request, planned);
       return placeOrder(request, KEY, null, { sinceMs: performance.now(), signal: { aborted: false } });
     },
-    /** The connection that listens is lost: no notice comes until there is another one. */
-    async loseLine() {
-      line.lose();
+    /** Loses the listening connection: no notice arrives until it is opened again. */
+    async loseConnection() {
+      connection.lose();
       await tables.turn(`${processId} listens again`);
-      line.restore();
+      connection.restore();
     },
     close: () => closers.closeAll(),
   };
 }
 
-/** Keeps what is logged as a failure. */
+/** A logger that keeps warnings and errors. */
 function createErrorLogger(errors: string[]): Logger {
   const ignore = () => undefined;
   const keep: Logger['warn'] = (fields, message) => void errors.push(`${message} ${JSON.stringify(fields)}`);
   return { debug: ignore, info: ignore, warn: keep, error: keep };
 }
 
-/** Writes positions into the tables, each at a time of its own. */
+/** Writes each position into the tables at a time of its own. */
 function createWriter(tables: Tables) {
   return {
     put({ driverId, lat, lng, atMs }: DriverPosition) {
@@ -136,25 +136,25 @@ function createWriter(tables: Tables) {
   };
 }
 
-/** Commits orders one by one, each with the fate of its request. */
+/** Commits orders one by one, each with the planned outcome of its request. */
 function createCommits(tables: Tables, processId: string) {
-  const fates = new Map<PlaceOrder, Fate>();
+  const plannedOutcomes = new Map<PlaceOrder, PlannedOutcome>();
   return {
-    fates,
+    plannedOutcomes,
     async commit(order: NewOrder): Promise<CommitOutcome> {
       const run = (what: string, effect: () => CommitOutcome) => tables.run(`${processId}: ${what}`, effect);
-      const fate = fates.get(order.request);
+      const planned = plannedOutcomes.get(order.request);
       const what = `commit of ${order.id}`;
-      if (fate === 'taken') return run(what, () => tables.insert(processId, order));
-      if (fate === 'refused') return run(what, () => ({ kind: 'failed' }));
-      if (fate === 'unknown_and_late') void run(`late ${what}`, () => tables.insert(processId, order));
+      if (planned === 'taken') return run(what, () => tables.insert(processId, order));
+      if (planned === 'refused') return run(what, () => ({ kind: 'failed' }));
+      if (planned === 'unknown_and_late') void run(`late ${what}`, () => tables.insert(processId, order));
       return run(`${what} (unknown)`, () => ({ kind: 'unknown' }));
     },
   };
 }
 
 /** The connection on which a process listens for notices. */
-function createLine(tables: Tables) {
+function createConnection(tables: Tables) {
   let isLost = false;
   let listenAgain: () => void = () => undefined;
   const sql = {

@@ -46,7 +46,7 @@ async function assigned(): Promise<{ store: Store; driver: Driver; orderId: stri
   return { store, driver, orderId: order.id };
 }
 
-test('an order given back goes to the next driver, uncharged and untexted anew, and never to the first again', async () => {
+test('a released order goes to the next driver, never to the first, and is not charged or texted again', async () => {
   const { store, driver, orderId } = await assigned();
   const second = await addFreeDriver(service, database.sql, northOf(store.point, 500));
   expect((await act(driver, orderId, 'release', { reason: 'vehicle' })).status).toBe(200);
@@ -61,7 +61,7 @@ test('an order given back goes to the next driver, uncharged and untexted anew, 
   expect(texts[0]?.n).toBe(1);
 });
 
-test('an action sent twice, or twice at once, with the same id happens once and gets the same answer', async () => {
+test('an action sent twice with the same id, also at once, happens once and gets the same answer', async () => {
   const { driver, orderId } = await assigned();
   const stamp = { action_id: randomUUID(), captured_at: '2026-01-31T17:05:00.000Z' };
   const answers = await Promise.all([1, 2, 3].map(() => act(driver, orderId, 'pick-up', stamp)));
@@ -75,7 +75,7 @@ test('an action sent twice, or twice at once, with the same id happens once and 
   expect(event?.data).toEqual({ captured_at: stamp.captured_at });
 });
 
-test('a cancelled order is refunded in full, once; its driver is told and free for the next one', async () => {
+test('a cancelled order is refunded in full once; its driver is told and free for the next order', async () => {
   const { store, driver, orderId } = await assigned();
   const phone = await openPhone(service, driver.token);
   expect((await cancel(store, orderId)).status).toBe(200);
@@ -87,7 +87,7 @@ test('a cancelled order is refunded in full, once; its driver is told and free f
   phone.close();
 });
 
-test('an order is cancelled until its pickup, and by nobody but its store', async () => {
+test('an order is cancelled before its pickup only, and by its own store only', async () => {
   const { store, driver, orderId } = await assigned();
   const other = await addStore(database.sql);
   expect((await cancel(other, orderId)).status).toBe(404);
@@ -108,7 +108,7 @@ test('a waiting order that is cancelled was never charged and gets no driver', a
   await untilOrder(service, store, order.id, { status: 'cancelled', payment_status: 'not_charged' });
 });
 
-test('what cannot be handed over is returned, the fee stays, and the driver is free only then', async () => {
+test('an undeliverable order keeps its fee and its driver until it is returned', async () => {
   const { store, driver, orderId } = await assigned();
   await act(driver, orderId, 'pick-up');
   expect((await act(driver, orderId, 'undeliverable', { reason: 'nobody_home' })).status).toBe(200);
@@ -118,7 +118,7 @@ test('what cannot be handed over is returned, the fee stays, and the driver is f
   await expect.poll(async () => (await driver.state()).order?.status).toBe('driver_assigned');
 });
 
-test('a store lists its orders page by page, each once unless it changed meanwhile', async () => {
+test('a store lists its orders by pages, each order once unless it changes meanwhile', async () => {
   const store = await addStore(database.sql);
   const ids = new Set<string>();
   for (let i = 0; i < 5; i++) ids.add((await place(service, store)).body.order.id);
@@ -145,19 +145,19 @@ test.each([
   ['updated_after=2026-02-31T00:00:00Z&limit=1000', 'limit'],
   [`cursor=${Buffer.from(`1:${'-'.repeat(36)}`).toString('base64url')}`, 'cursor'],
   ['updated_since=2026-01-01T00:00:00Z', 'updated_since'],
-])('a list that is asked for with %s is refused, and the field named', async (query, field) => {
+])('a list with %s is refused, and the field named', async (query, field) => {
   const store = await addStore(database.sql);
   const refused = await ask(service, `/orders?${query}`, { key: store.apiKey });
   expect([refused.status, refused.body.error.fields.map((each) => each.field)]).toEqual([400, [field]]);
 });
 
-test('an action captured in a year that no table takes is refused, and the field named', async () => {
+test('an action captured in a year beyond the tables’ range is refused, and the field named', async () => {
   const { driver, orderId } = await assigned();
   const refused = await act(driver, orderId, 'pick-up', { captured_at: '0000-01-01T00:00:00Z' });
   expect([refused.status, refused.body.error.fields.map((each) => each.field)]).toEqual([400, ['captured_at']]);
 });
 
-test('the operator ends an order whose driver is gone with it; the driver is free again', async () => {
+test('the operator ends an order whose driver has disappeared; the driver is free again', async () => {
   const { store, driver, orderId } = await assigned();
   const env = { DATABASE_URL: database.url, SANDBOX: '1' };
   await expect(runCli(env, 'order', 'return', orderId)).rejects.toThrow('picked up and not handed over');
@@ -169,7 +169,7 @@ test('the operator ends an order whose driver is gone with it; the driver is fre
   await expect.poll(async () => (await place(service, store)).body.order.status).toBe('driver_assigned');
 });
 
-test('the operator cancels from the command line while the service runs', async () => {
+test('the operator cancels an order on the command line while the service runs', async () => {
   const store = await addStore(database.sql);
   const order = (await place(service, store)).body.order;
   const env = { DATABASE_URL: database.url, SANDBOX: '1' };

@@ -6,7 +6,7 @@ import { storeOf } from '../harness/store.ts';
 
 export const STORE_POINT: Point = { lat: 40.73, lng: -73.99 };
 
-/** A store with a card; its id. */
+/** Adds a store with a card; returns its id. */
 export async function addRetailer(sql: Sql): Promise<string> {
   const id = newId();
   const card = { stripeCustomerId: 'cus_test', stripePaymentMethodId: 'pm_card_visa' };
@@ -17,7 +17,7 @@ export async function addRetailer(sql: Sql): Promise<string> {
   return id;
 }
 
-/** A driver on duty whose last position is at the store, or where told; their id. */
+/** Adds a driver on duty with a position, by default at the store; returns their id. */
 export async function addDriverOnDuty(sql: Sql, point: Point = STORE_POINT): Promise<string> {
   const id = newId();
   const tokenHash = newTrackingToken();
@@ -28,7 +28,7 @@ export async function addDriverOnDuty(sql: Sql, point: Point = STORE_POINT): Pro
   return id;
 }
 
-/** An order as it stands in the tables after it came to this status, with one event; its id. */
+/** Adds an order in a status, with one event; returns its id. */
 export async function addOrder(
   sql: Sql,
   retailerId: string,
@@ -56,7 +56,7 @@ export type OrderRow = Record<string, unknown> & {
   readonly payment_status: PaymentStatus;
 };
 
-/** Everything that a change of an order could touch, for comparing before and after. */
+/** Everything that a change of an order could write, to compare before and after. */
 export async function everythingOf(sql: Sql, orderId: string) {
   const [order] = await sql`select * from orders where id = ${orderId}`;
   const events = await sql`select sequence, type, data from order_events where order_id = ${orderId} order by sequence`;

@@ -13,7 +13,7 @@ import { type Answer, Bank, type Pause } from './bank.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 
 const NO_STAMP = { actionId: null, capturedAt: null };
-/** More statements than are ever at work at once: each of them races with all others. */
+/** More statements than are ever in flight at once, so that each races with all others. */
 const UNLIMITED = 100;
 let database: FreshDatabase;
 let retailerId: string;
@@ -23,10 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-/** A worker was killed between two steps; what it had done stays done. */
+/** A worker died between two steps; the earlier ones stay done. */
 class Died extends Error {}
 
-/** The two jobs of a worker, wired as in the service; between any two of its steps others act, or it dies. */
+/** The two jobs of a worker as the service builds them. Between two steps others act, or the worker dies. */
 function openWorker(bank: Bank, pause: Pause) {
   const store = storeOf(database.sql);
   const paused =
@@ -80,7 +80,7 @@ type Act = 'jobs' | 'jobs_twice' | 'cancel' | 'cancel_as_operator' | 'release' |
 type Plan = {
   readonly acts: readonly Act[];
   readonly answers: readonly Answer[];
-  /** The steps, counted over all workers, at which one dies. */
+  /** Numbers of the steps, over all workers, at which a worker dies. */
   readonly deaths: readonly number[];
   readonly aDayPasses: boolean;
 };
@@ -100,7 +100,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   aDayPasses: fc.boolean(),
 });
 
-/** An assigned order whose charge is owed, and the driver who has it. */
+/** An assigned order with an owed charge, and its driver. */
 async function assignedOrder(): Promise<{ orderId: string; driverId: string }> {
   const { sql } = database;
   const driverId = await addDriverOnDuty(sql);
@@ -132,7 +132,7 @@ async function act(what: Act, jobs: Jobs, orderId: string, driverId: string): Pr
   }
 }
 
-/** Runs what is owed until nothing is, as the sweeper does, with a Stripe that answers. */
+/** Runs owed jobs until none is left, as the sweeper does, with a Stripe that answers. */
 async function complete(bank: Bank, orderId: string): Promise<void> {
   const jobs = openWorker(bank, async () => undefined);
   for (let round = 0; round < 20; round++) {
@@ -157,7 +157,7 @@ async function expectTruth(bank: Bank, orderId: string): Promise<void> {
   } else if (declined) {
     expect(order.payment_status).toBe('failed');
   } else {
-    // Nothing ever reached Stripe; one that was opened and given up as never arrived counts as failed.
+    // No charge reached Stripe; an attempt that was given up as never arrived counts as failed.
     expect(['not_charged', 'failed']).toContain(order.payment_status);
   }
   const count = (type: string) => events.filter((event) => event.type === type).length;
@@ -193,7 +193,7 @@ async function interleave(scheduler: Scheduler, { acts, answers, deaths, aDayPas
 }
 
 describe('an order that ends before its pickup', () => {
-  it('holds no charge in the end, whatever happened in whatever order', async () => {
+  it('has no charge in the end, whatever happens in whatever order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), plan, (scheduler, planned) => interleave(scheduler, planned)),
       { numRuns: Number(process.env.RUNS ?? 500), seed: Number(process.env.SEED ?? 20_252) },

@@ -11,23 +11,24 @@ import { randomFrom } from '../matcher/world.ts';
 /*
  * How long an order can wait.
  *
- * A driver takes the order with the greatest waited × weight in their reach. Let X of weight a have waited w. Y of weight b
- * goes before X only if it has waited at least w·a/b. So:
+ * A driver takes the order with the greatest waited × weight in their reach. Let order X of weight a have
+ * waited w. An order Y of weight b goes before X only if it has waited at least w·a/b. It follows:
  *
- *   (1) An order of no greater weight that came after X never goes before it, and one of greater weight only if it came
- *       within the first w·(1 − a/b) of X's wait: three quarters of it, for priority (4) before standard (1). Whatever
- *       comes after that, comes after X.
- *   (2) Whenever a priority order goes before a standard order, the latter has waited at most 4 times as long as that one.
+ *   (1) An order of no greater weight that arrives after X never goes before X. One of greater weight does so
+ *       only if it arrives within the first w·(1 − a/b) of X's wait: three quarters of it for priority (4)
+ *       before standard (1). Any later order comes after X.
+ *   (2) When a priority order goes before a standard order, the latter has waited at most 4 times as long.
  *
- * Let B orders wait when X comes, drivers in its reach be freed at a rate f, and priority orders come at a rate p. By (1)
- * the drivers freed during the wait W of X serve none but the B and at most p·W·¾ others: f·W ≤ B + ¾·p·W, so
+ * Let B orders wait when X arrives. Let drivers in its reach become free at a rate f, and priority orders
+ * arrive at a rate p. By (1) the drivers who become free during the wait W of X serve only the B and at most
+ * p·W·¾ others: f·W ≤ B + ¾·p·W, so
  *
  *   (3) W ≤ B / (f − ¾·p), finite as long as priority orders alone do not take four thirds of all drivers,
  *
- * and a priority order waits at most B / f. An order in a corner first waits until its radius has grown to reach the
- * drivers, a time G that the tier bounds; its claim grows meanwhile: W ≤ (B + f·G) / (f − ¾·p).
- * If more comes than drivers can carry, B itself grows, and with it every wait; the bound is then in what waits, not in
- * time, and (1) and (2) hold all the same.
+ * and a priority order waits at most B / f. An order in a corner first waits for its radius to reach the
+ * drivers, a time G that the tier bounds. Its claim grows meanwhile: W ≤ (B + f·G) / (f − ¾·p).
+ * If more orders arrive than drivers can carry, B grows, and with it every wait. Then the number of waiting
+ * orders is bounded and not the time; (1) and (2) still hold.
  */
 
 const MINUTE = 60_000;
@@ -35,10 +36,12 @@ const CENTRE: Point = { lat: 39.95, lng: -75.16 };
 const CORNER: Point = displaced(CENTRE, 8_000, 8_000);
 /** Half the side of the town. */
 const HALF_METERS = 8_000;
-/** Idle drivers report this often; what has grown into their reach since is not seen before. */
+/**
+ * Interval at which idle drivers report. An order whose radius reaches them is matched at the next report.
+ */
 const REPORT_MS = 10_000;
 
-/** As a new installation has them. */
+/** The tiers of a new installation. */
 const TIERS: Tiers = new Map(
   [
     tier('standard', 8_000, 1_000, 25_000, 1),
@@ -58,26 +61,29 @@ type Order = {
   readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
-  /** How many waited when it came. */
+  /** Orders that waited at its arrival. */
   readonly ahead: number;
 };
 type Town = {
   readonly seed: number;
   readonly hours: number;
   readonly drivers: number;
-  /** Orders that wait when the day begins, all of an age. */
+  /** Orders that wait when the day begins, all of the same age. */
   readonly backlog: number;
-  /** Orders a minute, each hour; the last figure goes on. */
+  /** Orders a minute in each hour; the last figure goes on. */
   readonly arrivals: readonly number[];
-  /** Shares of what comes. */
+  /** Shares of the arriving orders. */
   readonly priority: number;
   readonly scheduled: number;
 };
 
-/** A day in a town with one hot spot and one store in a far corner, in virtual time, on the real matcher and redispatch. */
+/**
+ * A day in a town with a hot spot and a store in a far corner, in virtual time, with the real matcher and
+ * redispatch.
+ */
 class Simulation {
   readonly waits: { readonly order: Order; readonly waitedMs: number }[] = [];
-  /** What (1) and (2) forbid. */
+  /** Violations of (1) and (2). */
   readonly unfair: string[] = [];
   freed = 0;
   mostWaiting = 0;
@@ -125,7 +131,7 @@ class Simulation {
       this.mostWaiting = Math.max(this.mostWaiting, this.#waiting.size);
     }
     this.#nowMs = endMs;
-    // What still waits has waited so long at least.
+    // Orders that still wait have waited at least as long.
     for (const order of this.#waiting.values()) this.waits.push({ order, waitedMs: endMs - order.sinceMs });
   }
 
@@ -133,7 +139,7 @@ class Simulation {
     return this.waits.filter(({ order }) => order.tierId === tierId).length;
   }
 
-  /** Orders that more were handed past, once everybody was in their reach, than (1) allows for. */
+  /** Orders that more others overtook than (1) allows, counted from when all drivers were in their reach. */
   handedPast(): string[] {
     const handed = this.waits.map(({ order, waitedMs }) => order.sinceMs + waitedMs);
     return this.waits.flatMap(({ order, waitedMs }) => {
@@ -161,7 +167,7 @@ class Simulation {
     this.#events.splice(place, 0, { atMs, happen });
   }
 
-  /** Exponential with this mean. */
+  /** A random number, exponentially distributed with this mean. */
   #some(meanMs: number): number {
     return -Math.log(1 - this.#random()) * meanMs;
   }
@@ -185,7 +191,7 @@ class Simulation {
     return order;
   }
 
-  /** Most stores are downtown, few anywhere, and one in the corner. */
+  /** Most stores are downtown, a few anywhere, and one in the corner. */
   #store(): Point {
     const where = this.#random();
     if (where < 0.01) return CORNER;
@@ -203,7 +209,7 @@ class Simulation {
     this.#at(this.#nowMs, () => this.#look(id));
   }
 
-  /** Driven and delivered in 10 to 30 minutes; where that ends a driver is free, mostly downtown again. */
+  /** A delivery takes 10 to 30 minutes; then the driver is free, mostly downtown. */
   #given(orderId: string, driverId: string): void {
     const order = this.#waiting.get(orderId) as Order;
     this.#waiting.delete(orderId);
@@ -228,7 +234,7 @@ class Simulation {
     }
   }
 
-  /** Every order that waits on in this driver's reach must have the weaker claim. */
+  /** Every order that goes on waiting in this driver's reach must have a weaker claim. */
   #judge(given: Order, driverId: string): void {
     const place = this.#matcher.driver(driverId)?.position as Point;
     const claim = (order: Order) => (this.#nowMs - order.sinceMs) * tierOf(order.tierId).weight;
@@ -240,10 +246,10 @@ class Simulation {
   }
 }
 
-/** 60 drivers with 20 minutes an order carry 3 a minute. */
+/** 60 drivers at 20 minutes an order carry 3 orders a minute. */
 const DRIVERS = 60;
 const CAPACITY = 3;
-/** From a corner the radius has then grown to reach everybody in town. */
+/** Time until the radius of an order in the corner reaches every driver. */
 const growthMs = ({ radiusMeters, radiusGrowthMetersPerMinute: growth }: Tier) =>
   ((Math.hypot(2 * HALF_METERS, 2 * HALF_METERS) - radiusMeters) / growth) * MINUTE;
 
@@ -267,7 +273,7 @@ describe('no order waits longer than its weight says', () => {
       const boundMs = (simulation.mostWaiting + freed * growthMs(tierOf(tierId))) / (freed - overtaking);
       expect(simulation.longestMs(tierId), tierId).toBeLessThan(boundMs);
     }
-    // Priority orders wait all the time here, so (2) bounds what the others wait by what they do.
+    // Priority orders wait all the time here, so (2) bounds the waits of the others by theirs.
     for (const tierId of ['standard', 'scheduled'] as const) {
       expect(simulation.longestMs(tierId)).toBeGreaterThan(0);
       expect(simulation.longestMs(tierId)).toBeLessThan(

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import type { Tables } from './tables.ts';
 
-/** The statements of dispatch, but for the commits of new orders and the positions that are written later. */
+/** The statements of dispatch without commits of new orders and writes of positions. */
 type DispatchStore = FleetSource &
   ActionStore &
   Pick<

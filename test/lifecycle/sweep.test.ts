@@ -6,18 +6,18 @@ import { randomFrom } from '../matcher/world.ts';
 import { type Process, startProcess } from './city.ts';
 import { addDriver, addOrder, STORE, Tables } from './tables.ts';
 
-/** Each waiting order is tried again within this, whatever else happens. */
+/** Time within which each waiting order is tried again, whatever else happens. */
 const PROMISE_MS = 30_000;
-/** What a statement takes each way, by the virtual clock. */
+/** Time of a statement each way, by the virtual clock. */
 const STATEMENT_MS = 2;
 
-/** What a slow one takes: longer than many sweeps. */
+/** Time of a slow statement, longer than many sweeps. */
 const SLOW_MS = 600_000;
 const NONE = /^$/;
 
 let tables: Tables;
 let running: Process[];
-/** The statements that are slow, and those that fail. */
+/** The slow statements and the failing ones. */
 let slow: RegExp;
 let failing: RegExp;
 
@@ -37,7 +37,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-/** Lets the virtual clock run, and all that comes of it. */
+/** Advances the virtual clock and runs what follows. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 10) {
     await vi.advanceTimersByTimeAsync(10);
@@ -45,7 +45,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** Processes that are told nothing: no notice comes, and what happens in the tables happens behind their backs. */
+/** Processes that get no notices of what changes in the tables. */
 async function startUnaware(count: number): Promise<Process[]> {
   tables.swallowsNotices = true;
   for (let i = 0; i < count; i++) running.push(await startProcess(tables, `process${i}`));
@@ -59,7 +59,7 @@ function standAt(id: string, north: number): void {
   addDriver(tables, { id, position: { ...displaced(STORE, north, 0), atMs: tables.now() } });
 }
 
-it('orders and drivers that no process was told of are brought together within 30 s', async () => {
+it('orders and drivers without a notice are matched within 30 s', async () => {
   await startUnaware(2);
   await pass(1_000);
   for (const id of ['order-a', 'order-b', 'order-c']) addOrder(tables, id);
@@ -70,7 +70,7 @@ it('orders and drivers that no process was told of are brought together within 3
   expect(tables.waiting()).toHaveLength(1);
 });
 
-it('a driver whose way to an order grew short with its radius gets it, though nothing happened', async () => {
+it('an order whose radius grows to reach a driver gets the driver without any event', async () => {
   const [process] = await startUnaware(1);
   // The radius of 3 km grows by 600 m a minute, and is long enough after 2 minutes.
   addOrder(tables, 'order', 60_000);
@@ -84,7 +84,7 @@ it('a driver whose way to an order grew short with its radius gets it, though no
   expect(tables.carried('driver')?.id).toBe('order');
 });
 
-it('orders that wait do not wait for thousands that expire or are taken from silent drivers', async () => {
+it('waiting orders do not wait for thousands of expiries and releases', async () => {
   const [process] = await startUnaware(1);
   tables.overdue = Array.from({ length: MAX_EXPIRIES_PER_SWEEP }, (_, i) => `overdue-${i}`);
   tables.silent = tables.overdue.map((orderId, i) => ({ orderId, driverId: `silent-${i}` }));
@@ -99,7 +99,7 @@ it('orders that wait do not wait for thousands that expire or are taken from sil
   expect(process?.errors).toEqual([]);
 });
 
-it('orders that wait are given away though expiring fails', async () => {
+it('waiting orders are assigned though expiring fails', async () => {
   await startUnaware(1);
   failing = /overdue|silent/;
   addOrder(tables, 'order');
@@ -108,7 +108,7 @@ it('orders that wait are given away though expiring fails', async () => {
   expect(tables.carried('driver')?.id).toBe('order');
 });
 
-it('what could not be read is read by the next sweep', async () => {
+it('a failed read is repeated by the next sweep', async () => {
   await startUnaware(1);
   failing = /states|fleet/;
   addOrder(tables, 'order');

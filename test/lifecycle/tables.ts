@@ -9,7 +9,7 @@ import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 export const STORE: Point = { lat: 40.73, lng: -73.99 };
-/** Beyond the greatest radius of the tiers that are used here. */
+/** A point beyond the largest radius of the tiers in use here. */
 export const FAR: Point = displaced(STORE, 60_000, 0);
 
 type Order = {
@@ -33,12 +33,12 @@ type Listener = (payload: string) => void;
 
 const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
 
-/** How a step comes to happen: at once, or whenever the scheduler of a test says so. */
+/** Resolves when a step may happen: at once, or when a test's scheduler says so. */
 type Turn = (what: string) => Promise<void>;
 
 /**
- * The tables as far as dispatch reads and writes them: every statement is one step that happens at some time after it was
- * sent, and its answer comes at some time after that. Commits send notices, which arrive in any order.
+ * The tables that dispatch reads and writes. A statement is one step at some time after it was sent, and its
+ * reply arrives at some time after that. Commits send notices, which arrive in any order.
  */
 export class Tables {
   readonly orders = new Map<string, Order>();
@@ -78,7 +78,7 @@ export class Tables {
     return this.drivers.get(driverId)?.onDuty === true && this.carried(driverId) === undefined;
   }
 
-  /** An order of a batch that a process commits, with its driver if that one is free. */
+  /** Commits an order, if its driver is free. */
   insert(processId: string, { id, tier, pickup, driver }: NewOrder): CommitOutcome {
     const driverId = driver?.driverId ?? null;
     if (driverId !== null && !this.isFree(driverId)) return { kind: 'driver_lost' };
@@ -92,7 +92,7 @@ export class Tables {
     };
   }
 
-  /** Changes an order where it is in the status and, if so asked, this driver's; with its notice. */
+  /** Changes an order that is in one of the statuses and, unless null, the driver's; sends its notice. */
   change(
     processId: string,
     orderId: string,
@@ -151,7 +151,7 @@ export class Tables {
     });
   }
 
-  /** A delivery, whoever carries the order and whether the pickup was told of or not. */
+  /** Delivers an order, whichever driver carries it, with or without a recorded pickup. */
   finish(processId: string, orderId: string): ChangedOrder | null {
     return this.change(processId, orderId, ['driver_assigned', 'picked_up'], null, (order) => {
       order.status = 'delivered';
@@ -182,7 +182,9 @@ export class Tables {
     return [...this.orders.values()].filter(({ status }) => status === 'pending_dispatch');
   }
 
-  /** Pairs of a waiting order and a free driver in its reach: what must not be left when nothing is at work any more. */
+  /**
+   * Pairs of a waiting order and a free driver in its reach. None may be left when no work is in progress.
+   */
   leftOver(): string[] {
     const nowMs = this.now();
     return this.waiting().flatMap((order) =>
@@ -197,13 +199,13 @@ export class Tables {
   }
 }
 
-/** A driver on duty who serves every tier, unless told otherwise. */
+/** Adds a driver, by default on duty and qualified for every tier. */
 export function addDriver(tables: Tables, driver: Pick<Driver, 'id' | 'position'> & Partial<Driver>): void {
   const tierIds: TierId[] = ['standard', 'priority'];
   tables.drivers.set(driver.id, { tierIds, onDuty: true, freeSinceMs: tables.now(), ...driver });
 }
 
-/** A waiting order that nobody is told of. */
+/** Adds a waiting order without a notice. */
 export function addOrder(tables: Tables, id: string, waitedMs = 0, point = STORE): void {
   tables.orders.set(id, {
     id,
@@ -217,7 +219,7 @@ export function addOrder(tables: Tables, id: string, waitedMs = 0, point = STORE
   });
 }
 
-/** Steps that the scheduler brings into an order of its own. */
+/** Steps in an order of the scheduler's choice. */
 export function turnsOf(scheduler: Scheduler): Turn {
   return (what) => scheduler.schedule(Promise.resolve(), what);
 }

@@ -4,10 +4,10 @@ import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 type Behaviour = { readonly maxInFlight?: number; readonly handle?: (keys: readonly string[]) => Promise<void> };
 
 function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
-  const asked: (readonly string[])[] = [];
+  const statements: (readonly string[])[] = [];
   const read = batched<string, string>(
     async (keys) => {
-      asked.push(keys);
+      statements.push(keys);
       await handle(keys);
       return new Map(keys.filter((key) => key !== 'nobody').map((key) => [key, `value of ${key}`]));
     },
@@ -15,76 +15,76 @@ function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
     3,
     limitConcurrency(maxInFlight),
   );
-  return { asked, read };
+  return { statements, read };
 }
 
-/** As the client throws it: invalid text representation, deadlock detected. */
+/** Errors as the client throws them: invalid text representation, deadlock detected. */
 const refused = (code: string) =>
   Object.assign(new Error('refused'), { name: 'PostgresError', severity: 'ERROR', code });
 
-test('what is asked for in one turn is read by one statement, each caller gets its own', async () => {
-  const { asked, read } = reader();
+test('items of one turn share a statement, and each caller gets its own value', async () => {
+  const { statements, read } = reader();
   expect(await Promise.all([read('a'), read('nobody'), read('b')])).toEqual(['value of a', null, 'value of b']);
-  expect(asked).toEqual([['a', 'nobody', 'b']]);
+  expect(statements).toEqual([['a', 'nobody', 'b']]);
 });
 
-test('what is asked for later is read anew', async () => {
-  const { asked, read } = reader();
+test('a later item is read again', async () => {
+  const { statements, read } = reader();
   await read('a');
   await read('a');
-  expect(asked).toEqual([['a'], ['a']]);
+  expect(statements).toEqual([['a'], ['a']]);
 });
 
-test('one statement reads a bounded number', async () => {
-  const { asked, read } = reader();
+test('a statement has a bounded number of items', async () => {
+  const { statements, read } = reader();
   await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(read));
-  expect(asked).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']]);
+  expect(statements).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']]);
 });
 
-test('what is asked for while statements are in flight shares the next one', async () => {
+test('items that arrive while the limit is reached share the next statement', async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  const { asked, read } = reader({ maxInFlight: 1, handle: () => gate });
+  const { statements, read } = reader({ maxInFlight: 1, handle: () => gate });
   const answers = [read('a')];
   await new Promise(setImmediate);
   answers.push(read('b'));
   await new Promise(setImmediate);
   answers.push(read('c'));
   await new Promise(setImmediate);
-  expect(asked).toEqual([['a']]);
+  expect(statements).toEqual([['a']]);
   open();
   await Promise.all(answers);
-  expect(asked).toEqual([['a'], ['b', 'c']]);
+  expect(statements).toEqual([['a'], ['b', 'c']]);
 });
 
-test('two of one key never share a statement', async () => {
-  const { asked, read } = reader({ maxInFlight: 1 });
+test('two items of one key never share a statement', async () => {
+  const { statements, read } = reader({ maxInFlight: 1 });
   await Promise.all(['a', 'a', 'b', 'a'].map(read));
-  expect(asked).toEqual([['a', 'b'], ['a'], ['a']]);
+  expect(statements).toEqual([['a', 'b'], ['a'], ['a']]);
 });
 
-test('a reading that fails fails for each of its callers, and for nobody later', async () => {
-  const { asked, read } = reader({ handle: () => Promise.reject(new Error('away')) });
+test('a failed statement fails for each of its callers and for no later one', async () => {
+  const { statements, read } = reader({ handle: () => Promise.reject(new Error('away')) });
   const outcomes = await Promise.allSettled([read('a'), read('b')]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  expect(asked).toEqual([['a', 'b']]);
+  expect(statements).toEqual([['a', 'b']]);
   await expect(read('c')).rejects.toThrow('away');
 });
 
-test.each(['22P02', '40P01'])('where one row makes the statement fail with %s, the others pass', async (code) => {
-  const { asked, read } = reader({
+test.each(['22P02', '40P01'])('if one row makes the statement fail with %s, the others succeed', async (code) => {
+  const { statements, read } = reader({
     handle: async (keys) => {
       if (keys.includes('bad')) throw refused(code);
     },
   });
   const outcomes = await Promise.allSettled([read('a'), read('bad'), read('b')]);
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  expect(asked).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
+  expect(statements).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
 });
 
-test('statements of one lane are not in flight beside each other, each kind in its turn', async () => {
+test('two kinds of statements with one limit take turns and are never in flight together', async () => {
   const lane = limitConcurrency(1);
   const began: string[] = [];
   let inFlight = 0;

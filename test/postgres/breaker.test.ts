@@ -53,7 +53,7 @@ it('refuses statements at once while connections are refused, and none afterward
   expect(await database.sql`select from marks`).toHaveLength(0);
 });
 
-it('gives up what waits when the database falls silent: what was sent is unknown, the rest never runs', async () => {
+it('gives up waiting statements when the database falls silent: sent ones are unknown, others never run', async () => {
   link.swallows(true);
   const sent = fate(sql`select ${1}::int`);
   const waiting = fate(sql`insert into marks values (2)`);
@@ -67,7 +67,7 @@ it('gives up what waits when the database falls silent: what was sent is unknown
   expect(await database.sql`select from marks`).toHaveLength(0);
 });
 
-it('is shut again where another host of the URL answers instead of one that swallows everything', async () => {
+it('closes again if another host of the URL answers instead of a silent one', async () => {
   const both = link.url.replace(/@[^/]+/, (first) => `${first},${new URL(database.url).host}`);
   const other = startBreaker(both, createLogger('silent'));
   link.swallows(true);
@@ -76,7 +76,7 @@ it('is shut again where another host of the URL answers instead of one that swal
   await other.close();
 });
 
-it('stays shut over a slow statement, refused rows and lost connections', async () => {
+it('stays closed over a slow statement, refused rows and lost connections', async () => {
   const slow = sql`select pg_sleep(${DB_PROBE_MS / 1_000 + 1})`.execute();
   const other = connect({ url: link.url, applicationName: 'breaker test', max: 1, breaker });
   await other`insert into marks values (3)`;

@@ -35,12 +35,12 @@ describe('a bounded statement', () => {
     await expect(sql`select pg_sleep(10)`).rejects.toMatchObject({ code: '57014' });
   });
 
-  it('is unknown when its deadline passes after it was sent', async () => {
+  it('is unknown if its deadline passes after it was sent', async () => {
     const sql = pool({ max: 1 });
     await expect(withDeadline(sql`select pg_sleep(1)`, 100)).rejects.toMatchObject({ code: 'DEADLINE_SENT' });
   });
 
-  it('never runs when its deadline passes before it was sent, and the pool goes on', async () => {
+  it('never runs if its deadline passes before it was sent, and the pool goes on', async () => {
     const sql = pool({ max: 1 });
     // A statement with parameters is described first, and nothing is pipelined behind it.
     const busy = sql`select pg_sleep(${0.3})`.execute();
@@ -50,18 +50,18 @@ describe('a bounded statement', () => {
     expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
   });
 
-  it('never runs when its deadline passes while its connection is being opened', async () => {
+  it('never runs if its deadline passes while its connection is being opened', async () => {
     const sql = pool({ max: 1 });
     await expect(withDeadline(sql`insert into marks values (2)`, 0)).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
     expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
   });
 
-  it('leaves its fragments to the whole', async () => {
+  it('does not bound its fragments', async () => {
     const sql = pool({ max: 1 });
     expect(await sql`select ${sql`1 + ${1}`}::int as n`).toMatchObject([{ n: 2 }]);
   });
 
-  it('is refused unsent when too many wait', async () => {
+  it('is refused unsent if too many wait', async () => {
     const inner = pool({ deadlineMs: 0 });
     const sql = boundStatements(inner, { deadlineMs: 5_000, maxPending: 2 });
     const waiting = [sql`select 1`.execute(), sql`select 2`.execute()];
@@ -70,7 +70,7 @@ describe('a bounded statement', () => {
     expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
   });
 
-  it('is the only way: transactions and reserved connections are refused', async () => {
+  it('has no alternative: transactions and reserved connections are refused', async () => {
     const sql = pool({});
     await expect(sql.begin(async () => undefined)).rejects.toThrow(/not safe/);
     await expect(sql.reserve()).rejects.toThrow(/not safe/);

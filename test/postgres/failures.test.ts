@@ -20,7 +20,7 @@ async function failureOf(statement: Promise<unknown>): Promise<Failure> {
 }
 
 describe('classifyFailure', () => {
-  it('calls a value the table or its type does not take a refused row', async () => {
+  it('calls a value that its table or type does not accept a refused row', async () => {
     const { sql } = database;
     await sql`insert into things values (1, 'one') on conflict do nothing`;
     expect(await failureOf(sql`insert into things values (1, 'two')`)).toBe('refused_row');
@@ -39,7 +39,7 @@ describe('classifyFailure', () => {
     expect(classifyFailure('text')).toBe('bug');
   });
 
-  it('calls a deadlock one to try again', async () => {
+  it('calls a deadlock a failure to retry', async () => {
     const { sql } = database;
     await sql`insert into things values (10, 'a'), (11, 'b') on conflict do nothing`;
     const swap = (first: number, second: number): Promise<unknown> =>
@@ -68,7 +68,7 @@ describe('classifyFailure', () => {
     await sql.end({ timeout: 1 });
   });
 
-  it('calls a database that is not there or does not let us in unavailable', async () => {
+  it('calls a database that is missing or refuses the login unavailable', async () => {
     const wrongPassword = new URL(database.url);
     wrongPassword.password = 'wrong';
     for (const url of [withDatabase(database.url, 'missing'), wrongPassword.href, 'postgres://u:p@127.0.0.1:1/x']) {
@@ -84,7 +84,7 @@ describe('classifyFailure', () => {
     expect(await failureOf(sql`select 1`)).toBe('unavailable');
   });
 
-  it('tells trouble before sending from trouble after it by the system call', () => {
+  it('tells a failure before the send from one after it by the system call', () => {
     const error = (syscall: string): Error => Object.assign(new Error('x'), { code: 'ETIMEDOUT', syscall });
     expect(classifyFailure(error('connect'))).toBe('unavailable');
     expect(classifyFailure(error('read'))).toBe('unknown');

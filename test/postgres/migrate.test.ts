@@ -32,7 +32,7 @@ describe('migrate', () => {
     expect(await database.sql`select n, m from a`).toMatchObject([{ n: 3, m: 2 }]);
   });
 
-  it('leaves nothing of a file that fails, and goes on once it is mended', async () => {
+  it('leaves nothing of a file that fails, and goes on once the file is corrected', async () => {
     file('0001_a.sql', 'create table a (n int); create table b (n int); insert into nowhere values (1);');
     await expect(run()).rejects.toThrow(/0001_a\.sql could not be applied: .*nowhere.*42P01/);
     expect(await database.sql`select to_regclass('a') as a`).toMatchObject([{ a: null }]);
@@ -41,7 +41,7 @@ describe('migrate', () => {
     expect(await run()).toEqual(['0001_a.sql']);
   });
 
-  it('does not repeat what is stored when a file fails on it', async () => {
+  it('does not quote stored data when a file fails on it', async () => {
     file('0001_a.sql', "create table a (n text); insert into a values ('+15550001111');");
     await run();
     file('0002_b.sql', 'alter table a alter n type uuid using n::uuid;');
@@ -57,7 +57,7 @@ describe('migrate', () => {
     await expect(run()).rejects.toThrow(/0001_a\.sql was changed after it was applied/);
   });
 
-  it('takes other line ends for the same file', async () => {
+  it('accepts other line endings as the same file', async () => {
     file('0001_a.sql', 'create table a\n(n int);\n');
     await run();
     file('0001_a.sql', 'create table a\r\n(n int);\r\n');
@@ -72,7 +72,7 @@ describe('migrate', () => {
     await expect(run()).rejects.toThrow(/newer than this version: it has 0002_b\.sql/);
   });
 
-  it('refuses a missing file, one that comes too late, two of one number and a wrong name', async () => {
+  it('refuses a missing file, a number below an applied one, two of one number and a wrong name', async () => {
     file('0002_b.sql', 'select 1;');
     await run();
     file('0001_a.sql', 'select 1;');

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What a person may type: anything but U+0000 and lone surrogates, which are refused at the door. */
+/** Any text but U+0000 and lone surrogates, which validation refuses. */
 const text = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((value) => !value.includes('\0'));
 const special = fc.constantFrom(
   '',
@@ -60,7 +60,7 @@ describe('arrays', () => {
     expect(row?.back).toEqual(ids);
   });
 
-  it('keeps booleans and times when they are marked', async () => {
+  it('keeps booleans and times if they are marked', async () => {
     const { sql } = database;
     const flags = [true, false, null];
     const times = [new Date('2026-02-28T23:59:59.123Z'), null, new Date('1970-01-01T00:00:00Z')];
@@ -108,7 +108,7 @@ describe('single values', () => {
     expect(row?.back).toEqual(at);
   });
 
-  it('sends a value that cannot be written to be refused as data, and leaves its neighbours alone', async () => {
+  it('has a value that cannot be serialized refused as data, and does not fail other statements', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const { sql } = database;

@@ -34,7 +34,7 @@ test('a job is held while the database is away, and done when it is back', async
   expect(state.runs).toBe(2);
 });
 
-test('a job is held for so long, then it waits in the queue', async () => {
+test('a job goes back to the queue after the longest hold', async () => {
   const { state, run } = world();
   const result = run(DATA);
   await vi.advanceTimersByTimeAsync(JOB_HELD_MS);
@@ -51,7 +51,7 @@ test('a worker that closes holds no job', async () => {
   expect(await result).toMatchObject({ kind: 'wait' });
 });
 
-test('what fails while the database answers fails', async () => {
+test('an error while the database answers fails the job', async () => {
   const handle = () => Promise.reject(new Error('a bug'));
   const run = holdWhileAway(handle, { isAway: () => false }, () => false);
   await expect(run(DATA)).rejects.toThrow('a bug');

@@ -21,7 +21,7 @@ afterAll(async () => {
 const open = () =>
   createJobLossCheck({ kind: 'redis', connection, prefix: redis?.prefix ?? '' } satisfies QueueBackend);
 
-/** Counts how often something had to be recovered. */
+/** Counts the recoveries. */
 function counted() {
   const state = { times: 0 };
   const recover = async () => {
@@ -32,7 +32,7 @@ function counted() {
 const lose = () => connection.del(`${redis?.prefix}:jobs-are`);
 
 test.skipIf(!hasRedis())(
-  'a Redis that lost everything is recovered from once, whoever of many looks first',
+  'a Redis that lost everything is recovered from once, whichever process checks first',
   async () => {
     const [first, second] = [open(), open()];
     const { state, recover } = counted();
@@ -44,7 +44,7 @@ test.skipIf(!hasRedis())(
   },
 );
 
-test.skipIf(!hasRedis())('what one process began and did not end, the next one does', async () => {
+test.skipIf(!hasRedis())('an incomplete recovery is completed by the next check', async () => {
   const died = async () => {
     throw new Error('died');
   };
@@ -54,7 +54,7 @@ test.skipIf(!hasRedis())('what one process began and did not end, the next one d
   expect(state.times).toBe(1);
 });
 
-test.skipIf(!hasRedis())('what is lost while it is being recovered is noticed', async () => {
+test.skipIf(!hasRedis())('a loss during a recovery is detected', async () => {
   await open().check(async () => void (await lose()));
   const { state, recover } = counted();
   await open().check(recover);

@@ -62,7 +62,7 @@ describe.each([
   });
   afterAll(() => opened?.close());
 
-  /** A relay into the backend and one worker on `sms` that answers with these results in turn, then `done`. */
+  /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
   function world(results: readonly JobResult[], ratePerSecond = 0) {
     const queues = createQueues(opened.backend, logger);
     const relay = createRelay(queues, storeOf(database.sql), new Set(), Date, logger);
@@ -90,13 +90,13 @@ describe.each([
     expect(seen[0]).toEqual({ outboxId: row.id, orderId: row.orderId, relays: 1 });
   });
 
-  test.skipIf(!isThere)('a job that asks for it is run again after a pause', async () => {
+  test.skipIf(!isThere)('a job with the result retry is run again after a pause', async () => {
     const { relay, seen } = world([{ kind: 'retry', reason: 'not_now' }]);
     relay.relay([numbered(2)]);
     await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(2);
   });
 
-  test.skipIf(!isThere)('a job that has to wait is run again afterwards, and that is no failed try of it', async () => {
+  test.skipIf(!isThere)('a job that waits is run again without costing an attempt', async () => {
     const waits = Array.from({ length: JOB_ATTEMPTS + 1 }, () => ({ kind: 'wait', forMs: 10 }) as const);
     const { relay, seen } = world(waits);
     relay.relay([numbered(4)]);
@@ -109,7 +109,7 @@ describe.each([
     await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(2);
   });
 
-  test.skipIf(!isThere)('the sweeper relays again what nobody finished, under a new name', async () => {
+  test.skipIf(!isThere)('the sweeper relays an unfinished job again under a new id', async () => {
     const { relay, seen } = world([]);
     await database.sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
     const sweeper = startSweeper(
@@ -124,7 +124,7 @@ describe.each([
   });
 });
 
-test('rows stay owed when the queue does not take them', async () => {
+test('rows stay owed if the queue does not take them', async () => {
   const { jobs } = await addOrder(database.sql, await addStoreRow(database.sql));
   const broken = { addBulk: () => Promise.reject(new Error('no queue')), countWaiting: async () => 0 };
   const extended: number[] = [];
@@ -140,7 +140,7 @@ test('rows stay owed when the queue does not take them', async () => {
   expect(extended).toEqual([]);
 });
 
-test('a lease that ran out is taken by one sweeper, not by two', async () => {
+test('a row whose lease has ended is taken by one of two sweepers', async () => {
   const { sql } = database;
   await addOrder(sql, await addStoreRow(sql));
   await sql`update outbox set lease_until = now() - interval '1 second' where done_at is null`;
@@ -151,7 +151,7 @@ test('a lease that ran out is taken by one sweeper, not by two', async () => {
   expect([...a, ...b].every((row) => row.relays > 0)).toBe(true);
 });
 
-test('a store that sends thousands queues behind one that sends a few', () => {
+test('a store with thousands of jobs waits behind one with a few', () => {
   const share = fairShares();
   for (let i = 0; i < 1_000; i++) share('sms', 'busy', 0);
   expect(share('sms', 'quiet', 0)).toBe(1);
@@ -159,7 +159,7 @@ test('a store that sends thousands queues behind one that sends a few', () => {
   expect(share('charge', 'busy', 0)).toBe(1);
 });
 
-test('of a fair queue a quiet store’s job goes before a busy one’s; of another they go as they come', async () => {
+test('in a fair queue a quiet store’s job comes before a busy one’s; others keep the order of arrival', async () => {
   const added = new Map<string, number[]>();
   const queue = (name: string) => ({
     addBulk: async (jobs: { opts: { priority: number } }[]) =>

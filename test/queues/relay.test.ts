@@ -22,7 +22,7 @@ import { sweeperStore } from './sweeper-store.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A relay into one queue that only counts. */
+/** A relay into a queue that only counts its jobs. */
 function world({ waiting = 0, isAway = false } = {}) {
   const state = { waiting, isAway, added: [] as number[], marked: [] as number[][], asked: 0 };
   const queue = {
@@ -55,9 +55,9 @@ const rowsOf = (from: number, to: number, relays = 0): OutboxRow[] =>
     runAt: new Date(0),
     relays,
   }));
-const settled = () => vi.advanceTimersByTimeAsync(0);
+const flushed = () => vi.advanceTimersByTimeAsync(0);
 
-test('what was handed over is marked after one to two pauses, and once', async () => {
+test('a handed-over row is marked once, after one to two intervals', async () => {
   const { relay, state } = world();
   relay.relay(rowsOf(1, 3));
   await vi.advanceTimersByTimeAsync(RELAY_MARK_MS - 1);
@@ -73,28 +73,28 @@ test('what was handed over is marked after one to two pauses, and once', async (
 test('the rows of a burst are marked in parts', async () => {
   const { relay, state } = world();
   relay.relay(rowsOf(0, RELAY_BATCH * 2));
-  await settled();
+  await flushed();
   relay.relay(rowsOf(RELAY_BATCH * 2, RELAY_BATCH * 2 + 1));
   await relay.close();
   expect(state.marked.map(({ length }) => length)).toEqual([RELAY_BATCH, RELAY_BATCH, 1]);
   expect(state.marked.flat()).toEqual(state.added);
 });
 
-test('rows that come in the moment in which a hand-over ends are handed over', async () => {
+test('rows that arrive as a hand-over ends are handed over', async () => {
   const { relay, state } = world();
   relay.relay([]);
   relay.relay(rowsOf(1, 3));
-  await settled();
+  await flushed();
   expect(state.added).toEqual([1, 2]);
 });
 
-test('what the sweeper brings after a hand-over has failed is tried, though it is too old to be held', async () => {
+test('a row of the sweeper is tried after a failed hand-over, though it is too old to be held', async () => {
   const { relay, state } = world({ isAway: true });
   relay.relay(rowsOf(1, 3, 1));
-  await settled();
+  await flushed();
   state.isAway = false;
   relay.relay(rowsOf(1, 3, 2));
-  await settled();
+  await flushed();
   expect(state.added).toEqual([1, 2]);
 });
 
@@ -105,23 +105,23 @@ test('a relay that closes marks the rest', async () => {
   expect(state.marked).toEqual([[1, 2]]);
 });
 
-test('what a queue did not take is not marked', async () => {
+test('a row that a queue did not take is not marked', async () => {
   const { relay, state } = world({ isAway: true });
   relay.relay(rowsOf(1, 3));
   await relay.close();
   expect([state.added, state.marked]).toEqual([[], []]);
 });
 
-test('a full queue gets no more: its rows stay in the outbox, unmarked', async () => {
+test('a full queue gets no more jobs: the rows stay in the outbox, unmarked', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   relay.relay(rowsOf(1, 3));
-  await settled();
+  await flushed();
   relay.relay(rowsOf(3, 5));
   await relay.close();
   expect([state.added, state.marked, state.asked]).toEqual([[], [], 1]);
 });
 
-test('a queue that was full takes jobs again when half of them are done', async () => {
+test('a full queue takes jobs again when half of them are done', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   expect(await relay.openQueues()).toEqual([]);
   state.waiting = MAX_QUEUED_JOBS / 2;
@@ -131,20 +131,20 @@ test('a queue that was full takes jobs again when half of them are done', async 
   await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
   expect(await relay.openQueues()).toEqual(['sms']);
   relay.relay(rowsOf(1, 3));
-  await settled();
+  await flushed();
   expect(state.added).toEqual([1, 2]);
 });
 
-test('a queue with room is asked once for so many jobs', async () => {
+test('a queue with room is counted once for many jobs', async () => {
   const { relay, state } = world();
   for (let from = 0; from < QUEUE_CHECK_ROWS * 2; from += 100) {
     relay.relay(rowsOf(from, from + 100));
-    await settled();
+    await flushed();
   }
   expect([state.added.length, state.asked]).toEqual([QUEUE_CHECK_ROWS * 2, 2]);
 });
 
-test('what the sweeper brings is handed over to a full queue too, and marked', async () => {
+test('a row of the sweeper is handed over to a full queue too, and marked', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   relay.relay(rowsOf(1, 3, 1));
   await relay.close();
@@ -153,7 +153,7 @@ test('what the sweeper brings is handed over to a full queue too, and marked', a
 
 const young = (from: number, to: number): OutboxRow[] => rowsOf(from, to).map((row) => ({ ...row, runAt: new Date() }));
 
-test('what a queue did not take is handed over as soon as it takes jobs again', async () => {
+test('a row that a queue did not take is handed over as soon as the queue takes jobs again', async () => {
   const { relay, state } = world({ isAway: true });
   relay.relay(young(1, 3));
   await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS * 3);
@@ -163,7 +163,7 @@ test('what a queue did not take is handed over as soon as it takes jobs again', 
   expect(state.added).toEqual([1, 2, 3]);
 });
 
-test('what could not be handed over for long is left to the sweeper', async () => {
+test('a row that could not be handed over for long is left to the sweeper', async () => {
   const { relay, state } = world({ isAway: true });
   relay.relay(young(1, 3));
   await vi.advanceTimersByTimeAsync(RELAY_HELD_MS + RELAY_RETRY_MS);
@@ -172,26 +172,26 @@ test('what could not be handed over for long is left to the sweeper', async () =
   expect(state.added).toEqual([]);
 });
 
-test('what is due much later is not handed over yet', async () => {
+test('a row that is due much later is not handed over yet', async () => {
   const { relay, state } = world();
   const inMs = (id: number, ms: number): OutboxRow[] =>
     rowsOf(id, id + 1).map((row) => ({ ...row, runAt: new Date(Date.now() + ms) }));
   relay.relay([...inMs(1, RELAY_AHEAD_MS), ...inMs(2, RELAY_AHEAD_MS + 1), ...young(3, 4)]);
-  await settled();
+  await flushed();
   expect(state.added).toEqual([1, 3]);
 });
 
-test('of what could not be handed over a bounded number is held, the newest', async () => {
+test('a bounded number of rows is held, the newest', async () => {
   const { relay, state } = world({ isAway: true });
   relay.relay(young(0, 10));
-  await settled();
+  await flushed();
   relay.relay(young(10, RELAY_HELD_ROWS + 10));
   state.isAway = false;
   await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS);
   expect([state.added.length, state.added[0]]).toEqual([RELAY_HELD_ROWS, 10]);
 });
 
-test('the sweeper takes nothing for a full queue, and soon more while much is owed', async () => {
+test('the sweeper takes no rows of a full queue, and sweeps again soon while many are owed', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   const limits: number[] = [];
   const sweeper = startSweeper(

@@ -2,7 +2,7 @@ import type { SweeperStore } from '../../src/queues/sweeper.ts';
 
 const none = async () => 0;
 
-/** Tables in which nothing is owed and nothing is old, but for what a test says. */
+/** A store in which nothing is owed and nothing is old, but for what a test replaces. */
 export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
   return {
     takeExpired: async () => [],

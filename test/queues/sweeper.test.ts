@@ -20,7 +20,7 @@ afterEach(() => void vi.useRealTimers());
 
 const STEPS = ['owed jobs', 'done jobs', 'webhook deliveries', 'driver actions', 'undelivered replies'];
 
-test.each([...STEPS, 'nothing'])('when %s fails, the rest of a round is done', async (failing) => {
+test.each([...STEPS, 'nothing'])('the other steps run if %s fails', async (failing) => {
   const done: string[] = [];
   const step = async (what: string) => {
     if (what === failing) throw new Error('the statement took too long');
@@ -47,7 +47,7 @@ test.each([...STEPS, 'nothing'])('when %s fails, the rest of a round is done', a
   expect(done).toEqual([...round, ...round]);
 });
 
-test('a round deletes a bounded number of rows, each kept for its days', async () => {
+test('a sweep deletes a bounded number of rows, each kept for its days', async () => {
   const deleted: unknown[] = [];
   const prune = (what: string) => async (days: number, limit: number) => {
     deleted.push([what, days, limit]);
@@ -73,7 +73,7 @@ test('a round deletes a bounded number of rows, each kept for its days', async (
   ]);
 });
 
-test('jobs that the queues lost are made owed again in parts, before the round takes what is owed', async () => {
+test('the leases of lost jobs end in parts before the sweep takes owed rows', async () => {
   const done: string[] = [];
   const parts = [END_LEASES_ROWS, END_LEASES_ROWS, 3];
   let isLost = true;

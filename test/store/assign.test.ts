@@ -21,14 +21,14 @@ const jobsOf = async (orderId: string) => {
   return Object.fromEntries(rows.map(({ queue, done }) => [queue, done]));
 };
 
-test('a waiting order is given to the driver, owes its charge from now on, and its own job is done', async () => {
+test('an assignment of a waiting order makes its charge owed and finishes its redispatch job', async () => {
   const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     const outcome = await storeOf(sql, 'me').assignWaiting(orderId, near(driverId));
     expect(outcome).toMatchObject({ kind: 'assigned', outbox: [{ queue: 'charge', orderId, relays: 0 }] });
   });
-  expect(heard).toEqual([`me:order:${orderId}`]);
+  expect(notices).toEqual([`me:order:${orderId}`]);
   expect(await orderRow(sql, orderId)).toMatchObject({
     status: 'driver_assigned',
     driver_id: driverId,
@@ -41,7 +41,7 @@ test('a waiting order is given to the driver, owes its charge from now on, and i
   expect({ ...event }).toEqual({ type: 'driver_assigned', data: { driver_id: driverId, distance_meters: 121 } });
 });
 
-test('two drivers for one order at the same moment: one gets it, and the other learns that the order is gone', async () => {
+test('of two drivers for one order at the same moment one gets it, for the other it is gone', async () => {
   const { sql } = database;
   const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
   const other = await openTransaction(database);
@@ -54,7 +54,7 @@ test('two drivers for one order at the same moment: one gets it, and the other l
   expect(await jobsOf(orderId)).toEqual({ charge: false, redispatch: true, sms: false });
 });
 
-test('two drivers for one order at the same moment: the second gets it where the first is rolled back', async () => {
+test('of two drivers for one order at the same moment the second gets it if the first is rolled back', async () => {
   const { sql } = database;
   const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
   const other = await openTransaction(database);
@@ -66,7 +66,7 @@ test('two drivers for one order at the same moment: the second gets it where the
   expect(await orderRow(sql, orderId)).toMatchObject({ driver_id: second, sequence: 2 });
 });
 
-test('a change of the order that does not end its waiting does not keep the driver from it', async () => {
+test('a concurrent change that leaves the order waiting does not refuse its driver', async () => {
   const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const other = await openTransaction(database);
@@ -78,7 +78,7 @@ test('a change of the order that does not end its waiting does not keep the driv
   expect(await orderRow(sql, orderId)).toMatchObject({ driver_id: driverId, sms_status: 'sent', sequence: 3 });
 });
 
-test('one driver for two orders at the same moment: one order gets him, the other waits on and learns that he is lost', async () => {
+test('of two orders for one driver at the same moment one gets the driver, the other keeps waiting', async () => {
   const { sql } = database;
   const [first, second, driverId] = [await waitingOrder(), await waitingOrder(), await addDriverRow(sql)];
   const other = await openTransaction(database);
@@ -91,7 +91,7 @@ test('one driver for two orders at the same moment: one order gets him, the othe
   expect(await jobsOf(second)).toEqual({ redispatch: false, sms: false });
 });
 
-test('a driver being given a new order at the same moment is lost for the waiting one, and the other way round', async () => {
+test('a driver who gets a new order at the same moment is lost for the waiting one, and vice versa', async () => {
   const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const fresh = await draftOrder(sql, store, { driverId });
@@ -111,7 +111,7 @@ test('a driver being given a new order at the same moment is lost for the waitin
   expect((await inserting).size).toBe(0);
 });
 
-test('ten drivers and ten orders at once: every order one driver, every driver one order', async () => {
+test('ten concurrent assignments give each of ten orders one of ten drivers', async () => {
   const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 5 }, waitingOrder));
   const drivers = await Promise.all(Array.from({ length: 5 }, () => addDriverRow(sql)));
@@ -121,7 +121,7 @@ test('ten drivers and ten orders at once: every order one driver, every driver o
       try {
         return (await storeOf(sql, 'me').assignWaiting(pair.orderId, near(pair.driverId))).kind;
       } catch (error) {
-        // Statements that wait for each other's rows: one is ended and may be sent again.
+        // Of statements that deadlock one is ended and may be sent again.
         if ((error as { code?: string }).code !== '40P01') throw error;
       }
     }
@@ -133,7 +133,7 @@ test('ten drivers and ten orders at once: every order one driver, every driver o
   expect(assigned.length).toBeGreaterThan(0);
 });
 
-test('a driver who is busy, off duty, gone or unknown is lost, and nothing is written', async () => {
+test('a driver who is busy, off duty, deactivated or unknown is lost, and nothing is written', async () => {
   const { sql } = database;
   const orderId = await waitingOrder();
   const busy = await addDriverRow(sql);
@@ -142,17 +142,17 @@ test('a driver who is busy, off duty, gone or unknown is lost, and nothing is wr
   await storeOf(sql, 'test').setDriverDuty(offDuty, false);
   const gone = await addDriverRow(sql);
   await storeOf(sql, 'test').deactivateDriver(gone);
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     for (const driverId of [busy, offDuty, gone, newId()]) {
       expect(await storeOf(sql, 'me').assignWaiting(orderId, near(driverId))).toEqual({ kind: 'driver_lost' });
     }
   });
-  expect(heard).toEqual([]);
+  expect(notices).toEqual([]);
   expect(await orderRow(sql, orderId)).toMatchObject({ status: 'pending_dispatch', sequence: 1 });
   expect(await jobsOf(orderId)).toEqual({ redispatch: false, sms: false });
 });
 
-test('an order that is assigned, past its time or unknown is gone, whoever the driver is', async () => {
+test('an order that is assigned, past its time or unknown is gone for any driver', async () => {
   const { sql } = database;
   const taken = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
   const late = await waitingOrder();
@@ -164,7 +164,7 @@ test('an order that is assigned, past its time or unknown is gone, whoever the d
   }
 });
 
-test('an order that was charged at its first assignment is not charged at its second', async () => {
+test('a second assignment makes no second charge owed', async () => {
   const { sql } = database;
   const paid = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
   const owing = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;

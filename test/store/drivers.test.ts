@@ -5,7 +5,7 @@ import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
 
-/** An action of which the phone said nothing more. */
+/** An action without an id and a time of the phone. */
 const UNSTAMPED = { actionId: null, capturedAt: null };
 
 let database: FreshDatabase;
@@ -18,14 +18,14 @@ const NOW = Date.parse('2026-03-01T12:00:00.123Z');
 const at = (driverId: string, lng: number, atMs: number) => ({ driverId, lat: 37.5, lng, atMs });
 const positionOf = async (driverId: string) => (await storeOf(database.sql).loadFleet([driverId]))[0]?.position;
 
-test('a new driver is off duty, known by his token, and told to every process', async () => {
+test('a new driver is off duty, is found by their token, and a notice is sent', async () => {
   const { sql } = database;
   const [id, token] = [newId(), newSecret('driver_token')];
   const driver = { id, name: 'Ada "Fast" O’Neil', phone: '+14155550111', tokenHash: hashSecret(token) };
-  const heard = await noticesDuring(database, () =>
+  const notices = await noticesDuring(database, () =>
     storeOf(sql, 'me').createDriver({ ...driver, tierIds: ['standard', 'priority'] }),
   );
-  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(notices).toEqual([`me:driver:${id}`]);
   expect(await storeOf(sql).findDriverByToken(hashSecret(token))).toEqual({ driverId: id });
   expect(await storeOf(sql).findDriverByToken(hashSecret('another'))).toBeNull();
   expect(await storeOf(sql).findDriverState(id)).toEqual({ onDuty: false, order: null });
@@ -41,17 +41,17 @@ test('a new driver is off duty, known by his token, and told to every process', 
   ]);
 });
 
-test('coming on duty is told, counts as free since now, and once on duty says nothing new', async () => {
+test('coming on duty sends a notice and counts as free since now; repeating it keeps that time', async () => {
   const { sql } = database;
   const id = await addDriverRow(sql);
   await storeOf(sql, 'me').setDriverDuty(id, false);
   await sql`update drivers set free_since = now() - interval '1 hour' where id = ${id}`;
   const freeSince = async () => (await storeOf(sql).loadFleet([id]))[0]?.freeSinceMs ?? 0;
   const longAgo = await freeSince();
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').setDriverDuty(id, true)).toEqual({ onDuty: true });
   });
-  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(notices).toEqual([`me:driver:${id}`]);
   const since = await freeSince();
   expect(since).toBeGreaterThan(longAgo);
   await storeOf(sql, 'me').setDriverDuty(id, true);
@@ -59,17 +59,17 @@ test('coming on duty is told, counts as free since now, and once on duty says no
   expect(await storeOf(sql, 'me').setDriverDuty(newId(), true)).toBeNull();
 });
 
-test('a driver who left is off the fleet for good, his token opens nothing, and the parcel stays with him', async () => {
+test('a deactivated driver leaves the fleet, the token stops working, and the parcel stays with them', async () => {
   const { sql } = database;
   const [id, token] = [newId(), newSecret('driver_token')];
   const tokenHash = hashSecret(token);
   await storeOf(sql, 'test').createDriver({ id, name: 'Bo', phone: '+14155550112', tokenHash, tierIds: ['standard'] });
   await storeOf(sql, 'test').setDriverDuty(id, true);
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: id });
-  const heard = await noticesDuring(database, async () =>
+  const notices = await noticesDuring(database, async () =>
     expect(await storeOf(sql, 'me').deactivateDriver(id)).toBe(true),
   );
-  expect(heard).toEqual([`me:driver:${id}`]);
+  expect(notices).toEqual([`me:driver:${id}`]);
   expect(await storeOf(sql).findDriverByToken(tokenHash)).toBeNull();
   expect(await storeOf(sql, 'me').setDriverDuty(id, true)).toBeNull();
   expect(await storeOf(sql).loadFleet([id])).toEqual([]);
@@ -79,7 +79,7 @@ test('a driver who left is off the fleet for good, his token opens nothing, and 
   expect(await storeOf(sql, 'me').deactivateDriver(newId())).toBeNull();
 });
 
-test('a fleet that is read in parts is the same, whatever their size', async () => {
+test('the fleet is the same for any size of the parts in which it is read', async () => {
   const { sql } = database;
   for (const _ of Array(5)) await addDriverRow(sql);
   const whole = await storeOf(sql).loadFleet();
@@ -90,7 +90,7 @@ test('a fleet that is read in parts is the same, whatever their size', async () 
   }
 });
 
-test('the fleet knows who carries which order, until it is delivered', async () => {
+test('a driver of the fleet carries an order until it is delivered', async () => {
   const { sql } = database;
   const [busy, free] = [await addDriverRow(sql), await addDriverRow(sql)];
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: busy });
@@ -129,7 +129,7 @@ test('a position is kept to the millisecond and never replaced by an older one',
   expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.4, atMs: NOW + 1 });
 });
 
-test('positions of many drivers are written together, and none at all is fine', async () => {
+test('positions of many drivers are written in one statement, and no positions are no error', async () => {
   const { sql } = database;
   const ids = await Promise.all(Array.from({ length: 30 }, () => addDriverRow(sql)));
   await storeOf(sql).writePositions([]);
@@ -140,7 +140,7 @@ test('positions of many drivers are written together, and none at all is fine', 
   );
 });
 
-test('two processes that write the same positions in other orders never deadlock', async () => {
+test('two processes that write the same positions in different orders do not deadlock', async () => {
   const { sql } = database;
   const ids = await Promise.all(Array.from({ length: 50 }, () => addDriverRow(sql)));
   for (let round = 0; round < 5; round++) {
@@ -150,7 +150,7 @@ test('two processes that write the same positions in other orders never deadlock
   expect(await positionOf(ids[0] as string)).toMatchObject({ atMs: NOW + 4 });
 });
 
-test('the writing of positions does not wait for the disk, and nothing after it on that connection goes without', async () => {
+test('the write of positions does not wait for the disk, and the next commit of its connection does', async () => {
   const { sql: admin } = database;
   const id = await addDriverRow(admin);
   const { sql, commit } = await openTransaction(database);

@@ -28,7 +28,7 @@ async function owed(smsOptIn = true) {
     open: () => openText(sql, orderId),
     count: (earlierSends: number) => countSend(sql, { orderId, earlierSends }),
     uncount: (earlierSends: number) => storeOf(sql).uncountSend({ orderId, earlierSends }),
-    settle: (result: TextResult) => recordText(sql, orderId, result, outboxId, 'me'),
+    record: (result: TextResult) => recordText(sql, orderId, result, outboxId, 'me'),
     row: () => orderRow(sql, orderId),
     job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
     events: async () =>
@@ -38,7 +38,7 @@ async function owed(smsOptIn = true) {
   };
 }
 
-test('a text is owed to the phone of a customer who consented, with the store’s name and the order’s token', async () => {
+test('an opened text has the phone of a customer who consented, the store’s name and the order’s token', async () => {
   const { open, orderId, order, store } = await owed();
   expect(await open()).toEqual({
     orderId,
@@ -54,7 +54,7 @@ test('a text is owed to the phone of a customer who consented, with the store’
   });
 });
 
-test('nothing is owed to a customer who did not consent', async () => {
+test('no text is opened without consent', async () => {
   const { open } = await owed(false);
   expect(await open()).toBeNull();
   const { open: withdrawn, order } = await owed();
@@ -62,7 +62,7 @@ test('nothing is owed to a customer who did not consent', async () => {
   expect(await withdrawn()).toBeNull();
 });
 
-test('a send is counted before it happens, and of workers that count the same one, one may send', async () => {
+test('a send is counted before it is made, and of two workers that count it one may send', async () => {
   const { open, count } = await owed();
   const opened = await Promise.all([open(), open(), open()]);
   expect(opened.map((text) => text?.earlierSends)).toEqual([0, 0, 0]);
@@ -74,14 +74,14 @@ test('a send is counted before it happens, and of workers that count the same on
   expect((await open())?.earlierSends).toBe(2);
 });
 
-test('the time of the first send stays, however often it is opened', async () => {
+test('the time of the first send stays when a text is opened again', async () => {
   const { open, count } = await owed();
   const first = await open();
   await count(0);
   expect((await open())?.firstSentAt).toEqual(first?.firstSentAt);
 });
 
-test('a send that definitely did not happen is taken back, never below none', async () => {
+test('the count of a send that was not made is taken back, never below 0', async () => {
   const { open, count, uncount } = await owed();
   await open();
   await count(0);
@@ -91,7 +91,7 @@ test('a send that definitely did not happen is taken back, never below none', as
   expect((await open())?.earlierSends).toBe(0);
 });
 
-test('a send is not taken back where another one was counted since', async () => {
+test('the count of a send is not taken back if another send was counted since', async () => {
   const { open, count, uncount } = await owed();
   await open();
   await count(0);
@@ -100,36 +100,36 @@ test('a send is not taken back where another one was counted since', async () =>
   expect((await open())?.earlierSends).toBe(2);
 });
 
-test('a sent text settles message, order, job, event and notice together', async () => {
-  const { open, count, settle, row, job, events, orderId } = await owed();
+test('a sent text records message, order, job, event and notice in one statement', async () => {
+  const { open, count, record, row, job, events, orderId } = await owed();
   await open();
   await count(0);
-  const heard = await noticesDuring(database, async () => {
-    expect(await settle(SENT)).toBe(true);
+  const notices = await noticesDuring(database, async () => {
+    expect(await record(SENT)).toBe(true);
   });
-  expect(heard).toEqual([`me:details:${orderId}`]);
+  expect(notices).toEqual([`me:details:${orderId}`]);
   expect(await row()).toMatchObject({ sequence: 2, sms_status: 'sent', sms_failure_code: null });
   expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: null });
   expect(await events()).toEqual([{ type: 'sms_sent', data: null }]);
 });
 
-test('a refused text says why, on the order and on its job', async () => {
-  const { open, settle, row, job, events } = await owed();
+test('a refused text records its code on the order and on its job', async () => {
+  const { open, record, row, job, events } = await owed();
   await open();
-  await settle(FAILED);
+  await record(FAILED);
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: '21610' });
   expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: '21610' });
   expect(await events()).toEqual([{ type: 'sms_failed', data: { code: '21610' } }]);
 });
 
-test('what is settled stays so, and nothing is owed or counted any more', async () => {
-  const { open, count, uncount, settle, row, events } = await owed();
+test('a recorded result stays, and the text is not opened or counted any more', async () => {
+  const { open, count, uncount, record, row, events } = await owed();
   await open();
   await count(0);
-  const results = await Promise.all([settle(SENT), settle(SENT)]);
+  const results = await Promise.all([record(SENT), record(SENT)]);
   expect(results.filter(Boolean)).toHaveLength(1);
   const before = await row();
-  expect(await settle(FAILED)).toBe(false);
+  expect(await record(FAILED)).toBe(false);
   expect(await open()).toBeNull();
   expect(await count(1)).toBe(false);
   await uncount(0);
@@ -138,7 +138,7 @@ test('what is settled stays so, and nothing is owed or counted any more', async 
   expect({ ...message }).toEqual({ status: 'sent', sends: 1 });
 });
 
-test('one statement opens and settles many, each with its own result', async () => {
+test('one statement opens and records many texts, each with its own result', async () => {
   const { sql } = database;
   const [first, second, silent] = await Promise.all([owed(), owed(), owed(false)]);
   const opened = await storeOf(sql).openTexts([first.orderId, second.orderId, silent.orderId]);
@@ -149,12 +149,12 @@ test('one statement opens and settles many, each with its own result', async () 
     { orderId: first.orderId, result: SENT, outboxId: first.outboxId },
     { orderId: silent.orderId, result: SENT, outboxId: silent.outboxId },
   ];
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect([...(await storeOf(sql, 'me').recordTexts(texts)).keys()].sort()).toEqual(
       [first.orderId, second.orderId].sort(),
     );
   });
-  expect(heard).toHaveLength(1);
+  expect(notices).toHaveLength(1);
   expect(await first.row()).toMatchObject({ sms_status: 'sent', sms_failure_code: null });
   expect(await second.row()).toMatchObject({ sms_status: 'failed', sms_failure_code: '21610' });
   expect(await second.job()).toMatchObject({ failure_code: '21610' });

@@ -19,7 +19,7 @@ const plain = (rows: readonly object[]) => rows.map((row) => ({ ...row }));
 const eventsOf = async (orderId: string) =>
   plain(await database.sql`select sequence, type, data from order_events where order_id = ${orderId} order by 1`);
 
-test('an order with a driver is assigned, owes a charge and a text, and tells its two events', async () => {
+test('an order with a driver is assigned, owes a charge and a text, and has two events', async () => {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const order = await draftOrder(sql, store, { driverId });
@@ -54,7 +54,7 @@ test('an order with a driver is assigned, owes a charge and a text, and tells it
   ]);
 });
 
-test('an order without a driver waits uncharged, and its own job comes when its time is up', async () => {
+test('an order without a driver waits uncharged, and its redispatch job is due when its time is up', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { smsOptIn: false });
   const committed = (await storeOf(sql, 'me').insertOrders([order])).get(order.id);
@@ -73,7 +73,7 @@ test('an order without a driver waits uncharged, and its own job comes when its 
   expect((committed?.expiresAt.getTime() ?? 0) - (committed?.createdAt.getTime() ?? 0)).toBe(86_400_000);
 });
 
-test('a job is its own process’s for 30 seconds before the sweeper may take it', async () => {
+test('a new job is left to its process for 30 seconds before the sweeper may take it', async () => {
   const { sql } = database;
   const { orderId } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const rows = await sql`
@@ -92,7 +92,7 @@ test('an order is created at a whole millisecond, as its reply says', async () =
   expect(row?.whole).toBe(true);
 });
 
-test('the fee is the tier’s of that moment and stays the order’s', async () => {
+test('an order keeps the fee that its tier had at its creation', async () => {
   const { sql } = database;
   const { orderId } = await addOrder(sql, store);
   await storeOf(sql, 'test').setTier('standard', { feeCents: 1_234 });
@@ -106,7 +106,7 @@ test.each([
   ['letters of every kind', 'Žofie 王小明 عبد الله José\u0301 👩‍👩‍👧‍👦 ﷽'],
   ['line breaks and tabs', 'one\ntwo\r\n\tthree'],
   ['a text that looks like a statement', `'); drop table orders; --`],
-])('%s arrive in the tables as they were sent, also beside others', async (_what, text) => {
+])('%s are stored as they were sent, also beside others', async (_what, text) => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { name: text });
   const request = {
@@ -128,7 +128,7 @@ test.each([
   ).toEqual([{ id: order.dropoffAddressId, line1: text, line2: text, city: text, state: 'CA', zip: '94103-1234' }]);
 });
 
-/** Orders that the statement must leave out, each for a reason of its own. */
+/** Orders that the statement must leave out, each for its own reason. */
 async function badOrders(): Promise<Record<string, NewOrder>> {
   const { sql } = database;
   const rotated = await addStoreRow(sql);
@@ -145,15 +145,15 @@ async function badOrders(): Promise<Record<string, NewOrder>> {
     'a key that was rotated': await draftOrder(sql, rotated),
     'a store that is suspended': await draftOrder(sql, suspended),
     'a key of another store': await draftOrder(sql, { retailerId: store.retailerId, keyId: suspended.keyId }),
-    'a store that is not there': await draftOrder(sql, { retailerId: newId(), keyId: newId() }),
+    'an unknown store': await draftOrder(sql, { retailerId: newId(), keyId: newId() }),
     'a driver who has an order': await draftOrder(sql, store, { driverId: busy }),
     'a driver off duty': await draftOrder(sql, store, { driverId: offDuty }),
-    'a driver who left': await draftOrder(sql, store, { driverId: gone }),
-    'a driver who is not there': await draftOrder(sql, store, { driverId: newId() }),
+    'a deactivated driver': await draftOrder(sql, store, { driverId: gone }),
+    'an unknown driver': await draftOrder(sql, store, { driverId: newId() }),
   };
 }
 
-test('bad rows of a batch are left out, each explained, and leave nothing behind; the good ones are in', async () => {
+test('bad rows of a batch are left out with their reasons and write nothing; the good ones are created', async () => {
   const { sql } = database;
   const bad = await badOrders();
   const free = await addDriverRow(sql);
@@ -168,11 +168,11 @@ test('bad rows of a batch are left out, each explained, and leave nothing behind
     'a key that was rotated': 'key_dead',
     'a store that is suspended': 'key_dead',
     'a key of another store': 'key_dead',
-    'a store that is not there': 'key_dead',
+    'an unknown store': 'key_dead',
     'a driver who has an order': 'driver_lost',
     'a driver off duty': 'driver_lost',
-    'a driver who left': 'driver_lost',
-    'a driver who is not there': 'driver_lost',
+    'a deactivated driver': 'driver_lost',
+    'an unknown driver': 'driver_lost',
   });
 
   const ids = Object.values(bad).map(({ id }) => id);
@@ -187,7 +187,7 @@ test('bad rows of a batch are left out, each explained, and leave nothing behind
   expect({ ...left }).toEqual({ orders: 0, events: 0, jobs: 0, customers: 0, addresses: 0 });
 });
 
-test('one driver twice in a batch gets one of the two orders', async () => {
+test('of two orders of a batch with the same driver one is created', async () => {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const batch = [await draftOrder(sql, store, { driverId }), await draftOrder(sql, store, { driverId })];
@@ -197,35 +197,35 @@ test('one driver twice in a batch gets one of the two orders', async () => {
   expect([...(await storeOf(sql).explainRefused(lost)).values()]).toEqual(['driver_lost']);
 });
 
-test('a batch of which nothing is good commits nothing and tells nobody', async () => {
+test('a batch without a good row writes nothing and sends no notice', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: newId() });
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect((await storeOf(sql, 'me').insertOrders([order])).size).toBe(0);
   });
-  expect(heard).toEqual([]);
+  expect(notices).toEqual([]);
 });
 
-test('a commit’s notice says who committed and which orders', async () => {
+test('a commit’s notice names the process and the orders', async () => {
   const { sql } = database;
   const orders = [await draftOrder(sql, store), await draftOrder(sql, store)];
-  const heard = await noticesDuring(database, () => storeOf(sql, 'me').insertOrders(orders));
-  const [origin, kind, ids] = heard[0]?.split(':') ?? [];
-  expect([heard.length, origin, kind, ids?.split(',').sort()]).toEqual([1, 'me', 'order', orders.map((o) => o.id)]);
+  const notices = await noticesDuring(database, () => storeOf(sql, 'me').insertOrders(orders));
+  const [origin, kind, ids] = notices[0]?.split(':') ?? [];
+  expect([notices.length, origin, kind, ids?.split(',').sort()]).toEqual([1, 'me', 'order', orders.map((o) => o.id)]);
 });
 
-test('a batch larger than one notice holds is told whole, each notice below the 8000 bytes Postgres takes', async () => {
+test('the notices of a large batch name every order, each in less than 8,000 bytes', async () => {
   const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 600 }, () => draftOrder(sql, store)));
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect((await storeOf(sql, 'a'.repeat(12)).insertOrders(orders)).size).toBe(600);
   });
-  expect(Math.max(...heard.map((notice) => Buffer.byteLength(notice)))).toBeLessThan(8_000);
-  const told = heard.flatMap((notice) => notice.split(':')[2]?.split(',') ?? []);
+  expect(Math.max(...notices.map((notice) => Buffer.byteLength(notice)))).toBeLessThan(8_000);
+  const told = notices.flatMap((notice) => notice.split(':')[2]?.split(',') ?? []);
   expect(told.sort()).toEqual(orders.map(({ id }) => id).sort());
 });
 
-test('two processes that commit the same drivers the other way round never deadlock; each driver gets one order', async () => {
+test('two processes that commit the same drivers in opposite orders do not deadlock', async () => {
   const { sql } = database;
   const other = connect({ url: database.url, applicationName: 'other', max: 1 });
   onTestFinished(() => other.end({ timeout: 1 }));
@@ -245,7 +245,7 @@ test('two processes that commit the same drivers the other way round never deadl
 
 const keyed = (key: string, fingerprint = 'f') => ({ idempotency: { key, fingerprint } });
 
-test('an idempotency key makes one order of a store, whatever came to commit at once', async () => {
+test('an idempotency key creates one order of a store, however many are committed at once', async () => {
   const { sql } = database;
   const other = await addStoreRow(sql);
   const drivers = await Promise.all([addDriverRow(sql), addDriverRow(sql)]);
@@ -262,7 +262,7 @@ test('an idempotency key makes one order of a store, whatever came to commit at 
   expect(await storeOf(sql).explainRefused([refused])).toEqual(new Map([[refused.id, 'key_used']]));
 });
 
-test('the order of a key is found as it was made, its payment as it stands now', async () => {
+test('the order of a key is found as it was created, with its present payment status', async () => {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const { orderId, order } = await addOrder(sql, store, { driverId, ...keyed('assigned', 'print') });
@@ -288,7 +288,7 @@ test('the order of a key is found as it was made, its payment as it stands now',
   expect(await storeOf(sql).findPlaced((await addStoreRow(sql)).retailerId, 'assigned')).toBeNull();
 });
 
-test('a dead API key is told first, before the idempotency key is', async () => {
+test('a dead API key comes before a used idempotency key', async () => {
   const { sql } = database;
   const dying = await addStoreRow(sql);
   await addOrder(sql, dying, keyed('one'));

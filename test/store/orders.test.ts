@@ -5,7 +5,7 @@ import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore }
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
 
-/** An action of which the phone said nothing more. */
+/** An action without an id and a time of the phone. */
 const UNSTAMPED = { actionId: null, capturedAt: null };
 
 let database: FreshDatabase;
@@ -24,17 +24,17 @@ const eventTypes = async (orderId: string) => {
   const rows = await database.sql`select sequence, type from order_events where order_id = ${orderId} order by 1`;
   return rows.map(({ sequence, type }) => `${sequence} ${type}`);
 };
-/** Runs `change`, which must leave order, events, jobs and listeners alone. */
+/** Runs `change`, which must change no order and write no event, job or notice. */
 async function changesNothing(orderId: string, change: () => Promise<unknown>): Promise<void> {
   const before = [await orderRow(database.sql, orderId), await eventTypes(orderId)];
   expect(await noticesDuring(database, async () => expect(await change()).toBeNull())).toEqual([]);
   expect([await orderRow(database.sql, orderId), await eventTypes(orderId)]).toEqual(before);
 }
 
-test('the path of an order: picked up, then delivered, each with its time, event and notice', async () => {
+test('an order is picked up, then delivered, each with its time, event and notice', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED)).toMatchObject({
       id: orderId,
       sequence: 3,
@@ -48,7 +48,7 @@ test('the path of an order: picked up, then delivered, each with its time, event
       driverId,
     });
   });
-  expect(heard).toEqual([`me:order:${orderId}`, `me:order:${orderId}`]);
+  expect(notices).toEqual([`me:order:${orderId}`, `me:order:${orderId}`]);
   expect(await orderRow(sql, orderId)).toMatchObject({
     status: 'delivered',
     photo_name: 'photo.webp',
@@ -68,7 +68,7 @@ test('another driver can neither pick an order up nor deliver it', async () => {
   await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, stranger, 'photo.webp', UNSTAMPED));
 });
 
-test('no step is skipped or taken twice, and nothing is delivered again with another photo', async () => {
+test('no step is skipped or repeated, and a delivered order is not delivered again with another photo', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, driverId, 'early.webp', UNSTAMPED));
@@ -79,7 +79,7 @@ test('no step is skipped or taken twice, and nothing is delivered again with ano
   await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED));
 });
 
-test('of two deliveries at once one counts', async () => {
+test('of two concurrent deliveries one is recorded', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
@@ -92,7 +92,7 @@ test('of two deliveries at once one counts', async () => {
   expect(await eventTypes(orderId)).toHaveLength(4);
 });
 
-test('a driver who delivered may have the next order', async () => {
+test('a driver may have another order after a delivery', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
@@ -100,7 +100,7 @@ test('a driver who delivered may have the next order', async () => {
   expect((await addOrder(sql, store, { driverId })).orderId).toBeTruthy();
 });
 
-test('an order expires when its time is up and not before, once, and never one that has a driver', async () => {
+test('an order expires once, when its time is up and not before, and never with a driver', async () => {
   const { sql } = database;
   const { orderId } = await addOrder(sql, store);
   await changesNothing(orderId, () => storeOf(sql, 'me').expireOrder(orderId));
@@ -126,7 +126,7 @@ test('an order expires when its time is up and not before, once, and never one t
   await changesNothing(taken, () => storeOf(sql, 'me').expireOrder(taken));
 });
 
-test('a store sees its own order with all its events, and another store’s not at all', async () => {
+test('a store sees its own order with all its events, and no order of another store', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
@@ -145,7 +145,7 @@ test('a store sees its own order with all its events, and another store’s not 
   expect(await storeOf(sql).findOrderState(newId())).toBeNull();
 });
 
-test('the tracking page is told the driver’s first name and nothing of the customer', async () => {
+test('the tracking page gets the driver’s first name and nothing of the customer', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const { tracking_token: token } = await orderRow(sql, orderId);
@@ -170,7 +170,7 @@ test('the tracking page is told the driver’s first name and nothing of the cus
   expect(await storeOf(sql).findPhotoName('nobody’s')).toBeNull();
 });
 
-test('of many orders the tracking page is told of each its own, and nothing of one that is unknown', async () => {
+test('orders are read for many tracking pages at once; an unknown one is missing', async () => {
   const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: carried, driverId } = await assignedOrder();
@@ -181,7 +181,7 @@ test('of many orders the tracking page is told of each its own, and nothing of o
   expect(await storeOf(sql).findTrackedByIds([])).toEqual(new Map());
 });
 
-test('the waiting orders are read oldest first, at most so many, and as the matcher needs them', async () => {
+test('waiting orders are read oldest first, up to a limit, as the matcher needs them', async () => {
   const fresh = await freshDatabase();
   try {
     const { sql } = fresh;
@@ -209,7 +209,7 @@ test('the waiting orders are read oldest first, at most so many, and as the matc
   }
 });
 
-test('news of orders say who waits and who carries', async () => {
+test('the states of orders say which wait and who carries the others', async () => {
   const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: carried, driverId } = await assignedOrder();

@@ -11,7 +11,7 @@ beforeAll(async () => {
 beforeEach(async () => void (await database.sql`delete from outbox`));
 afterAll(() => database.drop());
 
-/** Rows straight in the table, times in seconds from now; the ids in the order given. */
+/** Inserts rows into the table, with times in seconds from now; returns their ids in the given order. */
 async function addRows(
   rows: readonly { lease: number; run?: number; done?: number; queue?: string; failure?: string }[],
 ): Promise<number[]> {
@@ -33,7 +33,7 @@ const leaseOf = async (id: number | undefined): Promise<number> => {
   return row?.seconds;
 };
 
-test('only owed rows whose lease has run out are taken, and they are leased anew', async () => {
+test('only owed rows whose lease has ended are taken, and they are leased anew', async () => {
   const { sql } = database;
   const [expired, held, done] = await addRows([{ lease: -1 }, { lease: 60 }, { lease: -1, done: -1 }]);
   const taken = await storeOf(sql).takeExpired(10);
@@ -43,7 +43,7 @@ test('only owed rows whose lease has run out are taken, and they are leased anew
   expect(await storeOf(sql).takeExpired(10)).toEqual([]);
 });
 
-test('each time a row is taken again its number grows, so that the queue sees a new job', async () => {
+test('each time a row is taken its number grows, so that the queue sees a new job', async () => {
   const { sql } = database;
   const [id] = await addRows([{ lease: -1 }]);
   for (const relays of [1, 2, 3]) {
@@ -52,13 +52,13 @@ test('each time a row is taken again its number grows, so that the queue sees a 
   }
 });
 
-test('rows whose lease ran out first are taken first, at most so many', async () => {
+test('rows whose lease ended first are taken first, up to a limit', async () => {
   const [third, first, second] = await addRows([{ lease: -1 }, { lease: -30 }, { lease: -10 }]);
   expect((await storeOf(database.sql).takeExpired(2)).map(({ id }) => id).sort()).toEqual([first, second].sort());
   expect((await storeOf(database.sql).takeExpired(2)).map(({ id }) => id)).toEqual([third]);
 });
 
-test('rows that another sweeper is taking are passed over without waiting', async () => {
+test('rows that another sweeper is taking are skipped without waiting', async () => {
   const { sql } = database;
   const ids = await addRows([{ lease: -9 }, { lease: -8 }, { lease: -7 }]);
   const other = await openTransaction(database);
@@ -68,7 +68,7 @@ test('rows that another sweeper is taking are passed over without waiting', asyn
   expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
 });
 
-test('a row for later is leased from the time it is for', async () => {
+test('a delayed row is leased from its due time', async () => {
   const { sql } = database;
   const [later, now, done] = await addRows([
     { run: 3_600, lease: 3_630 },
@@ -81,13 +81,13 @@ test('a row for later is leased from the time it is for', async () => {
   expect(Math.round(await leaseOf(done))).toBe(30);
 });
 
-test('a row whose lease has ended is not marked: its queue may have lost it since', async () => {
+test('a row whose lease has ended is not marked, as its queue may have lost it', async () => {
   const [ended] = await addRows([{ lease: -1 }]);
   await storeOf(database.sql).extendLease([ended ?? 0]);
   expect(Math.round(await leaseOf(ended))).toBe(-1);
 });
 
-test('leases end in parts, those that are due first, rows for later too; done rows stay as they are', async () => {
+test('leases end in parts, the earliest first, those of delayed rows too, and not those of done rows', async () => {
   const { sql } = database;
   const [later, now, soon, done] = await addRows([
     { run: 3_600, lease: 4_500 },
@@ -105,7 +105,7 @@ test('leases end in parts, those that are due first, rows for later too; done ro
   expect(Math.round(await leaseOf(done))).toBe(900);
 });
 
-test('what is finished is not owed any more, and keeps its first result', async () => {
+test('a finished row is not owed any more and keeps its first result', async () => {
   const { sql } = database;
   const [id = 0] = await addRows([{ lease: -1 }]);
   await storeOf(sql).finishOutbox(id, 'lost_card');
@@ -115,7 +115,7 @@ test('what is finished is not owed any more, and keeps its first result', async 
   expect({ ...row }).toEqual({ failure_code: 'lost_card', done_at: expect.any(Date) });
 });
 
-test('done rows are deleted when they are old enough, at most so many at once; owed ones never', async () => {
+test('old done rows are deleted, up to a limit; owed ones never', async () => {
   const { sql } = database;
   const day = 86_400;
   const ids = await addRows([
@@ -131,7 +131,7 @@ test('done rows are deleted when they are old enough, at most so many at once; o
   expect(left.map(({ id }) => id)).toEqual([ids[2], ids[3]]);
 });
 
-test('the backlog counts what is due and what was given up, of every queue', async () => {
+test('the backlog counts the due and the failed rows of every queue', async () => {
   await addRows([
     { queue: 'charge', lease: 0, run: -120 },
     { queue: 'charge', lease: 0, run: -10 },

@@ -26,7 +26,7 @@ async function owed() {
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const outboxId = jobs.charge?.id ?? 0;
   const open = () => openAttempt(sql, orderId);
-  const settle = (attempt: number, result: PaymentResult) =>
+  const record = (attempt: number, result: PaymentResult) =>
     recordAttempt(sql, { orderId, attempt }, result, outboxId, 'me');
   const isDone = async () => (await sql`select done_at from outbox where id = ${outboxId}`)[0]?.done_at !== null;
   const events = async () => {
@@ -38,10 +38,10 @@ async function owed() {
     const rows = await sql`select attempt, status from payments where order_id = ${orderId} order by attempt`;
     return rows.map(({ attempt, status }) => `${attempt} ${status}`);
   };
-  return { store, orderId, outboxId, open, settle, isDone, events, attempts, row: () => orderRow(sql, orderId) };
+  return { store, orderId, outboxId, open, record, isDone, events, attempts, row: () => orderRow(sql, orderId) };
 }
 
-test('an attempt holds the order’s fee and the store’s card, is stored before it is sent, and opens again unchanged', async () => {
+test('an attempt has the order’s fee and the store’s card, is stored before it is sent, and reopens the same', async () => {
   const { sql } = database;
   const { open, orderId, store, attempts } = await owed();
   const attempt = await open();
@@ -62,37 +62,37 @@ test('an attempt holds the order’s fee and the store’s card, is stored befor
   expect(await attempts()).toEqual(['1 sending']);
 });
 
-test('an attempt grows older from its first sending', async () => {
+test('the age of an attempt counts from its first send', async () => {
   const { open, orderId } = await owed();
   await open();
   await database.sql`update payments set first_sent_at = now() - interval '90 seconds' where order_id = ${orderId}`;
   expect((await open())?.ageSeconds).toBeCloseTo(90, -1);
 });
 
-test('two workers at once open the same attempt', async () => {
+test('two concurrent workers open the same attempt', async () => {
   const { open, attempts } = await owed();
   const opened = await Promise.all(Array.from({ length: 5 }, open));
   expect(opened.map((attempt) => attempt?.attempt)).toEqual([1, 1, 1, 1, 1]);
   expect(await attempts()).toEqual(['1 sending']);
 });
 
-test('nothing is owed for an order that waits, that is unknown, or that is settled', async () => {
+test('no attempt is opened for an order that waits, is unknown, or has a recorded result', async () => {
   const { sql } = database;
   const waiting = await addOrder(sql, await addStoreRow(sql));
   expect(await storeOf(sql).openPaymentAttempts([waiting.orderId, newId()], 3)).toEqual(new Map());
-  const { open, settle } = await owed();
+  const { open, record } = await owed();
   await open();
-  await settle(1, PAID);
+  await record(1, PAID);
   expect(await open()).toBeNull();
 });
 
-test('a paid attempt settles attempt, order, job, event and notice together', async () => {
-  const { open, settle, row, isDone, events, attempts, orderId } = await owed();
+test('a paid attempt records attempt, order, job, event and notice in one statement', async () => {
+  const { open, record, row, isDone, events, attempts, orderId } = await owed();
   await open();
-  const heard = await noticesDuring(database, async () => {
-    expect(await settle(1, PAID)).toBe(true);
+  const notices = await noticesDuring(database, async () => {
+    expect(await record(1, PAID)).toBe(true);
   });
-  expect(heard).toEqual([`me:details:${orderId}`]);
+  expect(notices).toEqual([`me:details:${orderId}`]);
   expect(await row()).toMatchObject({
     status: 'driver_assigned',
     sequence: 3,
@@ -111,28 +111,28 @@ test.each([
   ['paid again', PAID],
   ['declined after all', NEVER],
   ['declined for now', LATER],
-])('what is settled stays so: %s changes nothing', async (_what, result) => {
-  const { open, settle, row, events, attempts } = await owed();
+])('a recorded result stays: %s changes nothing', async (_what, result) => {
+  const { open, record, row, events, attempts } = await owed();
   await open();
-  await settle(1, PAID);
+  await record(1, PAID);
   const before = [await row(), await events(), await attempts()];
-  const heard = await noticesDuring(database, async () => expect(await settle(1, result)).toBe(false));
-  expect(heard).toEqual([]);
+  const notices = await noticesDuring(database, async () => expect(await record(1, result)).toBe(false));
+  expect(notices).toEqual([]);
   expect([await row(), await events(), await attempts()]).toEqual(before);
 });
 
-test('of two workers that settle at once one writes', async () => {
-  const { open, settle, events } = await owed();
+test('of two workers that record a result at once one writes', async () => {
+  const { open, record, events } = await owed();
   await open();
-  const results = await Promise.all([settle(1, PAID), settle(1, PAID), settle(1, NEVER)]);
+  const results = await Promise.all([record(1, PAID), record(1, PAID), record(1, NEVER)]);
   expect(results.filter(Boolean)).toHaveLength(1);
   expect(await events()).toHaveLength(1);
 });
 
-test('how payments stand is read for many orders, and of an unknown one nothing', async () => {
+test('payment statuses are read for many orders; an unknown one is missing', async () => {
   const [paid, sending] = [await owed(), await owed()];
   await paid.open();
-  await paid.settle(1, PAID);
+  await paid.record(1, PAID);
   const statuses = await storeOf(database.sql).loadPaymentStatuses([paid.orderId, sending.orderId, newId()]);
   expect(statuses).toEqual(
     new Map([
@@ -142,11 +142,11 @@ test('how payments stand is read for many orders, and of an unknown one nothing'
   );
 });
 
-test('a decline that may pass leaves the order owing, its job too, and opens the next attempt with the card of then', async () => {
+test('after a decline that may pass, the job stays owed and the next attempt takes the present card', async () => {
   const { sql } = database;
-  const { open, settle, row, isDone, events, store } = await owed();
+  const { open, record, row, isDone, events, store } = await owed();
   await open();
-  expect(await settle(1, LATER)).toBe(true);
+  expect(await record(1, LATER)).toBe(true);
   expect(await row()).toMatchObject({
     status: 'driver_assigned',
     payment_status: 'processing',
@@ -155,7 +155,7 @@ test('a decline that may pass leaves the order owing, its job too, and opens the
   expect(await isDone()).toBe(false);
   await storeOf(sql).setCard(store.retailerId, 'cus_2', 'pm_card_other');
   expect(await open()).toMatchObject({ attempt: 2, stripeCustomerId: 'cus_2', ageSeconds: 0 });
-  await settle(2, PAID);
+  await record(2, PAID);
   expect(await row()).toMatchObject({ payment_status: 'paid', payment_failure_code: null });
   expect(await events()).toEqual([
     { type: 'payment_declined', data: { code: 'insufficient_funds' } },
@@ -163,10 +163,10 @@ test('a decline that may pass leaves the order owing, its job too, and opens the
   ]);
 });
 
-test('a final decline fails the payment, tells why, and the delivery goes on', async () => {
-  const { open, settle, row, isDone, events, outboxId } = await owed();
+test('a final decline fails the payment with its code, and the delivery goes on', async () => {
+  const { open, record, row, isDone, events, outboxId } = await owed();
   await open();
-  await settle(1, NEVER);
+  await record(1, NEVER);
   expect(await row()).toMatchObject({
     status: 'driver_assigned',
     payment_status: 'failed',
@@ -179,27 +179,27 @@ test('a final decline fails the payment, tells why, and the delivery goes on', a
   expect(job?.failure_code).toBe('lost_card');
 });
 
-test('no fourth attempt is opened, whatever the third came to', async () => {
-  const { open, settle, attempts } = await owed();
+test('no fourth attempt is opened, whatever the result of the third', async () => {
+  const { open, record, attempts } = await owed();
   for (const attempt of [1, 2, 3]) {
     expect((await open())?.attempt).toBe(attempt);
-    await settle(attempt, LATER);
+    await record(attempt, LATER);
   }
   expect(await open()).toBeNull();
   expect(await attempts()).toEqual(['1 declined', '2 declined', '3 declined']);
 });
 
-test('a worker that comes back late with an attempt that was declined meanwhile changes nothing', async () => {
-  const { open, settle, row, attempts } = await owed();
+test('a worker with the late result of an attempt that was declined meanwhile changes nothing', async () => {
+  const { open, record, row, attempts } = await owed();
   await open();
-  await settle(1, LATER);
+  await record(1, LATER);
   await open();
-  expect(await settle(1, NEVER)).toBe(false);
+  expect(await record(1, NEVER)).toBe(false);
   expect((await row()).payment_status).toBe('processing');
   expect(await attempts()).toEqual(['1 declined', '2 sending']);
 });
 
-test('an attempt that is being settled elsewhere is not opened once more', async () => {
+test('an attempt whose result is being recorded elsewhere is not opened again', async () => {
   const { open, orderId, outboxId, attempts } = await owed();
   await open();
   const other = await openTransaction(database);
@@ -211,14 +211,14 @@ test('an attempt that is being settled elsewhere is not opened once more', async
   expect(await attempts()).toEqual(['1 paid']);
 });
 
-test('one statement opens and settles many, each as it stands; what was settled before is left out', async () => {
+test('one statement opens and records many attempts; one recorded before is left out', async () => {
   const { sql } = database;
   const orders = await Promise.all([owed(), owed(), owed(), owed()]);
   const [first, second, third, fourth] = orders as [Owed, Owed, Owed, Owed];
   await second.open();
-  await second.settle(1, LATER);
+  await second.record(1, LATER);
   await third.open();
-  await third.settle(1, PAID);
+  await third.record(1, PAID);
   const waiting = await addOrder(sql, await addStoreRow(sql));
   const opened = await storeOf(sql).openPaymentAttempts([...orders.map(({ orderId }) => orderId), waiting.orderId], 3);
   const attemptOf = ({ orderId }: Owed) => opened.get(orderId)?.attempt;
@@ -227,12 +227,12 @@ test('one statement opens and settles many, each as it stands; what was settled 
   const paid = [first, second, third].map(({ orderId, outboxId }, i) => {
     return { orderId, attempt: attemptOf(orders[i] as Owed) ?? 1, paymentIntentId: `pi_many_${i}`, outboxId };
   });
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect([...(await storeOf(sql, 'me').recordPaid(paid)).keys()].sort()).toEqual(
       [first.orderId, second.orderId].sort(),
     );
   });
-  expect(heard).toHaveLength(1);
+  expect(notices).toHaveLength(1);
   expect((await first.row()).charge_id).toBe('pi_many_0');
   expect((await second.row()).charge_id).toBe('pi_many_1');
   expect((await third.row()).charge_id).toBe('pi_1');
@@ -240,7 +240,7 @@ test('one statement opens and settles many, each as it stands; what was settled 
   expect([await first.isDone(), await second.isDone(), await fourth.isDone()]).toEqual([true, true, false]);
 });
 
-test('statements that settle the same orders in different orders at once do not deadlock', async () => {
+test('concurrent statements that record the same orders in different orders do not deadlock', async () => {
   const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 12 }, owed));
   await storeOf(sql).openPaymentAttempts(

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** An order that its store cancelled, and the outbox row of its refund. */
+/** A cancelled order and the outbox row of its refund. */
 async function cancelled(paid: boolean) {
   const { sql } = database;
   const store = await addStoreRow(sql);
@@ -41,20 +41,20 @@ test.each([
     (id: string, job: number) => storeOf(database.sql, 'me').recordRefundRefused(id, 'no', job),
   ],
   [
-    'nothing to give back',
+    'nothing to refund',
     false,
     'not_charged',
     (id: string, job: number) => storeOf(database.sql, 'me').recordUncharged(id, job),
   ],
 ])(
-  '%s is settled once, and told as a detail: it changes nothing about who carries what',
-  async (_what, paid, status, settle) => {
+  '%s is recorded once, with a notice of details, as it does not concern dispatch',
+  async (_what, paid, status, record) => {
     const order = await cancelled(paid);
-    const heard = await noticesDuring(database, async () => {
-      expect(await settle(order.orderId, order.outboxId)).toMatchObject({ id: order.orderId, status: 'cancelled' });
-      expect(await settle(order.orderId, order.outboxId)).toBeNull();
+    const notices = await noticesDuring(database, async () => {
+      expect(await record(order.orderId, order.outboxId)).toMatchObject({ id: order.orderId, status: 'cancelled' });
+      expect(await record(order.orderId, order.outboxId)).toBeNull();
     });
-    expect(heard).toEqual([`me:details:${order.orderId}`]);
+    expect(notices).toEqual([`me:details:${order.orderId}`]);
     expect(await order.status()).toBe(status);
   },
 );

@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-let said = 0;
-const sayNew = (): string => `fingerprint ${++said}`;
+let fingerprints = 0;
+const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
 const draft = (fingerprint: string, driverId: string | null = null): Promise<NewOrder> =>
   draftOrder(database.sql, store, { driverId, idempotency: { key: null, fingerprint } });
 const insert = async (orders: readonly NewOrder[], processId: string): Promise<('made' | 'repeated' | 'missing')[]> => {
@@ -27,39 +27,39 @@ const insert = async (orders: readonly NewOrder[], processId: string): Promise<(
 const age = (fingerprint: string, by: string) =>
   database.sql`update unheard_requests set at = at - ${by}::interval where fingerprint = ${fingerprint}`;
 
-test('equal requests of one process are orders of their own, in one batch and in two', async () => {
-  const said = sayNew();
-  expect(await insert([await draft(said), await draft(said)], 'a')).toEqual(['made', 'made']);
-  expect(await insert([await draft(said)], 'a')).toEqual(['made']);
+test('equal requests of one process are separate orders, in one batch and in two', async () => {
+  const fingerprint = newFingerprint();
+  expect(await insert([await draft(fingerprint), await draft(fingerprint)], 'a')).toEqual(['made', 'made']);
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
 });
 
-test('an equal request of another process makes nothing until the first was answered; others of its batch do', async () => {
+test('an equal request of another process creates no order until the first is answered; its batch does', async () => {
   const { sql } = database;
-  const said = sayNew();
-  const first = await draft(said);
+  const fingerprint = newFingerprint();
+  const first = await draft(fingerprint);
   await insert([first], 'a');
   const driverId = await addDriverRow(sql);
-  const second = await draft(said, driverId);
-  expect(await insert([await draft(sayNew()), second, await draft(sayNew())], 'b')).toEqual([
+  const second = await draft(fingerprint, driverId);
+  expect(await insert([await draft(newFingerprint()), second, await draft(newFingerprint())], 'b')).toEqual([
     'made',
     'repeated',
     'made',
   ]);
   expect(await orderRow(sql, second.id)).toEqual({});
-  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({
+  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({
     processId: 'a',
     orderId: first.id,
     abandoned: [],
   });
-  await storeOf(sql, 'b').releaseRequests([said]);
+  await storeOf(sql, 'b').releaseRequests([fingerprint]);
   expect(await insert([second], 'b')).toEqual(['repeated']);
-  await storeOf(sql, 'a').releaseRequests([said]);
+  await storeOf(sql, 'a').releaseRequests([fingerprint]);
   expect(await insert([second], 'b')).toEqual(['made']);
 });
 
-test('an equal request waits for the commit of the first, and goes on where that was rolled back', async () => {
-  const said = sayNew();
-  const [first, second] = [await draft(said), await draft(said)];
+test('an equal request waits for the commit of the first, and goes on if that is rolled back', async () => {
+  const fingerprint = newFingerprint();
+  const [first, second] = [await draft(fingerprint), await draft(fingerprint)];
   const inFlight = await openTransaction(database);
   await storeOf(inFlight.sql, 'a').insertOrders([first]);
   const later = insert([second], 'b');
@@ -68,9 +68,9 @@ test('an equal request waits for the commit of the first, and goes on where that
   expect(await later).toEqual(['made']);
 });
 
-test('an equal request of another process that commits at the same moment is seen', async () => {
-  const said = sayNew();
-  const [first, second] = [await draft(said), await draft(said)];
+test('an equal request is refused while another process commits the first', async () => {
+  const fingerprint = newFingerprint();
+  const [first, second] = [await draft(fingerprint), await draft(fingerprint)];
   const inFlight = await openTransaction(database);
   await storeOf(inFlight.sql, 'a').insertOrders([first]);
   const later = insert([second], 'b');
@@ -79,96 +79,99 @@ test('an equal request of another process that commits at the same moment is see
   expect(await later).toEqual(['repeated']);
 });
 
-test('an order that was left stands in the way of every equal request, also after a release and at its own process', async () => {
+test('a lost reply blocks every equal request, also after a release and at its own process', async () => {
   const { sql } = database;
-  const said = sayNew();
-  const first = await draft(said);
+  const fingerprint = newFingerprint();
+  const first = await draft(fingerprint);
   await insert([first], 'a');
-  await storeOf(sql, 'a').recordUndelivered(said, first.id);
-  await storeOf(sql, 'a').recordUndelivered(said, first.id);
-  await storeOf(sql, 'a').releaseRequests([said]);
-  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ abandoned: [first.id] });
-  expect(await insert([await draft(said)], 'a')).toEqual(['repeated']);
-  expect(await insert([await draft(said)], 'b')).toEqual(['repeated']);
+  await storeOf(sql, 'a').recordUndelivered(fingerprint, first.id);
+  await storeOf(sql, 'a').recordUndelivered(fingerprint, first.id);
+  await storeOf(sql, 'a').releaseRequests([fingerprint]);
+  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({ abandoned: [first.id] });
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['repeated']);
+  expect(await insert([await draft(fingerprint)], 'b')).toEqual(['repeated']);
 });
 
-test('a process is alive for as long as it has a connection for its commits', async () => {
-  const said = sayNew();
+test('a process is alive while it has a commit connection', async () => {
+  const fingerprint = newFingerprint();
   const commits = connect({ url: database.url, applicationName: commitsName('living'), max: 1 });
-  await storeOf(commits, 'living').insertOrders([await draft(said)]);
-  expect(await storeOf(database.sql).findEarlierRequest(said)).toMatchObject({ processId: 'living', isAlive: true });
+  await storeOf(commits, 'living').insertOrders([await draft(fingerprint)]);
+  expect(await storeOf(database.sql).findEarlierRequest(fingerprint)).toMatchObject({
+    processId: 'living',
+    isAlive: true,
+  });
   await commits.end({ timeout: 5 });
   await expect
-    .poll(() => storeOf(database.sql).findEarlierRequest(said))
+    .poll(() => storeOf(database.sql).findEarlierRequest(fingerprint))
     .toMatchObject({ processId: 'living', isAlive: false });
 });
 
-test('an order that was left before its commit is not made any more', async () => {
+test('an order whose reply was lost before its commit is not created any more', async () => {
   const { sql } = database;
-  const said = sayNew();
-  const order = await draft(said);
-  await storeOf(sql, 'a').recordUndelivered(said, order.id);
+  const fingerprint = newFingerprint();
+  const order = await draft(fingerprint);
+  await storeOf(sql, 'a').recordUndelivered(fingerprint, order.id);
   expect(await insert([order], 'a')).toEqual(['repeated']);
   await storeOf(sql).resolveUnknown([order]);
   expect(await storeOf(sql).findPlacedById(order.id)).toBeNull();
-  await storeOf(sql).forgetUndelivered(said, order.id);
-  expect(await storeOf(sql).findEarlierRequest(said)).toBeNull();
+  await storeOf(sql).forgetUndelivered(fingerprint, order.id);
+  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toBeNull();
 });
 
-test('a repeat takes an order that was left, once; left again it is remembered again, answered it is done', async () => {
+test('a repeated request claims the order of a lost reply once, and again if its reply is lost too', async () => {
   const { sql } = database;
-  const said = sayNew();
-  const first = await draft(said);
+  const fingerprint = newFingerprint();
+  const first = await draft(fingerprint);
   await insert([first], 'a');
-  await storeOf(sql, 'a').recordUndelivered(said, first.id);
-  expect(await storeOf(sql, 'b').adoptUndelivered(said, first.id, 'a')).toBe(true);
-  expect(await storeOf(sql, 'c').adoptUndelivered(said, first.id, 'a')).toBe(false);
-  expect(await insert([await draft(said)], 'c')).toEqual(['repeated']);
-  await storeOf(sql, 'b').recordUndelivered(said, first.id);
-  expect(await storeOf(sql, 'c').adoptUndelivered(said, first.id, 'b')).toBe(true);
-  await storeOf(sql, 'c').releaseRequests([said]);
-  expect(await insert([await draft(said)], 'a')).toEqual(['made']);
+  await storeOf(sql, 'a').recordUndelivered(fingerprint, first.id);
+  expect(await storeOf(sql, 'b').adoptUndelivered(fingerprint, first.id, 'a')).toBe(true);
+  expect(await storeOf(sql, 'c').adoptUndelivered(fingerprint, first.id, 'a')).toBe(false);
+  expect(await insert([await draft(fingerprint)], 'c')).toEqual(['repeated']);
+  await storeOf(sql, 'b').recordUndelivered(fingerprint, first.id);
+  expect(await storeOf(sql, 'c').adoptUndelivered(fingerprint, first.id, 'b')).toBe(true);
+  await storeOf(sql, 'c').releaseRequests([fingerprint]);
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
 });
 
-test('of two orders that were left each is taken by a repeat of its own', async () => {
+test('each of two lost replies is claimed by its own repeated request', async () => {
   const { sql } = database;
-  const said = sayNew();
-  const [first, second] = [await draft(said), await draft(said)];
+  const fingerprint = newFingerprint();
+  const [first, second] = [await draft(fingerprint), await draft(fingerprint)];
   await insert([first, second], 'a');
-  for (const { id } of [first, second]) await storeOf(sql, 'a').recordUndelivered(said, id);
-  expect(await storeOf(sql, 'b').adoptUndelivered(said, first.id, 'a')).toBe(true);
-  await storeOf(sql, 'b').releaseRequests([said]);
-  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ abandoned: [second.id] });
-  await storeOf(sql).forgetUndelivered(said, second.id);
-  expect(await storeOf(sql).findEarlierRequest(said)).toBeNull();
+  for (const { id } of [first, second]) await storeOf(sql, 'a').recordUndelivered(fingerprint, id);
+  expect(await storeOf(sql, 'b').adoptUndelivered(fingerprint, first.id, 'a')).toBe(true);
+  await storeOf(sql, 'b').releaseRequests([fingerprint]);
+  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({ abandoned: [second.id] });
+  await storeOf(sql).forgetUndelivered(fingerprint, second.id);
+  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toBeNull();
 });
 
-test('forgetting one of two that were left keeps the other', async () => {
+test('forgetting one of two lost replies keeps the other', async () => {
   const { sql } = database;
-  const said = sayNew();
+  const fingerprint = newFingerprint();
   const [first, second] = [newId(), newId()];
-  await storeOf(sql, 'a').recordUndelivered(said, first);
-  await storeOf(sql, 'b').recordUndelivered(said, second);
-  await storeOf(sql).forgetUndelivered(said, first);
-  expect(await storeOf(sql).findEarlierRequest(said)).toMatchObject({ abandoned: [second] });
+  await storeOf(sql, 'a').recordUndelivered(fingerprint, first);
+  await storeOf(sql, 'b').recordUndelivered(fingerprint, second);
+  await storeOf(sql).forgetUndelivered(fingerprint, first);
+  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({ abandoned: [second] });
 });
 
-test('the order of a process that died can be taken, by one', async () => {
+test('the order of a dead process can be claimed once', async () => {
   const { sql } = database;
-  const said = sayNew();
-  const first = await draft(said);
+  const fingerprint = newFingerprint();
+  const first = await draft(fingerprint);
   await insert([first], 'dead');
-  expect(await storeOf(sql, 'b').adoptUndelivered(said, first.id, 'dead')).toBe(true);
-  expect(await storeOf(sql, 'c').adoptUndelivered(said, first.id, 'dead')).toBe(false);
+  expect(await storeOf(sql, 'b').adoptUndelivered(fingerprint, first.id, 'dead')).toBe(true);
+  expect(await storeOf(sql, 'c').adoptUndelivered(fingerprint, first.id, 'dead')).toBe(false);
 });
 
-test('after ten minutes nothing stands in the way, and what is as old is deleted', async () => {
+test('after ten minutes nothing is blocked, and the row is deleted', async () => {
   const { sql } = database;
-  const [old, pruned] = [sayNew(), sayNew()];
-  for (const said of [old, pruned]) {
-    await storeOf(sql, 'a').recordUndelivered(said, newId());
-    expect(await insert([await draft(said)], 'b')).toEqual(['repeated']);
-    await age(said, '601 s');
+  const [old, pruned] = [newFingerprint(), newFingerprint()];
+  for (const fingerprint of [old, pruned]) {
+    await storeOf(sql, 'a').recordUndelivered(fingerprint, newId());
+    expect(await insert([await draft(fingerprint)], 'b')).toEqual(['repeated']);
+    await age(fingerprint, '601 s');
   }
   expect(await insert([await draft(old)], 'b')).toEqual(['made']);
   expect(await storeOf(sql).pruneRequests(1_000)).toBe(1);
@@ -176,9 +179,9 @@ test('after ten minutes nothing stands in the way, and what is as old is deleted
   expect(await storeOf(sql).findEarlierRequest(old)).toMatchObject({ processId: 'b', abandoned: [] });
 });
 
-test('an order as it was made is found by its id', async () => {
+test('an order is found by its id as it was created', async () => {
   const driverId = await addDriverRow(database.sql);
-  const order = await draft(sayNew(), driverId);
+  const order = await draft(newFingerprint(), driverId);
   await insert([order], 'a');
   await database.sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
   expect(await storeOf(database.sql).findPlacedById(order.id)).toMatchObject({
@@ -189,21 +192,21 @@ test('an order as it was made is found by its id', async () => {
   });
 });
 
-test('a request that repeats is explained as nothing else is wrong with it', async () => {
-  const said = sayNew();
-  await insert([await draft(said)], 'a');
-  const again = await draft(said);
+test('a repeated request is explained as a lost driver if nothing else is wrong with it', async () => {
+  const fingerprint = newFingerprint();
+  await insert([await draft(fingerprint)], 'a');
+  const again = await draft(fingerprint);
   expect(await insert([again], 'b')).toEqual(['repeated']);
   expect([...(await storeOf(database.sql).explainRefused([again])).values()]).toEqual(['driver_lost']);
 });
 
-test('commits and releases of the same requests, the other way round, never deadlock', async () => {
+test('commits and releases of the same requests in opposite orders do not deadlock', async () => {
   const other = connect({ url: database.url, applicationName: 'other', max: 2 });
-  const all = Array.from({ length: 100 }, sayNew);
+  const all = Array.from({ length: 100 }, newFingerprint);
   for (let round = 0; round < 5; round++) {
     const [mine, theirs] = await Promise.all([
-      Promise.all(all.map((said) => draft(said))),
-      Promise.all([...all].reverse().map((said) => draft(said))),
+      Promise.all(all.map((fingerprint) => draft(fingerprint))),
+      Promise.all([...all].reverse().map((fingerprint) => draft(fingerprint))),
     ]);
     await Promise.all([
       storeOf(database.sql, 'a').insertOrders(mine),

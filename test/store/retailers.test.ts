@@ -33,7 +33,7 @@ async function storeWithKey(): Promise<{ retailerId: string; key: NewKey }> {
   return { retailerId, key };
 }
 
-test('a key opens its own active store, and nothing else does', async () => {
+test('a key finds its own active store only', async () => {
   const { sql } = database;
   const { retailerId, key } = await storeWithKey();
   const found = await storeOf(sql).findKey(key.keyHash);
@@ -49,7 +49,7 @@ test('a key opens its own active store, and nothing else does', async () => {
   expect(await storeOf(sql).findKey(hashSecret('another'))).toBeNull();
 });
 
-test('a suspended store is shut the moment the call returned, and open again once it is active', async () => {
+test('a suspension holds from its return until the store is activated', async () => {
   const { sql } = database;
   const { retailerId, key } = await storeWithKey();
   const found = await storeOf(sql).findKey(key.keyHash);
@@ -63,7 +63,7 @@ test('a suspended store is shut the moment the call returned, and open again onc
   expect(await storeOf(sql).setRetailerStatus(newId(), 'suspended')).toBe(false);
 });
 
-test('what a store may create a second is its key’s next finder’s to know; null stands for what holds for all', async () => {
+test('the next read of a key has its store’s bound of orders a second; null is the bound of all stores', async () => {
   const { sql } = database;
   const { retailerId, key } = await storeWithKey();
   for (const perSecond of [5, 0, null]) {
@@ -97,7 +97,7 @@ async function application(): Promise<string> {
   return id;
 }
 
-test('approving makes store and key and records it; of approvals at once one counts', async () => {
+test('an approval creates store and key and is recorded; of concurrent approvals one counts', async () => {
   const { sql } = database;
   const id = await application();
   const tries = Array.from({ length: 4 }, () => ({ store: newStore(), key: newKey() }));
@@ -111,7 +111,7 @@ test('approving makes store and key and records it; of approvals at once one cou
   expect(await storeOf(sql).rejectApplication(id, 'too late')).toBe(false);
 });
 
-test('a rejected application stays so, and no store comes of it', async () => {
+test('a rejected application stays rejected and creates no store', async () => {
   const { sql } = database;
   const id = await application();
   expect(await storeOf(sql).rejectApplication(id, 'out of area')).toBe(true);
@@ -123,13 +123,13 @@ test('a rejected application stays so, and no store comes of it', async () => {
   expect(await storeOf(sql).findApplication(newId())).toBeNull();
 });
 
-test('a card is set for a store that is there', async () => {
+test('a card is set for an existing store only', async () => {
   const { retailerId } = await storeWithKey();
   expect(await storeOf(database.sql).setCard(retailerId, 'cus_9', 'pm_9')).toBe(true);
   expect(await storeOf(database.sql).setCard(newId(), 'cus_9', 'pm_9')).toBe(false);
 });
 
-test('the tiers are the three of the contract, priced as the first schema says', async () => {
+test('the tiers are the three of the contract, with the prices of the first migration', async () => {
   const tiers = await storeOf(database.sql).loadTiers();
   expect([...tiers.keys()].sort()).toEqual(['priority', 'scheduled', 'standard']);
   expect(tiers.get('standard')).toEqual({
@@ -145,13 +145,13 @@ test('the tiers are the three of the contract, priced as the first schema says',
   expect(tiers.get('priority')?.weight).toBe(4);
 });
 
-test('a change of a tier keeps its other columns, is told, and is refused where it makes no sense', async () => {
+test('a change of a tier keeps its other columns and sends a notice, and a senseless one is refused', async () => {
   const { sql } = database;
   const before = (await storeOf(sql).loadTiers()).get('priority');
-  const heard = await noticesDuring(database, async () => {
+  const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').setTier('priority', { feeCents: 1_500, weight: 2.5 })).toBe(true);
   });
-  expect(heard).toEqual(['me:tier:priority']);
+  expect(notices).toEqual(['me:tier:priority']);
   expect((await storeOf(sql).loadTiers()).get('priority')).toEqual({ ...before, feeCents: 1_500, weight: 2.5 });
   await expect(storeOf(sql, 'me').setTier('priority', { maxRadiusMeters: 10 })).rejects.toMatchObject({
     code: '23514',
@@ -159,19 +159,19 @@ test('a change of a tier keeps its other columns, is told, and is refused where 
   expect(await storeOf(sql, 'me').setTier('overnight' as never, { feeCents: 100 })).toBe(false);
 });
 
-test('the clock is the database’s, whatever this machine’s says, and goes on by itself between two looks', async () => {
+test('the clock is the database’s, whatever this machine’s is, and advances between two measurements', async () => {
   const { sql } = database;
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2001-01-01') });
   const clock = await createDatabaseClock(sql, createLogger('silent'));
   onTestFinished(() => clock.close());
-  const told = clock.now();
+  const nowMs = clock.now();
   const [row] = await sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-  expect(Math.abs(row?.ms - told)).toBeLessThan(1_000);
-  expect(Number.isInteger(told)).toBe(true);
-  await expect.poll(() => clock.now()).toBeGreaterThan(told);
+  expect(Math.abs(row?.ms - nowMs)).toBeLessThan(1_000);
+  expect(Number.isInteger(nowMs)).toBe(true);
+  await expect.poll(() => clock.now()).toBeGreaterThan(nowMs);
 });
 
-test('the clock is measured again from time to time, survives a look that failed, and no more once it is closed', async () => {
+test('the clock is measured again, also after a failed measurement, until it is closed', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   let aheadMs = 0;
   let looks = 0;
@@ -195,7 +195,7 @@ test('the clock is measured again from time to time, survives a look that failed
   expect(looks).toBe(3);
 });
 
-test('a measurement during which the process stood still is left out', async () => {
+test('a measurement during which the process was suspended is left out', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   let standsStillMs = 0;
   const sql = async () => {

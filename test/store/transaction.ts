@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import type { FreshDatabase } from '../harness/database.ts';
 
-/** A connection with a transaction open on it: what another process has written and not yet committed. */
+/** A connection with an open transaction, in the place of another process that has not committed yet. */
 export async function openTransaction(database: FreshDatabase): Promise<{
   readonly sql: Sql;
   commit(): Promise<unknown>;
@@ -18,7 +18,7 @@ export async function openTransaction(database: FreshDatabase): Promise<{
   };
 }
 
-/** Resolves once a statement of this database waits for a lock of somebody else. */
+/** Resolves once a statement of this database waits for a lock of another session. */
 export async function untilBlocked({ sql }: FreshDatabase): Promise<void> {
   const blocked = () => sql`
     select pid from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`;
@@ -28,14 +28,14 @@ export async function untilBlocked({ sql }: FreshDatabase): Promise<void> {
 /** The notices that were sent while `work` ran, in the order of their commits. */
 export async function noticesDuring(database: FreshDatabase, work: () => Promise<unknown>): Promise<string[]> {
   const sql = connect({ url: database.url, applicationName: 'listener', max: 1 });
-  const heard: string[] = [];
+  const notices: string[] = [];
   try {
-    await sql.listen('sameday', (payload) => heard.push(payload));
+    await sql.listen('sameday', (payload) => notices.push(payload));
     await work();
-    // Notices come in the order of commits, so those of `work` are here when this one is.
+    // Notices arrive in the order of commits, so those of `work` are here when this one is.
     await database.sql`select pg_notify('sameday', 'end')`;
-    await expect.poll(() => heard.at(-1), { timeout: 10_000, interval: 10 }).toBe('end');
-    return heard.slice(0, -1);
+    await expect.poll(() => notices.at(-1), { timeout: 10_000, interval: 10 }).toBe('end');
+    return notices.slice(0, -1);
   } finally {
     await sql.end({ timeout: 1 });
   }

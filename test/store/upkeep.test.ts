@@ -5,7 +5,7 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction } from './transaction.ts';
 
-/** So many that reading a whole table is never the quicker way. */
+/** So many rows that a scan of a whole table is never faster than an index. */
 const ROWS = 20_000;
 
 let database: FreshDatabase;
@@ -24,7 +24,7 @@ async function addActions(count: number, age: string): Promise<void> {
     from generate_series(1, ${count}::int) n`;
 }
 
-test('drivers’ actions are deleted when they are old enough, at most so many at once', async () => {
+test('old actions of drivers are deleted, up to a limit', async () => {
   const { sql } = database;
   await addActions(3, '8 days');
   await addActions(2, '6 days');
@@ -34,7 +34,7 @@ test('drivers’ actions are deleted when they are old enough, at most so many a
   expect(await sql`select action_id from driver_actions`).toHaveLength(2);
 });
 
-/** How often `work` read a table from one end to the other. */
+/** Number of sequential scans during `work`. */
 async function wholeReads(table: string, work: (sql: Sql) => Promise<unknown>): Promise<number> {
   const { sql, rollback } = await openTransaction(database);
   await work(sql);
@@ -43,7 +43,7 @@ async function wholeReads(table: string, work: (sql: Sql) => Promise<unknown>): 
   return row?.n;
 }
 
-test('jobs are deleted and counted without reading all that are kept', async () => {
+test('jobs are deleted and counted without a scan of all that are kept', async () => {
   const { sql } = database;
   await sql`
     insert into outbox (queue, order_id, retailer_id, lease_until, created_at, done_at, failure_code)
@@ -57,7 +57,7 @@ test('jobs are deleted and counted without reading all that are kept', async () 
   expect((await storeOf(sql).readBacklog())[0]).toMatchObject({ queue: 'charge', owed: 20, failed: 10 });
 });
 
-test('deliveries and drivers’ actions are deleted without reading all that are kept', async () => {
+test('deliveries and drivers’ actions are deleted without a scan of all that are kept', async () => {
   const { sql } = database;
   await sql`
     insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload, status, created_at)

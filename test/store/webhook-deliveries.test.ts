@@ -1,103 +1,33 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../harness/vendor-rows.ts';
+import {
+  database,
+  deliveriesOf,
+  endpoint,
+  fail,
+  failingFor,
+  job,
+  newDelivery,
+  newDriver,
+  newOrder,
+  reopened,
+  retailerId,
+  STAMP,
+  show,
+  types,
+  URL_OF_STORE,
+} from './webhook-world.ts';
 
-const ORIGIN = 'test';
-const STAMP = { actionId: null, capturedAt: null };
-const URL_OF_STORE = 'https://store.test/hook';
-const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true };
-const DROPOFF = { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' };
-
-let database: FreshDatabase;
-let retailerId: string;
-let keyId: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
-
-/** A store of its own for each test, told by default. */
-beforeEach(async () => {
-  const { sql } = database;
-  retailerId = newId();
-  keyId = newId();
-  const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
-  const card = { stripeCustomerId: 'cus_1', stripePaymentMethodId: 'pm_1' };
-  await storeOf(sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
-  await storeOf(sql).setWebhook(retailerId, URL_OF_STORE, 'whsec_c2VjcmV0');
-});
-
-async function newDriver(): Promise<string> {
-  const id = newId();
-  await database.sql`
-    insert into drivers (id, name, phone, token_hash, tiers, on_duty)
-    values (${id}, 'Sam', '+14155550177', ${id}, '{standard}', true)`;
-  return id;
-}
-
-async function newOrder(driverId: string | null = null): Promise<string> {
-  const tier = (await storeOf(database.sql).loadTiers()).get('standard') as NewOrder['tier'];
-  const order: NewOrder = {
-    idempotency: null,
-    id: newId(),
-    customerId: newId(),
-    dropoffAddressId: newId(),
-    trackingToken: newId(),
-    keyId,
-    request: { retailerId, customer: CUSTOMER, pickupAddress: 'x', dropoffAddress: DROPOFF, tierId: 'standard' },
-    tier,
-    pickup: { lat: 1, lng: 2 },
-    pickupPointSource: 'registered',
-    dropoff: null,
-    driver: driverId ? { driverId, distanceMeters: 10 } : null,
-  };
-  const committed = (await storeOf(database.sql, ORIGIN).insertOrders([order])).get(order.id);
-  expect(committed).toBeDefined();
-  return order.id;
-}
-
-/** What a store was told of an order, in its order. */
-async function told(orderId: string): Promise<{ type: string; timestamp: string; data: Record<string, unknown> }[]> {
-  const rows = await database.sql`
-    select payload from webhook_deliveries where order_id = ${orderId} order by sequence`;
-  return rows.map((row) => row.payload);
-}
-
-const types = async (orderId: string) => (await told(orderId)).map(({ type }) => type);
-
-/** The one delivery of a new order, as its job finds it. */
-async function newDelivery(): Promise<OwedDelivery> {
-  const orderId = await newOrder(await newDriver());
-  const [row] = await database.sql`select outbox_id from webhook_deliveries where order_id = ${orderId}`;
-  return (await storeOf(database.sql).openDelivery(row?.outbox_id)) as OwedDelivery;
-}
-
-const show = async (id: string) => (await database.sql`select * from webhook_deliveries where id = ${id}`)[0];
-const job = async (id: number) => (await database.sql`select * from outbox where id = ${id}`)[0];
-const endpoint = async () => (await database.sql`select * from webhook_endpoints where retailer_id = ${retailerId}`)[0];
-const fail = (
-  delivery: OwedDelivery,
-  retryInSeconds: number | null = 5,
-  receiver: 'failing' | 'refuses' | 'gone' = 'failing',
-) => storeOf(database.sql).recordFailedAttempt(delivery, { result: '500', retryInSeconds, receiver });
-const reopened = async ({ outboxId }: OwedDelivery) =>
-  (await storeOf(database.sql).openDelivery(outboxId)) as OwedDelivery;
-/** The endpoint has been failing for so long. */
-const failingFor = (seconds: number) => database.sql`
-  update webhook_endpoints set failing_since = now() - make_interval(secs => ${seconds})
-  where retailer_id = ${retailerId}`;
-
-describe('what a store is told', () => {
-  it('of an order assigned at once', async () => {
+describe('a delivery is made', () => {
+  it('of an order that is assigned at once', async () => {
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
     const [event] = await database.sql`
       select sequence, at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
-    expect(await told(orderId)).toEqual([
+    expect(await deliveriesOf(orderId)).toEqual([
       {
         type: 'order.assigned',
         timestamp: event?.at.toISOString(),
@@ -117,16 +47,16 @@ describe('what a store is told', () => {
     const { sql } = database;
     const driverId = await newDriver();
     const orderId = await newOrder();
-    expect(await told(orderId)).toEqual([]);
-    const assigned = await storeOf(sql, ORIGIN).assignWaiting(orderId, { driverId, distanceMeters: 5 });
+    expect(await deliveriesOf(orderId)).toEqual([]);
+    const assigned = await storeOf(sql, 'test').assignWaiting(orderId, { driverId, distanceMeters: 5 });
     expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }, { queue: 'webhook' }] });
-    const picked = await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
+    const picked = await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
     expect(picked?.outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
-    await storeOf(sql, ORIGIN).deliverOrder(orderId, driverId, 'photo', STAMP);
+    await storeOf(sql, 'test').deliverOrder(orderId, driverId, 'photo', STAMP);
     expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
     const events = await sql`
       select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
-    expect((await told(orderId)).map(({ timestamp, data }) => [data.sequence, timestamp])).toEqual(
+    expect((await deliveriesOf(orderId)).map(({ timestamp, data }) => [data.sequence, timestamp])).toEqual(
       events.map(({ sequence, at }) => [sequence, at.toISOString()]),
     );
   });
@@ -135,10 +65,10 @@ describe('what a store is told', () => {
     const { sql } = database;
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
-    await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
-    await storeOf(sql, ORIGIN).markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
-    await storeOf(sql, ORIGIN).returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
-    const all = await told(orderId);
+    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
+    await storeOf(sql, 'test').markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
+    await storeOf(sql, 'test').returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
+    const all = await deliveriesOf(orderId);
     expect(all.slice(2).map(({ type, data }) => [type, data.reason])).toEqual([
       ['order.undeliverable', 'nobody_home'],
       ['order.returned', undefined],
@@ -149,11 +79,11 @@ describe('what a store is told', () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
     const attempt = await openAttempt(sql, orderId);
-    await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, ORIGIN);
-    const cancelled = await storeOf(sql, ORIGIN).cancelOrder(orderId, 'operator', 'duplicate');
+    await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, 'test');
+    const cancelled = await storeOf(sql, 'test').cancelOrder(orderId, 'operator', 'duplicate');
     expect(cancelled?.outbox.map(({ queue }) => queue).toSorted()).toEqual(['refund', 'webhook']);
-    await storeOf(sql, ORIGIN).recordRefund(orderId, 're_1', 0);
-    expect((await told(orderId)).slice(1)).toMatchObject([
+    await storeOf(sql, 'test').recordRefund(orderId, 're_1', 0);
+    expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
       { type: 'order.cancelled', data: { status: 'cancelled', by: 'operator', reason: 'duplicate' } },
       { type: 'order.refunded', data: { status: 'cancelled', payment_status: 'refunded' } },
     ]);
@@ -163,64 +93,64 @@ describe('what a store is told', () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
     await sql`insert into messages (order_id, status) values (${orderId}, 'sending')`;
-    await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, ORIGIN);
+    await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, 'test');
     const attempt = await openAttempt(sql, orderId);
     const declined = { status: 'declined', failureCode: 'expired_card', final: true } as const;
-    await recordAttempt(sql, attempt as never, declined, 0, ORIGIN);
-    expect((await told(orderId)).slice(1)).toMatchObject([
+    await recordAttempt(sql, attempt as never, declined, 0, 'test');
+    expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
       { type: 'order.payment_failed', data: { payment_status: 'failed', code: 'expired_card' } },
     ]);
   });
 
-  it('of an order nobody could take', async () => {
+  it('of an order that expires', async () => {
     const { sql } = database;
     const orderId = await newOrder();
     await sql`update orders set expires_at = now() where id = ${orderId}`;
-    await storeOf(sql, ORIGIN).expireOrder(orderId);
+    await storeOf(sql, 'test').expireOrder(orderId);
     expect(await types(orderId)).toEqual(['order.expired']);
   });
 
-  it('holds nothing about the customer', async () => {
+  it('without anything about the customer', async () => {
     const { sql } = database;
     const orderId = await newOrder(await newDriver());
-    await storeOf(sql, ORIGIN).cancelOrder(orderId, { retailerId }, 'customer_request');
-    const text = JSON.stringify(await told(orderId));
+    await storeOf(sql, 'test').cancelOrder(orderId, { retailerId }, 'customer_request');
+    const text = JSON.stringify(await deliveriesOf(orderId));
     for (const value of ['Jordan', 'example.com', '4155550123', 'Valencia', '94103']) expect(text).not.toContain(value);
   });
 });
 
-describe('a store that is not told', () => {
+describe('a change without a delivery', () => {
   const count = async () => (await database.sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
   const liveOneOrder = async () => {
     const orderId = await newOrder(await newDriver());
-    await storeOf(database.sql, ORIGIN).cancelOrder(orderId, 'operator', 'other');
+    await storeOf(database.sql, 'test').cancelOrder(orderId, 'operator', 'other');
     return (await database.sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
   };
 
-  it('has neither deliveries nor jobs, without an endpoint', async () => {
+  it('writes neither delivery nor job for a store without an endpoint', async () => {
     await storeOf(database.sql).removeWebhook(retailerId);
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
   });
 
-  it('has neither deliveries nor jobs, with a disabled endpoint', async () => {
+  it('writes neither delivery nor job for a disabled endpoint', async () => {
     await database.sql`update webhook_endpoints set disabled_at = now() where retailer_id = ${retailerId}`;
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
   });
 
-  it('has no delivery of a change that did not happen', async () => {
+  it('writes nothing if the order was not changed', async () => {
     const orderId = await newOrder(await newDriver());
     const before = await count();
-    expect(await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, newId(), STAMP)).toBeNull();
+    expect(await storeOf(database.sql, 'test').pickUpOrder(orderId, newId(), STAMP)).toBeNull();
     expect(await count()).toBe(before);
   });
 });
 
-describe('a try', () => {
-  it('is opened with the very text that was stored', async () => {
+describe('an attempt', () => {
+  it('sends the stored text unchanged', async () => {
     const delivery = await newDelivery();
     expect(delivery).toMatchObject({ attempts: 0, endpoint: { url: URL_OF_STORE, heldSeconds: 0 } });
     const [row] = await database.sql`select payload::text as text from webhook_deliveries where id = ${delivery.id}`;
@@ -228,7 +158,7 @@ describe('a try', () => {
     expect(JSON.parse(delivery.payload)).toMatchObject({ type: 'order.assigned' });
   });
 
-  it('that was taken ends the delivery and the endpoint’s trouble', async () => {
+  it('that was accepted ends the delivery and the endpoint’s failures', async () => {
     const delivery = await newDelivery();
     await failingFor(600);
     await storeOf(database.sql).recordDelivered(delivery, '204');
@@ -238,7 +168,7 @@ describe('a try', () => {
     expect(await storeOf(database.sql).openDelivery(delivery.outboxId)).toBeNull();
   });
 
-  it('that failed is relayed again under a job id of its own, and by the sweeper where the queue loses it', async () => {
+  it('that failed is relayed again under a new job id, and by the sweeper if the queue loses it', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     const { outbox, disabled } = await fail(delivery, 120);
@@ -254,14 +184,14 @@ describe('a try', () => {
     );
   });
 
-  it('that was the last one gives the delivery up', async () => {
+  it('that fails as the last one gives the delivery up', async () => {
     const delivery = await newDelivery();
     expect((await fail(delivery, null)).outbox).toEqual([]);
     expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: '500' });
     expect(await job(delivery.outboxId)).toMatchObject({ done_at: expect.any(Date), failure_code: '500' });
   });
 
-  it('that failed after another one was taken changes nothing', async () => {
+  it('that failed after another one was accepted changes nothing', async () => {
     const delivery = await newDelivery();
     await storeOf(database.sql).recordDelivered(delivery, '204');
     expect(await fail(delivery)).toEqual({ outbox: [], disabled: false });
@@ -269,7 +199,7 @@ describe('a try', () => {
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });
 
-  it('of two runs that failed at once counts once and leaves one job', async () => {
+  it('of two runs that fail at once counts once and leaves one job', async () => {
     const delivery = await newDelivery();
     const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
     const results = await Promise.all(runs.map((run) => fail(run, 30)));
@@ -278,7 +208,7 @@ describe('a try', () => {
     expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: expect.closeTo(30, -1) });
   });
 
-  it('of two runs where one gave up and one was put off leaves one end', async () => {
+  it('of two runs of which one gives up and one is postponed ends the delivery once', async () => {
     const delivery = await newDelivery();
     const [first, second] = [await reopened(delivery), await reopened(delivery)];
     expect((await fail(first, 30)).outbox).toHaveLength(1);
@@ -287,14 +217,14 @@ describe('a try', () => {
     expect(await job(delivery.outboxId)).toMatchObject({ done_at: null });
   });
 
-  it('that two runs put off leaves one job', async () => {
+  it('that two runs postpone leaves one job', async () => {
     const delivery = await newDelivery();
     const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
     const jobs = await Promise.all(runs.map((run) => storeOf(database.sql).postponeDelivery(run, 30)));
     expect(jobs.flat()).toHaveLength(1);
   });
 
-  it('that failed after the sweeper relayed it leaves the sweeper’s job and no other', async () => {
+  it('that fails after the sweeper has relayed it leaves the sweeper’s job only', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
@@ -304,93 +234,20 @@ describe('a try', () => {
     expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: 0 });
   });
 
-  it('put off counts for nothing', async () => {
+  it('that is postponed is not counted', async () => {
     const delivery = await newDelivery();
     expect(await storeOf(database.sql).postponeDelivery(delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
   });
 
-  it('for a store without an endpoint gives the delivery up', async () => {
+  it('without an endpoint gives the delivery up', async () => {
     const delivery = await newDelivery();
     await storeOf(database.sql).removeWebhook(retailerId);
     const opened = (await storeOf(database.sql).openDelivery(delivery.outboxId)) as OwedDelivery;
     expect(opened.endpoint).toBeNull();
     await storeOf(database.sql).recordUndeliverable(opened, 'no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
-  });
-});
-
-describe('an endpoint', () => {
-  it('that fails now and then is not held back', async () => {
-    const delivery = await newDelivery();
-    await fail(delivery);
-    await failingFor(30);
-    await fail(await reopened(delivery));
-    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date), retry_at: null, disabled_at: null });
-  });
-
-  it('that has failed for long is left alone for a quarter of that time, at most 15 minutes', async () => {
-    const delivery = await newDelivery();
-    const held = async () => (await storeOf(database.sql).openDelivery(delivery.outboxId))?.endpoint?.heldSeconds;
-    await failingFor(400);
-    await fail(delivery);
-    expect(await held()).toBeCloseTo(100, -1);
-    await failingFor(80_000);
-    await fail(await reopened(delivery));
-    expect(await held()).toBeCloseTo(900, -1);
-  });
-
-  it('that has failed for a day is disabled, once, with the time on record', async () => {
-    const [first, second] = [await newDelivery(), await newDelivery()];
-    await failingFor(86_399 - 60);
-    expect((await fail(first)).disabled).toBe(false);
-    await failingFor(86_401);
-    expect((await fail(await reopened(first))).disabled).toBe(true);
-    expect((await fail(second)).disabled).toBe(false);
-    expect(await endpoint()).toMatchObject({ disabled_at: expect.any(Date), disabled_because: 'failing' });
-    expect((await storeOf(database.sql).openDelivery(first.outboxId))?.endpoint).toBeNull();
-  });
-
-  it('that is gone is disabled at once', async () => {
-    expect((await fail(await newDelivery(), null, 'gone')).disabled).toBe(true);
-    expect(await endpoint()).toMatchObject({ disabled_because: 'gone' });
-  });
-
-  it('that refuses one delivery is neither held back nor disabled, and others are told', async () => {
-    const [refused, other] = [await newDelivery(), await newDelivery()];
-    expect((await fail(refused, 5, 'refuses')).outbox).toHaveLength(1);
-    expect(await show(refused.id)).toMatchObject({ status: 'pending', attempts: 1 });
-    expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null, disabled_at: null });
-    await failingFor(86_401);
-    expect((await fail(await reopened(refused), null, 'refuses')).disabled).toBe(false);
-    expect(await endpoint()).toMatchObject({ disabled_at: null });
-    expect(await reopened(other)).toMatchObject({ endpoint: { heldSeconds: 0 } });
-  });
-
-  it('that was replaced meanwhile is not well because its predecessor was', async () => {
-    const [old, young] = [await newDelivery(), await newDelivery()];
-    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
-    await fail(await reopened(young));
-    await storeOf(database.sql).recordDelivered(old, '204');
-    expect(await show(old.id)).toMatchObject({ status: 'delivered' });
-    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
-  });
-
-  it('that was replaced meanwhile does not inherit a failure', async () => {
-    const delivery = await newDelivery();
-    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
-    await fail(delivery, null, 'gone');
-    expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
-  });
-
-  it('that is enabled again keeps its secret and starts anew', async () => {
-    await fail(await newDelivery(), null, 'gone');
-    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
-    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
-    expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
-    expect(await storeOf(database.sql).enableWebhook(newId())).toBe(false);
-    expect(await storeOf(database.sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
   });
 });
 
@@ -408,7 +265,7 @@ describe('deliveries', () => {
     expect(JSON.stringify(row)).not.toContain('whsec_');
   });
 
-  it('are replayed with the same id and body, for another day', async () => {
+  it('are replayed with the same id and body for another day', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
@@ -423,7 +280,7 @@ describe('deliveries', () => {
     expect((await storeOf(sql).takeExpired(100)).map(({ id }) => id)).toContain(row?.outbox_id);
   });
 
-  it('are not replayed while they are tried, nor to nobody', async () => {
+  it('are not replayed while they are pending, nor without an endpoint', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
     expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('still_tried');
@@ -434,7 +291,7 @@ describe('deliveries', () => {
     expect(await storeOf(sql).replayDelivery(newId())).toBe('unknown');
   });
 
-  it('are deleted after their days, but not while they are tried', async () => {
+  it('are deleted after 30 days, but not while they are pending', async () => {
     const { sql } = database;
     const [old, pending, young] = [await newDelivery(), await newDelivery(), await newDelivery()];
     await storeOf(sql).recordDelivered(old, '200');

@@ -12,40 +12,40 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('settling waits for a commit that is still in flight, and an order that came through is told with its jobs', async () => {
+test('resolving waits for a commit in flight, and returns a created order with its jobs', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
   const inFlight = await openTransaction(database);
   await storeOf(inFlight.sql, 'me').insertOrders([order]);
-  let settled = false;
-  const settling = storeOf(sql)
+  let isResolved = false;
+  const resolving = storeOf(sql)
     .resolveUnknown([order])
     .finally(() => {
-      settled = true;
+      isResolved = true;
     });
   await untilBlocked(database);
-  expect(settled).toBe(false);
+  expect(isResolved).toBe(false);
   await inFlight.commit();
-  const real = (await settling).get(order.id);
+  const real = (await resolving).get(order.id);
   const row = await orderRow(sql, order.id);
   expect(row.status).toBe('driver_assigned');
   expect(real).toMatchObject({ id: order.id, createdAt: row.created_at, expiresAt: row.expires_at });
   expect(real?.outbox.map(({ queue }) => queue).sort()).toEqual(['charge', 'sms']);
 });
 
-test('settling waits for a commit that is still in flight, and one that was rolled back leaves the order void', async () => {
+test('resolving waits for a commit in flight; if it is rolled back the order is void', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store);
   const inFlight = await openTransaction(database);
   await storeOf(inFlight.sql, 'me').insertOrders([order]);
-  const settling = storeOf(sql).resolveUnknown([order]);
+  const resolving = storeOf(sql).resolveUnknown([order]);
   await untilBlocked(database);
   await inFlight.rollback();
-  expect((await settling).size).toBe(0);
+  expect((await resolving).size).toBe(0);
   expect((await orderRow(sql, order.id)).status).toBe('void');
 });
 
-test('an order that was settled as void can never be written, not even by a statement that comes late', async () => {
+test('a void order can never be written, not even by a late statement', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
   expect((await storeOf(sql).resolveUnknown([order])).size).toBe(0);
@@ -59,25 +59,25 @@ test('an order that was settled as void can never be written, not even by a stat
   expect({ ...left }).toEqual({ jobs: 0, events: 0, customers: 0 });
 });
 
-test('a late statement waits for the settling that is still in flight, and then writes nothing', async () => {
+test('a late statement waits for the resolving in flight and then writes nothing', async () => {
   const { sql } = database;
   const order = await draftOrder(sql, store);
-  const settling = await openTransaction(database);
-  await storeOf(settling.sql).resolveUnknown([order]);
+  const resolving = await openTransaction(database);
+  await storeOf(resolving.sql).resolveUnknown([order]);
   const late = storeOf(sql, 'me').insertOrders([order]);
   await untilBlocked(database);
-  await settling.commit();
+  await resolving.commit();
   expect((await late).size).toBe(0);
 });
 
-test('of a batch each order gets its own answer', async () => {
+test('each order of a batch gets its own outcome', async () => {
   const { sql } = database;
   const [written, lost] = [await draftOrder(sql, store), await draftOrder(sql, store)];
   await storeOf(sql, 'me').insertOrders([written]);
   expect([...(await storeOf(sql).resolveUnknown([lost, written])).keys()]).toEqual([written.id]);
 });
 
-test('no reader ever sees a void order, and its driver stays free', async () => {
+test('no reader sees a void order, and its driver stays free', async () => {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const order = await draftOrder(sql, store, { driverId });

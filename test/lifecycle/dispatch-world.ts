@@ -1,0 +1,74 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { Closers } from '../../src/app/closers.ts';
+import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
+import type { Config } from '../../src/config.ts';
+import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import type { OrderStatus } from '../../src/domain/order.ts';
+import { DRIVER_SILENT_MS } from '../../src/limits.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
+import { addDriverOnDuty, addOrder, addRetailer } from './orders.ts';
+
+/*
+ * A process's dispatch on real tables. A test file that imports this gets its own database, and each of its tests a new
+ * process.
+ */
+
+const logger = createLogger('silent');
+
+export let database: FreshDatabase;
+export let store: Store;
+export let retailerId: string;
+export let dispatch: Dispatch;
+export let matcher: Matcher;
+let closers: Closers;
+/** Lead of the process's clock over the machine's. */
+let clockLeadMs = 0;
+
+beforeAll(async () => {
+  database = await freshDatabase({ max: 10 });
+  store = storeOf(database.sql);
+  retailerId = await addRetailer(database.sql);
+});
+afterAll(() => database?.drop());
+
+beforeEach(async () => {
+  // No driver of an earlier test is on duty.
+  await database.sql`update drivers set on_duty = false`;
+  await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
+  const tiers = await store.loadTiers();
+  matcher = new Matcher(tiers);
+  closers = new Closers(logger);
+  // As if this process had been listening for longer than a silence lasts.
+  clockLeadMs = -2 * DRIVER_SILENT_MS;
+  const events = new OrderEvents();
+  dispatch = buildDispatch({
+    config: { geocoderUrl: null } as Config,
+    database: { isAway: () => false },
+    store,
+    matcher,
+    tiers: new LoadedTiers(store, matcher),
+    relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
+    paymentWait: { paymentWithin: async () => 'processing' },
+    events,
+    clock: { now: () => Date.now() + clockLeadMs },
+    logger,
+    closers,
+  });
+  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
+  clockLeadMs = 0;
+});
+afterEach(() => closers.closeAll());
+
+/** Reads the tables into memory, as a start does. */
+export const readEverything = () => dispatch.fleet.rebuild();
+
+/** An order in a status, and a driver who carries it. */
+export async function carrying(status: OrderStatus): Promise<{ orderId: string; driverId: string }> {
+  const driverId = await addDriverOnDuty(database.sql);
+  return { driverId, orderId: await addOrder(database.sql, retailerId, status, driverId) };
+}

@@ -71,7 +71,10 @@ export class Tables {
   }
 
   carried(driverId: string): Order | undefined {
-    return [...this.orders.values()].find((order) => order.driverId === driverId && ACTIVE.includes(order.status));
+    for (const order of this.orders.values()) {
+      if (order.driverId === driverId && ACTIVE.includes(order.status)) return order;
+    }
+    return undefined;
   }
 
   isFree(driverId: string): boolean {

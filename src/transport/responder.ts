@@ -117,7 +117,10 @@ export class Responder {
     response.onWritable((offset) => response.tryEnd(body.subarray(offset - start), body.length)[0]);
   }
 
-  /** Tells the length of a body that is not sent, and ends the connection. Before Node 22 a body that never comes is begun. */
+  /**
+   * Tells the length of a body that is not sent, and ends the connection. Before Node 22 that takes a body which is
+   * begun and never comes; `send` then closes the connection.
+   */
   #endHead(length: number): void {
     if (ENDS_WITHOUT_BODY) {
       this.#response.endWithoutBody(length, true);

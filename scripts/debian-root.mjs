@@ -1,4 +1,4 @@
-// A Debian system below a folder: made once with debootstrap, kept, and entered with mounts and processes of its own.
+// A Debian root: made once with debootstrap, kept, and entered with mounts and processes of its own.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   accessSync,
@@ -21,15 +21,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Mirrors and registries fail now and then. */
 const RETRY_AFTER_MS = 10_000;
-/** What is shown of a program that failed. */
+/** Lines of output that are shown of a program that failed. */
 const LAST_LINES = 30;
 /** The major version that the official images of Node 24 have. */
 const NPM = 'npm@11';
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Everything inside ends with this process, however this one ends, and the mounts end with it. */
+/** Processes and mounts inside end with this process, however it ends. */
 const NAMESPACES = ['--pdeathsig', 'KILL', '--', 'unshare', '--mount', '--pid', '--fork', '--kill-child', '--'];
-/** The shell stays above the command as process 1, whose task it is to reap orphans. */
+/** The shell stays as process 1, which reaps orphans. */
 const ENTER = `
 root=$1 npm_cache=$2
 shift 2
@@ -48,7 +48,10 @@ export function whyNoRoot() {
   return tried.status === 0 ? undefined : `this machine lets nobody mount: ${tried.stderr.trim()}`;
 }
 
-/** The root at `folder`/debian, of this suite and with this major version of Node; made anew where it is half made or another. */
+/**
+ * The path of the root, `folder`/debian, with this suite of Debian and this major version of Node. It is made where
+ * it is missing, incomplete or of another suite or version.
+ */
 export async function makeRoot(folder, { suite, node }, say) {
   const root = join(folder, 'debian');
   const mark = join(folder, 'made.json');
@@ -58,7 +61,8 @@ export async function makeRoot(folder, { suite, node }, say) {
     say(`Making a root of Debian ${suite} in ${root}`);
     await twice(say, async () => {
       await run('rm', ['-rf', '--one-file-system', root]);
-      await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', suite, root, ...mirror()]);
+      const args = ['--variant=minbase', '--include=ca-certificates', suite, root, ...mirror()];
+      await run('setpriv', [...NAMESPACES, 'debootstrap', ...args]);
     });
     prepareApt(root);
     say(`Installing Node ${node} in it`);
@@ -71,7 +75,7 @@ export async function makeRoot(folder, { suite, node }, say) {
   return root;
 }
 
-/** The archive that this machine's apt uses; none where that is not known, and then debootstrap has one. */
+/** The archive that this machine's apt uses; none where apt does not tell, and debootstrap's default is taken. */
 function mirror() {
   const args = ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages', 'Label: Debian'];
   const { stdout } = spawnSync('apt-get', args, { encoding: 'utf8' });
@@ -79,16 +83,17 @@ function mirror() {
   return address === undefined ? [] : [address];
 }
 
-/** What of this machine's configuration it takes to reach the archive. */
+/** Copies the part of this machine's configuration that reaches the archive. */
 function prepareApt(root) {
   const { stdout } = spawnSync('apt-config', ['dump', 'Acquire'], { encoding: 'utf8' });
   const lines = (stdout ?? '').split('\n').filter((line) => /^Acquire::(https?|Retries|ForceIP|Check-)/.test(line));
+  lines.push('APT::Keep-Downloaded-Packages "false";');
   writeFileSync(join(root, 'etc/apt/apt.conf.d/90machine'), `${lines.join('\n')}\n`);
   // No package may start a server.
   writeFileSync(join(root, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
 }
 
-/** The newest of its major version, from npm's packages of Node, to where the official images have it. */
+/** Installs the newest Node of its major version from npm, where the official images have it. */
 async function installNode(root, major) {
   const folder = mkdtempSync(join(tmpdir(), 'sameday-node-'));
   const node = `node-linux-${process.arch}`;
@@ -108,7 +113,7 @@ async function installNode(root, major) {
   }
 }
 
-/** Runs a command inside, in `cwd`, and resolves with its exit code. Of this machine's npm it has the cache and the registry. */
+/** Runs a command inside, in `cwd`, with this machine's npm cache and registry; resolves with its exit code. */
 export function enter(root, cwd, command) {
   const npm = npmConfig();
   mkdirSync(npm.cache, { recursive: true });
@@ -116,7 +121,7 @@ export function enter(root, cwd, command) {
   return end('setpriv', [...NAMESPACES, 'sh', '-c', ENTER, 'sh', root, npm.cache, ...inside], { stdio: 'inherit' });
 }
 
-/** Of this machine's variables those that reach the network, and those that say how output looks. */
+/** This machine's variables for the network and for how output looks, and its certificates. */
 function environment(root, npm) {
   const passed = /^((https?|no)_proxy|ci|term|no_color|force_color)$/i;
   const variables = Object.fromEntries(Object.entries(process.env).filter(([name]) => passed.test(name)));
@@ -136,13 +141,15 @@ function npmConfig() {
 }
 
 const running = new Set();
+let stopped = false;
 
-/** Kills what runs inside, or makes a root. */
-export function killAll() {
+/** Kills what makes the root or runs inside; nothing is started after it. */
+export function stopAll() {
+  stopped = true;
   for (const child of running) child.kill('SIGKILL');
 }
 
-/** Shows the end of its output where it fails. */
+/** Rejects with the end of the program's output where it fails. */
 async function run(program, args, cwd = '/') {
   const folder = mkdtempSync(join(tmpdir(), 'sameday-output-'));
   const file = join(folder, 'output');
@@ -158,7 +165,8 @@ async function run(program, args, cwd = '/') {
   }
 }
 
-function end(program, args, options) {
+async function end(program, args, options) {
+  if (stopped) throw new Error('Stopped');
   const child = spawn(program, args, options);
   running.add(child);
   return new Promise((resolve, reject) => {
@@ -171,6 +179,7 @@ async function twice(say, work) {
   try {
     await work();
   } catch (error) {
+    if (stopped) throw error;
     say(`${error.message}\nTrying once more in ${RETRY_AFTER_MS / 1_000} s`);
     await sleep(RETRY_AFTER_MS);
     await work();

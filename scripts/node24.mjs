@@ -1,16 +1,16 @@
-// `npm run test:node24`: everything that `npm test` does, on the Node and the Debian of the Dockerfile, whatever this machine has.
-// Arguments go to vitest. `node scripts/node24.mjs smoke`: only starts the service there and sees one order through.
-// The root it is done in is kept in SAMEDAY_NODE24_ROOT, or else in the system's cache; remove that folder to have it made anew.
+// `npm run test:node24`: runs `npm test` on the Dockerfile's Node and Debian, in a root made with debootstrap.
+// Arguments go to vitest. `node scripts/node24.mjs smoke` only starts the service there and sees one order through.
+// The root is kept in SAMEDAY_NODE24_ROOT, by default below /var/cache; remove that folder to have it made anew.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { enter, killAll, makeRoot, whyNoRoot } from './debian-root.mjs';
+import { enter, makeRoot, stopAll, whyNoRoot } from './debian-root.mjs';
 import { withLock } from './lock.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Where the checkout is inside. */
 const CHECKOUT = '/sameday';
-/** Made here, or nobody else's business. */
+/** Built anew inside, or private to this machine. */
 const NOT_COPIED = new Set(['node_modules', 'dist', 'coverage', '.git', '.data', '.env']);
 /** What a run leaves inside, beside the checkout. */
 const LEFTOVERS = ['tmp', 'data', 'var/lib/sameday'];
@@ -18,7 +18,7 @@ const LEFTOVERS = ['tmp', 'data', 'var/lib/sameday'];
 const ONE_ORDER = 'test/service/names.test.ts';
 /** The user of the official images. */
 const ADD_USER = 'id node > /dev/null 2>&1 || useradd --create-home node';
-/** Another run may be a whole suite. */
+/** Longest wait for another command's run, which may be one of the whole suite. */
 const WAIT_MS = 2 * 60 * 60_000;
 /** EX_UNAVAILABLE of sysexits.h: nothing was tried. */
 const UNAVAILABLE = 69;
@@ -34,7 +34,7 @@ for (const [signal, code] of [
 ]) {
   process.on(signal, () => {
     process.exitCode = code;
-    killAll();
+    stopAll();
   });
 }
 
@@ -57,7 +57,7 @@ async function inRoot(work) {
     const code = await work(root).finally(() => empty(root));
     process.exitCode ??= typeof code === 'number' ? code : 1;
   } catch (error) {
-    say(error.message);
+    if (process.exitCode === undefined) say(error.message);
     process.exitCode ??= 1;
   }
 }
@@ -74,12 +74,12 @@ async function test(root) {
   return enter(root, CHECKOUT, ['npm', 'test', '--', ...process.argv.slice(2)]);
 }
 
-/** The steps of the Dockerfile that test/docker can't take on just any machine. */
+/** The steps of the Dockerfile that test/docker leaves out, because they change the system. */
 function stepsAsRoot() {
   return [...dockerfile.matchAll(/^RUN (install --directory .*)$/gm)].map(([, step]) => step);
 }
 
-/** As it is, with what is not committed; its packages stay from one run to the next, and `npm ci` judges them. */
+/** The working tree as it is, committed or not. Its packages stay from one run to the next. */
 function copyCheckout(root) {
   const filter = (path) => !NOT_COPIED.has(relative(ROOT, path));
   cpSync(ROOT, join(root, CHECKOUT), { recursive: true, verbatimSymlinks: true, filter });

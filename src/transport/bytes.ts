@@ -1,10 +1,7 @@
-const NOTHING = Buffer.alloc(0);
-
 /**
  * The UTF-8 of a text, as uWebSockets.js is to be given it. On Node 24 it writes a string whose characters
  * are all below U+0100 as Latin-1.
  */
 export function toBytes(text: string | Buffer): Buffer {
-  if (typeof text !== 'string') return text;
-  return text === '' ? NOTHING : Buffer.from(text);
+  return typeof text === 'string' ? Buffer.from(text) : text;
 }

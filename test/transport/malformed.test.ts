@@ -4,9 +4,9 @@ import { echoRoute, GOOD, gate, rawConnection, startServer } from '../http/suppo
 
 const POST = 'POST /echo/1 HTTP/1.1\r\n';
 /**
- * From Node 22 on the transport refuses 4 KB of headers and more, or more than 98, with 431 and a page of its own. On Node 20
- * what comes in one packet may be longer and is ours to refuse, with 400; behind more than 98 it waits for others and, when
- * none come, cuts the connection.
+ * From Node 22 on the transport refuses more than 4 KB of headers, or more than 98 of them, with 431 and a page of
+ * its own. On Node 20 headers in one packet may be longer and the service refuses them, with 400; after more than 98
+ * the transport answers nothing and cuts the connection after ten seconds.
  */
 const LIMITS_HEADERS = Number(process.versions.node.split('.')[0]) >= 22;
 

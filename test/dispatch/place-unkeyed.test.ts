@@ -32,7 +32,8 @@ function world(silentMs = 60_000) {
   const tables = { away: false };
   const sinceMs: number[] = [];
   const reads: string[] = [];
-  const planned: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } = {};
+  const planned: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } =
+    {};
   const watched: Store = {
     ...real,
     recordUndelivered: (fingerprint, orderId) =>

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
-import { isTierId, TIER_IDS } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { CommandError } from './context.ts';
-import { type Act, integer, known, requireId } from './parts.ts';
+import { type Act, integer, known, knownTierIds, requireId } from './parts.ts';
 
 /** `order list|show|redispatch|cancel|return` */
 export function addOrderCommands(program: Command, act: Act): void {
@@ -81,8 +80,10 @@ export function addTierCommands(program: Command, act: Act): void {
   const set = tier.command('set <tier>').description('change a tier; existing orders keep their fee');
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
   set.action(
-    act(async ({ store }, [id], options: Record<string, string>) => {
-      if (!isTierId(id)) throw new CommandError(`The tier is one of ${TIER_IDS.join(', ')}.`);
+    act(async (context, [id = ''], options: Record<string, string>) => {
+      const { store } = context;
+      const tierIds = await knownTierIds(context);
+      if (!tierIds.includes(id)) throw new CommandError(`The tier is one of ${tierIds.join(', ')}.`);
       const changes = Object.fromEntries(
         Object.entries(TIER_OPTIONS)
           .filter(([name]) => options[name] !== undefined)

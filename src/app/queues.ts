@@ -16,6 +16,7 @@ import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
+import { vendorRates } from './vendors.ts';
 
 /**
  * Opens a connection to Redis that reconnects without end; calls on it need deadlines of their own. A
@@ -79,7 +80,8 @@ export function openRelay(
 ): Relay {
   const queues = createQueues(backend, logger);
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
-  const limited = (config.stripe?.rate ?? 0) > 0 || (config.twilio?.rate ?? 0) > 0;
+  const { charges, texts } = vendorRates(config);
+  const limited = charges > 0 || texts > 0;
   // The rate of webhooks is limited by the stores' servers, so they always need fair shares.
   const fair = new Set<QueueName>(limited ? QUEUES : ['webhook']);
   const relay = createRelay(queues, store, fair, clock, logger);

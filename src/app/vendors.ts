@@ -17,6 +17,11 @@ export async function openVendors(config: Config, closers: Closers): Promise<Ven
   return { stripe: await openStripe(config, closers), texts: await openTwilio(config, closers) };
 }
 
+/** Charges and texts a second over all processes; 0 for no bound. */
+export function vendorRates({ stripe, twilio }: Config): { readonly charges: number; readonly texts: number } {
+  return { charges: stripe?.rate ?? 0, texts: twilio?.rate ?? 0 };
+}
+
 function ledger(config: Config, name: string): string {
   mkdirSync(config.dataDir, { recursive: true });
   return join(config.dataDir, name);

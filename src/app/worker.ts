@@ -19,7 +19,7 @@ import type { QueueName } from '../store/outbox-rows.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
-import { openVendors } from './vendors.ts';
+import { openVendors, vendorRates } from './vendors.ts';
 
 /** Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, and the outbox sweeper. */
 export async function startWorkers(parts: ServiceParts, trackingUrl: string): Promise<void> {
@@ -32,10 +32,10 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   function work(queue: QueueName, handle: JobHandler, concurrency: number, ratePerSecond = 0): void {
     workers.push(startWorker(queue, backend, handle, { concurrency, ratePerSecond, database }, logger));
   }
-  const stripeRate = config.stripe?.rate;
-  work('charge', createChargeJob({ ...shared, stripe }), CHARGE_CONCURRENCY, stripeRate);
-  work('refund', createRefundJob({ ...shared, stripe }), CHARGE_CONCURRENCY, stripeRate);
-  work('sms', createSmsJob({ ...shared, texts, trackingUrl }), SMS_CONCURRENCY, config.twilio?.rate);
+  const rates = vendorRates(config);
+  work('charge', createChargeJob({ ...shared, stripe }), CHARGE_CONCURRENCY, rates.charges);
+  work('refund', createRefundJob({ ...shared, stripe }), CHARGE_CONCURRENCY, rates.charges);
+  work('sms', createSmsJob({ ...shared, texts, trackingUrl }), SMS_CONCURRENCY, rates.texts);
   const places = openPlaces(config, LOCATE_TIMEOUT_MS);
   work('locate', createLocateJob({ ...shared, places }), LOCATE_CONCURRENCY);
   const client = createWebhookClient({ sandbox: config.sandbox });

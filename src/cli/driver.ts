@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
-import { TIER_IDS } from '../domain/tier.ts';
+import type { TierId } from '../domain/tier.ts';
 import { LIST_LIMIT } from '../limits.ts';
-import { CommandError } from './context.ts';
-import { type Act, known, requireId, text } from './parts.ts';
+import { CommandError, type Context } from './context.ts';
+import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
 
 /** `driver create|list|show|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
@@ -14,19 +14,15 @@ export function addDriverCommands(program: Command, act: Act): void {
     .description('add a driver, off duty; the token is shown once')
     .requiredOption('--name <name>')
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
-    .option('--tiers <tiers>', 'tiers that the driver is qualified for', TIER_IDS.join(','))
+    .option('--tiers <tiers>', 'tiers that the driver is qualified for; all by default')
     .action(
-      act(async ({ store }, _args, options: { name: string; phone: string; tiers: string }) => {
+      act(async (context, _args, options: { name: string; phone: string; tiers?: string }) => {
         if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
-        const tierIds = [...new Set(options.tiers.split(',').map((tier) => tier.trim()))];
-        const known = [...(await store.loadTiers()).keys()];
-        if (!tierIds.every((tier) => known.includes(tier))) {
-          throw new CommandError(`--tiers takes some of ${known.join(',')}.`);
-        }
+        const tierIds = await readTiers(context, options.tiers);
         const id = newId();
         const token = newSecret('driver_token');
         const name = text('--name', options.name);
-        await store.createDriver({ id, name, phone: options.phone, tokenHash: hashSecret(token), tierIds });
+        await context.store.createDriver({ id, name, phone: options.phone, tokenHash: hashSecret(token), tierIds });
         return { driver_id: id, driver_token: token };
       }),
     );
@@ -47,4 +43,13 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: id, active: false };
       }),
     );
+}
+
+/** Reads the value of `--tiers`; every tier if there is none. */
+async function readTiers(context: Context, list: string | undefined): Promise<TierId[]> {
+  const all = await knownTierIds(context);
+  if (list === undefined) return all;
+  const tierIds = [...new Set(list.split(',').map((tier) => tier.trim()))];
+  if (!tierIds.every((id) => all.includes(id))) throw new CommandError(`--tiers takes some of ${all.join(',')}.`);
+  return tierIds;
 }

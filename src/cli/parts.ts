@@ -1,4 +1,5 @@
 import { isId } from '../domain/ids.ts';
+import type { TierId } from '../domain/tier.ts';
 import { MAX_NAME_LENGTH } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
 
@@ -35,4 +36,9 @@ export function integer(option: string, value: string, min: number, max: number)
     throw new CommandError(`${option} takes a whole number from ${min} to ${max}.`);
   }
   return number;
+}
+
+/** The ids of the tier table, those of the contract first. */
+export async function knownTierIds({ store }: Context): Promise<TierId[]> {
+  return [...(await store.loadTiers()).keys()];
 }

@@ -1,6 +1,6 @@
 import type { Scheduler } from 'fast-check';
 import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
-import type { OrderStatus } from '../../src/domain/order.ts';
+import { ACTIVE_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
 import { radiusAfter, type Tier, type TierId } from '../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
 import type { ChangedOrder } from '../../src/store/changes.ts';
@@ -31,7 +31,7 @@ type Driver = {
 };
 type Listener = (payload: string) => void;
 
-const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
+const ACTIVE: readonly OrderStatus[] = ACTIVE_STATUSES;
 
 /** Resolves when a step may happen: at once, or when a test's scheduler says so. */
 type Turn = (what: string) => Promise<void>;

@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { CommandError, type Context } from '../../src/cli/context.ts';
+import { addDriverCommands } from '../../src/cli/driver.ts';
+import { addTierCommands } from '../../src/cli/order.ts';
+import type { Act } from '../../src/cli/parts.ts';
+import type { Tier } from '../../src/domain/tier.ts';
+import type { NewDriver } from '../../src/store/drivers.ts';
+
+const DRIVER = ['driver', 'create', '--name', 'Ana Lopez', '--phone', '+14155550100'];
+
+/** The commands on a table with a tier that the contract does not name. */
+function commands() {
+  const drivers: NewDriver[] = [];
+  const changes: unknown[] = [];
+  const tiers = new Map(['standard', 'priority', 'scheduled', 'express'].map((id) => [id, { id } as Tier]));
+  const store = {
+    loadTiers: async () => tiers,
+    createDriver: async (driver: NewDriver) => void drivers.push(driver),
+    setTier: async (...change: unknown[]) => void changes.push(change),
+  } as unknown as Context['store'];
+  const act: Act =
+    (work) =>
+    async (...args) => {
+      const command = args.at(-1) as Command;
+      await work({ store } as Context, command.args, command.opts() as never);
+    };
+  const program = new Command();
+  addDriverCommands(program, act);
+  addTierCommands(program, act);
+  const run = (...args: string[]) => program.parseAsync(args, { from: 'user' });
+  return { run, drivers, changes };
+}
+
+test('a driver is qualified for every tier of the table by default, or for some of them', async () => {
+  const { run, drivers } = commands();
+  await run(...DRIVER);
+  expect(drivers[0]?.tierIds).toEqual(['standard', 'priority', 'scheduled', 'express']);
+  await run(...DRIVER, '--tiers', 'express, standard');
+  expect(drivers[1]?.tierIds).toEqual(['express', 'standard']);
+});
+
+test('a tier that the table does not have is refused, and those that it has are named', async () => {
+  const { run, drivers, changes } = commands();
+  const named = (names: string) => new CommandError(names);
+  await expect(run(...DRIVER, '--tiers', 'overnight')).rejects.toEqual(
+    named('--tiers takes some of standard,priority,scheduled,express.'),
+  );
+  await expect(run('tier', 'set', 'overnight', '--weight', '2')).rejects.toEqual(
+    named('The tier is one of standard, priority, scheduled, express.'),
+  );
+  expect([drivers, changes]).toEqual([[], []]);
+});
+
+test('any tier of the table is changed', async () => {
+  const { run, changes } = commands();
+  await run('tier', 'set', 'express', '--weight', '2');
+  expect(changes).toEqual([['express', { weight: 2 }]]);
+});

@@ -13,7 +13,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Most files wait for processes, so that a core serves several.
-    maxWorkers: Number(process.env.W ?? 2 * availableParallelism()),
+    maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
     // A test that only passes the second time is a bug to be found.
     retry: 0,

@@ -2,24 +2,23 @@
 // Other arguments go to vitest: `npm test -- test/matcher`.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { prepare, ROOT } from './prepare.mjs';
 
 const bin = (name) => join(ROOT, 'node_modules/.bin', process.platform === 'win32' ? `${name}.cmd` : name);
+const quick = process.argv.includes('--quick');
+const files = process.argv.slice(2).filter((argument) => argument !== '--quick');
 const CHECKS = [
-  { name: 'types of src', args: ['tsc', '-p', '.', '--noEmit'], file: 'tsconfig.json' },
-  { name: 'types of test', args: ['tsc', '-p', 'test/tsconfig.json', '--noEmit'], file: 'test/tsconfig.json' },
-  { name: 'types of src/web', args: ['tsc', '-p', 'src/web/tsconfig.json', '--noEmit'], file: 'src/web/tsconfig.json' },
+  types('.'),
+  types('test'),
+  types('src/web'),
   { name: 'biome', args: ['biome', 'check', '.'] },
   { name: 'oxlint', args: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'knip', args: ['knip'] },
 ];
 const REDIS = ['redis-server', 'valkey-server'];
 const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-
-const quick = process.argv.includes('--quick');
-const files = process.argv.slice(2).filter((argument) => argument !== '--quick');
 
 await prepare();
 const redis = process.env.REDIS_URL ? 'REDIS_URL' : onPath(REDIS);
@@ -29,12 +28,14 @@ if (!quick) {
   console.log(`Chromium: ${chromium ?? 'NOT FOUND, the tests of the pages will be skipped'}`);
 }
 
+// Quick tests wait for nothing: more of them side by side than there are cores would only load modules more often.
+if (quick) process.env.VITEST_MAX_WORKERS ??= String(availableParallelism());
 const reports = mkdtempSync(join(tmpdir(), 'sameday-report-'));
 const report = join(reports, 'vitest.json');
 const vitest = ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-// The checks are over long before the tests, which mostly wait.
+// The checks are over long before the other tests, which mostly wait.
 const results = await Promise.all([
-  ...CHECKS.filter(({ file }) => file === undefined || existsSync(join(ROOT, file))).map(check),
+  ...CHECKS.map(check),
   run([...vitest, ...(quick ? ['--project', 'quick'] : []), ...files]).then((code) => ({ name: 'tests', code })),
 ]);
 const failed = results.filter(({ code }) => code !== 0);
@@ -49,6 +50,14 @@ console.log(
   `${count('passed')} passed, ${count('failed')} failed, ${count('skipped', 'pending', 'todo', 'disabled')} skipped`,
 );
 process.exitCode = failed[0]?.code ?? 0;
+
+/** The check of a folder's types. A quick one leaves out the files that are as the last quick one found them. */
+function types(folder) {
+  const name = folder === '.' ? 'src' : folder;
+  const info = `node_modules/.cache/sameday/types-of-${name.replaceAll('/', '-')}.json`;
+  const args = ['tsc', '-p', folder, '--noEmit', ...(quick ? ['--incremental', '--tsBuildInfoFile', info] : [])];
+  return { name: `types of ${name}`, args };
+}
 
 /** Runs a check and says how it ended; what it printed goes with the result. */
 async function check({ name, args }) {

@@ -225,14 +225,14 @@ describe('an order to place', () => {
   });
 
   it('judges the longest and most awkward e-mail in no time', () => {
-    const startedMs = performance.now();
+    const before = process.cpuUsage();
     for (const domain of [`${'a'.repeat(60_000)}`, `${'a.'.repeat(30_000)}`, `${'a-'.repeat(30_000)}!`]) {
       expect(problems(withField('customer.email', `x@${domain}`))).toHaveLength(1);
     }
     expect(problems(withField('customer.email', `x@${'a'.repeat(260)}.com`))).toEqual([
       'customer.email: must be at most 254 characters long',
     ]);
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
   });
 
   it('takes every state in any case and keeps it in upper case', () => {

@@ -166,7 +166,7 @@ test('the clock is the database’s, whatever this machine’s is, and advances 
   onTestFinished(() => clock.close());
   const nowMs = clock.now();
   const [row] = await sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-  expect(Math.abs(row?.ms - nowMs)).toBeLessThan(1_000);
+  expect(Math.abs(row?.ms - nowMs)).toBeLessThan(60_000);
   expect(Number.isInteger(nowMs)).toBe(true);
   await expect.poll(() => clock.now()).toBeGreaterThan(nowMs);
 });

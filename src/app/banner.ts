@@ -45,7 +45,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     `  ${url}/metrics`,
     '  npm run -s sameday -- stats',
     '  npm run -s sameday -- order list',
-    '  npm run -s sameday -- webhook list     (what the store was told)',
+    '  npm run -s sameday -- webhook list     (deliveries to the store)',
     '',
     'Ctrl-C stops everything; the data stays.',
   ];

@@ -75,7 +75,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   events.subscribe({ outcomeUnknown: (orderId) => changed.order.add([orderId]) });
 
   async function noticed(kind: NoticeKind, ids: readonly string[], own: boolean): Promise<void> {
-    // Of this process's own notices only that of a write of unknown outcome is news.
+    // Of this process's own notices only that of a write of unknown outcome counts.
     const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
     if (fresh.length === 0) return;
     if (kind !== 'tier') changed[kind].add(fresh);

@@ -61,11 +61,11 @@ function addApplications(retailer: Command, act: Act): void {
     .action(
       act(async (context, [id], options: CardOptions & PlaceOptions) => {
         const application = known(await context.store.findApplication(requireId(id)), 'application');
-        const made = await newRetailer(context, application.name, application.address, options);
+        const created = await newRetailer(context, application.name, application.address, options);
         const { apiKey, key } = newKey();
-        const approved = await context.store.approveApplication(application.id, made, key);
+        const approved = await context.store.approveApplication(application.id, created, key);
         if (!approved) throw new CommandError(`That application was ${application.status} before.`);
-        return { retailer_id: made.id, api_key: apiKey };
+        return { retailer_id: created.id, api_key: apiKey };
       }),
     );
 
@@ -91,10 +91,10 @@ function addCreate(retailer: Command, act: Act): void {
     .action(
       act(async (context, _args, options: CardOptions & PlaceOptions & { name: string; address: string }) => {
         const name = text('--name', options.name);
-        const made = await newRetailer(context, name, text('--address', options.address), options);
+        const created = await newRetailer(context, name, text('--address', options.address), options);
         const { apiKey, key } = newKey();
-        await context.store.createRetailer(made, key);
-        return { retailer_id: made.id, api_key: apiKey };
+        await context.store.createRetailer(created, key);
+        return { retailer_id: created.id, api_key: apiKey };
       }),
     );
 }

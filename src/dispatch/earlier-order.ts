@@ -41,8 +41,8 @@ export function createEarlierOrder(store: EarlierOrderStore, bounds: EarlierOrde
         await delay(bounds.pollMs);
         continue;
       }
-      const made = await resolve(orderId);
-      if (!made) {
+      const order = await resolve(orderId);
+      if (!order) {
         await store.forgetUndelivered(fingerprint, orderId);
         return null;
       }
@@ -54,21 +54,21 @@ export function createEarlierOrder(store: EarlierOrderStore, bounds: EarlierOrde
         orderId,
         adopted.catch(() => true),
       );
-      if (await adopted) return made;
+      if (await adopted) return order;
       adopting(null, Promise.resolve(true));
     }
     return null;
   };
 
-  /** The order whose reply was lost. Whether a process replied before it died is not known; it counts as lost. */
+  /** The order whose reply was lost. The reply of a process that died counts as lost, as it is not known. */
   function unansweredOrder(found: EarlierRequest): string | null {
     const isOfDeadProcess = !found.isOurs && !found.isAlive && found.ageMs > bounds.silentMs;
     return found.abandoned[0] ?? (isOfDeadProcess ? found.orderId : null);
   }
 
   async function resolve(orderId: string): Promise<CreatedOrder | null> {
-    const made = await store.findPlacedById(orderId);
-    if (made) return made;
+    const order = await store.findPlacedById(orderId);
+    if (order) return order;
     await store.resolveUnknown([{ id: orderId }]);
     return store.findPlacedById(orderId);
   }

@@ -19,10 +19,10 @@ export type DatabaseClock = Clock & {
  */
 export async function createDatabaseClock(sql: Sql, logger: Logger): Promise<DatabaseClock> {
   const measure = async (): Promise<{ readonly offsetMs: number; readonly tookMs: number }> => {
-    const asked = performance.now();
+    const sentMs = performance.now();
     const [row] = await sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-    const heard = performance.now();
-    return { offsetMs: row?.ms - (asked + heard) / 2, tookMs: heard - asked };
+    const receivedMs = performance.now();
+    return { offsetMs: row?.ms - (sentMs + receivedMs) / 2, tookMs: receivedMs - sentMs };
   };
   let { offsetMs } = await measure();
   const timer = setInterval(() => {

@@ -60,7 +60,9 @@ export async function migrate(sql: Sql, { dir }: { readonly dir: string }): Prom
   const migrations = readMigrations(dir);
   await send(
     sql,
-    'create table if not exists schema_migrations (id integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
+    `create table if not exists schema_migrations (
+      id integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now()
+    )`,
   );
   const done: string[] = [];
   for (;;) {

@@ -18,12 +18,12 @@ export type NewDriver = {
 /** Adds a driver, off duty. */
 export async function createDriver({ sql, processId }: Db, driver: NewDriver): Promise<void> {
   await sql`
-    with made as (
+    with created as (
       insert into drivers (id, name, phone, token_hash, tiers)
       values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[])
       returning id
     )
-    select pg_notify('sameday', ${processId} || ':driver:' || id) from made`;
+    select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;
 }
 
 /** The active driver whose token has this hash. */

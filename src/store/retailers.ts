@@ -59,8 +59,8 @@ const retailerValues = (sql: Sql, r: NewRetailer) => sql`
 /** Adds an active store with its first key. */
 export async function createRetailer({ sql }: Db, retailer: NewRetailer, key: NewKey): Promise<void> {
   await sql`
-    with made as (${retailerValues(sql, retailer)})
-    insert into api_keys (id, retailer_id, key_hash) select ${key.id}, id, ${key.keyHash} from made`;
+    with created as (${retailerValues(sql, retailer)})
+    insert into api_keys (id, retailer_id, key_hash) select ${key.id}, id, ${key.keyHash} from created`;
 }
 
 export type NewApplication = {
@@ -99,13 +99,13 @@ export async function approveApplication(
     with decided as (
       update retailer_applications set status = 'approved', decided_at = now(), retailer_id = ${retailer.id}
       where id = ${applicationId} and status = 'applied' returning id
-    ), made as (
+    ), created as (
       insert into retailers (id, name, address, lat, lng, stripe_customer_id, stripe_payment_method_id)
       select ${retailer.id}::uuid, ${retailer.name}, ${retailer.address}, ${retailer.point.lat}::float8,
         ${retailer.point.lng}::float8, ${retailer.stripeCustomerId}, ${retailer.stripePaymentMethodId} from decided
       returning id
     )
-    insert into api_keys (id, retailer_id, key_hash) select ${key.id}::uuid, id, ${key.keyHash} from made
+    insert into api_keys (id, retailer_id, key_hash) select ${key.id}::uuid, id, ${key.keyHash} from created
     returning id`;
   return rows.length === 1;
 }

@@ -44,7 +44,10 @@ export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
 export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
 /** Longest path with its query, in characters. The longest one in use has 300. */
 export const MAX_TARGET_LENGTH = 2_048;
-/** Most characters in all headers of a request. A browser sends under 2,000 and proxies add little. */
+/**
+ * Most characters in all headers of a request. A browser sends under 2,000 and proxies add little. From Node 22
+ * on, uWebSockets.js refuses more than 4 KB or 98 headers itself, with 431.
+ */
 export const MAX_HEADERS_LENGTH = 16_384;
 /** Deepest nesting of a JSON body. An order has two levels. */
 export const MAX_JSON_DEPTH = 32;

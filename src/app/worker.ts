@@ -13,9 +13,8 @@ import {
 } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import { createJobLossCheck } from '../queues/job-loss.ts';
-import { type JobHandler, startWorker } from '../queues/queues.ts';
+import { type JobHandlers, startWorker } from '../queues/queues.ts';
 import { startSweeper } from '../queues/sweeper.ts';
-import type { QueueName } from '../store/outbox-rows.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
@@ -29,7 +28,12 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
 
   const workers: { close(): Promise<void> }[] = [];
   closers.add('workers', () => Promise.all(workers.map((worker) => worker.close())));
-  function work(queue: QueueName, handle: JobHandler, concurrency: number, ratePerSecond = 0): void {
+  function work<Queue extends keyof JobHandlers>(
+    queue: Queue,
+    handle: JobHandlers[Queue],
+    concurrency: number,
+    ratePerSecond = 0,
+  ): void {
     workers.push(startWorker(queue, backend, handle, { concurrency, ratePerSecond, database }, logger));
   }
   const rates = vendorRates(config);

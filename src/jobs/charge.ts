@@ -14,6 +14,12 @@ import type { PaymentAttempt, PaymentResult } from '../store/payments.ts';
 import type { Store } from '../store/store.ts';
 import type { ChargeOutcome, Charger } from '../vendors/charger.ts';
 
+declare module '../queues/queues.ts' {
+  interface JobHandlers {
+    readonly charge: ReturnType<typeof createChargeJob>;
+  }
+}
+
 /**
  * Charges an order once. An attempt is stored before it is sent, so that another worker or a later attempt of
  * the job sends the same idempotency key, and Stripe answers with the same charge.

@@ -5,6 +5,12 @@ import { LOCATE_USEFUL_SECONDS } from '../limits.ts';
 import type { JobHandler } from '../queues/queues.ts';
 import type { Store } from '../store/store.ts';
 
+declare module '../queues/queues.ts' {
+  interface JobHandlers {
+    readonly locate: ReturnType<typeof createLocateJob>;
+  }
+}
+
 /**
  * Locates an order's dropoff, for the arrival estimate and the proof of delivery. Nothing waits for it, and
  * no order fails by it: if the geocoder is away for LOCATE_USEFUL_SECONDS, the point stays that of the ZIP

@@ -2,6 +2,12 @@ import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { JobHandler } from '../queues/queues.ts';
 import type { Store } from '../store/store.ts';
 
+declare module '../queues/queues.ts' {
+  interface JobHandlers {
+    readonly redispatch: ReturnType<typeof createRedispatchJob>;
+  }
+}
+
 /** Expires an order at the end of its longest wait, unless it was assigned. */
 export function createRedispatchJob(deps: {
   readonly redispatch: Pick<Redispatch, 'expire'>;

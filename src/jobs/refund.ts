@@ -7,6 +7,12 @@ import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Charger } from '../vendors/charger.ts';
 
+declare module '../queues/queues.ts' {
+  interface JobHandlers {
+    readonly refund: ReturnType<typeof createRefundJob>;
+  }
+}
+
 /**
  * Refunds an order that ended undelivered before its pickup. It waits for a charge in flight, whose own job
  * records the result.

@@ -16,6 +16,12 @@ import type { OwedText, TextResult } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
 
+declare module '../queues/queues.ts' {
+  interface JobHandlers {
+    readonly sms: ReturnType<typeof createSmsJob>;
+  }
+}
+
 /**
  * Texts the tracking link once. Sending at Twilio is not idempotent, so a send is counted before it is made.
  * After a send of unknown outcome the message is looked up twice (TEXT_LOOKUP_SECONDS after it), and sent

@@ -15,6 +15,12 @@ import type { Logger } from '../telemetry.ts';
 import type { WebhookClient, WebhookOutcome } from '../vendors/webhook-client.ts';
 import { signWebhook } from '../vendors/webhook-signature.ts';
 
+declare module '../queues/queues.ts' {
+  interface JobHandlers {
+    readonly webhook: ReturnType<typeof createWebhookJob>;
+  }
+}
+
 /**
  * Delivers one event to a store. After a failed attempt the outbox row is relayed again later, so that the
  * schedule is in the database and survives the queue. Events may arrive twice and out of order, which

@@ -45,6 +45,12 @@ export type JobResult =
 /** Does one job. Must be safe to run twice. */
 export type JobHandler = (data: JobData) => Promise<JobResult>;
 
+/**
+ * The handler of each queue. Each file of `jobs/` adds its own by declaration merging, so that an editor leads
+ * from a queue to its handler although this level imports nothing from there.
+ */
+export interface JobHandlers extends Readonly<Record<QueueName, JobHandler>> {}
+
 /** BullMQ's backend: Redis, or Postgres where there is none. The pool's search path must be `bullmq`. */
 export type QueueBackend =
   | { readonly kind: 'redis'; readonly connection: Redis; readonly prefix: string }

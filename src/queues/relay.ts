@@ -12,7 +12,7 @@ import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts'
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { fairShares } from './fair-shares.ts';
-import type { JobData } from './queues.ts';
+import type { JobData, JobHandlers } from './queues.ts';
 import { createQueueRoom } from './room.ts';
 import { within } from './within.ts';
 
@@ -46,11 +46,12 @@ export type Relay = {
  * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
  * sweeper leaves a marked row alone for a lease. Most jobs are done sooner and cost no mark.
  *
+ * @param queues by name; {@link JobHandlers} has the handler of each
  * @param fairQueues queues with fair shares among stores, which cost a queue more than first come, first
  *   served
  */
 export function createRelay(
-  queues: ReadonlyMap<QueueName, Adder>,
+  queues: ReadonlyMap<keyof JobHandlers, Adder>,
   store: Pick<Store, 'extendLease'>,
   fairQueues: ReadonlySet<QueueName>,
   clock: Clock,

@@ -390,7 +390,9 @@ describe('a tier', () => {
     for (const fee of [1450, 50, 1_000_000, 1299]) {
       const changed = await sameday('tier', 'set', 'priority', '--fee-cents', String(fee));
       expect(changed).toMatchObject({ id: 'priority', fee_cents: fee, payout_cents: 950 });
-      expect((await place(service, store, { delivery_tier: 'priority' })).body.order.delivery_fee).toBe(fee);
+      // The running service hears of it by a notice.
+      const feeOf = async () => (await place(service, store, { delivery_tier: 'priority' })).body.order.delivery_fee;
+      await expect.poll(feeOf, SOON).toBe(fee);
       expect((await place(service, store)).body.order.delivery_fee).toBe(799);
     }
     const tiers = await sameday<Printed[]>('tier', 'list');

@@ -28,10 +28,17 @@ export const MAX_REQUESTS_IN_FLIGHT = 10_000;
 /** Time per event-loop turn for starting queued orders; about 40 orders. */
 export const ADMISSION_SLICE_MS = 5;
 /**
- * Most orders queued or not yet stored; one more is refused with 503. At least two of MAX_COMMIT_BATCH, so
- * that one fills while one is written; a third of a second to three seconds of work, as the machine is.
+ * Longest expected wait of an order for its commit; one that would wait longer is refused with 503 at once.
+ * Below MAX_COMMIT_WAIT_MS, after which it would be dropped. A thousand callers at once get their 201 from a
+ * machine that stores 500 orders a second.
  */
-export const MAX_UNSTORED_ORDERS = 512;
+export const MAX_ORDER_WAIT_MS = 2_000;
+/** Orders that may wait on the slowest machine. At most MAX_COMMIT_BATCH, since they are one commit. */
+export const MIN_UNSTORED_ORDERS = 128;
+/** Orders a second that a process is assumed to store until it has measured its own rate. */
+export const ASSUMED_ORDER_RATE = 1_000;
+/** Time over which the rate is measured. About ten commits of a busy machine. */
+export const ORDER_RATE_WINDOW_MS = 1_000;
 /** Most HTTP connections of one process, WebSockets aside; one more is closed at once. */
 export const MAX_CONNECTIONS = 2 * MAX_REQUESTS_IN_FLIGHT;
 /** Most bytes of JSON bodies held by one process; a body that does not fit is refused with 503. */
@@ -121,8 +128,6 @@ export const MAX_COMMITS_IN_FLIGHT = 2;
 export const SLOW_COMMIT_MS = 100;
 /** Time a commit waits for a full batch while more orders arrive than can start. */
 export const COMMIT_GATHER_MS = 100;
-/** Most orders waiting for a commit. Above MAX_UNSTORED_ORDERS, so that admission refuses them first. */
-export const MAX_COMMIT_QUEUE = 768;
 /**
  * Longest wait for a commit to start; then the order is dropped with 503 and nothing is stored for a caller
  * that gave up. With what mostly follows, two statements or one and RESOLVE_MS, it stays below
@@ -416,6 +421,22 @@ export const LOCATE_USEFUL_SECONDS = 2 * 3_600;
 /** Pause of a queue after a vendor's 429. */
 export const VENDOR_PAUSE_MS = 1_000;
 
+/**
+ * Time from arrival to commit above which an order counts as slow, so that jobs of the same process yield to
+ * orders. A commit takes 2 to 5 ms on a quick disk.
+ */
+export const SLOW_ORDER_MS = 10;
+/** Interval at which the number of jobs that may start follows the orders. */
+export const JOB_TICK_MS = 50;
+/** Most jobs that start in a tick while jobs yield; above it they do not yield any more. */
+export const MAX_PACED_JOBS = 64;
+/** Fewest jobs that start in a tick while jobs yield: 20 a second. */
+export const MIN_PACED_JOBS = 1;
+/** Longest time for which jobs yield that far, so that a flood without end does not hold them for ever. */
+export const JOB_YIELD_MS = 60_000;
+/** Fewest jobs that start in a tick after that: 160 a second. Below MAX_PACED_JOBS. */
+export const JOB_SHARE = 8;
+
 // --- Webhooks ----------------------------------------------------------------------------------------------
 /** Longest attempt of a webhook, name resolution included. Receivers should answer first, work later. */
 export const WEBHOOK_TIMEOUT_MS = 5_000;
@@ -679,7 +700,8 @@ function assertRelations(): void {
   below({ BODY_DEADLINE_MS }, { TRANSPORT_SILENCE_MS });
   below({ 'KEEP_ALIVE_SECONDS in ms': KEEP_ALIVE_SECONDS * 1_000 }, { TRANSPORT_SILENCE_MS });
   atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
-  atMost({ '2 × MAX_COMMIT_BATCH': 2 * MAX_COMMIT_BATCH }, { MAX_UNSTORED_ORDERS });
+  below({ MAX_ORDER_WAIT_MS }, { MAX_COMMIT_WAIT_MS });
+  atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
 
   // Database
   below({ STATEMENT_TIMEOUT_MS }, { QUERY_DEADLINE_MS });
@@ -688,7 +710,6 @@ function assertRelations(): void {
 
   // Group commit
   below({ SLOW_COMMIT_MS }, { MAX_COMMIT_WAIT_MS });
-  below({ MAX_UNSTORED_ORDERS }, { MAX_COMMIT_QUEUE });
   below(
     { 'MAX_COMMIT_WAIT_MS + 2 × QUERY_DEADLINE_MS': MAX_COMMIT_WAIT_MS + 2 * QUERY_DEADLINE_MS },
     { REQUEST_DEADLINE_MS },
@@ -748,6 +769,7 @@ function assertRelations(): void {
   below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });
   below({ MAX_JOB_PRIORITY }, { BULLMQ_PRIORITIES });
   below({ JOB_HELD_RETRY_MS }, { JOB_HELD_MS });
+  below({ JOB_SHARE }, { MAX_PACED_JOBS });
   atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
   atMost({ SMS_CONCURRENCY }, { VENDOR_SOCKETS });
   atMost({ MAX_JOBS_PER_STATEMENT }, { NOTICE_IDS });

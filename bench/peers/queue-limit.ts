@@ -4,6 +4,7 @@
  */
 import { Pool } from 'pg';
 import { CHARGE_CONCURRENCY, QUEUE_DB_CONNECTIONS, RELAY_BATCH, SMS_CONCURRENCY } from '../../src/limits.ts';
+import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
@@ -24,7 +25,7 @@ const handle = async (): Promise<{ kind: 'done' }> => {
   done += 1;
   return { kind: 'done' };
 };
-const settings = { ratePerSecond: 0, database: { isAway: () => false } };
+const settings = { ratePerSecond: 0, database: { isAway: () => false }, pace: new JobPace(false) };
 const workers = [
   startWorker('charge', backend, handle, { ...settings, concurrency: CHARGE_CONCURRENCY }, logger),
   startWorker('sms', backend, handle, { ...settings, concurrency: SMS_CONCURRENCY }, logger),

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_PER_STATEMENT, SMS_CONCURRENCY } from '../../src/limits.ts';
 import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import { connect } from '../../src/postgres/connect.ts';
+import { JobPace } from '../../src/queues/job-pace.ts';
 import { type JobData, type JobResult, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
@@ -48,7 +49,7 @@ const text = handler(
     update orders set sms_status = 'sent' where id = any(${orderIds}::uuid[]) and sms_status = 'queued'`,
 );
 
-const settings = { ratePerSecond: 0, database: { isAway: () => false } };
+const settings = { ratePerSecond: 0, database: { isAway: () => false }, pace: new JobPace(false) };
 const workers = [
   startWorker('charge', backend, charge, { ...settings, concurrency: CHARGE_CONCURRENCY }, logger),
   startWorker('sms', backend, text, { ...settings, concurrency: SMS_CONCURRENCY }, logger),

@@ -1,8 +1,8 @@
 import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
-import { createPaymentWait, type PaymentWait } from '../dispatch/payment-wait.ts';
+import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
-import { MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES, REDISPATCH_CONCURRENCY } from '../limits.ts';
+import { REDISPATCH_CONCURRENCY } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { startWorker } from '../queues/queues.ts';
 import { errorFields } from '../telemetry.ts';
@@ -20,11 +20,10 @@ import { apiRoutes } from './routes.ts';
 
 /** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
-  const { config, database, store, clock, logger, closers } = parts;
+  const { config, database, store, paymentWait, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers());
   const tiers = new LoadedTiers(store, matcher);
-  const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
-  const dispatch = buildDispatch({ ...parts, matcher, tiers, paymentWait });
+  const dispatch = buildDispatch({ ...parts, matcher, tiers });
   const credentials = openCredentialCaches(store);
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a live page could not be updated');
   const transport = openTransport(config.tls ?? undefined);
@@ -48,9 +47,9 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   closers.add('sockets', () => server.close());
   parts.metrics.watch(matcher, dispatch.backlog, tracking, server);
 
-  await followChanges({ ...parts, ...dispatch, tiers, paymentWait });
+  await followChanges({ ...parts, ...dispatch, tiers });
   const job = createRedispatchJob({ ...dispatch, store });
-  const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database };
+  const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database, pace: parts.pace };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);
   closers.add('redispatch worker', () => worker.close());
   return server;

@@ -1,5 +1,6 @@
 import { AdmissionControl } from '../dispatch/admission.ts';
 import { createCancelOrder } from '../dispatch/cancel-order.ts';
+import { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
@@ -25,11 +26,9 @@ import {
   DEDUP_RELEASE_MS,
   DEDUP_SILENT_MS,
   MAX_COMMIT_BATCH,
-  MAX_COMMIT_QUEUE,
   MAX_COMMIT_WAIT_MS,
   MAX_COMMITS_IN_FLIGHT,
   MAX_UNKNOWN_OUTCOMES,
-  MAX_UNSTORED_ORDERS,
   MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
   RESOLVE_MS,
@@ -38,6 +37,7 @@ import {
   UNKNOWN_OUTCOME_MS,
 } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import type { JobPace } from '../queues/job-pace.ts';
 import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
 
@@ -49,6 +49,7 @@ export type DispatchParts = Pick<
   readonly matcher: Matcher;
   readonly tiers: Pick<LoadedTiers, 'get'>;
   readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
+  readonly pace: Pick<JobPace, 'orderTook'>;
 };
 
 export type Dispatch = ReturnType<typeof buildDispatch>;
@@ -87,16 +88,15 @@ export function buildDispatch(parts: DispatchParts) {
 }
 
 /** Admission control and group commit, which share the count of unstored orders. */
-function buildCommit({ store, database, config, logger }: DispatchParts) {
-  const backlog = { orders: 0 };
-  const admission = new AdmissionControl(ADMISSION_SLICE_MS, MAX_UNSTORED_ORDERS, backlog);
+function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
+  const backlog = new CommitBacklog();
+  const admission = new AdmissionControl(ADMISSION_SLICE_MS, backlog);
   const groupCommit = createGroupCommit(
-    { store, database, backlog, admission, locatesDropoffs: config.geocoderUrl !== null },
+    { store, database, backlog, pace, admission, locatesDropoffs: config.geocoderUrl !== null },
     {
       maxBatch: MAX_COMMIT_BATCH,
       maxInFlight: MAX_COMMITS_IN_FLIGHT,
       slowMs: SLOW_COMMIT_MS,
-      maxQueue: MAX_COMMIT_QUEUE,
       maxWaitMs: MAX_COMMIT_WAIT_MS,
       resolveMs: RESOLVE_MS,
       resolvePauseMs: RESOLVE_PAUSE_MS,

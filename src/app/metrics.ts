@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
-import type { CommitBacklog } from '../dispatch/group-commit.ts';
+import type { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Backlog } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
@@ -11,7 +11,7 @@ import type { Database } from './database.ts';
 export type Metrics = {
   readonly registry: Registry;
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
-  watch(matcher: Matcher, backlog: Readonly<CommitBacklog>, tracking: Tracking, server: HttpServer): void;
+  watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
 type BacklogStore = Pick<Store, 'readBacklog' | 'readOldestWaiting'>;

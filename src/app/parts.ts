@@ -1,6 +1,8 @@
 import type { Config } from '../config.ts';
 import type { OrderEvents } from '../dispatch/order-events.ts';
+import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import type { Clock } from '../postgres/clock.ts';
+import type { JobPace } from '../queues/job-pace.ts';
 import type { QueueBackend } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { Store } from '../store/store.ts';
@@ -17,6 +19,9 @@ export type ServiceParts = {
   readonly backend: QueueBackend;
   readonly relay: Relay;
   readonly events: OrderEvents;
+  readonly paymentWait: PaymentWait;
+  /** Lets the jobs of this process yield to its orders. */
+  readonly pace: JobPace;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;

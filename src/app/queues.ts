@@ -9,6 +9,7 @@ import {
   REDIS_SILENCE_MS,
 } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
+import type { JobPace } from '../queues/job-pace.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../queues/queues.ts';
 import { createRelay, type Relay } from '../queues/relay.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
@@ -74,6 +75,7 @@ export function openRelay(
   config: Config,
   backend: QueueBackend,
   store: Pick<Store, 'extendLease'>,
+  pace: JobPace,
   clock: Clock,
   logger: Logger,
   closers: Closers,
@@ -84,7 +86,7 @@ export function openRelay(
   const limited = charges > 0 || texts > 0;
   // The rate of webhooks is limited by the stores' servers, so they always need fair shares.
   const fair = new Set<QueueName>(limited ? QUEUES : ['webhook']);
-  const relay = createRelay(queues, store, fair, clock, logger);
+  const relay = createRelay(queues, store, fair, pace, clock, logger);
   closers.add('relay', () => relay.close());
   return relay;
 }

@@ -1,7 +1,9 @@
 import type { Config } from '../config.ts';
 import { OrderEvents } from '../dispatch/order-events.ts';
-import { CLOSE_DEADLINE_MS, DRAIN_MS } from '../limits.ts';
+import { createPaymentWait } from '../dispatch/payment-wait.ts';
+import { CLOSE_DEADLINE_MS, DRAIN_MS, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES } from '../limits.ts';
 import { createDatabaseClock } from '../postgres/clock.ts';
+import { JobPace } from '../queues/job-pace.ts';
 import { removeServiceFile, writeServiceFile } from '../sandbox/service-file.ts';
 import { openStore } from '../store/store.ts';
 import { createLogger, type Logger } from '../telemetry.ts';
@@ -65,15 +67,20 @@ async function start(
   const store = openStore(database);
   const metrics = openMetrics(database, store);
   const backend = await openQueueBackend(config, database, logger, closers);
-  const relay = openRelay(config, backend, store, clock, logger, closers);
+  const pace = new JobPace(isApi && config.roles.has('worker'));
+  const relay = openRelay(config, backend, store, pace, clock, logger, closers);
   const events = new OrderEvents();
-  const parts: ServiceParts = { config, database, store, backend, relay, events, clock, metrics, logger, closers };
+  const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
+  const shared = { config, database, store, backend, relay, pace, events, paymentWait };
+  const parts: ServiceParts = { ...shared, clock, metrics, logger, closers };
 
   const api = isApi ? await buildApi(parts) : null;
   const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
   const url = server ? await listen(server, config) : null;
   const trackingUrl = config.trackingUrl ?? config.baseUrl ?? url ?? `http://localhost:${config.port}`;
   if (config.roles.has('worker')) await startWorkers(parts, trackingUrl);
+  // Closed before the workers, which wait for the jobs that they have begun.
+  closers.add('job pace', () => pace.close());
   if (!config.databaseUrl && url) {
     writeServiceFile(config.dataDir, {
       mode: config.sandbox ? 'sandbox' : 'live',

@@ -13,7 +13,7 @@ import {
 } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import { createJobLossCheck } from '../queues/job-loss.ts';
-import { type JobHandlers, startWorker } from '../queues/queues.ts';
+import { type JobHandlers, startWorker, type WorkerSettings } from '../queues/queues.ts';
 import { startSweeper } from '../queues/sweeper.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import type { ServiceParts } from './parts.ts';
@@ -22,7 +22,7 @@ import { openVendors, vendorRates } from './vendors.ts';
 
 /** Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, and the outbox sweeper. */
 export async function startWorkers(parts: ServiceParts, trackingUrl: string): Promise<void> {
-  const { config, database, store, backend, relay, logger, closers } = parts;
+  const { config, database, store, backend, relay, pace, paymentWait, logger, closers } = parts;
   const { stripe, texts } = await openVendors(config, closers);
   const shared = { ...parts, orderLocks: limitConcurrency(MAX_JOB_STATEMENTS), random: Math.random };
 
@@ -31,19 +31,20 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   function work<Queue extends keyof JobHandlers>(
     queue: Queue,
     handle: JobHandlers[Queue],
-    concurrency: number,
-    ratePerSecond = 0,
+    settings: Pick<WorkerSettings, 'concurrency'> & Partial<WorkerSettings>,
   ): void {
-    workers.push(startWorker(queue, backend, handle, { concurrency, ratePerSecond, database }, logger));
+    workers.push(startWorker(queue, backend, handle, { ratePerSecond: 0, database, pace, ...settings }, logger));
   }
   const rates = vendorRates(config);
-  work('charge', createChargeJob({ ...shared, stripe }), CHARGE_CONCURRENCY, rates.charges);
-  work('refund', createRefundJob({ ...shared, stripe }), CHARGE_CONCURRENCY, rates.charges);
-  work('sms', createSmsJob({ ...shared, texts, trackingUrl }), SMS_CONCURRENCY, rates.texts);
+  const charging = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: rates.charges };
+  work('charge', createChargeJob({ ...shared, stripe }), { ...charging, isAwaited: paymentWait.isAwaited });
+  work('refund', createRefundJob({ ...shared, stripe }), charging);
+  const texting = { concurrency: SMS_CONCURRENCY, ratePerSecond: rates.texts };
+  work('sms', createSmsJob({ ...shared, texts, trackingUrl }), texting);
   const places = openPlaces(config, LOCATE_TIMEOUT_MS);
-  work('locate', createLocateJob({ ...shared, places }), LOCATE_CONCURRENCY);
+  work('locate', createLocateJob({ ...shared, places }), { concurrency: LOCATE_CONCURRENCY });
   const client = createWebhookClient({ sandbox: config.sandbox });
-  work('webhook', createWebhookJob({ ...shared, client }), WEBHOOK_CONCURRENCY);
+  work('webhook', createWebhookJob({ ...shared, client }), { concurrency: WEBHOOK_CONCURRENCY });
   // Closed before the workers, so that a stop does not wait for slow receivers.
   closers.add('webhook client', async () => client.close());
   const sweeper = startSweeper(store, relay, createJobLossCheck(backend), logger);

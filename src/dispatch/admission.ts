@@ -1,4 +1,4 @@
-import type { CommitBacklog } from './group-commit.ts';
+import type { CommitBacklog } from './commit-backlog.ts';
 
 /** Turns of the event loop that an order waits at least. */
 const TURNS = 2;
@@ -14,28 +14,21 @@ const TURNS = 2;
  */
 export class AdmissionControl {
   readonly #sliceMs: number;
-  readonly #max: number;
-  readonly #backlog: Readonly<CommitBacklog>;
+  readonly #backlog: CommitBacklog;
   readonly #waiting: { readonly turn: number; readonly start: () => void }[] = [];
   #turn = 0;
   #isScheduled = false;
   #isLate = false;
 
-  /**
-   * @param sliceMs time in a turn for starting orders
-   * @param max most orders that are queued or not committed
-   * @param backlog the orders that have started and are not committed; one that waits for its charge is
-   *   committed
-   */
-  constructor(sliceMs: number, max: number, backlog: Readonly<CommitBacklog>) {
+  /** @param sliceMs time in a turn for starting orders */
+  constructor(sliceMs: number, backlog: CommitBacklog) {
     this.#sliceMs = sliceMs;
-    this.#max = max;
     this.#backlog = backlog;
   }
 
   /** Whether another order would be refused. */
   isFull(): boolean {
-    return this.#waiting.length + this.#backlog.orders >= this.#max;
+    return this.#backlog.isFull();
   }
 
   /** Whether more orders were due in the last turn than could start. */
@@ -47,6 +40,7 @@ export class AdmissionControl {
   enter(): Promise<void> | null {
     if (this.isFull()) return null;
     this.#schedule();
+    this.#backlog.queued++;
     return new Promise((start) => this.#waiting.push({ turn: this.#turn, start }));
   }
 
@@ -63,6 +57,7 @@ export class AdmissionControl {
     const endMs = performance.now() + this.#sliceMs;
     while (this.#isDue() && performance.now() < endMs) {
       this.#waiting.shift()?.start();
+      this.#backlog.queued--;
       // Lets the order start before the clock is read again.
       await Promise.resolve();
     }

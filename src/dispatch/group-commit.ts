@@ -1,14 +1,13 @@
+import type { JobPace } from '../queues/job-pace.ts';
 import type { NewOrder } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { AdmissionControl } from './admission.ts';
+import type { CommitBacklog } from './commit-backlog.ts';
 import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
 
 /** The caller of an order: since when it waits, by `performance.now`, and whether it has disconnected. */
 export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
-
-/** Number of orders that wait for their commit or are being committed. */
-export type CommitBacklog = { orders: number };
 
 export type GroupCommit = {
   /**
@@ -35,13 +34,15 @@ const CHECKS_PER_WAIT = 10;
  *
  * While the database is away, waiting orders are `unavailable` at once.
  *
- * @param bounds most orders in a batch and in the queue, most commits in flight, and times in milliseconds
+ * @param parts `pace` hears how long the orders of each commit took
+ * @param bounds most orders in a batch, most commits in flight, and times in milliseconds
  */
 export function createGroupCommit(
   parts: {
     readonly store: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>;
     readonly database: { isAway(): boolean };
     readonly backlog: CommitBacklog;
+    readonly pace: Pick<JobPace, 'orderTook'>;
     readonly admission: Pick<AdmissionControl, 'isLate'>;
     /** Whether each order gets a job that asks a geocoder for its dropoff. */
     readonly locatesDropoffs: boolean;
@@ -50,7 +51,6 @@ export function createGroupCommit(
     maxBatch: number;
     maxInFlight: number;
     slowMs: number;
-    maxQueue: number;
     maxWaitMs: number;
     resolveMs: number;
     resolvePauseMs: number;
@@ -58,7 +58,7 @@ export function createGroupCommit(
   },
   logger: Logger,
 ): GroupCommit {
-  const { database, backlog } = parts;
+  const { database, backlog, pace } = parts;
   let queue: Waiter[] = [];
   let inFlight = 0;
   let slow = 0;
@@ -124,21 +124,27 @@ export function createGroupCommit(
       clearTimeout(timer);
       inFlight--;
       if (isSlow) slow--;
+      ended(batch);
       pump();
       for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
     });
   }
 
+  function ended(batch: readonly Waiter[]): void {
+    const nowMs = performance.now();
+    backlog.committed(batch.length, nowMs);
+    pace.orderTook(nowMs - Math.min(...batch.map(({ caller }) => caller.sinceMs)));
+  }
+
   return {
     commit: (order, caller) =>
       new Promise((resolve) => {
-        if (queue.length >= bounds.maxQueue) return resolve({ kind: 'unavailable' });
-        backlog.orders++;
+        backlog.started++;
         queue.push({
           order,
           caller,
           resolve(outcome) {
-            backlog.orders--;
+            backlog.started--;
             resolve(outcome);
           },
         });

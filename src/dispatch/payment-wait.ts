@@ -4,6 +4,8 @@ import type { Store } from '../store/store.ts';
 export type PaymentWait = {
   /** The payment status once it is recorded, or `processing` after the longest wait. Never rejects. */
   paymentWithin(orderId: string): Promise<PaymentStatus>;
+  /** Whether a reply waits for the payment of this order. */
+  isAwaited(orderId: string): boolean;
   /** Ends the wait of the reply for this order, if there is one. */
   paymentRecorded(orderId: string, status: PaymentStatus): void;
   /** Reads the payments that replies wait for, which another process may have recorded. */
@@ -50,6 +52,7 @@ export function createPaymentWait(
 
   return {
     paymentWithin,
+    isAwaited: (orderId) => waiting.has(orderId),
     paymentRecorded,
     async recheck(orderIds) {
       const awaited = orderIds.filter((orderId) => waiting.has(orderId));

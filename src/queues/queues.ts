@@ -23,6 +23,8 @@ import {
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { holdWhileAway } from './hold-while-away.ts';
+import { inTurn } from './in-turn.ts';
+import type { JobPace } from './job-pace.ts';
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
 export type JobData = {
@@ -128,6 +130,10 @@ export type WorkerSettings = {
   readonly ratePerSecond: number;
   /** The database that the handler needs. */
   readonly database: { isAway(): boolean };
+  /** Jobs wait for their turn while orders are placed. */
+  readonly pace: Pick<JobPace, 'turn'>;
+  /** Whether a reply waits for the job of this order, which then waits for no turn. */
+  readonly isAwaited?: (orderId: string) => boolean;
 };
 
 /**
@@ -149,7 +155,8 @@ export function startWorker(
     ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
   };
   let isClosing = false;
-  const handleWhenBack = holdWhileAway(handle, options.database, () => isClosing);
+  const handleInTurn = inTurn(handle, options.pace, options.isAwaited);
+  const handleWhenBack = holdWhileAway(handleInTurn, options.database, () => isClosing);
   const process = async (job: Job<JobData>, token?: string): Promise<void> => {
     const result = await handleWhenBack(job.data);
     if (result.kind === 'done') return;

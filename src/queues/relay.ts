@@ -1,4 +1,5 @@
 import {
+  JOB_TICK_MS,
   LOSS_REPORT_MS,
   RELAY_AHEAD_MS,
   RELAY_BATCH,
@@ -12,6 +13,7 @@ import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts'
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { fairShares } from './fair-shares.ts';
+import type { JobPace } from './job-pace.ts';
 import type { JobData, JobHandlers } from './queues.ts';
 import { createQueueRoom } from './room.ts';
 import { within } from './within.ts';
@@ -46,6 +48,9 @@ export type Relay = {
  * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
  * sweeper leaves a marked row alone for a lease. Most jobs are done sooner and cost no mark.
  *
+ * Jobs that yield to orders are handed over as slowly as they start. A charge never waits, because a reply may
+ * wait for it.
+ *
  * @param queues by name; {@link JobHandlers} has the handler of each
  * @param fairQueues queues with fair shares among stores, which cost a queue more than first come, first
  *   served
@@ -54,9 +59,11 @@ export function createRelay(
   queues: ReadonlyMap<keyof JobHandlers, Adder>,
   store: Pick<Store, 'extendLease'>,
   fairQueues: ReadonlySet<QueueName>,
+  pace: Pick<JobPace, 'isYielding' | 'room'>,
   clock: Clock,
   logger: Logger,
 ): Relay {
+  let charges: OutboxRow[] = [];
   let pending: OutboxRow[] = [];
   let running: Promise<void> | null = null;
   let isFailing = false;
@@ -74,21 +81,29 @@ export function createRelay(
   function start(): void {
     running ??= run().finally(() => {
       running = null;
-      if (pending.length > 0) start();
+      if (areOwed()) start();
     });
   }
 
+  const areOwed = (): boolean => charges.length + pending.length > 0;
+
+  function next(): OutboxRow[] {
+    if (charges.length > 0) return charges.splice(0, RELAY_BATCH);
+    return pending.splice(0, Math.min(RELAY_BATCH, pace.room));
+  }
+
   async function run(): Promise<void> {
-    while (pending.length > 0) {
-      const rows = pending.splice(0, RELAY_BATCH);
+    while (areOwed()) {
+      const rows = next();
       try {
         await within(Promise.all(QUEUES.map((queue) => add(queue, rows))));
         isFailing = false;
+        if (pace.isYielding && charges.length === 0) await pause(JOB_TICK_MS);
       } catch (error) {
         isFailing = true;
         report(error as Error);
-        pending = isClosed ? [] : held([...rows, ...pending]);
-        if (pending.length > 0) await pause();
+        pending = isClosed ? [] : held([...rows, ...charges.splice(0), ...pending]);
+        if (pending.length > 0) await pause(RELAY_RETRY_MS);
       }
     }
     // With nothing held no attempt would find out that the queues are back, so the next rows are tried at any
@@ -102,9 +117,18 @@ export function createRelay(
     return young.slice(-RELAY_HELD_ROWS);
   }
 
-  function pause(): Promise<void> {
+  /**
+   * Bounds the rows that yield. The oldest are held, so that jobs keep their order. A row of the sweeper was
+   * leased anew.
+   */
+  function yielding(rows: readonly OutboxRow[]): OutboxRow[] {
+    const oldestMs = clock.now() - RELAY_HELD_MS;
+    return rows.filter(({ runAt, relays }) => relays > 0 || runAt.getTime() > oldestMs).slice(0, RELAY_HELD_ROWS);
+  }
+
+  function pause(forMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const retry = setTimeout(resolve, RELAY_RETRY_MS);
+      const retry = setTimeout(resolve, forMs);
       wake = () => {
         clearTimeout(retry);
         resolve();
@@ -140,11 +164,16 @@ export function createRelay(
     relay(rows) {
       // A delayed job takes the queue's memory even if its row is done early. The sweeper relays it when it
       // is due.
-      pending.push(...rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + RELAY_AHEAD_MS));
-      if (isFailing) pending = held(pending);
+      const due = rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + RELAY_AHEAD_MS);
+      pending.push(...due.filter(({ queue }) => queue !== 'charge'));
+      charges.push(...due.filter(({ queue }) => queue === 'charge'));
+      if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];
+      else if (pace.isYielding) pending = yielding(pending);
+      if (charges.length > 0) wake();
       start();
     },
     async openQueues() {
+      if (pace.isYielding && pending.length > 0) return [];
       const asked = [...rooms].map(async ([name, room]) => ((await room.isOpen()) ? [name] : []));
       return (await within(Promise.all(asked))).flat();
     },

@@ -1,5 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { AdmissionControl } from '../../src/dispatch/admission.ts';
+import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
+import { ASSUMED_ORDER_RATE, MAX_ORDER_WAIT_MS } from '../../src/limits.ts';
 
 const SLICE_MS = 100;
 let nowMs = 0;
@@ -12,8 +14,9 @@ afterEach(async () => {
 
 /** Admission control, and the started orders in their order; each one takes a fixed time of a slice. */
 function world({ committing = 0, tookMs = 0 } = {}) {
-  const backlog = { orders: committing };
-  const admission = new AdmissionControl(SLICE_MS, 4, backlog);
+  const backlog = new CommitBacklog();
+  backlog.started = committing;
+  const admission = new AdmissionControl(SLICE_MS, backlog);
   const began: number[] = [];
   const come = (n: number) =>
     admission.enter()?.then(() => {
@@ -58,14 +61,18 @@ it('is not late while no order is due', async () => {
   expect(admission.isLate()).toBe(false);
 });
 
-it('refuses an order while the longest queue waits for its turn or its commit', async () => {
-  const { admission, backlog, come } = world({ committing: 2 });
-  expect([come(1), come(2), come(3)].map((entry) => entry !== null && entry !== undefined)).toEqual([
-    true,
-    true,
+it('refuses an order that would wait too long, whether the others wait for their turn or their commit', async () => {
+  const room = (ASSUMED_ORDER_RATE * MAX_ORDER_WAIT_MS) / 1_000;
+  const { admission, backlog, come } = world({ committing: room - 2 });
+  expect([come(1), come(2), come(3)].map((entry) => entry === null || entry === undefined)).toEqual([
     false,
+    false,
+    true,
   ]);
   expect(admission.isFull()).toBe(true);
-  backlog.orders = 1;
+  backlog.started--;
   expect(admission.isFull()).toBe(false);
+  await nextTurn();
+  await nextTurn();
+  expect(backlog.queued).toBe(0);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
 import { type Caller, createGroupCommit, type GroupCommit } from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
@@ -17,7 +18,6 @@ const bounds = {
   maxBatch: 64,
   maxInFlight: 2,
   slowMs: 60_000,
-  maxQueue: 1_000,
   maxWaitMs: 60_000,
   resolveMs: 3_000,
   resolvePauseMs: 20,
@@ -35,16 +35,18 @@ function open(
   tables: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>,
   changes: Partial<typeof bounds> = {},
 ) {
-  const backlog = { orders: 0 };
+  const backlog = new CommitBacklog();
+  const took: number[] = [];
   const around = { isLate: false, isAway: false };
   const parts = {
     store: tables,
     database: { isAway: () => around.isAway },
     backlog,
+    pace: { orderTook: (ms: number) => void took.push(ms) },
     admission: { isLate: () => around.isLate },
     locatesDropoffs: false,
   };
-  return { groupCommit: createGroupCommit(parts, { ...bounds, ...changes }, logger), backlog, around };
+  return { groupCommit: createGroupCommit(parts, { ...bounds, ...changes }, logger), backlog, took, around };
 }
 
 /** A group commit on the real statements, which the test counts and can hold back. */
@@ -180,16 +182,19 @@ test('a commit waits no longer than its bound for a full batch', async () => {
   expect(seen.inserts).toEqual([1, 1]);
 });
 
-test('an order beyond the longest queue is refused at once', async () => {
-  const { groupCommit, backlog, seen, hold } = world({ maxQueue: 2, maxInFlight: 1 });
-  const release = hold();
-  const orders = await drafts(4);
-  const first = groupCommit.commit(orders[0] as NewOrder, caller());
-  await expect.poll(() => seen.inFlight).toBe(1);
-  const rest = commitAll(groupCommit, orders.slice(1));
-  await expect.poll(() => backlog.orders).toBe(3);
-  release();
-  expect(kinds([await first, ...(await rest)])).toEqual(['created', 'created', 'created', 'unavailable']);
+test('each commit tells how long its oldest order took, and counts its orders', async () => {
+  const { groupCommit, backlog, took } = world();
+  const counted: number[] = [];
+  backlog.committed = (orders) => void counted.push(orders);
+  const [older, newer] = await drafts(2);
+  const sinceMs = performance.now() - 5_000;
+  const both = [
+    groupCommit.commit(newer as NewOrder, caller()),
+    groupCommit.commit(older as NewOrder, { ...caller(), sinceMs }),
+  ];
+  expect(kinds(await Promise.all(both))).toEqual(['created', 'created']);
+  expect(counted).toEqual([2]);
+  expect(took).toEqual([expect.closeTo(performance.now() - sinceMs, -3)]);
 });
 
 test('an order whose caller has disconnected before its turn is not sent, and the others are', async () => {

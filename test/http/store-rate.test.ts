@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AdmissionControl } from '../../src/dispatch/admission.ts';
+import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
@@ -68,6 +69,8 @@ describe('creating an order', () => {
   /** The route for a store whose rate is as told; how often it was counted, and how often an order was placed. */
   async function world(rate: StoreRate | null, isOverloaded = false) {
     const counts = { rated: 0, placed: 0 };
+    const backlog = new CommitBacklog();
+    if (isOverloaded) backlog.started = Number.POSITIVE_INFINITY;
     const route = ordersCreate({
       stores: letIn({ retailerId } as RetailerKey),
       rates: {
@@ -81,7 +84,7 @@ describe('creating an order', () => {
           counts.placed++;
           return { kind: 'unavailable' };
         },
-        admission: new AdmissionControl(60_000, 1, { orders: isOverloaded ? 1 : 0 }),
+        admission: new AdmissionControl(60_000, backlog),
       },
       store: { isKeyGood: async () => true },
     });

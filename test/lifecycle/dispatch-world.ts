@@ -54,6 +54,7 @@ beforeEach(async () => {
     tiers: new LoadedTiers(store, matcher),
     relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
     paymentWait: { paymentWithin: async () => 'processing' },
+    pace: { orderTook: () => undefined },
     events,
     clock: { now: () => Date.now() + clockLeadMs },
     logger,

@@ -3,6 +3,7 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { JOB_ATTEMPTS } from '../../src/limits.ts';
 import { fairShares } from '../../src/queues/fair-shares.ts';
+import { JobPace } from '../../src/queues/job-pace.ts';
 import {
   createQueues,
   type JobData,
@@ -22,6 +23,7 @@ import { storeOf } from '../harness/store.ts';
 import { sweeperStore } from './sweeper-store.ts';
 
 const logger = createLogger('silent');
+const pace = new JobPace(true);
 let database: FreshDatabase;
 beforeAll(async () => {
   database = await freshDatabase();
@@ -65,13 +67,13 @@ describe.each([
   /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
   function world(results: readonly JobResult[], ratePerSecond = 0) {
     const queues = createQueues(opened.backend, logger);
-    const relay = createRelay(queues, storeOf(database.sql), new Set(), Date, logger);
+    const relay = createRelay(queues, storeOf(database.sql), new Set(), pace, Date, logger);
     const seen: JobData[] = [];
     const handle = async (data: JobData) => {
       seen.push(data);
       return results[seen.length - 1] ?? ({ kind: 'done' } as const);
     };
-    const settings = { concurrency: 4, ratePerSecond, database: { isAway: () => false } };
+    const settings = { concurrency: 4, ratePerSecond, database: { isAway: () => false }, pace };
     const worker = startWorker('sms', opened.backend, handle, settings, logger);
     onTestFinished(async () => {
       await worker.close();
@@ -132,6 +134,7 @@ test('rows stay owed if the queue does not take them', async () => {
     new Map([['sms', broken] as const]),
     { extendLease: async (ids) => void extended.push(...ids) },
     new Set(),
+    pace,
     Date,
     logger,
   );
@@ -173,6 +176,7 @@ test('in a fair queue a quiet store’s job comes before a busy one’s; others 
     new Map((['webhook', 'sms'] as const).map((name) => [name, queue(name)])),
     { extendLease: async () => undefined },
     new Set(['webhook'] as const),
+    pace,
     Date,
     logger,
   );

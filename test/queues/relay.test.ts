@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  JOB_TICK_MS,
   MAX_QUEUED_JOBS,
+  MIN_PACED_JOBS,
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_ROWS,
   OUTBOX_SWEEP_SOON_MS,
@@ -12,10 +14,12 @@ import {
   RELAY_HELD_ROWS,
   RELAY_MARK_MS,
   RELAY_RETRY_MS,
+  SLOW_ORDER_MS,
 } from '../../src/limits.ts';
+import { JobPace } from '../../src/queues/job-pace.ts';
 import { createRelay } from '../../src/queues/relay.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
-import type { OutboxRow } from '../../src/store/outbox-rows.ts';
+import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { sweeperStore } from './sweeper-store.ts';
 
@@ -23,7 +27,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A relay into a queue that only counts its jobs. */
-function world({ waiting = 0, isAway = false } = {}) {
+function world({ waiting = 0, isAway = false, pace = new JobPace(true), queues = ['sms'] as QueueName[] } = {}) {
   const state = { waiting, isAway, added: [] as number[], marked: [] as number[][], asked: 0 };
   const queue = {
     async addBulk(jobs: { data: { outboxId: number } }[]) {
@@ -36,9 +40,10 @@ function world({ waiting = 0, isAway = false } = {}) {
     },
   };
   const relay = createRelay(
-    new Map([['sms', queue] as const]),
+    new Map(queues.map((name) => [name, queue])),
     { extendLease: async (ids) => void state.marked.push([...ids]) },
     new Set(),
+    pace,
     Date,
     createLogger('silent'),
   );
@@ -46,10 +51,10 @@ function world({ waiting = 0, isAway = false } = {}) {
   return { relay, state };
 }
 
-const rowsOf = (from: number, to: number, relays = 0): OutboxRow[] =>
+const rowsOf = (from: number, to: number, relays = 0, queue: QueueName = 'sms'): OutboxRow[] =>
   Array.from({ length: to - from }, (_, i) => ({
     id: from + i,
-    queue: 'sms',
+    queue,
     orderId: 'o',
     retailerId: 'r',
     runAt: new Date(0),
@@ -189,6 +194,61 @@ test('a bounded number of rows is held, the newest', async () => {
   state.isAway = false;
   await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS);
   expect([state.added.length, state.added[0]]).toEqual([RELAY_HELD_ROWS, 10]);
+});
+
+/** A pace that yields: an order took long, and the next ones do too. */
+function slowPace(): JobPace {
+  const pace = new JobPace(true);
+  const slow = () => pace.orderTook(SLOW_ORDER_MS + 1);
+  slow();
+  const orders = setInterval(slow, JOB_TICK_MS / 2);
+  onTestFinished(() => {
+    clearInterval(orders);
+    pace.close();
+  });
+  return pace;
+}
+/** Ticks after which jobs have yielded as far as they do. */
+const DOWN_MS = JOB_TICK_MS * 10;
+
+test('while jobs yield, rows are handed over as slowly as jobs start, and charges at once', async () => {
+  const pace = slowPace();
+  const { relay, state } = world({ pace, queues: ['sms', 'charge'] });
+  await vi.advanceTimersByTimeAsync(DOWN_MS);
+  relay.relay(young(0, 100));
+  await vi.advanceTimersByTimeAsync(JOB_TICK_MS * 3);
+  expect(state.added.length).toBeLessThanOrEqual(4 * MIN_PACED_JOBS);
+  const before = state.added.length;
+  relay.relay(young(200, 300).map((row) => ({ ...row, queue: 'charge' })));
+  await flushed();
+  expect(state.added.slice(before).filter((id) => id >= 200)).toHaveLength(100);
+});
+
+test('rows that yielded are handed over in their order when orders are quick again', async () => {
+  const pace = slowPace();
+  const { relay, state } = world({ pace });
+  await vi.advanceTimersByTimeAsync(DOWN_MS);
+  relay.relay(young(0, RELAY_HELD_ROWS + 10));
+  relay.relay(young(RELAY_HELD_ROWS + 10, RELAY_HELD_ROWS + 20));
+  expect(await relay.openQueues()).toEqual([]);
+  pace.close();
+  await vi.advanceTimersByTimeAsync(JOB_TICK_MS);
+  expect(state.added.length).toBeGreaterThanOrEqual(RELAY_HELD_ROWS);
+  expect(state.added.length).toBeLessThan(RELAY_HELD_ROWS + 10);
+  expect(state.added).toEqual(state.added.toSorted((a, b) => a - b));
+});
+
+test('rows that yielded for long are left to the sweeper', async () => {
+  const pace = slowPace();
+  const { relay, state } = world({ pace });
+  await vi.advanceTimersByTimeAsync(DOWN_MS);
+  relay.relay(young(0, 1_000));
+  await vi.advanceTimersByTimeAsync(RELAY_HELD_MS);
+  relay.relay(young(1_000, 1_001));
+  pace.close();
+  await vi.advanceTimersByTimeAsync(JOB_TICK_MS);
+  expect(state.added.at(-1)).toBe(1_000);
+  expect(state.added.length).toBeLessThan(1_000);
 });
 
 test('the sweeper takes no rows of a full queue, and sweeps again soon while many are owed', async () => {

@@ -50,7 +50,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
     recheck: async () => undefined,
   };
   const events = new OrderEvents();
-  const parts = { store, matcher, tiers: tierTable, relay, paymentWait, events, clock, logger, closers };
+  const pace = { orderTook: () => undefined };
+  const parts = { store, matcher, tiers: tierTable, relay, paymentWait, pace, events, clock, logger, closers };
   const config = { geocoderUrl: null } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });

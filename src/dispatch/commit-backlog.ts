@@ -1,0 +1,47 @@
+import { ASSUMED_ORDER_RATE, MAX_ORDER_WAIT_MS, MIN_UNSTORED_ORDERS, ORDER_RATE_WINDOW_MS } from '../limits.ts';
+
+/** Orders below which the rate is not measured: the callers set it, not the machine. */
+const IN_LINE = MIN_UNSTORED_ORDERS / 2;
+
+/**
+ * The orders that are not stored yet, and the rate at which this process stores them.
+ *
+ * The rate is that of the time in which enough orders stood in line, as only then the machine sets it. Older
+ * time counts less, by half after about ORDER_RATE_WINDOW_MS. Until it is known it is ASSUMED_ORDER_RATE.
+ */
+export class CommitBacklog {
+  /** Orders that wait for their turn to start. */
+  queued = 0;
+  /** Orders that have started and are not committed. */
+  started = 0;
+  #storedInLine = 0;
+  #inLineMs = 0;
+  /** End of the last commit, if enough orders stood in line then. */
+  #inLineSince: number | null = null;
+
+  /** Number of orders that are not stored. */
+  get orders(): number {
+    return this.queued + this.started;
+  }
+
+  /** Orders a second that are stored while enough stand in line. */
+  get ratePerSecond(): number {
+    return this.#inLineMs === 0 ? ASSUMED_ORDER_RATE : (this.#storedInLine / this.#inLineMs) * 1_000;
+  }
+
+  /** Whether another order would wait longer than MAX_ORDER_WAIT_MS for its commit. */
+  isFull(): boolean {
+    return this.orders >= Math.max(MIN_UNSTORED_ORDERS, (this.ratePerSecond * MAX_ORDER_WAIT_MS) / 1_000);
+  }
+
+  /** Counts a commit that ended at `nowMs`, by `performance.now`. */
+  committed(orders: number, nowMs: number): void {
+    if (this.#inLineSince !== null) {
+      const passedMs = nowMs - this.#inLineSince;
+      const weight = Math.exp(-passedMs / ORDER_RATE_WINDOW_MS);
+      this.#storedInLine = this.#storedInLine * weight + orders;
+      this.#inLineMs = this.#inLineMs * weight + passedMs;
+    }
+    this.#inLineSince = this.orders >= IN_LINE ? nowMs : null;
+  }
+}

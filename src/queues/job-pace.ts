@@ -1,0 +1,87 @@
+import { JOB_SHARE, JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../limits.ts';
+
+/**
+ * Lets jobs yield to the orders that are placed at the same process. Both take from the same database and the
+ * same thread; the caller of an order waits, and a job can be done later.
+ *
+ * While orders are slow the number of jobs that may start in a tick is halved each tick, down to
+ * MIN_PACED_JOBS, and it grows by a quarter each tick otherwise (additive increase, multiplicative decrease:
+ * Chiu and Jain 1989). The time from an order's arrival to its commit holds the commit's latency and the
+ * delay of the event loop. Above MAX_PACED_JOBS jobs start at once. After JOB_YIELD_MS they get JOB_SHARE.
+ */
+export class JobPace {
+  #room = Number.POSITIVE_INFINITY;
+  #left = 0;
+  #slowestMs = 0;
+  #yieldingSince = 0;
+  #waiting: ((mayStart: boolean) => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  readonly #isShared: boolean;
+
+  /** @param isShared whether this process both places orders and does jobs; else jobs never yield */
+  constructor(isShared: boolean) {
+    this.#isShared = isShared;
+  }
+
+  /** Jobs that may start, or be handed over, in this tick. */
+  get room(): number {
+    return this.#room;
+  }
+
+  /** Whether jobs yield now. */
+  get isYielding(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** An order was committed this many milliseconds after its arrival. */
+  orderTook(ms: number): void {
+    this.#slowestMs = Math.max(this.#slowestMs, ms);
+    if (ms <= SLOW_ORDER_MS || !this.#isShared || this.isYielding || this.#isClosed) return;
+    this.#room = MAX_PACED_JOBS;
+    this.#yieldingSince = performance.now();
+    this.#timer = setInterval(() => this.#tick(), JOB_TICK_MS);
+    this.#tick();
+  }
+
+  /** Resolves when a job may start, first come, first served; false if the process stops. */
+  turn(): Promise<boolean> {
+    if (this.#isClosed) return Promise.resolve(false);
+    if (!this.isYielding) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#start();
+    });
+  }
+
+  /** Ends every wait for a turn. */
+  close(): void {
+    this.#isClosed = true;
+    this.#stopYielding();
+    for (const resolve of this.#waiting.splice(0)) resolve(false);
+  }
+
+  #tick(): void {
+    const isSlow = this.#slowestMs > SLOW_ORDER_MS;
+    this.#slowestMs = 0;
+    const isOver = performance.now() - this.#yieldingSince > JOB_YIELD_MS;
+    const least = isOver ? JOB_SHARE : MIN_PACED_JOBS;
+    this.#room = isSlow ? Math.max(least, this.#room >> 1) : Math.ceil(this.#room * 1.25);
+    this.#left = this.#room;
+    if (this.#room > MAX_PACED_JOBS) this.#stopYielding();
+    this.#start();
+  }
+
+  #stopYielding(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#room = Number.POSITIVE_INFINITY;
+    this.#left = Number.POSITIVE_INFINITY;
+  }
+
+  #start(): void {
+    const starting = this.#waiting.splice(0, this.#left);
+    this.#left -= starting.length;
+    for (const resolve of starting) resolve(true);
+  }
+}

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
+import {
+  ASSUMED_ORDER_RATE,
+  MAX_COMMIT_BATCH,
+  MAX_ORDER_WAIT_MS,
+  MIN_UNSTORED_ORDERS,
+  ORDER_RATE_WINDOW_MS,
+} from '../../src/limits.ts';
+
+/** Full commits at a rate, for much longer than the rate's window, while many orders stand in line. */
+function store(backlog: CommitBacklog, ratePerSecond: number): void {
+  backlog.queued = 10_000;
+  const everyMs = (MAX_COMMIT_BATCH / ratePerSecond) * 1_000;
+  for (const endMs = nowMs + 20 * ORDER_RATE_WINDOW_MS + 2 * everyMs; nowMs < endMs; nowMs += everyMs) {
+    backlog.committed(MAX_COMMIT_BATCH, nowMs);
+  }
+}
+let nowMs = 0;
+
+function storedAt(ratePerSecond: number): CommitBacklog {
+  const backlog = new CommitBacklog();
+  store(backlog, ratePerSecond);
+  return backlog;
+}
+
+const room = (backlog: CommitBacklog): number => {
+  backlog.started = 0;
+  for (backlog.queued = 0; !backlog.isFull(); ) backlog.queued++;
+  return backlog.queued;
+};
+
+it('takes as many orders as it stores in the longest wait', () => {
+  expect(storedAt(2_000).ratePerSecond).toBeCloseTo(2_000);
+  expect(room(storedAt(2_000))).toBe((2_000 * MAX_ORDER_WAIT_MS) / 1_000);
+  expect(room(storedAt(300))).toBe((300 * MAX_ORDER_WAIT_MS) / 1_000);
+});
+
+it('assumes a rate until it has measured one', () => {
+  expect(room(new CommitBacklog())).toBe((ASSUMED_ORDER_RATE * MAX_ORDER_WAIT_MS) / 1_000);
+});
+
+it('takes some orders on the slowest machine, or it would never learn that it is quick again', () => {
+  expect(room(storedAt(1))).toBe(MIN_UNSTORED_ORDERS);
+});
+
+it('does not take a time with few orders for the rate of the machine', () => {
+  const backlog = storedAt(2_000);
+  backlog.queued = 3;
+  backlog.committed(MAX_COMMIT_BATCH, nowMs);
+  for (const endMs = nowMs + 60_000; nowMs < endMs; nowMs += 1_000) backlog.committed(1, nowMs);
+  expect(backlog.ratePerSecond).toBeCloseTo(2_000);
+});
+
+it('follows a machine that becomes slower', () => {
+  const backlog = storedAt(2_000);
+  store(backlog, 100);
+  expect(backlog.ratePerSecond).toBeCloseTo(100, 0);
+});

@@ -333,6 +333,8 @@ export const RELAY_HELD_ROWS = 5_000;
 export const RELAY_HELD_MS = 25_000;
 /** Interval at which rows handed over are marked if not done. Two are below OUTBOX_FIRST_LEASE_SECONDS. */
 export const RELAY_MARK_MS = 10_000;
+/** Most owed jobs that are one job to BullMQ. More of them would wait for one worker beside idle ones. */
+export const JOBS_PER_BATCH = 16;
 /** Longest wait for a queue; then the call is made again later. */
 export const QUEUE_DEADLINE_MS = 5_000;
 /** Most jobs of a queue that wait, a kilobyte each; more stay in the outbox until half of them are done. */

@@ -14,16 +14,19 @@ import type { Pool } from 'pg';
 import {
   JOB_ATTEMPTS,
   JOB_BACKOFF_MS,
+  JOB_HELD_RETRY_MS,
   JOB_LOCK_MS,
   KEEP_FAILED_JOBS,
   LOSS_REPORT_MS,
   MAX_JOB_STALLS,
   WORKER_RETRY_MS,
 } from '../limits.ts';
+import { limitConcurrency } from '../postgres/batched-reads.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { holdWhileAway } from './hold-while-away.ts';
 import { inTurn } from './in-turn.ts';
+import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
 import type { JobPace } from './job-pace.ts';
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
@@ -137,7 +140,7 @@ export type WorkerSettings = {
 };
 
 /**
- * Starts a worker. BullMQ runs a job twice if a process blocks or dies, so handlers must be safe to run
+ * Starts a worker, which does single jobs and batches. BullMQ runs a job twice if a process blocks or dies, so handlers must be safe to run
  * twice. An error of a handler costs the job an attempt, unless the database is away.
  */
 export function startWorker(
@@ -155,12 +158,16 @@ export function startWorker(
     ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
   };
   let isClosing = false;
-  const handleInTurn = inTurn(handle, options.pace, options.isAwaited);
-  const handleWhenBack = holdWhileAway(handleInTurn, options.database, () => isClosing);
-  const process = async (job: Job<JobData>, token?: string): Promise<void> => {
-    const result = await handleWhenBack(job.data);
+  const handleWhenBack = holdWhileAway(handle, options.database, () => isClosing);
+  const handleBounded = boundedHandler(handleWhenBack, options.concurrency, () => isClosing);
+  const handleInTurn = inTurn(handleBounded, options.pace, options.isAwaited);
+  const process = async (job: Job<JobBatch>, token?: string): Promise<void> => {
+    const { left, result } = await runBatch(job.data, handleInTurn);
     if (result.kind === 'done') return;
-    logger.info({ queue: name, orderId: job.data.orderId, outcome: result.kind }, 'a job is tried again later');
+    for (const { orderId } of left) {
+      logger.info({ queue: name, orderId, outcome: result.kind }, 'a job is tried again later');
+    }
+    if (left.length < jobsOf(job.data).length) await job.updateData(batchOf(left));
     if (result.kind === 'retry') throw new Error(result.reason);
     if (result.kind === 'wait') {
       await job.moveToDelayed(Date.now() + result.forMs, token);
@@ -179,6 +186,14 @@ export function startWorker(
   };
 }
 
+/** Bounds the jobs of a worker's batches that run at once. One that has not begun at a stop goes back. */
+function boundedHandler(handle: JobHandler, concurrency: number, isClosing: () => boolean): JobHandler {
+  const limit = limitConcurrency(concurrency);
+  const begin = async (data: JobData): Promise<JobResult> =>
+    isClosing() ? { kind: 'wait', forMs: JOB_HELD_RETRY_MS } : handle(data);
+  return (data) => new Promise((resolve, reject) => limit.enter(() => begin(data).then(resolve, reject)));
+}
+
 function reportLoss(queue: QueueName, message: string, logger: Logger): (error: Error) => void {
   return atMostEvery(LOSS_REPORT_MS, (error) => logger.warn({ err: errorFields(error), queue }, message));
 }
@@ -194,7 +209,7 @@ async function closeIfReached(backend: QueueBackend, part: { close(force?: boole
 function openWorker(
   name: QueueName,
   backend: QueueBackend,
-  process: (job: Job<JobData>, token?: string) => Promise<void>,
+  process: (job: Job<JobBatch>, token?: string) => Promise<void>,
   options: Omit<WorkerOptions, 'connection'>,
 ): Worker {
   if (backend.kind === 'redis') {

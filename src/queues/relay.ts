@@ -1,5 +1,6 @@
 import {
   JOB_TICK_MS,
+  JOBS_PER_BATCH,
   LOSS_REPORT_MS,
   RELAY_AHEAD_MS,
   RELAY_BATCH,
@@ -13,14 +14,15 @@ import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts'
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { fairShares } from './fair-shares.ts';
+import { batchOf, type JobBatch } from './job-batch.ts';
 import type { JobPace } from './job-pace.ts';
-import type { JobData, JobHandlers } from './queues.ts';
+import type { JobHandlers } from './queues.ts';
 import { createQueueRoom } from './room.ts';
 import { within } from './within.ts';
 
 type BulkJob = {
   name: string;
-  data: JobData;
+  data: JobBatch;
   opts: { jobId: string; delay: number; priority: number };
 };
 type Adder = {
@@ -142,20 +144,35 @@ export function createRelay(
     // The sweeper has checked the room for its own rows.
     const fresh = rows.filter(({ relays }) => relays === 0);
     const fits = fresh.length === 0 || (await rooms.get(name)?.take(fresh.length));
-    const jobs = (fits ? rows : rows.filter(({ relays }) => relays > 0)).map((row) => jobOf(name, row));
-    if (jobs.length === 0) return;
-    await queue?.addBulk(jobs);
-    marks.add(jobs.map(({ data }) => data.outboxId));
+    const fitting = fits ? rows : rows.filter(({ relays }) => relays > 0);
+    if (fitting.length === 0) return;
+    await queue?.addBulk(batches(name, fitting).map((batch) => jobOf(name, batch)));
+    marks.add(fitting.map(({ id }) => id));
   }
 
-  function jobOf(name: QueueName, row: OutboxRow): BulkJob {
+  /**
+   * Rows that are due share a job, as BullMQ costs as much for each job as its work does. A queue with fair
+   * shares, or a limited rate, counts single ones.
+   */
+  function batches(name: QueueName, rows: readonly OutboxRow[]): OutboxRow[][] {
+    if (fairQueues.has(name)) return rows.map((row) => [row]);
+    const isDue = ({ runAt }: OutboxRow) => runAt.getTime() <= clock.now();
+    const due = rows.filter(isDue);
+    const shared = Array.from({ length: Math.ceil(due.length / JOBS_PER_BATCH) }, (_, i) =>
+      due.slice(i * JOBS_PER_BATCH, (i + 1) * JOBS_PER_BATCH),
+    );
+    return [...shared, ...rows.filter((row) => !isDue(row)).map((row) => [row])];
+  }
+
+  function jobOf(name: QueueName, rows: readonly OutboxRow[]): BulkJob {
+    const [{ id, relays, runAt, retailerId }] = rows as [OutboxRow];
     return {
       name,
-      data: { outboxId: row.id, orderId: row.orderId, relays: row.relays },
+      data: batchOf(rows.map((row) => ({ outboxId: row.id, orderId: row.orderId, relays: row.relays }))),
       opts: {
-        jobId: `${row.id}-${row.relays}`,
-        delay: Math.max(0, row.runAt.getTime() - clock.now()),
-        priority: fairQueues.has(name) ? shareOf(name, row.retailerId, clock.now()) : 0,
+        jobId: rows.length === 1 ? `${id}-${relays}` : `${id}-${relays}-${rows.length}`,
+        delay: Math.max(0, runAt.getTime() - clock.now()),
+        priority: fairQueues.has(name) ? shareOf(name, retailerId, clock.now()) : 0,
       },
     };
   }

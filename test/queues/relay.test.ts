@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   JOB_TICK_MS,
+  JOBS_PER_BATCH,
   MAX_QUEUED_JOBS,
   MIN_PACED_JOBS,
   OUTBOX_SWEEP_MS,
@@ -16,6 +17,7 @@ import {
   RELAY_RETRY_MS,
   SLOW_ORDER_MS,
 } from '../../src/limits.ts';
+import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
 import { createRelay } from '../../src/queues/relay.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
@@ -27,12 +29,19 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A relay into a queue that only counts its jobs. */
-function world({ waiting = 0, isAway = false, pace = new JobPace(true), queues = ['sms'] as QueueName[] } = {}) {
-  const state = { waiting, isAway, added: [] as number[], marked: [] as number[][], asked: 0 };
+function world({
+  waiting = 0,
+  isAway = false,
+  pace = new JobPace(true),
+  queues = ['sms'] as QueueName[],
+  fair = [] as QueueName[],
+} = {}) {
+  const state = { waiting, isAway, added: [] as number[], jobs: [] as number[], marked: [] as number[][], asked: 0 };
   const queue = {
-    async addBulk(jobs: { data: { outboxId: number } }[]) {
+    async addBulk(jobs: { data: JobBatch }[]) {
       if (state.isAway) throw new Error('away');
-      state.added.push(...jobs.map(({ data }) => data.outboxId));
+      state.jobs.push(...jobs.map(({ data }) => jobsOf(data).length));
+      state.added.push(...jobs.flatMap(({ data }) => jobsOf(data).map(({ outboxId }) => outboxId)));
     },
     async countWaiting() {
       state.asked++;
@@ -42,7 +51,7 @@ function world({ waiting = 0, isAway = false, pace = new JobPace(true), queues =
   const relay = createRelay(
     new Map(queues.map((name) => [name, queue])),
     { extendLease: async (ids) => void state.marked.push([...ids]) },
-    new Set(),
+    new Set(fair),
     pace,
     Date,
     createLogger('silent'),
@@ -183,7 +192,19 @@ test('a row that is due much later is not handed over yet', async () => {
     rowsOf(id, id + 1).map((row) => ({ ...row, runAt: new Date(Date.now() + ms) }));
   relay.relay([...inMs(1, RELAY_AHEAD_MS), ...inMs(2, RELAY_AHEAD_MS + 1), ...young(3, 4)]);
   await flushed();
-  expect(state.added).toEqual([1, 3]);
+  expect(state.added.toSorted()).toEqual([1, 3]);
+});
+
+test('rows that are due share jobs, and those of a queue with fair shares do not', async () => {
+  const plain = world();
+  plain.relay.relay(rowsOf(0, JOBS_PER_BATCH * 2 + 1));
+  await flushed();
+  expect(plain.state.jobs).toEqual([JOBS_PER_BATCH, JOBS_PER_BATCH, 1]);
+  expect(plain.state.added).toEqual(rowsOf(0, JOBS_PER_BATCH * 2 + 1).map(({ id }) => id));
+  const fair = world({ fair: ['sms'] });
+  fair.relay.relay(rowsOf(0, 3));
+  await flushed();
+  expect(fair.state.jobs).toEqual([1, 1, 1]);
 });
 
 test('a bounded number of rows is held, the newest', async () => {

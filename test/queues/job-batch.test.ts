@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { batchOf, jobsOf, runBatch } from '../../src/queues/job-batch.ts';
+import type { JobData, JobResult } from '../../src/queues/queues.ts';
+
+const jobs = (count: number): JobData[] =>
+  Array.from({ length: count }, (_, i) => ({ outboxId: i, orderId: `order ${i}`, relays: 0 }));
+
+/** Runs a batch whose jobs have these results; an error is thrown. */
+function run(results: readonly (JobResult | Error)[]) {
+  const handle = async ({ outboxId }: JobData): Promise<JobResult> => {
+    const result = results[outboxId] as JobResult | Error;
+    if (result instanceof Error) throw result;
+    return result;
+  };
+  return runBatch(batchOf(jobs(results.length)), handle);
+}
+const done = { kind: 'done' } as const;
+const wait = (forMs: number) => ({ kind: 'wait', forMs }) as const;
+const retry = { kind: 'retry', reason: 'later' } as const;
+const limited = { kind: 'rate_limited', forMs: 5 } as const;
+
+test('a batch of one reads as a single job, as an older version wrote it', () => {
+  const [single] = jobs(1) as [JobData];
+  expect(batchOf([single])).toEqual(single);
+  expect(jobsOf(single)).toEqual([single]);
+});
+
+test('an older version finds the first job of a batch', () => {
+  expect(batchOf(jobs(3))).toMatchObject({ outboxId: 0, orderId: 'order 0', relays: 0 });
+  expect(jobsOf(batchOf(jobs(3)))).toEqual(jobs(3));
+});
+
+test('a batch whose jobs are done is done', async () => {
+  expect(await run([done, done])).toEqual({ left: [], result: done });
+});
+
+test('only what is not done is left', async () => {
+  const { left, result } = await run([done, retry, done, wait(10)]);
+  expect(left.map(({ outboxId }) => outboxId)).toEqual([1, 3]);
+  expect(result).toEqual(retry);
+});
+
+test('a pause of the queue comes first, then an attempt, then the shortest wait', async () => {
+  expect((await run([wait(10), retry, limited])).result).toEqual(limited);
+  expect((await run([wait(10), wait(3), done, wait(7)])).result).toEqual(wait(3));
+});
+
+test('an error of one job costs an attempt and leaves the others done', async () => {
+  const { left, result } = await run([done, new Error('broken'), done]);
+  expect(left.map(({ outboxId }) => outboxId)).toEqual([1]);
+  expect(result).toEqual({ kind: 'retry', reason: 'broken' });
+});

@@ -416,8 +416,10 @@ export const TEXT_HELD_UP_MS = 10_000;
 export const TEXT_LOOKBACK_MS = 60 * 60_000;
 /** Age of an order from which its confirmation is not sent any more. */
 export const TEXT_USEFUL_SECONDS = 4 * 3_600;
-/** Dropoffs that one worker process looks up at once. Below MAX_GEOCODER_REQUESTS. */
-export const LOCATE_CONCURRENCY = 4;
+/** Dropoffs that one worker process locates at once: as many as share a statement. */
+export const LOCATE_CONCURRENCY = 64;
+/** Dropoffs that it asks a geocoder for at once. Below MAX_GEOCODER_REQUESTS. */
+export const MAX_LOCATE_REQUESTS = 4;
 /** Age of an order from which a geocoder that is away is not asked any more: most are delivered. */
 export const LOCATE_USEFUL_SECONDS = 2 * 3_600;
 /** Pause of a queue after a vendor's 429. */
@@ -782,7 +784,7 @@ function assertRelations(): void {
     { 'TEXT_HELD_UP_MS + TWILIO_TIMEOUT_MS': TEXT_HELD_UP_MS + TWILIO_TIMEOUT_MS },
     { 'TEXT_LOOKUP_SECONDS[1] in ms': TEXT_LOOKUP_SECONDS[1] * 1_000 },
   );
-  below({ LOCATE_CONCURRENCY }, { MAX_GEOCODER_REQUESTS });
+  below({ MAX_LOCATE_REQUESTS }, { MAX_GEOCODER_REQUESTS });
 
   // Webhooks
   below({ '2 × WEBHOOK_DNS_TIMEOUT_MS': 2 * WEBHOOK_DNS_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });

@@ -1,18 +1,13 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
-import {
-  MAX_JOBS_PER_STATEMENT,
-  MAX_PAYMENT_ATTEMPTS,
-  STRIPE_KEY_SECONDS,
-  STRIPE_QUIET_SECONDS,
-  VENDOR_PAUSE_MS,
-} from '../limits.ts';
-import { batched, type ConcurrencyLimit } from '../postgres/batched-reads.ts';
+import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
+import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments.ts';
 import type { Store } from '../store/store.ts';
 import type { ChargeOutcome, Charger } from '../vendors/charger.ts';
+import { inBatches } from './in-batches.ts';
 
 declare module '../queues/queues.ts' {
   interface JobHandlers {
@@ -25,7 +20,7 @@ declare module '../queues/queues.ts' {
  * the job sends the same idempotency key, and Stripe answers with the same charge.
  */
 export function createChargeJob(deps: {
-  readonly store: Pick<Store, 'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'finishOutbox'>;
+  readonly store: Pick<Store, 'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'finishJobs'>;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
   readonly stripe: Pick<Charger, 'charge' | 'findCharge'>;
@@ -34,20 +29,16 @@ export function createChargeJob(deps: {
   readonly clock: Clock;
 }): JobHandler {
   const { store, stripe, clock } = deps;
-  // Concurrent jobs share statements.
-  const open = batched(
-    (ids: readonly string[]) => store.openPaymentAttempts(ids, MAX_PAYMENT_ATTEMPTS),
-    (id) => id,
-    MAX_JOBS_PER_STATEMENT,
-    deps.orderLocks,
-  );
-  const recordPaid = batched(store.recordPaid, ({ orderId }) => orderId, MAX_JOBS_PER_STATEMENT, deps.orderLocks);
+  const openAttempts = (ids: readonly string[]) => store.openPaymentAttempts(ids, MAX_PAYMENT_ATTEMPTS);
+  const open = inBatches(openAttempts, (id) => id, deps.orderLocks);
+  const recordPaid = inBatches(store.recordPaid, ({ orderId }) => orderId, deps.orderLocks);
+  const finish = inBatches(store.finishJobs, String);
 
   return async function chargeJob({ orderId, outboxId }) {
     const openingMs = clock.now();
     const attempt = await open(orderId);
     if (!attempt) {
-      await store.finishOutbox(outboxId, null);
+      await finish(outboxId);
       return { kind: 'done' };
     }
     // The time of the statement counts, in case the process was suspended during it.

@@ -1,7 +1,5 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import {
-  MAX_JOB_STATEMENTS,
-  MAX_JOBS_PER_STATEMENT,
   MAX_TEXT_SENDS,
   TEXT_HELD_UP_MS,
   TEXT_LOOKBACK_MS,
@@ -9,12 +7,13 @@ import {
   TEXT_USEFUL_SECONDS,
   VENDOR_PAUSE_MS,
 } from '../limits.ts';
-import { batched, type ConcurrencyLimit, limitConcurrency } from '../postgres/batched-reads.ts';
+import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { OwedText, TextResult } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
+import { inBatches } from './in-batches.ts';
 
 declare module '../queues/queues.ts' {
   interface JobHandlers {
@@ -28,7 +27,7 @@ declare module '../queues/queues.ts' {
  * once more only if it is not found. Nothing is sent for an order that is cancelled or has expired.
  */
 export function createSmsJob(deps: {
-  readonly store: Pick<Store, 'openTexts' | 'countSends' | 'uncountSend' | 'recordTexts' | 'finishOutbox'>;
+  readonly store: Pick<Store, 'openTexts' | 'countSends' | 'uncountSend' | 'recordTexts' | 'finishJobs'>;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
   readonly texts: Pick<TextSender, 'send' | 'find'>;
@@ -37,20 +36,15 @@ export function createSmsJob(deps: {
   readonly clock: Clock;
 }): JobHandler {
   const { store, texts, clock } = deps;
-  // Concurrent jobs share statements.
-  const batch = <Item, Value>(
-    statement: (items: readonly Item[]) => Promise<ReadonlyMap<string, Value>>,
-    keyOf: (item: Item) => string,
-    limit: ConcurrencyLimit = limitConcurrency(MAX_JOB_STATEMENTS),
-  ) => batched(statement, keyOf, MAX_JOBS_PER_STATEMENT, limit);
-  const open = batch(store.openTexts, (orderId) => orderId);
-  const countSend = batch(store.countSends, ({ orderId }) => orderId);
-  const record = batch(store.recordTexts, ({ orderId }) => orderId, deps.orderLocks);
+  const open = inBatches(store.openTexts, (orderId) => orderId);
+  const countSend = inBatches(store.countSends, ({ orderId }) => orderId);
+  const record = inBatches(store.recordTexts, ({ orderId }) => orderId, deps.orderLocks);
+  const finish = inBatches(store.finishJobs, String);
 
   return async function smsJob({ orderId, outboxId }) {
     const text = await open(orderId);
     if (!text) {
-      await store.finishOutbox(outboxId, null);
+      await finish(outboxId);
       return { kind: 'done' };
     }
     const result = text.earlierSends > 0 ? await lookUp(text) : await send(text);

@@ -1,40 +1,61 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress } from '../domain/order.ts';
 import type { Db } from './db.ts';
+import { rowsOf } from './fragments.ts';
 
 /** A dropoff address without a geocoder's point, and the age of its order. */
 export type UnlocatedDropoff = { readonly address: DropoffAddress; readonly ageSeconds: number };
 
-/** The dropoff of an order before its handover, if no geocoder has located it; null if there is none. */
-export async function readUnlocated({ sql }: Db, orderId: string): Promise<UnlocatedDropoff | null> {
-  const [row] = await sql`
-    select a.line1, a.line2, a.city, a.state, a.zip, extract(epoch from now() - o.created_at)::float8 as age
+/** The dropoffs of orders before their handover that no geocoder has located, by order. */
+export async function readUnlocated({ sql }: Db, orderIds: readonly string[]): Promise<Map<string, UnlocatedDropoff>> {
+  const rows = await sql`
+    select o.id, a.line1, a.line2, a.city, a.state, a.zip, extract(epoch from now() - o.created_at)::float8 as age
     from orders o join dropoff_addresses a on a.id = o.dropoff_address_id
-    where o.id = ${orderId} and o.status in ('pending_dispatch', 'driver_assigned', 'picked_up')
+    where o.id = any(${[...orderIds]}::uuid[]) and o.status in ('pending_dispatch', 'driver_assigned', 'picked_up')
       and a.point_source is distinct from 'geocoder'`;
-  if (!row) return null;
-  const { line1, line2, city, state, zip, age } = row;
-  return { address: { line1, line2, city, state, zip }, ageSeconds: age };
+  return new Map(
+    rows.map(({ id, line1, line2, city, state, zip, age }) => [
+      id,
+      { address: { line1, line2, city, state, zip }, ageSeconds: age },
+    ]),
+  );
 }
 
-/** Records a dropoff's point, or that it is unknown, ends the job, and sends a notice. */
-export async function recordDropoff(
+/** A dropoff's point, or null where it is unknown, and the job that looked it up. */
+export type LocatedDropoff = {
+  readonly orderId: string;
+  readonly dropoff: DropoffPoint | null;
+  readonly outboxId: number;
+};
+
+const LOCATED = rowsOf<LocatedDropoff>([
+  ['order_id', 'uuid', ({ orderId }) => orderId],
+  ['lat', 'float8', ({ dropoff }) => dropoff?.point.lat ?? null],
+  ['lng', 'float8', ({ dropoff }) => dropoff?.point.lng ?? null],
+  ['accuracy', 'int4', ({ dropoff }) => dropoff?.accuracyMeters ?? null],
+  ['source', 'text', ({ dropoff }) => dropoff?.source ?? 'unknown'],
+  ['outbox_id', 'int8', ({ outboxId }) => outboxId],
+]);
+
+/** Records dropoffs' points, ends their jobs, and sends one notice. Returns the orders. */
+export async function recordDropoffs(
   { sql, processId }: Db,
-  orderId: string,
-  dropoff: DropoffPoint | null,
-  outboxId: number,
-): Promise<void> {
-  await sql`
-    with located as (
-      update dropoff_addresses a set lat = ${dropoff?.point.lat ?? null}::float8,
-        lng = ${dropoff?.point.lng ?? null}::float8, accuracy_meters = ${dropoff?.accuracyMeters ?? null}::int4,
-        point_source = ${dropoff?.source ?? 'unknown'}
-      from orders o where o.id = ${orderId} and a.id = o.dropoff_address_id
+  located: readonly LocatedDropoff[],
+): Promise<Map<string, true>> {
+  const rows = await sql`
+    with input as materialized (${LOCATED(sql, located)}
+    ), located as (
+      update dropoff_addresses a set lat = i.lat, lng = i.lng, accuracy_meters = i.accuracy, point_source = i.source
+      from input i join orders o on o.id = i.order_id where a.id = o.dropoff_address_id
       returning o.id
     ), finished as (
-      update outbox set done_at = now() where id = ${outboxId} and done_at is null
+      update outbox set done_at = now() where id in (select outbox_id from input) and done_at is null
+    ), notice as (
+      select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',')) from located
+      having count(*) > 0
     )
-    select pg_notify('sameday', ${processId} || ':details:' || id) from located`;
+    select id from located where (select count(*) from notice) >= 0`;
+  return new Map(rows.map(({ id }) => [id, true]));
 }
 
 /** The point of an order's dropoff; null if it is unknown. */

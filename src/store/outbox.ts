@@ -53,6 +53,12 @@ export async function finishOutbox({ sql }: Db, id: number, failureCode: string 
     where id = ${id} and done_at is null`;
 }
 
+/** Marks rows as done, for jobs that found nothing to do; returns them by their ids as text. */
+export async function finishJobs({ sql }: Db, ids: readonly number[]): Promise<Map<string, true>> {
+  await sql`update outbox set done_at = now() where id = any(${[...ids]}::int8[]) and done_at is null`;
+  return new Map(ids.map((id) => [String(id), true]));
+}
+
 /** Deletes at most `limit` rows that were done more than `days` days ago; returns their number. */
 export async function pruneOutbox({ sql }: Db, days: number, limit: number): Promise<number> {
   const result = await sql`

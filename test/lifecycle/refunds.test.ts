@@ -37,7 +37,6 @@ function openWorker(bank: Bank, pause: Pause) {
       await pause(`${what} is answered`);
       return result;
     };
-  const finishOutbox = paused('finish', store.finishOutbox);
   const shared = {
     stripe: bank,
     relay: { relay: () => undefined },
@@ -48,7 +47,7 @@ function openWorker(bank: Bank, pause: Pause) {
   const charge = createChargeJob({
     ...shared,
     store: {
-      finishOutbox,
+      finishJobs: paused('finish', store.finishJobs),
       openPaymentAttempts: paused('open', store.openPaymentAttempts),
       recordPaid: paused('record paid', store.recordPaid),
       recordDeclined: paused('record declined', store.recordDeclined),
@@ -58,7 +57,7 @@ function openWorker(bank: Bank, pause: Pause) {
   const refund = createRefundJob({
     ...shared,
     store: {
-      finishOutbox,
+      finishOutbox: paused('finish', store.finishOutbox),
       readRefundState: paused('read', store.readRefundState),
       recordRefund: paused('record refund', store.recordRefund),
       recordRefundRefused: paused('record refusal', store.recordRefundRefused),

@@ -126,7 +126,7 @@ export const MAX_COMMIT_BATCH = 256;
 export const MAX_COMMITS_IN_FLIGHT = 2;
 /** Time after which a commit counts as slow. Below MAX_COMMIT_WAIT_MS, so that no waiting order fails. */
 export const SLOW_COMMIT_MS = 100;
-/** Time a commit waits for a full batch while more orders arrive than can start. */
+/** Longest wait of a commit for the orders of a full batch that have arrived and not started. */
 export const COMMIT_GATHER_MS = 100;
 /**
  * Longest wait for a commit to start; then the order is dropped with 503 and nothing is stored for a caller

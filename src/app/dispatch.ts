@@ -92,7 +92,7 @@ function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
   const backlog = new CommitBacklog();
   const admission = new AdmissionControl(ADMISSION_SLICE_MS, backlog);
   const groupCommit = createGroupCommit(
-    { store, database, backlog, pace, admission, locatesDropoffs: config.geocoderUrl !== null },
+    { store, database, backlog, pace, locatesDropoffs: config.geocoderUrl !== null },
     {
       maxBatch: MAX_COMMIT_BATCH,
       maxInFlight: MAX_COMMITS_IN_FLIGHT,

@@ -18,7 +18,6 @@ export class AdmissionControl {
   readonly #waiting: { readonly turn: number; readonly start: () => void }[] = [];
   #turn = 0;
   #isScheduled = false;
-  #isLate = false;
 
   /** @param sliceMs time in a turn for starting orders */
   constructor(sliceMs: number, backlog: CommitBacklog) {
@@ -29,11 +28,6 @@ export class AdmissionControl {
   /** Whether another order would be refused. */
   isFull(): boolean {
     return this.#backlog.isFull();
-  }
-
-  /** Whether more orders were due in the last turn than could start. */
-  isLate(): boolean {
-    return this.#isLate;
   }
 
   /** Resolves when the order may start; null if it is refused. */
@@ -61,7 +55,6 @@ export class AdmissionControl {
       // Lets the order start before the clock is read again.
       await Promise.resolve();
     }
-    this.#isLate = this.#isDue();
   }
 
   #isDue(): boolean {

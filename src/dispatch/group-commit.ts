@@ -2,7 +2,6 @@ import type { JobPace } from '../queues/job-pace.ts';
 import type { NewOrder } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
-import type { AdmissionControl } from './admission.ts';
 import type { CommitBacklog } from './commit-backlog.ts';
 import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
 
@@ -29,8 +28,9 @@ const CHECKS_PER_WAIT = 10;
  *
  * One commit at a time makes the largest batches, which cost the least for each order. Another one starts
  * beside it only if it is slow (for `slowMs`: it waits for a lock, or its outcome is being resolved) or if a
- * full batch waits, which cannot grow any more. While more orders arrive than can start, a batch waits up to
- * `gatherMs` to fill, because small batches would cost a busy machine more.
+ * full batch waits, which cannot grow any more. While enough orders for a full batch are here and wait for
+ * their turn to start, the batch waits up to `gatherMs` for them, because small ones would cost a busy
+ * machine more.
  *
  * While the database is away, waiting orders are `unavailable` at once.
  *
@@ -43,7 +43,6 @@ export function createGroupCommit(
     readonly database: { isAway(): boolean };
     readonly backlog: CommitBacklog;
     readonly pace: Pick<JobPace, 'orderTook'>;
-    readonly admission: Pick<AdmissionControl, 'isLate'>;
     /** Whether each order gets a job that asks a geocoder for its dropoff. */
     readonly locatesDropoffs: boolean;
   },
@@ -81,7 +80,7 @@ export function createGroupCommit(
 
   /** Whether the next commit waits for a fuller batch. */
   function gathers(): boolean {
-    if (isGathered || !parts.admission.isLate()) return false;
+    if (isGathered || queue.length + backlog.queued < bounds.maxBatch) return false;
     gathering ??= setTimeout(() => {
       isGathered = true;
       pump();

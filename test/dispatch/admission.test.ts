@@ -39,26 +39,13 @@ it('starts an order in the second turn after its arrival', async () => {
 });
 
 it('starts as many orders in a turn as fit into its slice, in their order', async () => {
-  const { admission, began, come } = world({ tookMs: SLICE_MS / 2 });
+  const { began, come } = world({ tookMs: SLICE_MS / 2 });
   for (const n of [1, 2, 3, 4]) void come(n);
   await nextTurn();
-  expect(admission.isLate()).toBe(false);
   await nextTurn();
   expect(began).toEqual([1, 2]);
-  expect(admission.isLate()).toBe(true);
   await nextTurn();
   expect(began).toEqual([1, 2, 3, 4]);
-  expect(admission.isLate()).toBe(false);
-});
-
-it('is not late while no order is due', async () => {
-  const { admission, began, come } = world();
-  void come(1);
-  await nextTurn();
-  void come(2);
-  await nextTurn();
-  expect(began).toEqual([1]);
-  expect(admission.isLate()).toBe(false);
 });
 
 it('refuses an order that would wait too long, whether the others wait for their turn or their commit', async () => {

@@ -37,13 +37,12 @@ function open(
 ) {
   const backlog = new CommitBacklog();
   const took: number[] = [];
-  const around = { isLate: false, isAway: false };
+  const around = { isAway: false };
   const parts = {
     store: tables,
     database: { isAway: () => around.isAway },
     backlog,
     pace: { orderTook: (ms: number) => void took.push(ms) },
-    admission: { isLate: () => around.isLate },
     locatesDropoffs: false,
   };
   return { groupCommit: createGroupCommit(parts, { ...bounds, ...changes }, logger), backlog, took, around };
@@ -161,9 +160,9 @@ test('of two orders of one batch for one driver one gets the driver', async () =
   expect(kinds(await commitAll(groupCommit, orders)).sort()).toEqual(['created', 'driver_lost']);
 });
 
-test('while more orders arrive than can start, a commit waits for a full batch', async () => {
-  const { groupCommit, around, seen } = world({ maxBatch: 3 });
-  around.isLate = true;
+test('a commit waits for the orders of a full batch that are about to start', async () => {
+  const { groupCommit, backlog, seen } = world({ maxBatch: 3 });
+  backlog.queued = 1;
   const orders = await drafts(3);
   const first = commitAll(groupCommit, orders.slice(0, 2));
   await new Promise((resolve) => setImmediate(resolve));
@@ -174,8 +173,8 @@ test('while more orders arrive than can start, a commit waits for a full batch',
 });
 
 test('a commit waits no longer than its bound for a full batch', async () => {
-  const { groupCommit, around, seen } = world({ gatherMs: 5 });
-  around.isLate = true;
+  const { groupCommit, backlog, seen } = world({ gatherMs: 5 });
+  backlog.queued = 64;
   const [one, two] = await drafts(2);
   expect(kinds([await groupCommit.commit(one as NewOrder, caller())])).toEqual(['created']);
   expect(kinds([await groupCommit.commit(two as NewOrder, caller())])).toEqual(['created']);

@@ -1,4 +1,4 @@
-import { listenForNotices, type NoticeKind } from '../bus/notices.ts';
+import { listenForNotices, type Notice } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
 import type { Fleet } from '../dispatch/fleet.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
@@ -74,10 +74,11 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   // The order is read at once, because the notice of the write may be minutes late or never come.
   events.subscribe({ outcomeUnknown: (orderId) => changed.order.add([orderId]) });
 
-  async function noticed(kind: NoticeKind, ids: readonly string[], own: boolean): Promise<void> {
+  async function noticed({ kind, ids, own, paid }: Notice): Promise<void> {
     // Of this process's own notices only that of a write of unknown outcome counts.
     const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
     if (fresh.length === 0) return;
+    if (paid) return fresh.forEach((id) => void events.paymentRecorded(id, 'paid'));
     if (kind !== 'tier') changed[kind].add(fresh);
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
     else await tiers.reload().then(sweep, readAnew);

@@ -8,16 +8,25 @@ import { errorFields, type Logger } from '../telemetry.ts';
 export const NOTICE_KINDS = ['order', 'details', 'driver', 'tier'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** The listeners for notices, which hold ids only, since the tables are the truth. */
+export type Notice = {
+  readonly kind: NoticeKind;
+  readonly ids: readonly string[];
+  /** Whether this process sent it. */
+  readonly own: boolean;
+  /** The details are charges that were paid, for which a reply may wait: nothing has to be read. */
+  readonly paid: boolean;
+};
+
+/** The listeners for notices, which hold ids and no content, since the tables are the truth. */
 export type NoticeHandlers = {
-  readonly changed: (kind: NoticeKind, ids: readonly string[], own: boolean) => Promise<void> | void;
+  readonly changed: (notice: Notice) => Promise<void> | void;
   /** Called whenever listening begins, the first time included, as earlier notices were missed. */
   readonly listening: () => Promise<void> | void;
 };
 
 /**
- * Listens for the notices that processes send with their commits, `{processId}:{kind}:{id,id,…}` on the
- * channel `sameday`. This process's own come back too, marked as `own`: their effect was applied when the
+ * Listens for the notices that processes send with their commits, `{processId}:{kind}:{id,id,…}` and `:paid`
+ * for paid charges, on the channel `sameday`. This process's own come back too, marked as `own`: their effect was applied when the
  * commit returned, if it returned.
  *
  * @returns a function that stops listening
@@ -38,11 +47,17 @@ export async function listenForNotices(
   const subscription = await sql.listen(
     'sameday',
     (payload) => {
-      const [from, kind, ids] = payload.split(':');
-      if (!ids || !NOTICE_KINDS.includes(kind as NoticeKind)) return;
-      void guard(() => handlers.changed(kind as NoticeKind, ids.split(','), from === processId));
+      const notice = parseNotice(payload, processId);
+      if (notice) void guard(() => handlers.changed(notice));
     },
     () => void guard(handlers.listening),
   );
   return () => subscription.unlisten();
+}
+
+/** Null for what another version sends and this one does not know. */
+function parseNotice(payload: string, processId: string): Notice | null {
+  const [from, kind, ids, paid] = payload.split(':');
+  if (!ids || !NOTICE_KINDS.includes(kind as NoticeKind)) return null;
+  return { kind: kind as NoticeKind, ids: ids.split(','), own: from === processId, paid: paid === 'paid' };
 }

@@ -83,6 +83,7 @@ export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => s
  * @param before CTEs before the update, which may read them
  * @param update an `update orders o set … where …` without `returning`; it must add 1 to `sequence`
  * @param events `select id, sequence, type, data from changed …`
+ * @param about what the notice adds to the ids
  * @returns the ids of the changed orders
  */
 export async function changeOrders(
@@ -90,6 +91,7 @@ export async function changeOrders(
   before: Fragment,
   update: Fragment,
   events: Fragment,
+  about: ':paid' | '' = '',
 ): Promise<Map<string, true>> {
   const rows = await sql`
     with ${before}, changed as (
@@ -97,8 +99,8 @@ export async function changeOrders(
     ), event as (
       insert into order_events (order_id, sequence, type, data) ${events}
     ), notice as (
-      select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',')) from changed
-      having count(*) > 0
+      select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',') || ${about})
+      from changed having count(*) > 0
     )
     select id from changed where (select count(*) from notice) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));

@@ -140,7 +140,8 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
     update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
       sequence = o.sequence + 1
     from recorded s where o.id = s.order_id and o.payment_status = 'processing'`;
-  return changeOrders(db, recorded, update, sql`select id, sequence, 'payment_paid', null::jsonb from changed`);
+  const events = sql`select id, sequence, 'payment_paid', null::jsonb from changed`;
+  return changeOrders(db, recorded, update, events, ':paid');
 }
 
 /**

@@ -58,6 +58,7 @@ async function api() {
   });
   const unknownOutcomes = new UnknownOutcomes(60_000, 10, Date.now, events);
   const paymentWait = createPaymentWait(store, 60_000, 10, 10);
+  events.subscribe(paymentWait);
   const nothing = async () => undefined;
   await followChanges({
     database: { sql, processId: 'api' },
@@ -104,14 +105,24 @@ test('a charge and a text of another process go to live pages only: nothing is r
   const { handled } = await api();
   await charge('worker');
   await text('worker');
-  expect(await handled()).toEqual([`details ${orderId}`, `details ${orderId}`]);
+  expect(await handled()).toEqual([`payment ${orderId}`, `details ${orderId}`]);
 });
 
-test('a reply that waits for a charge gets its result from the table', async () => {
+test('a reply that waits for a charge hears of it, and nothing is read', async () => {
   const { orderId, charge } = await assignedOrder();
   const { seen, paymentWait } = await api();
   const waiting = paymentWait.paymentWithin(orderId);
   await charge('worker');
+  expect(await waiting).toBe('paid');
+  expect(seen).toEqual([`payment ${orderId}`]);
+});
+
+test('after a notice without a result, such as an older version sends, the table is read', async () => {
+  const { orderId, charge } = await assignedOrder();
+  const { seen, paymentWait } = await api();
+  await charge('api');
+  const waiting = paymentWait.paymentWithin(orderId);
+  await database.sql`select pg_notify('sameday', ${`worker:details:${orderId}`})`;
   expect(await waiting).toBe('paid');
   expect(seen).toEqual([`details ${orderId}`, `payments read ${orderId}`]);
 });

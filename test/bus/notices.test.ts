@@ -26,9 +26,10 @@ async function listener(options: { origin?: string; url?: string; changed?: Noti
     sql,
     options.origin ?? 'me',
     {
-      changed(kind, ids, own) {
-        heard.push(`${own ? 'own ' : ''}${kind} ${ids.join('+')}`);
-        return options.changed?.(kind, ids, own);
+      changed(notice) {
+        const { kind, ids, own, paid } = notice;
+        heard.push(`${own ? 'own ' : ''}${kind} ${ids.join('+')}${paid ? ' paid' : ''}`);
+        return options.changed?.(notice);
       },
       listening: () => void began++,
     },
@@ -68,11 +69,11 @@ test('listening has begun, and was reported once, when the call returns', async 
 
 test('every kind and every id of a notice is heard, in the order of the commits', async () => {
   const { heard } = await listener();
-  const payloads = ['a:order:o1,o2,o3', 'b:driver:d1', 'me:tier:standard', 'w:details:o1', 'c:order:o4'];
+  const payloads = ['a:order:o1,o2,o3', 'b:driver:d1', 'me:tier:standard', 'w:details:o1', 'w:details:o2:paid'];
   for (const payload of payloads) await say(payload);
   await expect
     .poll(() => heard, soon)
-    .toEqual(['order o1+o2+o3', 'driver d1', 'own tier standard', 'details o1', 'order o4']);
+    .toEqual(['order o1+o2+o3', 'driver d1', 'own tier standard', 'details o1', 'details o2 paid']);
 });
 
 test('what is no notice of ours is passed over', async () => {

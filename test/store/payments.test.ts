@@ -92,7 +92,7 @@ test('a paid attempt records attempt, order, job, event and notice in one statem
   const notices = await noticesDuring(database, async () => {
     expect(await record(1, PAID)).toBe(true);
   });
-  expect(notices).toEqual([`me:details:${orderId}`]);
+  expect(notices).toEqual([`me:details:${orderId}:paid`]);
   expect(await row()).toMatchObject({
     status: 'driver_assigned',
     sequence: 3,

@@ -101,6 +101,7 @@ export function createRelay(
         await within(Promise.all(QUEUES.map((queue) => add(queue, rows))));
         isFailing = false;
         if (pace.isYielding && charges.length === 0) await pause(JOB_TICK_MS);
+        if (pace.isYielding) dropOld();
       } catch (error) {
         isFailing = true;
         report(error as Error);
@@ -119,13 +120,11 @@ export function createRelay(
     return young.slice(-RELAY_HELD_ROWS);
   }
 
-  /**
-   * Bounds the rows that yield. The oldest are held, so that jobs keep their order. A row of the sweeper was
-   * leased anew.
-   */
-  function yielding(rows: readonly OutboxRow[]): OutboxRow[] {
+  /** Drops the rows that have yielded for too long, oldest first. A row of the sweeper was leased anew. */
+  function dropOld(): void {
     const oldestMs = clock.now() - RELAY_HELD_MS;
-    return rows.filter(({ runAt, relays }) => relays > 0 || runAt.getTime() > oldestMs).slice(0, RELAY_HELD_ROWS);
+    const kept = pending.findIndex(({ runAt, relays }) => relays > 0 || runAt.getTime() > oldestMs);
+    pending.splice(0, kept < 0 ? pending.length : kept);
   }
 
   function pause(forMs: number): Promise<void> {
@@ -185,7 +184,8 @@ export function createRelay(
       pending.push(...due.filter(({ queue }) => queue !== 'charge'));
       charges.push(...due.filter(({ queue }) => queue === 'charge'));
       if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];
-      else if (pace.isYielding) pending = yielding(pending);
+      // The oldest are held, so that jobs keep their order.
+      else if (pace.isYielding) pending.length = Math.min(pending.length, RELAY_HELD_ROWS);
       if (charges.length > 0) wake();
       start();
     },

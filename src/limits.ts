@@ -56,6 +56,8 @@ export const MAX_TARGET_LENGTH = 2_048;
  * on, uWebSockets.js refuses more than 4 KB or 98 headers itself, with 431.
  */
 export const MAX_HEADERS_LENGTH = 16_384;
+/** Longest `Content-Type` in characters. The longest one in use has 35. */
+export const MAX_CONTENT_TYPE_LENGTH = 256;
 /** Deepest nesting of a JSON body. An order has two levels. */
 export const MAX_JSON_DEPTH = 32;
 /** Most invalid fields named in one reply. An order has fewer. */

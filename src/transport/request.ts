@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { newId } from '../domain/ids.ts';
-import { MAX_HEADERS_LENGTH, MAX_TARGET_LENGTH } from '../limits.ts';
+import { MAX_CONTENT_TYPE_LENGTH, MAX_HEADERS_LENGTH, MAX_TARGET_LENGTH } from '../limits.ts';
 import { HEADER_NAMES, type RequestHead } from './route.ts';
 
 export type ReadHead = {
@@ -114,13 +114,22 @@ export function bearerToken(head: RequestHead): string | null {
   return /^bearer +(\S+) *$/i.exec(head.header('authorization') ?? '')?.[1] ?? null;
 }
 
-/** Whether a `Content-Type` is one of `accepted` (lower case), in UTF-8 where it names a character set. */
+/**
+ * Whether a `Content-Type` is one of `accepted` (lower case), in UTF-8 where it names a character set. One that
+ * is longer than MAX_CONTENT_TYPE_LENGTH, or whose character set cannot be read, is none.
+ */
 export function isMediaType(contentType: string | undefined, accepted: readonly string[]): boolean {
-  if (contentType === undefined) return false;
-  const [type = '', ...parameters] = contentType.split(';');
-  if (!accepted.includes(type.trim().toLowerCase())) return false;
-  const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/i.exec(each)?.[1]).find(Boolean);
-  return charset === undefined || ['utf-8', 'utf8', 'us-ascii'].includes(charset.toLowerCase());
+  if (contentType === undefined || contentType.length > MAX_CONTENT_TYPE_LENGTH) return false;
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  return accepted.includes(type) && parameters.every(isUtf8);
+}
+
+const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', '"utf-8"', '"utf8"', '"us-ascii"']);
+
+/** False for a parameter that names another character set. */
+function isUtf8(parameter: string): boolean {
+  const [name = '', value = ''] = parameter.split('=', 2);
+  return name.trim() !== 'charset' || UTF8.has(value.trim());
 }
 
 /** A parameter that cannot be decoded is left as it is, since its request is refused. */

@@ -2,9 +2,15 @@ import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import { createPaymentWait, type PaymentWait } from '../dispatch/payment-wait.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
-import { MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES, REDISPATCH_CONCURRENCY } from '../limits.ts';
+import {
+  MAX_PAYMENT_WAITERS,
+  PAYMENT_WAIT_MISSES,
+  REDISPATCH_CONCURRENCY,
+  SANDBOX_MAX_WAIT_SECONDS,
+} from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { startWorker } from '../queues/queues.ts';
+import { startTidying } from '../sandbox/tidying.ts';
 import { errorFields } from '../telemetry.ts';
 import { createTracking, type Tracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
@@ -22,7 +28,7 @@ import { apiRoutes } from './routes.ts';
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const { config, database, store, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers());
-  const tiers = new LoadedTiers(store, matcher);
+  const tiers = new LoadedTiers(store, matcher, config.sandbox ? SANDBOX_MAX_WAIT_SECONDS : undefined);
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
   const dispatch = buildDispatch({ ...parts, matcher, tiers, paymentWait });
   const credentials = openCredentialCaches(store);
@@ -53,6 +59,10 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);
   closers.add('redispatch worker', () => worker.close());
+  if (config.sandbox) {
+    const tidying = startTidying({ matcher, redispatch: dispatch.redispatch, clock, logger });
+    closers.add('tidying', () => tidying.close());
+  }
   return server;
 }
 

@@ -78,9 +78,10 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     // Of this process's own notices only that of a write of unknown outcome counts.
     const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
     if (fresh.length === 0) return;
-    if (kind !== 'tier') changed[kind].add(fresh);
+    if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
-    else await tiers.reload().then(sweep, readAnew);
+    else if (kind === 'tier') await tiers.reload().then(sweep, readAnew);
+    else changed[kind].add(fresh);
   }
 
   let first = true;

@@ -1,7 +1,8 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
+import { NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { firstLease, jobsAsJson } from './fragments.ts';
+import { firstLease, jobListAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { webhookParts } from './webhook-events.ts';
 
@@ -21,7 +22,7 @@ export type OrderEvent = { readonly type: string; readonly data?: Record<string,
 export type ChangeParts = {
   /** CTEs before the update, `name as (…), …`; the update may read them. */
   readonly before?: Fragment;
-  /** The jobs to write to the outbox: `select queue, run_at from changed where …`. */
+  /** The jobs to write to the outbox: `select id, queue, run_at from changed where …`. */
   readonly jobs?: Fragment;
   /** CTEs after the update, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
@@ -36,36 +37,60 @@ export type ChangeParts = {
  * @returns null if the update's condition did not hold; then nothing was written
  */
 export async function changeOrder(
-  { sql, processId }: Db,
+  db: Db,
   update: Fragment,
   event: OrderEvent,
   parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
+  const [changed] = await changeAlike(db, update, event, parts);
+  return changed ?? null;
+}
+
+/**
+ * Changes any number of orders in the same way, as {@link changeOrder} changes one, in one statement.
+ *
+ * @returns the changed orders, in any order
+ */
+export async function changeAlike(
+  { sql, processId }: Db,
+  update: Fragment,
+  event: OrderEvent,
+  parts: ChangeParts = {},
+): Promise<ChangedOrder[]> {
   const webhook = webhookParts(sql, event);
   const notice = `${processId}:${parts.notice ?? 'order'}:`;
-  const [row] = await sql`
+  const rows = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
       ${update} returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at
     ), event as (
       insert into order_events (order_id, sequence, type, data)
       select id, sequence, ${event.type}, ${event.data ? sql.json(event.data) : null}::jsonb from changed
-      returning at
-    ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}${webhook?.job ?? sql``}
+      returning order_id, at
+    ), owed as (${parts.jobs ?? noJobs(sql)}${webhook?.job ?? sql``}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       select owed.queue, changed.id, changed.retailer_id, owed.run_at, owed.run_at + ${firstLease(sql)}
-      from changed, owed
+      from changed join owed using (id)
       returning id, queue, order_id, retailer_id, run_at, relays
     )${webhook?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
-      select pg_notify('sameday', ${notice} || id) from changed
+      select pg_notify('sameday', ${notice} || string_agg(id::text, ','))
+      from (select id, row_number() over () / ${NOTICE_IDS} as part from changed) c group by part
     )
-    select changed.id, changed.sequence, changed.status, changed.driver_id,
-      ${jobsAsJson(sql)} as outbox
-    from changed, notice`;
-  if (!row) return null;
-  const { id, sequence, status } = row;
-  return { id, sequence, status, driverId: row.driver_id, outbox: parseOutboxRows(row.outbox) };
+    select changed.id, changed.sequence, changed.status, changed.driver_id, coalesce(j.outbox, '[]') as outbox
+    from changed left join (
+      select order_id, ${jobListAsJson(sql)} as outbox from jobs group by order_id
+    ) j on j.order_id = changed.id
+    where (select count(*) from notice) >= 0`;
+  return rows.map((row) => ({
+    id: row.id,
+    sequence: row.sequence,
+    status: row.status,
+    driverId: row.driver_id,
+    outbox: parseOutboxRows(row.outbox),
+  }));
 }
+
+const noJobs = (sql: Sql): Fragment => sql`select null::uuid as id, null::text as queue, now() as run_at where false`;
 
 /**
  * A CTE that locks orders before they are changed, in the order of their ids. A statement that opens payment
@@ -106,5 +131,6 @@ export async function changeOrders(
 
 /** The refund job of an order that was or may have been charged; the job finds out what to refund. */
 export function refundOwed(sql: Sql): Fragment {
-  return sql`select 'refund' as queue, now() as run_at from changed where payment_status in ('processing', 'paid')`;
+  return sql`
+    select id, 'refund' as queue, now() as run_at from changed where payment_status in ('processing', 'paid')`;
 }

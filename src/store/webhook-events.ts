@@ -19,7 +19,7 @@ const WEBHOOK_DETAILS = ['reason', 'by', 'code'] as const;
 export type WebhookParts = {
   /** The job, for a store with an enabled endpoint: `union all select …`; reads `changed`. */
   readonly job: Fragment;
-  /** The delivery of that job: `, delivery as (…)`; reads `changed`, `event` (its `at`) and `jobs`. */
+  /** The delivery of that job: `, delivery as (…)`; reads `changed`, `event` (`order_id`, `at`) and `jobs`. */
   readonly delivery: Fragment;
 };
 
@@ -35,10 +35,10 @@ export function webhookParts(
   );
   const rows = sql`
     select changed.id, changed.retailer_id, changed.sequence, changed.status, changed.payment_status,
-      changed.driver_id, event.at from changed, event`;
+      changed.driver_id, event.at from changed join event on event.order_id = changed.id`;
   return {
     job: sql`
-      union all select 'webhook', now() from changed join webhook_endpoints w using (retailer_id)
+      union all select changed.id, 'webhook', now() from changed join webhook_endpoints w using (retailer_id)
       where w.disabled_at is null`,
     delivery: sql`, delivery as (${insertDeliveries(sql, type, rows, details)})`,
   };

@@ -32,6 +32,7 @@ const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent'
     return { kind: 'assigned', outbox: [] };
   },
   expireOrder: async () => null,
+  expireSurplus: async () => [],
   findOverdue: async () => [],
   findSilent: async () => [],
   releaseFromSilent: async () => null,

@@ -101,6 +101,7 @@ class Simulation {
         return { kind: 'assigned', outbox: [] };
       },
       expireOrder: async () => null,
+      expireSurplus: async () => [],
     },
     matcher: this.#matcher,
     fleet: { refreshDrivers: async () => undefined, refreshOrders: async () => [], markStale: () => undefined },

@@ -37,7 +37,10 @@ function refuseUnlessMeant({ sandbox, config }: Context, yes: boolean): void {
 async function reset({ store, databaseUrl, redisUrl }: Context): Promise<number> {
   // Loading BullMQ takes as long as a whole command.
   const { emptyQueues } = await import('../sandbox/empty-queues.ts');
-  await emptyQueues(databaseUrl, redisUrl);
+  await emptyQueues(databaseUrl, redisUrl).catch((error: unknown) => {
+    if (!redisUrl) throw error;
+    throw new CommandError('The queues in Redis could not be emptied, and no order was removed. Is Redis running?');
+  });
   for (let retriesLeft = MAX_COMMIT_RETRIES; ; retriesLeft--) {
     try {
       return await store.removeAllOrders();

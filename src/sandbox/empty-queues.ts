@@ -7,7 +7,7 @@ import { within } from '../queues/within.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 
 /** A queue of either backend. */
-type Emptied = Pick<Queue, 'drain' | 'clean' | 'close'>;
+type Emptied = Pick<Queue, 'drain' | 'clean' | 'on' | 'close'>;
 
 const OnPostgres = withBackend(createPostgresBackend);
 
@@ -23,7 +23,6 @@ export async function emptyQueues(databaseUrl: string, redisUrl: string | null):
 
 async function emptyOnRedis(url: string): Promise<void> {
   const connection = new Redis(url, { maxRetriesPerRequest: 1 });
-  // The command that fails says so.
   connection.on('error', () => undefined);
   try {
     await emptyAll((name) => new Queue(name, { connection, prefix: 'sameday' }));
@@ -47,6 +46,8 @@ async function emptyOnPostgres(connectionString: string): Promise<void> {
 async function emptyAll(open: (name: QueueName) => Emptied): Promise<void> {
   for (const name of QUEUES) {
     const queue = open(name);
+    // The command that fails says so; unheard errors are printed.
+    queue.on('error', () => undefined);
     await within(queue.drain(true));
     await within(queue.clean(0, 0, 'failed'));
     await queue.close();

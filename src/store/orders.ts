@@ -1,9 +1,9 @@
 import type { Fragment, Sql } from 'postgres';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import { type ChangedOrder, changeAlike, changeOrder, refundOwed } from './changes.ts';
+import { type ChangedOrder, changeAlike, changeOrder, insertJobs, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
-import { active, firstLease, jobsAsJson } from './fragments.ts';
+import { active, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 import { webhookParts } from './webhook-events.ts';
@@ -16,8 +16,8 @@ const expiring = (sql: Sql, which: Fragment): Fragment => sql`
 const endOfWait = (sql: Sql) => ({
   jobs: refundOwed(sql),
   after: sql`, waited as (
-    update outbox b set done_at = now() from changed
-    where b.order_id = changed.id and b.queue = 'redispatch' and b.done_at is null
+    update outbox b set done_at = coalesce(b.done_at, now()) from changed
+    where b.order_id = changed.id and b.queue = 'redispatch'
   )`,
 });
 
@@ -74,6 +74,10 @@ export async function assignWaiting(
 ): Promise<AssignOutcome> {
   const webhook = webhookParts(sql, { type: 'driver_assigned' });
   const rejected = rejectedCandidatesText(driver);
+  const owed = sql`
+    select 'charge' as queue, now() as run_at where changed.payment_status = 'processing'
+      and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
+    ${webhook?.job ?? sql``}`;
   const rows = await sql`
     with waiting as materialized (
       select id from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
@@ -88,25 +92,16 @@ export async function assignWaiting(
         and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id
                         and a.status in ${active(sql)})
-      returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status
+      returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status, clock_timestamp() as at
     ), event as (
-      insert into order_events (order_id, sequence, type, data, considered)
-      select id, sequence, 'driver_assigned', jsonb_build_object('driver_id', driver_id,
+      insert into order_events (order_id, sequence, type, at, data, considered)
+      select id, sequence, 'driver_assigned', at, jsonb_build_object('driver_id', driver_id,
         'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${rejected}::text
       from changed
-      returning order_id, at
     ), waited as (
       update outbox set done_at = now()
       where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
-    ), owed as (
-      select id, 'charge' as queue, now() as run_at from changed where payment_status = 'processing'
-        and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
-      ${webhook?.job ?? sql``}
-    ), jobs as (
-      insert into outbox (queue, order_id, retailer_id, lease_until)
-      select owed.queue, changed.id, changed.retailer_id, owed.run_at + ${firstLease(sql)} from changed join owed using (id)
-      returning id, queue, order_id, retailer_id, run_at, relays
-    )${webhook?.delivery ?? sql``}, notice as (
+    ), ${insertJobs(sql, owed)}${webhook?.delivery ?? sql``}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
     select exists (select from waiting) as waiting,

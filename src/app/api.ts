@@ -30,7 +30,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const matcher = new Matcher(await store.loadTiers());
   const tiers = new LoadedTiers(store, matcher, config.sandbox ? SANDBOX_MAX_WAIT_SECONDS : undefined);
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
-  const dispatch = buildDispatch({ ...parts, matcher, tiers, paymentWait });
+  const dispatch = withTidying(parts, matcher, buildDispatch({ ...parts, matcher, tiers, paymentWait }));
   const credentials = openCredentialCaches(store);
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a live page could not be updated');
   const transport = openTransport(config.tls ?? undefined);
@@ -59,11 +59,15 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);
   closers.add('redispatch worker', () => worker.close());
-  if (config.sandbox) {
-    const tidying = startTidying({ matcher, redispatch: dispatch.redispatch, clock, logger });
-    closers.add('tidying', () => tidying.close());
-  }
   return server;
+}
+
+/** Adds what keeps the sandbox usable after a load test. */
+function withTidying({ config, clock, logger, closers }: ServiceParts, matcher: Matcher, dispatch: Dispatch): Dispatch {
+  if (!config.sandbox) return dispatch;
+  const tidying = startTidying({ matcher, redispatch: dispatch.redispatch, clock, logger });
+  closers.add('tidying', () => tidying.close());
+  return { ...dispatch, placeRequest: tidying.heed(dispatch.placeRequest) };
 }
 
 /** Subscribes the parts of this process to its order events. The change feed subscribes when it starts. */

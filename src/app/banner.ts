@@ -42,7 +42,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     `    -H 'Content-Type: application/json' -b '${body}' ${url}/orders/create`,
     '',
     `An order that no driver takes expires after ${SANDBOX_MAX_WAIT_SECONDS / 60} minutes. Of more than ${SANDBOX_SURPLUS_ORDERS} that wait, all but`,
-    'the newest expire at once, so that the drivers are free for yours. To remove all orders:',
+    'the newest expire within seconds, so that the drivers are free for yours. To remove all orders:',
     '',
     '  npm run -s sameday -- sandbox reset',
     '',

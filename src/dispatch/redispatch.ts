@@ -43,12 +43,12 @@ export type Redispatch = {
   requeue(orderId: string): Promise<void>;
   /** Expires an order whose time is up. */
   expire(orderId: string): Promise<void>;
-  /** Expires waiting orders before their time is up; returns how many. */
+  /** Expires waiting orders before their time is up, and forgets their lost replies; returns how many. */
   expireSurplus(surplus: Surplus): Promise<number>;
 };
 
 export type RedispatchParts = {
-  readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus'>;
+  readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus' | 'forgetExpired'>;
   readonly matcher: Matcher;
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
@@ -171,6 +171,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
   async function expireSurplus(surplus: Surplus): Promise<number> {
     const expired = await store.expireSurplus(surplus);
     for (const order of expired) followExpiry(order);
+    if (expired.length > 0) await store.forgetExpired();
     return expired.length;
   }
 

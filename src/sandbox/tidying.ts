@@ -1,3 +1,4 @@
+import type { PlaceRequest } from '../dispatch/place-request.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
 import {
   SANDBOX_KEPT_ORDERS,
@@ -16,14 +17,24 @@ type TidyingParts = {
   readonly clock: Clock;
 };
 
+export type Tidying = {
+  /**
+   * The operation with a look at its outcomes: an order that was asked for again is no surplus. After a load
+   * test with one body the next equal request gets an order of the load whose reply was cut off.
+   */
+  heed(place: PlaceRequest): PlaceRequest;
+  /** Waits for the statement in flight. */
+  close(): Promise<void>;
+};
+
 /**
  * Keeps the sandbox usable after a load test: its few drivers serve the oldest order first, so tens of
- * thousands of them would hold up the next one for hours. Closing waits for the statement in flight.
+ * thousands of them would hold up the next one for hours.
  */
-export function startTidying({ logger, ...parts }: TidyingParts & { readonly logger: Logger }): {
-  close(): Promise<void>;
-} {
-  const tidy = createTidying(parts);
+export function startTidying({ logger, ...parts }: TidyingParts & { readonly logger: Logger }): Tidying {
+  /** The orders that were asked for again last. */
+  let keepIds: readonly string[] = [];
+  const tidy = createTidying(parts, () => keepIds);
   let running = Promise.resolve();
   let timer = setTimeout(next, SANDBOX_TIDY_MS);
   let isClosed = false;
@@ -40,6 +51,13 @@ export function startTidying({ logger, ...parts }: TidyingParts & { readonly log
   }
 
   return {
+    heed:
+      (place) =>
+      async (...args) => {
+        const outcome = await place(...args);
+        if (outcome.kind === 'replayed') keepIds = [...keepIds, outcome.order.id].slice(-SANDBOX_KEPT_ORDERS);
+        return outcome;
+      },
     async close() {
       isClosed = true;
       clearTimeout(timer);
@@ -53,7 +71,10 @@ export function startTidying({ logger, ...parts }: TidyingParts & { readonly log
  * SANDBOX_SURPLUS_ORDERS, the surplus is everything that waited by then, not just what is above that number:
  * a few hundred orders would still hold up the next one for many minutes.
  */
-export function createTidying({ matcher, redispatch, clock }: TidyingParts): () => Promise<'now' | 'later'> {
+export function createTidying(
+  { matcher, redispatch, clock }: TidyingParts,
+  keepIds: () => readonly string[],
+): () => Promise<'now' | 'later'> {
   /** When too many orders waited last; null while there is no surplus. */
   let fullAtMs: number | null = null;
 
@@ -65,6 +86,7 @@ export function createTidying({ matcher, redispatch, clock }: TidyingParts): () 
     const expired = await redispatch.expireSurplus({
       createdBefore: new Date(Math.min(fullAtMs, ofAgeMs)),
       keep: SANDBOX_KEPT_ORDERS,
+      keepIds: keepIds(),
       limit: SANDBOX_TIDY_ORDERS,
     });
     const isPart = expired === SANDBOX_TIDY_ORDERS;

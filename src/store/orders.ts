@@ -31,8 +31,9 @@ export function expireOrder(db: Db, orderId: string): Promise<ChangedOrder | nul
 /** Orders that nobody can deliver in time: the oldest ones that wait, before their time is up. */
 export type Surplus = {
   readonly createdBefore: Date;
-  /** So many of the newest waiting orders stay. */
+  /** So many of the newest waiting orders stay, and these besides. */
   readonly keep: number;
+  readonly keepIds: readonly string[];
   /** Most orders of one statement. */
   readonly limit: number;
 };
@@ -41,12 +42,13 @@ export type Surplus = {
  * Expires a surplus of waiting orders in one statement, oldest first. Leaves out those that are just being
  * assigned or changed.
  */
-export function expireSurplus(db: Db, { createdBefore, keep, limit }: Surplus): Promise<ChangedOrder[]> {
+export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: Surplus): Promise<ChangedOrder[]> {
   const { sql } = db;
   const before = sql`
     surplus as materialized (
       select id from orders
-      where status = 'pending_dispatch' and created_at < ${createdBefore} and id not in (
+      where status = 'pending_dispatch' and created_at < ${createdBefore}
+        and not id = any(${[...keepIds]}::uuid[]) and id not in (
         select id from orders where status = 'pending_dispatch' order by created_at desc, id desc limit ${keep})
       order by created_at limit ${limit} for update skip locked
     )`;

@@ -33,6 +33,7 @@ const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent'
   },
   expireOrder: async () => null,
   expireSurplus: async () => [],
+  forgetExpired: async () => undefined,
   findOverdue: async () => [],
   findSilent: async () => [],
   releaseFromSilent: async () => null,

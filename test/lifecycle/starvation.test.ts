@@ -102,6 +102,7 @@ class Simulation {
       },
       expireOrder: async () => null,
       expireSurplus: async () => [],
+      forgetExpired: async () => undefined,
     },
     matcher: this.#matcher,
     fleet: { refreshDrivers: async () => undefined, refreshOrders: async () => [], markStale: () => undefined },

@@ -13,6 +13,7 @@ type DispatchStore = FleetSource &
     | 'assignWaiting'
     | 'expireOrder'
     | 'expireSurplus'
+    | 'forgetExpired'
     | 'findOverdue'
     | 'findSilent'
     | 'releaseFromSilent'
@@ -46,6 +47,7 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
       }),
     expireOrder: (orderId) => run(`expire ${orderId}`, () => tables.expire(processId, orderId)),
     expireSurplus: async () => [],
+    forgetExpired: async () => undefined,
     findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
     findSilent: () => run('silent drivers', () => [...tables.silent]),
     releaseFromSilent: (orderId, driverId) =>

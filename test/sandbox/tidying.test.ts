@@ -1,12 +1,14 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { PlaceRequest } from '../../src/dispatch/place-request.ts';
 import {
   SANDBOX_KEPT_ORDERS,
   SANDBOX_SURPLUS_AGE_MS,
   SANDBOX_SURPLUS_ORDERS,
   SANDBOX_TIDY_ORDERS,
 } from '../../src/limits.ts';
-import { createTidying } from '../../src/sandbox/tidying.ts';
+import { createTidying, startTidying } from '../../src/sandbox/tidying.ts';
 import type { Surplus } from '../../src/store/orders.ts';
+import { createLogger } from '../../src/telemetry.ts';
 
 let nowMs: number;
 /** When each waiting order was made, oldest first. */
@@ -22,11 +24,11 @@ beforeEach(() => {
   waiting = [];
   asked = [];
   arriving = 0;
-  tidy = createTidying({
+  const parts = {
     clock: { now: () => nowMs },
     matcher: { waitingCount: () => waiting.length },
     redispatch: {
-      async expireSurplus(surplus) {
+      async expireSurplus(surplus: Surplus) {
         asked.push(surplus);
         const kept = waiting.slice(-surplus.keep);
         const old = waiting.slice(0, -surplus.keep).filter((ms) => ms < surplus.createdBefore.getTime());
@@ -36,7 +38,8 @@ beforeEach(() => {
         return expired.length;
       },
     },
-  });
+  };
+  tidy = createTidying(parts, () => ['asked for again']);
 });
 
 const place = (count: number): void => void waiting.push(...Array<number>(count).fill(nowMs));
@@ -55,6 +58,7 @@ test('after a load test all of its orders expire but the newest few, part after 
   nowMs += SANDBOX_SURPLUS_AGE_MS + 1;
   expect([await tidy(), await tidy(), await tidy()]).toEqual(['now', 'now', 'later']);
   expect(waiting).toHaveLength(SANDBOX_KEPT_ORDERS);
+  expect(asked.every(({ keepIds }) => keepIds[0] === 'asked for again')).toBe(true);
 });
 
 test('orders of a load test that are no longer too many expire as well, once they are of age', async () => {
@@ -93,4 +97,26 @@ test('while orders arrive there is a pause between two statements', async () => 
   expect(await tidy()).toBe('later');
   arriving = 0;
   expect(await tidy()).toBe('now');
+});
+
+test('an order that was asked for again is kept, of several the last few', async () => {
+  const kept: (readonly string[])[] = [];
+  const expireSurplus = async ({ keepIds }: Surplus) => kept.push(keepIds) && 0;
+  const matcher = { waitingCount: () => SANDBOX_SURPLUS_ORDERS + 1 };
+  const tidying = startTidying({
+    matcher,
+    redispatch: { expireSurplus },
+    clock: { now: () => nowMs },
+    logger: createLogger('silent'),
+  });
+  onTestFinished(() => tidying.close());
+  const outcomes = ['created', ...Array<'replayed'>(SANDBOX_KEPT_ORDERS + 1).fill('replayed')];
+  let n = 0;
+  const place = tidying.heed(
+    async () => ({ kind: outcomes[n], order: { id: `order-${n++}` } }) as Awaited<ReturnType<PlaceRequest>>,
+  );
+  const request = [{}, {}, {}, {}] as unknown as Parameters<PlaceRequest>;
+  for (const kind of outcomes) expect(await place(...request)).toMatchObject({ kind });
+  const last = Array.from({ length: SANDBOX_KEPT_ORDERS }, (_, i) => `order-${i + 2}`);
+  await expect.poll(() => kept.at(-1), { timeout: 5_000 }).toEqual(last);
 });

@@ -17,7 +17,7 @@ async function waitingOrders(count: number): Promise<string[]> {
   return ids;
 }
 const expire = async (changes: Partial<Surplus> = {}) => {
-  const surplus = { createdBefore: new Date(), keep: 0, limit: 1_000, ...changes };
+  const surplus = { createdBefore: new Date(), keep: 0, keepIds: [], limit: 1_000, ...changes };
   return (await storeOf(database.sql, 'me').expireSurplus(surplus)).map(({ id }) => id);
 };
 const statusOf = async (id: string) => (await orderRow(database.sql, id)).status;
@@ -28,6 +28,24 @@ test('the oldest waiting orders expire, as many as the limit says, and the newes
   expect((await expire({ keep: 2, limit: 3 })).sort()).toEqual(ids.slice(3, 5).sort());
   expect(await expire({ keep: 2, limit: 3 })).toEqual([]);
   expect(await Promise.all(ids.slice(5).map(statusOf))).toEqual(['pending_dispatch', 'pending_dispatch']);
+});
+
+test('named orders stay besides the newest', async () => {
+  const [named = '', other = '', newest = ''] = await waitingOrders(3);
+  expect(await expire({ keep: 1, keepIds: [named] })).toEqual([other]);
+  expect(await expire({ keep: 0, keepIds: [named] })).toEqual([newest]);
+});
+
+test('a lost reply is forgotten with its order, so that an equal request makes a new one', async () => {
+  const [expired = '', alsoExpired = '', waits = ''] = await waitingOrders(3);
+  const store = storeOf(database.sql, 'me');
+  await store.recordUndelivered('all gone', expired);
+  await store.recordUndelivered('some gone', alsoExpired);
+  await store.recordUndelivered('some gone', waits);
+  await expire({ keep: 1 });
+  await store.forgetExpired();
+  expect(await store.findEarlierRequest('all gone')).toBeNull();
+  expect(await store.findEarlierRequest('some gone')).toMatchObject({ abandoned: [waits] });
 });
 
 test('an order that is younger, or has a driver, or is being changed, stays', async () => {
@@ -54,7 +72,12 @@ test('an expiry of many is for each what the expiry of one is', async () => {
   await sql`update orders set payment_status = 'paid' where id in (${one}, ${many[0] ?? ''})`;
   const single = await storeOf(sql, 'me').expireOrder(one);
   const notices = await noticesDuring(database, async () => {
-    const expired = await storeOf(sql, 'me').expireSurplus({ createdBefore: new Date(), keep: 0, limit: 10 });
+    const expired = await storeOf(sql, 'me').expireSurplus({
+      createdBefore: new Date(),
+      keep: 0,
+      keepIds: [],
+      limit: 10,
+    });
     const like = expired.find(({ id }) => id === many[0]);
     expect(like).toMatchObject({ sequence: single?.sequence, status: 'expired', driverId: null });
     expect(like?.outbox.map(({ queue }) => queue).sort()).toEqual(['refund', 'webhook']);

@@ -12,7 +12,7 @@ import { webhookParts } from './webhook-events.ts';
 const EXPIRED = { type: 'expired' };
 const expiring = (sql: Sql, which: Fragment): Fragment => sql`
   update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
-  where status = 'pending_dispatch' and ${which}`;
+  where ${which}`;
 const endOfWait = (sql: Sql) => ({
   jobs: refundOwed(sql),
   after: sql`, waited as (
@@ -24,7 +24,7 @@ const endOfWait = (sql: Sql) => ({
 /** Expires a waiting order. Null if it no longer waits or its time is not up. */
 export function expireOrder(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
-  const update = expiring(sql, sql`id = ${orderId} and expires_at <= now()`);
+  const update = expiring(sql, sql`id = ${orderId} and status = 'pending_dispatch' and expires_at <= now()`);
   return changeOrder(db, update, EXPIRED, endOfWait(sql));
 }
 
@@ -52,6 +52,8 @@ export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: S
         select id from orders where status = 'pending_dispatch' order by created_at desc, id desc limit ${keep})
       order by created_at limit ${limit} for update skip locked
     )`;
+  // Their status was checked under the lock. Checked again, it could lead the planner to compare all waiting
+  // orders with all of the surplus.
   const update = expiring(sql, sql`id in (select id from surplus)`);
   return changeAlike(db, update, EXPIRED, { before, ...endOfWait(sql) });
 }

@@ -5,6 +5,7 @@ import { addOrderCommands, addStatsCommand, addTierCommands } from './cli/order.
 import { print } from './cli/output.ts';
 import type { Act } from './cli/parts.ts';
 import { addRetailerCommands } from './cli/retailer.ts';
+import { addSandboxCommands } from './cli/sandbox.ts';
 import { addWebhookCommands } from './cli/webhook.ts';
 import { ConfigError, readCliConfig } from './config.ts';
 import { errorFields } from './telemetry.ts';
@@ -29,6 +30,7 @@ addOrderCommands(program, act);
 addTierCommands(program, act);
 addWebhookCommands(program, act);
 addStatsCommand(program, act);
+addSandboxCommands(program, act);
 for (const command of leaves(program)) command.option('--json', 'print JSON').exitOverride();
 
 function leaves(command: Command): Command[] {

@@ -78,6 +78,7 @@ export function readCliConfig(): Config {
     DATABASE_URL: process.env.DATABASE_URL,
     DATA_DIR: process.env.DATA_DIR,
     GEOCODER_URL: process.env.GEOCODER_URL,
+    REDIS_URL: process.env.REDIS_URL,
     SANDBOX: '1',
   });
   const sandbox = process.env.SANDBOX?.trim() || (config.databaseUrl ? '0' : '1');

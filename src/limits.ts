@@ -178,7 +178,10 @@ export const MAX_NEIGHBOURS = 100;
 export const SET_ASIDE_MS = 10_000;
 /** Most orders waiting for a driver; one more is refused with 503 `queue_full`. */
 export const MAX_WAITING_ORDERS = 100_000;
-/** Most waiting orders of one store. Below MAX_WAITING_ORDERS, so that no store takes all the room. */
+/**
+ * Most waiting orders of one store. Below MAX_WAITING_ORDERS, so that no store takes all the room; in the
+ * sandbox, where a load test has one store, as many as of all.
+ */
 export const MAX_WAITING_ORDERS_PER_RETAILER = 10_000;
 /** Interval of the sweep that tries every waiting order again, in case an event was missed. */
 export const REDISPATCH_SWEEP_MS = 15_000;
@@ -633,6 +636,24 @@ export const MAX_STAND_IN_DELAY_MS = 120_000;
 export const MAX_WEBHOOKS_REMEMBERED = 100;
 /** Largest difference of a webhook's time from its receiver's clock, as Standard Webhooks' libraries have. */
 export const WEBHOOK_TOLERANCE_SECONDS = 300;
+/** Longest wait of an order in the sandbox, whatever its tier allows. A released order waits longer. */
+export const SANDBOX_MAX_WAIT_SECONDS = 600;
+/**
+ * Waiting orders above which the sandbox expires what its few drivers cannot deliver. Below
+ * MAX_WAITING_ORDERS, so that a load test finds room.
+ */
+export const SANDBOX_SURPLUS_ORDERS = 500;
+/** Age at which a waiting order counts as surplus then. Below SANDBOX_MAX_WAIT_SECONDS. */
+export const SANDBOX_SURPLUS_AGE_MS = 10_000;
+/**
+ * Newest waiting orders that are no surplus, and as many that were asked for again: those of a person who
+ * tries the sandbox after a load test. Below SANDBOX_SURPLUS_ORDERS.
+ */
+export const SANDBOX_KEPT_ORDERS = 4;
+/** Most surplus orders that one statement expires, in about half a second. */
+export const SANDBOX_TIDY_ORDERS = 2_000;
+/** Interval of these statements while orders arrive; afterwards one follows the other. */
+export const SANDBOX_TIDY_MS = 1_000;
 /** Interval at which a simulated driver moves and reports. */
 export const SIMULATED_TICK_MS = 1_000;
 /** Speed of a simulated driver: a motorway's, so that a demonstration takes a minute. */
@@ -824,6 +845,9 @@ function assertRelations(): void {
   );
 
   // Credentials, start and stop, sandbox
+  below({ SANDBOX_SURPLUS_ORDERS }, { MAX_WAITING_ORDERS });
+  below({ SANDBOX_KEPT_ORDERS }, { SANDBOX_SURPLUS_ORDERS });
+  below({ SANDBOX_SURPLUS_AGE_MS }, { 'SANDBOX_MAX_WAIT_SECONDS in ms': SANDBOX_MAX_WAIT_SECONDS * 1_000 });
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });
   below({ STOP_DEADLINE_MS }, { DOCKER_STOP_MS });

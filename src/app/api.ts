@@ -2,9 +2,10 @@ import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
-import { REDISPATCH_CONCURRENCY } from '../limits.ts';
+import { REDISPATCH_CONCURRENCY, SANDBOX_MAX_WAIT_SECONDS } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { startWorker } from '../queues/queues.ts';
+import { startTidying } from '../sandbox/tidying.ts';
 import { errorFields } from '../telemetry.ts';
 import { createTracking, type Tracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
@@ -22,8 +23,8 @@ import { apiRoutes } from './routes.ts';
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const { config, database, store, paymentWait, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers());
-  const tiers = new LoadedTiers(store, matcher);
-  const dispatch = buildDispatch({ ...parts, matcher, tiers });
+  const tiers = new LoadedTiers(store, matcher, config.sandbox ? SANDBOX_MAX_WAIT_SECONDS : undefined);
+  const dispatch = withTidying(parts, matcher, buildDispatch({ ...parts, matcher, tiers }));
   const credentials = openCredentialCaches(store);
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a live page could not be updated');
   const transport = openTransport(config.tls ?? undefined);
@@ -53,6 +54,14 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);
   closers.add('redispatch worker', () => worker.close());
   return server;
+}
+
+/** Adds what keeps the sandbox usable after a load test. */
+function withTidying({ config, clock, logger, closers }: ServiceParts, matcher: Matcher, dispatch: Dispatch): Dispatch {
+  if (!config.sandbox) return dispatch;
+  const tidying = startTidying({ matcher, redispatch: dispatch.redispatch, clock, logger });
+  closers.add('tidying', () => tidying.close());
+  return { ...dispatch, placeRequest: tidying.heed(dispatch.placeRequest) };
 }
 
 /** Subscribes the parts of this process to its order events. The change feed subscribes when it starts. */

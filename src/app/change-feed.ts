@@ -78,10 +78,11 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     // Of this process's own notices only that of a write of unknown outcome counts.
     const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
     if (fresh.length === 0) return;
-    if (paid) return fresh.forEach((id) => void events.paymentRecorded(id, 'paid'));
-    if (kind !== 'tier') changed[kind].add(fresh);
+    if (paid) for (const id of fresh) events.paymentRecorded(id, 'paid');
+    else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
-    else await tiers.reload().then(sweep, readAnew);
+    else if (kind === 'tier') await tiers.reload().then(sweep, readAnew);
+    else changed[kind].add(fresh);
   }
 
   let first = true;

@@ -56,15 +56,17 @@ export type Dispatch = ReturnType<typeof buildDispatch>;
 
 /** Builds the operations of an API process around its matcher. */
 export function buildDispatch(parts: DispatchParts) {
-  const { store, matcher, events, clock, logger, closers } = parts;
+  const { config, store, matcher, events, clock, logger, closers } = parts;
   const unknownOutcomes = new UnknownOutcomes(UNKNOWN_OUTCOME_MS, MAX_UNKNOWN_OUTCOMES, clock.now, events);
   const fleet = new Fleet(matcher, store, events);
   const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes });
   const shared = { ...parts, fleet, unknownOutcomes, redispatch };
   const sweep = createSweep(shared);
   const { admission, groupCommit, backlog } = buildCommit(parts);
-  const waitingRoom = createWaitingRoom(matcher, MAX_WAITING_ORDERS, MAX_WAITING_ORDERS_PER_RETAILER);
-  const places = openPlaces(parts.config);
+  // A load test has one store.
+  const maxPerStore = config.sandbox ? MAX_WAITING_ORDERS : MAX_WAITING_ORDERS_PER_RETAILER;
+  const waitingRoom = createWaitingRoom(matcher, MAX_WAITING_ORDERS, maxPerStore);
+  const places = openPlaces(config);
   const placeOrder = createPlaceOrder({ ...shared, places, groupCommit, waitingRoom });
   const placeRequest = buildPlaceRequest(parts, placeOrder);
   const writer = createPositionWriter(store, logger);

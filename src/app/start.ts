@@ -11,6 +11,7 @@ import { createServer, type HttpServer } from '../transport/server.ts';
 import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
 import { Closers } from './closers.ts';
+import { makeDataDir } from './data-dir.ts';
 import { asStartError, holdApiLock, openDatabase } from './database.ts';
 import { openMetrics } from './metrics.ts';
 import type { ServiceParts } from './parts.ts';
@@ -56,6 +57,7 @@ async function start(
   logger: Logger,
   closers: Closers,
 ): Promise<Service> {
+  makeDataDir(settings);
   const config = await withGeocoder(settings, closers);
   const isApi = config.roles.has('api');
   const database = await openDatabase(config, say, logger, closers);
@@ -86,6 +88,7 @@ async function start(
       mode: config.sandbox ? 'sandbox' : 'live',
       urls: { api: url },
       databaseUrl: database.url,
+      redisUrl: config.redisUrl,
     });
     closers.add('service file', () => removeServiceFile(config.dataDir));
   }

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { STRIPE_TIMEOUT_MS, TWILIO_TIMEOUT_MS } from '../limits.ts';
@@ -22,11 +21,6 @@ export function vendorRates({ stripe, twilio }: Config): { readonly charges: num
   return { charges: stripe?.rate ?? 0, texts: twilio?.rate ?? 0 };
 }
 
-function ledger(config: Config, name: string): string {
-  mkdirSync(config.dataDir, { recursive: true });
-  return join(config.dataDir, name);
-}
-
 /** The SDKs are loaded here, because loading costs 150 ms and 22 MB each and the API role needs neither. */
 async function openStripe(config: Config, closers: Closers): Promise<Charger> {
   const { createStripeCharger } = await import('../vendors/stripe.ts');
@@ -38,7 +32,7 @@ async function openStripe(config: Config, closers: Closers): Promise<Charger> {
 }
 
 async function standInForStripe(config: Config, closers: Closers): Promise<string> {
-  const standIn = await startStripeStandIn({ ledgerFile: ledger(config, 'stripe-ledger.jsonl') });
+  const standIn = await startStripeStandIn({ ledgerFile: join(config.dataDir, 'stripe-ledger.jsonl') });
   closers.add('Stripe stand-in', () => standIn.close());
   return standIn.url;
 }
@@ -56,7 +50,7 @@ async function openTwilio(config: Config, closers: Closers): Promise<TextSender>
 const SANDBOX_ACCOUNT = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'sandbox', from: '+15005550006' };
 
 async function standInForTwilio(config: Config, closers: Closers): Promise<string> {
-  const standIn = await startTwilioStandIn({ ledgerFile: ledger(config, 'twilio-ledger.jsonl') });
+  const standIn = await startTwilioStandIn({ ledgerFile: join(config.dataDir, 'twilio-ledger.jsonl') });
   closers.add('Twilio stand-in', () => standIn.close());
   return standIn.url;
 }

@@ -10,6 +10,9 @@ export type Context = {
   readonly store: Store;
   readonly config: Config;
   readonly sandbox: boolean;
+  readonly databaseUrl: string;
+  /** Where the queues are; null for the same Postgres. */
+  readonly redisUrl: string | null;
 };
 
 /** A wrong argument, or something that does not exist: one line, exit code 1. */
@@ -26,12 +29,15 @@ export async function withContext<T>(config: Config, work: (context: Context) =>
   if (!url) {
     throw new CommandError(`No service is running on ${config.dataDir} and DATABASE_URL is not set. Try: npm start`);
   }
-  const sandbox = config.databaseUrl ? config.sandbox || live?.mode === 'sandbox' : true;
+  // A sandbox that runs on DATA_DIR says nothing of another database.
+  const ran = live?.databaseUrl === url ? live : undefined;
+  const sandbox = ran ? ran.mode === 'sandbox' : config.sandbox;
+  const redisUrl = config.redisUrl ?? ran?.redisUrl ?? null;
   const sql = connect({ url, max: DB_CONNECTIONS_CLI, applicationName: 'sameday-cli' });
   try {
     // An id of its own, so that every process heeds the notices of the command.
     const store = openStore({ sql, commits: sql, processId: `cli-${newId()}` });
-    return await work({ store, config, sandbox });
+    return await work({ store, config, sandbox, databaseUrl: url, redisUrl });
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -3,7 +3,8 @@ import { MAX_FOLLOW_UPS } from '../limits.ts';
 import type { FoundDriver, Match, Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
-import type { AssignOutcome } from '../store/orders.ts';
+import type { ChangedOrder } from '../store/changes.ts';
+import type { AssignOutcome, Surplus } from '../store/orders.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Fleet } from './fleet.ts';
@@ -42,10 +43,12 @@ export type Redispatch = {
   requeue(orderId: string): Promise<void>;
   /** Expires an order whose time is up. */
   expire(orderId: string): Promise<void>;
+  /** Expires waiting orders before their time is up, and forgets their lost replies; returns how many. */
+  expireSurplus(surplus: Surplus): Promise<number>;
 };
 
 export type RedispatchParts = {
-  readonly store: Pick<Store, 'assignWaiting' | 'expireOrder'>;
+  readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus' | 'forgetExpired'>;
   readonly matcher: Matcher;
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
@@ -161,10 +164,21 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
 
   async function expire(orderId: string): Promise<void> {
     const expired = await parts.unknownOutcomes.watch(orderId, store.expireOrder(orderId));
-    if (!expired) return;
-    parts.relay.relay(expired.outbox);
-    matcher.unwait(orderId);
-    events.orderChanged(orderId, null);
+    if (expired) followExpiry(expired);
+  }
+
+  // After an unknown outcome the sweep finds the orders that wait in memory only.
+  async function expireSurplus(surplus: Surplus): Promise<number> {
+    const expired = await store.expireSurplus(surplus);
+    for (const order of expired) followExpiry(order);
+    if (expired.length > 0) await store.forgetExpired();
+    return expired.length;
+  }
+
+  function followExpiry({ id, outbox }: ChangedOrder): void {
+    parts.relay.relay(outbox);
+    matcher.unwait(id);
+    events.orderChanged(id, null);
   }
 
   function start(work: Promise<unknown>, message: string): void {
@@ -193,5 +207,6 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     assignMatches,
     requeue,
     expire,
+    expireSurplus,
   };
 }

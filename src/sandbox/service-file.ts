@@ -9,6 +9,8 @@ export type ServiceFacts = {
   /** Its URLs by name: `api`, `tracking`, … */
   readonly urls: { readonly [name: string]: string };
   readonly databaseUrl: string;
+  /** Where the queues are; null for the same Postgres. */
+  readonly redisUrl: string | null;
 };
 
 export type LiveService = ServiceFacts & {

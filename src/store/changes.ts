@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
+import { NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { firstLease, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
@@ -21,7 +22,7 @@ export type OrderEvent = { readonly type: string; readonly data?: Record<string,
 export type ChangeParts = {
   /** CTEs before the update, `name as (…), …`; the update may read them. */
   readonly before?: Fragment;
-  /** The jobs to write to the outbox: `select queue, run_at from changed where …`. */
+  /** The jobs to write to the outbox: `select queue, run_at where …`; it may read `changed`. */
   readonly jobs?: Fragment;
   /** CTEs after the update, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
@@ -36,36 +37,75 @@ export type ChangeParts = {
  * @returns null if the update's condition did not hold; then nothing was written
  */
 export async function changeOrder(
-  { sql, processId }: Db,
+  db: Db,
   update: Fragment,
   event: OrderEvent,
   parts: ChangeParts = {},
 ): Promise<ChangedOrder | null> {
+  const [changed] = await changeAlike(db, update, event, parts);
+  return changed ?? null;
+}
+
+/**
+ * Changes any number of orders in the same way, as {@link changeOrder} changes one, in one statement.
+ *
+ * @returns the changed orders, in any order
+ */
+export async function changeAlike(
+  { sql, processId }: Db,
+  update: Fragment,
+  event: OrderEvent,
+  parts: ChangeParts = {},
+): Promise<ChangedOrder[]> {
   const webhook = webhookParts(sql, event);
   const notice = `${processId}:${parts.notice ?? 'order'}:`;
+  const owed = sql`${parts.jobs ?? noJobs(sql)}${webhook?.job ?? sql``}`;
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
-      ${update} returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at
+      ${update}
+      returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at, clock_timestamp() as at
     ), event as (
-      insert into order_events (order_id, sequence, type, data)
-      select id, sequence, ${event.type}, ${event.data ? sql.json(event.data) : null}::jsonb from changed
-      returning at
-    ), owed as (${parts.jobs ?? sql`select null::text as queue, now() as run_at where false`}${webhook?.job ?? sql``}
-    ), jobs as (
-      insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
-      select owed.queue, changed.id, changed.retailer_id, owed.run_at, owed.run_at + ${firstLease(sql)}
-      from changed, owed
-      returning id, queue, order_id, retailer_id, run_at, relays
-    )${webhook?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
-      select pg_notify('sameday', ${notice} || id) from changed
+      insert into order_events (order_id, sequence, type, at, data)
+      select id, sequence, ${event.type}, at, ${event.data ? sql.json(event.data) : null}::jsonb from changed
+    ), ${insertJobs(sql, owed)}${webhook?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
+      select pg_notify('sameday', ${notice} || string_agg(id::text, ','))
+      from (select id, row_number() over () / ${NOTICE_IDS} as part from changed) c group by part
     )
-    select changed.id, changed.sequence, changed.status, changed.driver_id,
-      ${jobsAsJson(sql)} as outbox
-    from changed, notice`;
-  if (!row) return null;
-  const { id, sequence, status } = row;
-  return { id, sequence, status, driverId: row.driver_id, outbox: parseOutboxRows(row.outbox) };
+    select (select count(*) from notice) as notices, ${jobsAsJson(sql)} as outbox,
+      (select coalesce(json_agg(json_build_object('id', id, 'sequence', sequence, 'status', status,
+        'driverId', driver_id)), '[]') from changed) as orders`;
+  return withJobs(row?.orders ?? [], parseOutboxRows(row?.outbox ?? []));
 }
+
+/** Gives each order its jobs. Here and not by a join, whose cost could be the square of the orders. */
+function withJobs(orders: readonly Omit<ChangedOrder, 'outbox'>[], jobs: readonly OutboxRow[]): ChangedOrder[] {
+  const byOrder = new Map<string, OutboxRow[]>();
+  for (const job of jobs) {
+    const known = byOrder.get(job.orderId);
+    if (known) known.push(job);
+    else byOrder.set(job.orderId, [job]);
+  }
+  return orders.map((order) => ({ ...order, outbox: byOrder.get(order.id) ?? [] }));
+}
+
+const noJobs = (sql: Sql): Fragment => sql`select null::text as queue, now() as run_at where false`;
+
+/**
+ * The CTEs that write the jobs of the orders in `changed`: `owed`, the orders with their jobs' `outbox_id`,
+ * `queue` and `run_at`, and `jobs`, the rows as written. The ids are drawn first, because a join of what was
+ * written with its orders is planned for one order and would cost the square of many.
+ *
+ * @param owed the jobs of one order, `select queue, run_at where …`; it may read `changed`
+ */
+export const insertJobs = (sql: Sql, owed: Fragment): Fragment => sql`
+  owed as materialized (
+    select nextval('outbox_id_seq') as outbox_id, job.queue, job.run_at, changed.*
+    from changed cross join lateral (${owed}) job
+  ), jobs as (
+    insert into outbox (id, queue, order_id, retailer_id, run_at, lease_until) overriding system value
+    select outbox_id, queue, id, retailer_id, run_at, run_at + ${firstLease(sql)} from owed
+    returning id, queue, order_id, retailer_id, run_at, relays
+  )`;
 
 /**
  * A CTE that locks orders before they are changed, in the order of their ids. A statement that opens payment
@@ -108,5 +148,5 @@ export async function changeOrders(
 
 /** The refund job of an order that was or may have been charged; the job finds out what to refund. */
 export function refundOwed(sql: Sql): Fragment {
-  return sql`select 'refund' as queue, now() as run_at from changed where payment_status in ('processing', 'paid')`;
+  return sql`select 'refund' as queue, now() as run_at where changed.payment_status in ('processing', 'paid')`;
 }

@@ -80,7 +80,7 @@ const releasing = (sql: Sql, orderId: string, driverId: string, byDriver: boolea
     excluded_driver_ids = case when ${byDriver} then excluded_driver_ids || driver_id else excluded_driver_ids end,
     expires_at = greatest(expires_at, now() + make_interval(secs => ${RELEASED_ORDER_WAIT_SECONDS}))
   where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
-const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, expires_at as run_at from changed`;
+const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, changed.expires_at as run_at`;
 
 /** Releases an order before its pickup. Null if the order is another driver's or not `driver_assigned`. */
 export function releaseOrder(

@@ -169,7 +169,9 @@ function toCommitted(row: Row): CommittedOrder {
 
 /** The rows of `insertDeliveries` for orders created with a driver; the assignment is their second event. */
 const assignedRows = (sql: Sql) => sql`
-  select id, retailer_id, 2 as sequence, status, payment_status, driver_id, created_at as at from created`;
+  select j.id as outbox_id, c.id, c.retailer_id, 2 as sequence, c.status, c.payment_status, c.driver_id,
+    c.created_at as at
+  from jobs j join created c on c.id = j.order_id where j.queue = 'webhook'`;
 
 const REFUSED = rowsOf<NewOrder>([
   ['id', 'uuid', (order) => order.id],

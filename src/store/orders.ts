@@ -1,19 +1,61 @@
+import type { Fragment, Sql } from 'postgres';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import { type ChangedOrder, changeOrder, refundOwed } from './changes.ts';
+import { type ChangedOrder, changeAlike, changeOrder, insertJobs, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
-import { active, firstLease, jobsAsJson } from './fragments.ts';
+import { active, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 import { webhookParts } from './webhook-events.ts';
 
+/** What an expiry is: it ends a wait for a driver, and with it the job that would have ended it. */
+const EXPIRED = { type: 'expired' };
+const expiring = (sql: Sql, which: Fragment): Fragment => sql`
+  update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
+  where ${which}`;
+const endOfWait = (sql: Sql) => ({
+  jobs: refundOwed(sql),
+  after: sql`, waited as (
+    update outbox b set done_at = coalesce(b.done_at, now()) from changed
+    where b.order_id = changed.id and b.queue = 'redispatch'
+  )`,
+});
+
 /** Expires a waiting order. Null if it no longer waits or its time is not up. */
 export function expireOrder(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
-  const update = sql`
-    update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
-    where id = ${orderId} and status = 'pending_dispatch' and expires_at <= now()`;
-  return changeOrder(db, update, { type: 'expired' }, { jobs: refundOwed(sql) });
+  const update = expiring(sql, sql`id = ${orderId} and status = 'pending_dispatch' and expires_at <= now()`);
+  return changeOrder(db, update, EXPIRED, endOfWait(sql));
+}
+
+/** Orders that nobody can deliver in time: the oldest ones that wait, before their time is up. */
+export type Surplus = {
+  readonly createdBefore: Date;
+  /** So many of the newest waiting orders stay, and these besides. */
+  readonly keep: number;
+  readonly keepIds: readonly string[];
+  /** Most orders of one statement. */
+  readonly limit: number;
+};
+
+/**
+ * Expires a surplus of waiting orders in one statement, oldest first. Leaves out those that are just being
+ * assigned or changed.
+ */
+export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: Surplus): Promise<ChangedOrder[]> {
+  const { sql } = db;
+  const before = sql`
+    surplus as materialized (
+      select id from orders
+      where status = 'pending_dispatch' and created_at < ${createdBefore}
+        and not id = any(${[...keepIds]}::uuid[]) and id not in (
+        select id from orders where status = 'pending_dispatch' order by created_at desc, id desc limit ${keep})
+      order by created_at limit ${limit} for update skip locked
+    )`;
+  // Their status was checked under the lock. Checked again, it could lead the planner to compare all waiting
+  // orders with all of the surplus.
+  const update = expiring(sql, sql`id in (select id from surplus)`);
+  return changeAlike(db, update, EXPIRED, { before, ...endOfWait(sql) });
 }
 
 export type AssignOutcome =
@@ -36,6 +78,10 @@ export async function assignWaiting(
 ): Promise<AssignOutcome> {
   const webhook = webhookParts(sql, { type: 'driver_assigned' });
   const rejected = rejectedCandidatesText(driver);
+  const owed = sql`
+    select 'charge' as queue, now() as run_at where changed.payment_status = 'processing'
+      and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
+    ${webhook?.job ?? sql``}`;
   const rows = await sql`
     with waiting as materialized (
       select id from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
@@ -50,25 +96,16 @@ export async function assignWaiting(
         and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id
                         and a.status in ${active(sql)})
-      returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status
+      returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status, clock_timestamp() as at
     ), event as (
-      insert into order_events (order_id, sequence, type, data, considered)
-      select id, sequence, 'driver_assigned', jsonb_build_object('driver_id', driver_id,
+      insert into order_events (order_id, sequence, type, at, data, considered)
+      select id, sequence, 'driver_assigned', at, jsonb_build_object('driver_id', driver_id,
         'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${rejected}::text
       from changed
-      returning at
     ), waited as (
       update outbox set done_at = now()
       where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
-    ), owed as (
-      select 'charge' as queue, now() as run_at from changed where payment_status = 'processing'
-        and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
-      ${webhook?.job ?? sql``}
-    ), jobs as (
-      insert into outbox (queue, order_id, retailer_id, lease_until)
-      select owed.queue, changed.id, changed.retailer_id, owed.run_at + ${firstLease(sql)} from changed, owed
-      returning id, queue, order_id, retailer_id, run_at, relays
-    )${webhook?.delivery ?? sql``}, notice as (
+    ), ${insertJobs(sql, owed)}${webhook?.delivery ?? sql``}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
     select exists (select from waiting) as waiting,

@@ -94,6 +94,22 @@ export async function forgetUndelivered({ sql }: Db, fingerprint: string, orderI
       and not abandoned <@ array[${orderId}]::uuid[]`;
 }
 
+/** Removes expired orders from the record of lost replies: an equal request wants an order that is delivered. */
+export async function forgetExpired({ sql }: Db): Promise<void> {
+  await sql`
+    with lost as materialized (
+      select fingerprint, array(
+        select a.id from unnest(abandoned) as a(id)
+        where not exists (select from orders o where o.id = a.id and o.status = 'expired')) as left_over
+      from unheard_requests where abandoned <> '{}' order by fingerprint for update skip locked
+    ), gone as (
+      delete from unheard_requests where fingerprint in (select fingerprint from lost where left_over = '{}')
+    )
+    update unheard_requests u set abandoned = lost.left_over from lost
+    where u.fingerprint = lost.fingerprint and lost.left_over <> '{}'
+      and cardinality(lost.left_over) < cardinality(u.abandoned)`;
+}
+
 /**
  * Deletes at most `limit` rows older than DEDUP_KEPT_MS; returns their number. The table is small and needs
  * no index on `at`.

@@ -12,6 +12,7 @@ import * as payments from './payments.ts';
 import * as placedOrders from './placed-orders.ts';
 import * as refunds from './refunds.ts';
 import * as requestDedup from './request-dedup.ts';
+import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
@@ -50,6 +51,7 @@ export interface Store
     Bound<typeof placedOrders>,
     Bound<typeof refunds>,
     Bound<typeof requestDedup>,
+    Bound<typeof reset>,
     Bound<typeof retailers>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
@@ -72,6 +74,7 @@ const FAMILIES = [
   placedOrders,
   refunds,
   requestDedup,
+  reset,
   retailers,
   tiers,
   tracked,

@@ -17,9 +17,9 @@ const WEBHOOK_DETAILS = ['reason', 'by', 'code'] as const;
 
 /** The parts of an order's change that make a webhook delivery. */
 export type WebhookParts = {
-  /** The job, for a store with an enabled endpoint: `union all select …`; reads `changed`. */
+  /** The job, for a store with an enabled endpoint, in the form of `insertJobs`: `union all select …`. */
   readonly job: Fragment;
-  /** The delivery of that job: `, delivery as (…)`; reads `changed`, `event` (its `at`) and `jobs`. */
+  /** The delivery of that job: `, delivery as (…)`; reads `owed`, and of `changed` its `at`. */
   readonly delivery: Fragment;
 };
 
@@ -34,21 +34,20 @@ export function webhookParts(
     WEBHOOK_DETAILS.flatMap((name) => (event.data && name in event.data ? [[name, event.data[name]]] : [])),
   );
   const rows = sql`
-    select changed.id, changed.retailer_id, changed.sequence, changed.status, changed.payment_status,
-      changed.driver_id, event.at from changed, event`;
+    select outbox_id, id, retailer_id, sequence, status, payment_status, driver_id, at from owed where queue = 'webhook'`;
   return {
     job: sql`
-      union all select 'webhook', now() from changed join webhook_endpoints w using (retailer_id)
-      where w.disabled_at is null`,
+      union all select 'webhook', now() from webhook_endpoints w
+      where w.retailer_id = changed.retailer_id and w.disabled_at is null`,
     delivery: sql`, delivery as (${insertDeliveries(sql, type, rows, details)})`,
   };
 }
 
 /**
- * Inserts the deliveries of the `webhook` jobs among `jobs`.
+ * Inserts the deliveries of `webhook` jobs.
  *
- * @param rows a query of id, retailer_id, sequence, status, payment_status, driver_id and at, one row an
- *   order
+ * @param rows a query of outbox_id, id, retailer_id, sequence, status, payment_status, driver_id and at, one
+ *   row a job
  */
 export function insertDeliveries(
   sql: Sql,
@@ -58,13 +57,13 @@ export function insertDeliveries(
 ): Fragment {
   return sql`
     insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload)
-    select jobs.id, o.retailer_id, o.id, ${type}::text, o.sequence, json_build_object(
+    select o.outbox_id, o.retailer_id, o.id, ${type}::text, o.sequence, json_build_object(
       'type', ${type}::text,
       'timestamp', to_char(o.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'data', jsonb_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'sequence', o.sequence,
         'status', o.status, 'payment_status', o.payment_status, 'driver_id', o.driver_id)
         || ${sql.json(details as never)}::jsonb)
-    from jobs join (${rows}) o on o.id = jobs.order_id where jobs.queue = 'webhook'`;
+    from (${rows}) o`;
 }
 
 /** The statuses of a delivery. */

@@ -72,7 +72,8 @@ export function createTracking(parts: {
     const joining = [...watched.joining];
     watched.joining.clear();
     if (!order) {
-      for (const socket of joining) socket.close(UNKNOWN_ORDER, 'unknown order');
+      // Also of pages that have shown it: a reset of the sandbox removes orders.
+      for (const socket of [...watched.sockets]) socket.close(UNKNOWN_ORDER, 'unknown order');
       return;
     }
     const nowMs = now();
@@ -115,7 +116,7 @@ export function createTracking(parts: {
   function watch(socket: LiveSocket<Viewer>): void {
     const { orderId } = socket.data;
     let watched = watchedOrders.get(orderId);
-    if (watched && watched.sockets >= MAX_SOCKETS_PER_ORDER) {
+    if (watched && watched.sockets.size >= MAX_SOCKETS_PER_ORDER) {
       socket.close(TRY_AGAIN_LATER, 'too many viewers');
       return;
     }
@@ -123,7 +124,7 @@ export function createTracking(parts: {
       watched = newWatched();
       watchedOrders.set(orderId, watched);
     }
-    watched.sockets += 1;
+    watched.sockets.add(socket);
     sockets += 1;
     socket.data.watching = true;
     watched.joining.add(socket);
@@ -138,9 +139,9 @@ export function createTracking(parts: {
     const watched = watchedOrders.get(orderId);
     if (!watched) return;
     sockets -= 1;
-    watched.sockets -= 1;
+    watched.sockets.delete(socket);
     watched.joining.delete(socket);
-    if (watched.sockets > 0) return;
+    if (watched.sockets.size > 0) return;
     if (watched.timer) clearTimeout(watched.timer);
     watchedOrders.delete(orderId);
     reader.forget(orderId);

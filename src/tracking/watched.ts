@@ -7,7 +7,7 @@ export type Viewer = { readonly orderId: string; watching: boolean; lastPingMs: 
 
 /** One order with at least one page open. */
 export type Watched = {
-  sockets: number;
+  readonly sockets: Set<LiveSocket<Viewer>>;
   /** Sockets that have not been sent a snapshot yet. */
   readonly joining: Set<LiveSocket<Viewer>>;
   order: TrackedOrder | null;
@@ -18,7 +18,7 @@ export type Watched = {
 };
 
 export function newWatched(): Watched {
-  return { sockets: 0, joining: new Set(), order: null, moved: null, publishedMs: 0, timer: null };
+  return { sockets: new Set(), joining: new Set(), order: null, moved: null, publishedMs: 0, timer: null };
 }
 
 /**

@@ -187,3 +187,12 @@ test('if listening begins again before reads succeed, everything is read as soon
   tables.areAway = false;
   await expect.poll(() => seen, soon).toContain('everything changed');
 });
+
+test('a notice that everything changed has everything read anew', async () => {
+  const { orderId } = await assignedOrder();
+  const { seen } = await api();
+  await storeOf(database.sql, 'cli').removeAllOrders();
+  await expect.poll(() => seen, soon).toContain('everything changed');
+  expect(seen).toContain('drivers read all');
+  expect(seen).not.toContain(`orders read ${orderId}`);
+});

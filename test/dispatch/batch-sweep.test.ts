@@ -32,6 +32,8 @@ const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent'
     return { kind: 'assigned', outbox: [] };
   },
   expireOrder: async () => null,
+  expireSurplus: async () => [],
+  forgetExpired: async () => undefined,
   findOverdue: async () => [],
   findSilent: async () => [],
   releaseFromSilent: async () => null,

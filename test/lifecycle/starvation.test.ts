@@ -101,6 +101,8 @@ class Simulation {
         return { kind: 'assigned', outbox: [] };
       },
       expireOrder: async () => null,
+      expireSurplus: async () => [],
+      forgetExpired: async () => undefined,
     },
     matcher: this.#matcher,
     fleet: { refreshDrivers: async () => undefined, refreshOrders: async () => [], markStale: () => undefined },

@@ -12,6 +12,8 @@ type DispatchStore = FleetSource &
     | 'loadTiers'
     | 'assignWaiting'
     | 'expireOrder'
+    | 'expireSurplus'
+    | 'forgetExpired'
     | 'findOverdue'
     | 'findSilent'
     | 'releaseFromSilent'
@@ -44,6 +46,8 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
         return kind === 'assigned' ? { kind, outbox: [] } : { kind };
       }),
     expireOrder: (orderId) => run(`expire ${orderId}`, () => tables.expire(processId, orderId)),
+    expireSurplus: async () => [],
+    forgetExpired: async () => undefined,
     findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
     findSilent: () => run('silent drivers', () => [...tables.silent]),
     releaseFromSilent: (orderId, driverId) =>

@@ -6,7 +6,12 @@ import { processStart } from '../../src/sandbox/processes.ts';
 import { claimService, readLiveService, removeServiceFile, writeServiceFile } from '../../src/sandbox/service-file.ts';
 import { bundleProgram, type Child, runNode } from '../harness/child.ts';
 
-const FACTS = { mode: 'sandbox', urls: { api: 'http://127.0.0.1:1' }, databaseUrl: 'postgres://u:p@h/d' } as const;
+const FACTS = {
+  mode: 'sandbox',
+  urls: { api: 'http://127.0.0.1:1' },
+  databaseUrl: 'postgres://u:p@h/d',
+  redisUrl: null,
+} as const;
 const CLAIMER = `
   import { claimService } from 'src/sandbox/service-file.ts';
   while (Date.now() < Number(process.argv[3])) {}

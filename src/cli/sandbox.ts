@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { MAX_COMMIT_RETRIES } from '../limits.ts';
+import { classifyFailure } from '../postgres/failures.ts';
+import { CommandError, type Context } from './context.ts';
+import type { Act } from './parts.ts';
+
+/** `sandbox reset` */
+export function addSandboxCommands(program: Command, act: Act): void {
+  const sandbox = program.command('sandbox').description('the sandbox');
+  sandbox
+    .command('reset')
+    .description('remove all orders, also while the service runs; stores, keys, drivers, tiers and cards stay')
+    .option('--yes', 'needed where DATABASE_URL names the database')
+    .action(
+      act(async (context, _args, { yes }: { yes?: boolean }) => {
+        refuseUnlessMeant(context, yes === true);
+        return { orders_removed: await reset(context) };
+      }),
+    );
+}
+
+function refuseUnlessMeant({ sandbox, config }: Context, yes: boolean): void {
+  if (!sandbox) {
+    throw new CommandError('Only a sandbox is reset. DATABASE_URL is set, and SANDBOX=1 is not.');
+  }
+  if (config.databaseUrl && !yes) {
+    throw new CommandError(
+      'This removes every order from the database of DATABASE_URL. Add --yes if it is a sandbox’s.',
+    );
+  }
+}
+
+/**
+ * The queues come first: emptied later, they would lose the jobs of orders that were made since. Jobs that
+ * come into them meanwhile find no order, and end.
+ */
+async function reset({ store, databaseUrl, redisUrl }: Context): Promise<number> {
+  // Loading BullMQ takes as long as a whole command.
+  const { emptyQueues } = await import('../sandbox/empty-queues.ts');
+  await emptyQueues(databaseUrl, redisUrl).catch((error: unknown) => {
+    if (!redisUrl) throw error;
+    throw new CommandError('The queues in Redis could not be emptied, and no order was removed. Is Redis running?');
+  });
+  for (let retriesLeft = MAX_COMMIT_RETRIES; ; retriesLeft--) {
+    try {
+      return await store.removeAllOrders();
+    } catch (error) {
+      // A deadlock with a statement of the running service.
+      if (retriesLeft === 0 || classifyFailure(error) !== 'retry') throw error;
+    }
+  }
+}

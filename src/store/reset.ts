@@ -1,0 +1,40 @@
+import type { Db } from './db.ts';
+
+/**
+ * The tables of orders and of what belongs to them. Listed as the statement that creates an order touches
+ * them, since two statements that lock tables in other orders may deadlock.
+ */
+const TABLES = [
+  'unheard_requests',
+  'orders',
+  'customers',
+  'dropoff_addresses',
+  'order_events',
+  'payments',
+  'messages',
+  'outbox',
+  'webhook_deliveries',
+  'driver_actions',
+].join(', ');
+
+/**
+ * Removes every order with all that belongs to it, in one transaction, and has every process read everything
+ * anew. Stores, keys, webhooks, drivers and tiers stay. Waits for the statements in flight; later ones wait
+ * for it.
+ *
+ * @returns the number of orders
+ */
+export async function removeAllOrders({ sql, processId }: Db): Promise<number> {
+  if (!/^[\w-]+$/.test(processId)) throw new TypeError('not the id of a process');
+  // Several statements in one message are one transaction. Such a message takes no parameters.
+  const results = await sql
+    .unsafe(
+      `lock table ${TABLES} in access exclusive mode;
+      select count(*)::int as orders from orders where status <> 'void';
+      truncate ${TABLES};
+      select pg_notify('sameday', '${processId}:everything:orders')`,
+    )
+    .simple();
+  const [row] = results[1] as unknown as { readonly orders: number }[];
+  return row?.orders ?? 0;
+}

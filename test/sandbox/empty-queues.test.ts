@@ -1,0 +1,83 @@
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createQueues, migrateQueues, type QueueBackend, startWorker } from '../../src/queues/queues.ts';
+import { emptyQueues } from '../../src/sandbox/empty-queues.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
+
+const logger = createLogger('silent');
+const soon = { timeout: 10_000, interval: 10 };
+let database: FreshDatabase;
+let redis: FreshRedis | undefined;
+beforeAll(async () => {
+  [database, redis] = await Promise.all([freshDatabase(), freshRedis()]);
+});
+afterAll(async () => {
+  await redis?.stop();
+  await database?.drop();
+});
+
+async function onPostgres(): Promise<{ backend: QueueBackend; close(): Promise<void> }> {
+  const pool = new Pool({ connectionString: database.url, options: '-c search_path=bullmq', max: 8 });
+  await migrateQueues(pool);
+  return { backend: { kind: 'postgres', pool }, close: () => pool.end() };
+}
+
+async function onRedis(): Promise<{ backend: QueueBackend; close(): Promise<void> }> {
+  const connection = new Redis(redis?.url ?? '', { maxRetriesPerRequest: null });
+  await connection.ping();
+  return { backend: { kind: 'redis', connection, prefix: 'sameday' }, close: async () => connection.disconnect() };
+}
+
+const job = (id: number, opts: object = {}) => ({
+  name: 'sms',
+  data: { outboxId: id, orderId: `order ${id}` },
+  opts: { jobId: `${id}-0`, ...opts },
+});
+
+describe.each([
+  { name: 'Postgres', open: onPostgres, isMissing: false },
+  { name: 'Redis', open: onRedis, isMissing: !hasRedis() || process.env.REDIS_URL !== undefined },
+])('on $name', ({ name, open, isMissing }) => {
+  test.skipIf(isMissing)('jobs that wait are removed, the one at work ends, and a later one runs', async () => {
+    const { backend, close } = await open();
+    const queues = createQueues(backend, logger);
+    const texts = queues.get('sms');
+    if (!texts) throw new Error('there is no queue of texts');
+    const run: number[] = [];
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const handle = async ({ outboxId }: { outboxId: number }) => {
+      run.push(outboxId);
+      if (outboxId === 1) await held;
+      return { kind: 'done' } as const;
+    };
+    const settings = { concurrency: 1, ratePerSecond: 0, database: { isAway: () => false } };
+    const worker = startWorker('sms', backend, handle, settings, logger);
+    onTestFinished(async () => {
+      letGo();
+      await worker.close();
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      await close();
+    });
+    await texts.addBulk([job(1)]);
+    await expect.poll(() => run, soon).toEqual([1]);
+    await texts.addBulk([job(2), job(3, { priority: 5 }), job(4, { delay: 200 })]);
+    await emptyQueues(database.url, name === 'Redis' ? (redis?.url ?? '') : null);
+    expect(await texts.countWaiting()).toBe(0);
+    await texts.addBulk([job(5)]);
+    letGo();
+    await expect.poll(() => run, soon).toEqual([1, 5]);
+    // Later than the delayed one would have come.
+    await texts.addBulk([job(6, { delay: 400 })]);
+    await expect.poll(() => run, soon).toEqual([1, 5, 6]);
+  });
+});
+
+test('a Redis that does not answer is reported', async () => {
+  await expect(emptyQueues(database.url, 'redis://127.0.0.1:1')).rejects.toThrow();
+});

@@ -1,0 +1,122 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { PlaceRequest } from '../../src/dispatch/place-request.ts';
+import {
+  SANDBOX_KEPT_ORDERS,
+  SANDBOX_SURPLUS_AGE_MS,
+  SANDBOX_SURPLUS_ORDERS,
+  SANDBOX_TIDY_ORDERS,
+} from '../../src/limits.ts';
+import { createTidying, startTidying } from '../../src/sandbox/tidying.ts';
+import type { Surplus } from '../../src/store/orders.ts';
+import { createLogger } from '../../src/telemetry.ts';
+
+let nowMs: number;
+/** When each waiting order was made, oldest first. */
+let waiting: number[];
+/** What was asked of the tables. */
+let asked: Surplus[];
+let tidy: () => Promise<'now' | 'later'>;
+/** Orders that arrive while a statement runs. */
+let arriving: number;
+
+beforeEach(() => {
+  nowMs = 1_000_000;
+  waiting = [];
+  asked = [];
+  arriving = 0;
+  const parts = {
+    clock: { now: () => nowMs },
+    matcher: { waitingCount: () => waiting.length },
+    redispatch: {
+      async expireSurplus(surplus: Surplus) {
+        asked.push(surplus);
+        const kept = waiting.slice(-surplus.keep);
+        const old = waiting.slice(0, -surplus.keep).filter((ms) => ms < surplus.createdBefore.getTime());
+        const expired = old.slice(0, surplus.limit);
+        waiting = [...old.slice(surplus.limit), ...waiting.slice(old.length, -surplus.keep), ...kept];
+        place(arriving);
+        return expired.length;
+      },
+    },
+  };
+  tidy = createTidying(parts, () => ['asked for again']);
+});
+
+const place = (count: number): void => void waiting.push(...Array<number>(count).fill(nowMs));
+
+test('as few orders as a person places are never touched', async () => {
+  place(SANDBOX_SURPLUS_ORDERS);
+  nowMs += 60_000;
+  expect(await tidy()).toBe('later');
+  expect(asked).toEqual([]);
+});
+
+test('after a load test all of its orders expire but the newest few, part after part', async () => {
+  place(2 * SANDBOX_TIDY_ORDERS + 300);
+  expect(await tidy()).toBe('later');
+  expect(waiting).toHaveLength(2 * SANDBOX_TIDY_ORDERS + 300);
+  nowMs += SANDBOX_SURPLUS_AGE_MS + 1;
+  expect([await tidy(), await tidy(), await tidy()]).toEqual(['now', 'now', 'later']);
+  expect(waiting).toHaveLength(SANDBOX_KEPT_ORDERS);
+  expect(asked.every(({ keepIds }) => keepIds[0] === 'asked for again')).toBe(true);
+});
+
+test('orders of a load test that are no longer too many expire as well, once they are of age', async () => {
+  place(400);
+  nowMs += SANDBOX_SURPLUS_AGE_MS - 1_000;
+  place(200);
+  await tidy();
+  nowMs += 2_000;
+  await tidy();
+  expect(waiting).toHaveLength(200);
+  nowMs += SANDBOX_SURPLUS_AGE_MS;
+  await tidy();
+  expect(waiting).toHaveLength(SANDBOX_KEPT_ORDERS);
+});
+
+test('orders that come after a load test stay', async () => {
+  place(SANDBOX_SURPLUS_ORDERS + 100);
+  await tidy();
+  nowMs += SANDBOX_SURPLUS_AGE_MS + 1;
+  await tidy();
+  await tidy();
+  place(100);
+  nowMs += SANDBOX_SURPLUS_AGE_MS + 1;
+  await tidy();
+  const before = asked.length;
+  await tidy();
+  expect(asked).toHaveLength(before);
+  // Those that were kept of the load test are not the newest any more.
+  expect(waiting).toEqual(Array(100).fill(waiting.at(-1)));
+});
+
+test('while orders arrive there is a pause between two statements', async () => {
+  place(3 * SANDBOX_TIDY_ORDERS);
+  nowMs += SANDBOX_SURPLUS_AGE_MS + 1;
+  arriving = 50;
+  expect(await tidy()).toBe('later');
+  arriving = 0;
+  expect(await tidy()).toBe('now');
+});
+
+test('an order that was asked for again is kept, of several the last few', async () => {
+  const kept: (readonly string[])[] = [];
+  const expireSurplus = async ({ keepIds }: Surplus) => kept.push(keepIds) && 0;
+  const matcher = { waitingCount: () => SANDBOX_SURPLUS_ORDERS + 1 };
+  const tidying = startTidying({
+    matcher,
+    redispatch: { expireSurplus },
+    clock: { now: () => nowMs },
+    logger: createLogger('silent'),
+  });
+  onTestFinished(() => tidying.close());
+  const outcomes = ['created', ...Array<'replayed'>(SANDBOX_KEPT_ORDERS + 1).fill('replayed')];
+  let n = 0;
+  const place = tidying.heed(
+    async () => ({ kind: outcomes[n], order: { id: `order-${n++}` } }) as Awaited<ReturnType<PlaceRequest>>,
+  );
+  const request = [{}, {}, {}, {}] as unknown as Parameters<PlaceRequest>;
+  for (const kind of outcomes) expect(await place(...request)).toMatchObject({ kind });
+  const last = Array.from({ length: SANDBOX_KEPT_ORDERS }, (_, i) => `order-${i + 2}`);
+  await expect.poll(() => kept.at(-1), { timeout: 5_000 }).toEqual(last);
+});

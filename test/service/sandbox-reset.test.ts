@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { addFreeDriver, addStore, ask, chargesOf, openPhone, openSocket, place, untilOrder } from './clients.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SOON = { timeout: 5_000, interval: 20 };
+
+let database: FreshDatabase;
+let service: Running;
+let env: Record<string, string>;
+const data = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  env = { DATABASE_URL: database.url, DATA_DIR: join(data.dataDir, 'not', 'there'), SANDBOX: '1' };
+  service = await startBuiltService(env);
+});
+afterAll(async () => {
+  expect(await service?.stop()).toBe(0);
+  await database?.drop();
+  data.remove();
+});
+
+/** What a command says on standard error where it fails. */
+function refused(args: readonly string[], environment: Record<string, string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: 30_000 };
+    execFile(process.execPath, [`${ROOT}dist/cli.js`, ...args], options, (error, _stdout, stderr) =>
+      error?.code === 1 ? resolve(stderr) : reject(new Error(`ended with ${error?.code ?? 0}: ${stderr}`)),
+    );
+  });
+}
+const reset = () => runCli<{ orders_removed: number }>(env, 'sandbox', 'reset', '--yes');
+const waiting = async () => {
+  const { text } = await ask(service, '/metrics');
+  return Number(/^sameday_orders_waiting (\d+)$/m.exec(text)?.[1]);
+};
+
+test('a sandbox starts on a data folder that does not exist yet', () => {
+  expect(existsSync(join(service.dataDir, 'sandbox.json'))).toBe(true);
+});
+
+test('a reset removes every order while the service runs, and the next order finds its driver', async () => {
+  const store = await addStore(database.sql);
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const phone = await openPhone(service, driver.token);
+  const taken = (await place(service, store)).body.order;
+  expect(taken.status).toBe('driver_assigned');
+  const page = await openSocket(service, `/track/${taken.tracking_token}/live`);
+  for (let i = 0; i < 5; i++) expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+  expect(await waiting()).toBe(5);
+
+  expect(await reset()).toEqual({ orders_removed: 6 });
+  await expect.poll(waiting, SOON).toBe(0);
+  await expect.poll(() => phone.messages.at(-1), SOON).toMatchObject({ type: 'state', on_duty: true, order: null });
+  await expect.poll(() => page.closedWith(), SOON).not.toBeNull();
+  expect((await ask(service, `/orders/${taken.id}`, { key: store.apiKey })).status).toBe(404);
+  expect((await driver.pickUp(taken.id)).status).toBe(404);
+
+  const next = (await place(service, store)).body.order;
+  await untilOrder(service, store, next.id, {
+    status: 'driver_assigned',
+    driver_id: driver.id,
+    payment_status: 'paid',
+  });
+  expect(chargesOf(service.dataDir, next.id)).toHaveLength(1);
+  expect((await driver.pickUp(next.id)).status).toBe(200);
+  phone.close();
+  page.close();
+  expect(await reset()).toEqual({ orders_removed: 1 });
+  expect(await reset()).toEqual({ orders_removed: 0 });
+});
+
+test('orders that are being placed during resets are answered, and those that stay are whole', async () => {
+  const store = await addStore(database.sql);
+  let resets = 0;
+  const statuses = new Set<number>();
+  const clients = Array.from({ length: 8 }, async () => {
+    while (resets < 3) statuses.add((await place(service, store)).status);
+  });
+  const resetting = (async () => {
+    for (; resets < 3; resets++) await reset();
+  })().finally(() => {
+    resets = 3;
+  });
+  await Promise.all([resetting, ...clients]);
+  expect([...statuses]).toEqual([201]);
+  const parts = await database.sql`
+    select (select count(*) from orders)::int as orders, (select count(*) from customers)::int as customers,
+      (select count(distinct order_id) from order_events)::int as with_events`;
+  expect(parts[0]).toEqual({ orders: parts[0]?.orders, customers: parts[0]?.orders, with_events: parts[0]?.orders });
+  await reset();
+  await expect.poll(waiting, { timeout: 30_000, interval: 50 }).toBe(0);
+  expect(service.output()).not.toMatch(/"level":(50|60|"error")/);
+});
+
+test('only a sandbox is reset, and another database than its own only where that is meant', async () => {
+  expect(await refused(['sandbox', 'reset', '--yes'], { ...env, SANDBOX: '' })).toContain('Only a sandbox is reset.');
+  expect(await refused(['sandbox', 'reset'], env)).toContain('Add --yes if it is a sandbox’s.');
+  expect(await refused(['sandbox', 'reset'], { ...env, DATABASE_URL: '' })).toContain('No service is running on');
+});
+
+test('the service’s first lines say what expires, and how to remove all orders', () => {
+  expect(service.output()).toContain('expires after 10 minutes');
+  expect(service.output()).toContain('npm run -s sameday -- sandbox reset');
+  expect(readFileSync(join(service.dataDir, 'sandbox.json'), 'utf8')).toContain('apiKey');
+});

@@ -35,6 +35,7 @@ async function oneMore(sandbox: boolean): Promise<string> {
     tiers: new LoadedTiers({ loadTiers: async () => TIERS }, matcher),
     relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
     paymentWait: { paymentWithin: async () => 'not_charged' },
+    pace: { orderTook: () => undefined },
     events: new OrderEvents(),
     clock: { now: Date.now },
     logger,

@@ -4,6 +4,8 @@ import { carrying, database, dispatch, matcher, readEverything, retailerId, stor
 import { addDriverOnDuty, addOrder, everythingOf, STORE_POINT } from './orders.ts';
 
 const NO_STAMP = { actionId: null, capturedAt: null };
+/** By the table, since memory is marked before the write. */
+const carrierOf = async (orderId: string) => (await everythingOf(database.sql, orderId)).order.driver_id;
 
 describe('an order that was released', () => {
   const release = (orderId: string, driverId: string) =>
@@ -31,7 +33,7 @@ describe('an order that was released', () => {
     const next = await addDriverOnDuty(database.sql);
     await readEverything();
     await release(orderId, driverId);
-    await expect.poll(() => matcher.holderOf(orderId)).toBe(next);
+    await expect.poll(() => carrierOf(orderId)).toBe(next);
     const { order, events } = await everythingOf(database.sql, orderId);
     expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, sequence: 3 });
     expect(events[1]).toMatchObject({ type: 'released', data: { driver_id: driverId, reason: 'vehicle' } });
@@ -49,7 +51,7 @@ describe('an order that was released', () => {
       const next = await addDriverOnDuty(database.sql);
       await readEverything();
       await release(orderId, driverId);
-      await expect.poll(() => matcher.holderOf(orderId)).toBe(next);
+      await expect.poll(() => carrierOf(orderId)).toBe(next);
       const { order, jobs } = await everythingOf(database.sql, orderId);
       expect(order.payment_status).toBe(payment);
       expect(jobs.filter(({ queue }) => queue === 'charge' || queue === 'sms')).toEqual([

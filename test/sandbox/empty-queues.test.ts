@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, type QueueBackend, startWorker } from '../../src/queues/queues.ts';
 import { emptyQueues } from '../../src/sandbox/empty-queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -56,7 +57,7 @@ describe.each([
       if (outboxId === 1) await held;
       return { kind: 'done' } as const;
     };
-    const settings = { concurrency: 1, ratePerSecond: 0, database: { isAway: () => false } };
+    const settings = { concurrency: 1, ratePerSecond: 0, database: { isAway: () => false }, pace: new JobPace(false) };
     const worker = startWorker('sms', backend, handle, settings, logger);
     onTestFinished(async () => {
       letGo();

@@ -434,17 +434,18 @@ export const VENDOR_PAUSE_MS = 1_000;
  * Time from arrival to commit above which an order counts as slow, so that jobs of the same process yield to
  * orders. A commit takes 2 to 5 ms on a quick disk.
  */
-export const SLOW_ORDER_MS = 10;
+export const SLOW_ORDER_MS = 20;
 /** Interval at which the number of jobs that may start follows the orders. */
 export const JOB_TICK_MS = 50;
 /** Most jobs that start in a tick while jobs yield; above it they do not yield any more. */
 export const MAX_PACED_JOBS = 64;
-/** Fewest jobs that start in a tick while jobs yield: 20 a second. */
+/** Fewest jobs that start in a tick while jobs yield: 20 a second. Below MAX_PACED_JOBS. */
 export const MIN_PACED_JOBS = 1;
-/** Longest time for which jobs yield that far, so that a flood without end does not hold them for ever. */
+/**
+ * Longest time for which jobs yield that far. In a flood without end each second after that adds a job a tick,
+ * up to MAX_PACED_JOBS.
+ */
 export const JOB_YIELD_MS = 60_000;
-/** Fewest jobs that start in a tick after that: 160 a second. Below MAX_PACED_JOBS. */
-export const JOB_SHARE = 8;
 
 // --- Webhooks ----------------------------------------------------------------------------------------------
 /** Longest attempt of a webhook, name resolution included. Receivers should answer first, work later. */
@@ -796,7 +797,7 @@ function assertRelations(): void {
   below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });
   below({ MAX_JOB_PRIORITY }, { BULLMQ_PRIORITIES });
   below({ JOB_HELD_RETRY_MS }, { JOB_HELD_MS });
-  below({ JOB_SHARE }, { MAX_PACED_JOBS });
+  below({ MIN_PACED_JOBS }, { MAX_PACED_JOBS });
   atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
   atMost({ SMS_CONCURRENCY }, { VENDOR_SOCKETS });
   atMost({ MAX_JOBS_PER_STATEMENT }, { NOTICE_IDS });

@@ -1,4 +1,4 @@
-import { JOB_SHARE, JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../limits.ts';
+import { JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../limits.ts';
 
 /**
  * Lets jobs yield to the orders that are placed at the same process. Both take from the same database and the
@@ -7,7 +7,8 @@ import { JOB_SHARE, JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, S
  * While orders are slow the number of jobs that may start in a tick is halved each tick, down to
  * MIN_PACED_JOBS, and it grows by a quarter each tick otherwise (additive increase, multiplicative decrease:
  * Chiu and Jain 1989). The time from an order's arrival to its commit holds the commit's latency and the
- * delay of the event loop. Above MAX_PACED_JOBS jobs start at once. After JOB_YIELD_MS they get JOB_SHARE.
+ * delay of the event loop. Above MAX_PACED_JOBS jobs start at once. After JOB_YIELD_MS
+ * their least number grows, so that they are late but not for ever.
  */
 export class JobPace {
   #room = Number.POSITIVE_INFINITY;
@@ -64,8 +65,8 @@ export class JobPace {
   #tick(): void {
     const isSlow = this.#slowestMs > SLOW_ORDER_MS;
     this.#slowestMs = 0;
-    const isOver = performance.now() - this.#yieldingSince > JOB_YIELD_MS;
-    const least = isOver ? JOB_SHARE : MIN_PACED_JOBS;
+    const overSeconds = Math.max(0, performance.now() - this.#yieldingSince - JOB_YIELD_MS) / 1_000;
+    const least = Math.min(MAX_PACED_JOBS, MIN_PACED_JOBS + Math.floor(overSeconds));
     this.#room = isSlow ? Math.max(least, this.#room >> 1) : Math.ceil(this.#room * 1.25);
     this.#left = this.#room;
     if (this.#room > MAX_PACED_JOBS) this.#stopYielding();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { JOB_SHARE, JOB_TICK_MS, JOB_YIELD_MS, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/limits.ts';
+import { JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/limits.ts';
 import { inTurn } from '../../src/queues/in-turn.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
 
@@ -59,13 +59,17 @@ test('jobs are back within a second after the last slow order', async () => {
   expect(pace.isYielding).toBe(false);
 });
 
-test('in a flood without end jobs get a share after the longest yield', async () => {
+test('in a flood without end jobs get more and more after the longest yield', async () => {
   const { started, flood, come } = world();
   flood();
-  await vi.advanceTimersByTimeAsync(JOB_YIELD_MS + JOB_TICK_MS);
-  come(0, 10_000);
+  await vi.advanceTimersByTimeAsync(JOB_YIELD_MS + 20_000);
+  come(0, 100_000);
   await ticks(10);
-  expect(started.length).toBeGreaterThanOrEqual(9 * JOB_SHARE);
+  expect(started.length).toBeGreaterThanOrEqual(10 * 19);
+  await vi.advanceTimersByTimeAsync(60_000);
+  const before = started.length;
+  await ticks(10);
+  expect(started.length - before).toBe(10 * MAX_PACED_JOBS);
 });
 
 test('a process that does not do both never yields', async () => {

@@ -5,7 +5,12 @@ import type { AdmissionControl } from './admission.ts';
 import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
 
 /** The caller of an order: since when it waits, by `performance.now`, and whether it has disconnected. */
-export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
+export type Caller = {
+  readonly sinceMs: number;
+  readonly signal: { readonly aborted: boolean };
+  /** Called when the order is sent to the database. Before that, a caller who disconnects leaves no order. */
+  readonly onSent?: () => void;
+};
 
 /** Number of orders that wait for their commit or are being committed. */
 export type CommitBacklog = { orders: number };
@@ -120,6 +125,7 @@ export function createGroupCommit(
     gathering = undefined;
     isGathered = false;
     inFlight++;
+    for (const { caller } of batch) caller.onSent?.();
     void commitBatch(batch.map((waiter) => waiter.order)).then((outcomes) => {
       clearTimeout(timer);
       inFlight--;

@@ -120,7 +120,7 @@ export function createRequestDedup(
     },
     async close() {
       isClosed = true;
-      await Promise.all(writing.values());
+      while (writing.size > 0) await Promise.all(writing.values());
     },
   };
 }

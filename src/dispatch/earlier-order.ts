@@ -65,11 +65,11 @@ export function createEarlierOrder(
     // A request whose client has disconnected must not take an order.
     const present = takers.filter(({ client }) => !client.aborted);
     await Promise.all(
-      ids.map((orderId) => {
+      ids.map(async (orderId) => {
         const order = orders.get(orderId);
         if (!order) return dedup.forget({ fingerprint, orderId });
         const taker = present.shift();
-        return taker && give(fingerprint, order, taker);
+        if (taker) await give(fingerprint, order, taker);
       }),
     );
   }

@@ -7,7 +7,7 @@ import { createEarlierOrder, type EarlierOrderStore } from './earlier-order.ts';
 import type { Caller } from './group-commit.ts';
 import type { PlaceOnceOutcome } from './place-once.ts';
 import type { PlaceOrderOperation, PlaceOrderOutcome } from './place-order.ts';
-import type { Client, RequestDedup } from './request-dedup.ts';
+import { type Client, type RequestDedup, untilAborted } from './request-dedup.ts';
 
 export type ConnectedCaller = Caller & { readonly signal: Client };
 
@@ -81,7 +81,7 @@ export function createPlaceUnkeyed(
     if (await isVoid) mayExist = false;
     // Recorded before the reply, as the repeated request may come at once; the deadline bounds the wait.
     if (outcome.kind === 'outcome_unknown') {
-      await Promise.race([lose(), new Promise<void>((resolve) => client.onAbort(resolve))]);
+      await Promise.race([lose(), untilAborted(client)]);
     }
     return outcome;
   }

@@ -9,6 +9,9 @@ import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 /** The connection that waits for a reply; `onAbort` tells once if it closed, or got another reply, before. */
 export type Client = { readonly aborted: boolean; onAbort(listener: () => void): void };
 
+/** Resolves when nobody waits for the reply any more, at the latest after the deadline of the request. */
+export const untilAborted = (client: Client): Promise<void> => new Promise((resolve) => client.onAbort(resolve));
+
 /** The lost replies of requests without a key, as this process writes them. */
 export type RequestDedup = {
   /**
@@ -99,7 +102,7 @@ export function createRequestDedup(
   return {
     async enter(fingerprint, client) {
       for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) {
-        await Promise.race([before, new Promise<void>((resolve) => client.onAbort(resolve))]);
+        await Promise.race([before, untilAborted(client)]);
         if (client.aborted) return false;
       }
       return true;
@@ -114,7 +117,8 @@ export function createRequestDedup(
         client.onAbort(() => void lost(reply));
         return true;
       } catch (error) {
-        if (classifyFailure(error) === 'unknown') void lost(reply);
+        // Recorded before the reply, as the repeated request may come at once; the deadline bounds the wait.
+        if (classifyFailure(error) === 'unknown') await Promise.race([lost(reply), untilAborted(client)]);
         throw error;
       }
     },

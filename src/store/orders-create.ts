@@ -94,6 +94,8 @@ export async function insertOrders(
   orders: readonly NewOrder[],
   locate = false,
 ): Promise<Map<string, CommittedOrder | null>> {
+  // `is true` keeps Postgres, which expects one row here, from comparing every order with every other.
+  const wasCreated = sql`(id in (select id from created)) is true`;
   const rows = await sql`
     with input as materialized (${INPUT(sql, orders)}
     ), held as materialized (${heldBack(sql)}
@@ -121,18 +123,18 @@ export async function insertOrders(
       returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
     ), new_customers as (
       insert into customers (id, name, email, phone, sms_opt_in)
-      select customer_id, name, email, phone, sms_opt_in from good join created using (id)
+      select customer_id, name, email, phone, sms_opt_in from good where ${wasCreated}
     ), new_addresses as (
       insert into dropoff_addresses (id, line1, line2, city, state, zip, lat, lng, accuracy_meters, point_source)
-      select address_id, line1, line2, city, good.state, zip, to_lat, to_lng, to_accuracy, to_source
-      from good join created using (id)
+      select address_id, line1, line2, city, state, zip, to_lat, to_lng, to_accuracy, to_source
+      from good where ${wasCreated}
     ), new_events as (
       insert into order_events (order_id, sequence, type, at, data, considered)
       select id, 1, 'created', created_at, null::jsonb, null from created
       union all
-      select id, 2, 'driver_assigned', created_at,
-             jsonb_build_object('driver_id', created.driver_id, 'distance_meters', round(good.distance)), good.rejected
-      from created join good using (id) where created.driver_id is not null
+      select id, 2, 'driver_assigned', at,
+             jsonb_build_object('driver_id', driver_id, 'distance_meters', round(distance)), rejected
+      from good where driver_id is not null and ${wasCreated}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       select queue, created.id, created.retailer_id, j.run_at, j.run_at + ${firstLease(sql)}

@@ -150,12 +150,12 @@ export const NOTICE_IDS = 200;
 // --- Request deduplication (requests without an idempotency key) -------------------------------------------
 /** Time for which an equal request gets an order whose reply was lost. Above REQUEST_DEADLINE_MS. */
 export const DEDUP_KEPT_MS = 10 * 60_000;
-/** Interval at which answered requests are released, for which an equal one elsewhere waits. */
-export const DEDUP_RELEASE_MS = 50;
-/** Interval at which a request asks what became of an equal one at another process. */
-export const DEDUP_POLL_MS = 25;
-/** Time without a commit connection after which a process counts as dead; lost ones are back by then. */
-export const DEDUP_SILENT_MS = 3_000;
+/** Most lost replies that share one statement: a load test ends with hundreds at once. */
+export const MAX_LOST_REPLIES_PER_STATEMENT = 256;
+/** Statements in flight that write lost replies: one, because two that lock the same rows wait for each other. */
+export const MAX_LOST_REPLY_WRITES = 1;
+/** Statements in flight that resolve orders of lost replies. The second goes beside one that waits for a commit. */
+export const MAX_LOST_REPLY_RESOLVES = 2;
 
 // --- Matching ----------------------------------------------------------------------------------------------
 /**

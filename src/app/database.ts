@@ -7,7 +7,6 @@ import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
-import { commitsName } from '../store/dedup-claims.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 
@@ -56,7 +55,12 @@ export async function openDatabase(
   const sql = connect({ url, applicationName: 'sameday', breaker });
   // Without a time-out a connection that was lost with a statement on it never ends (postgres 3.4.9).
   closers.add('database', () => sql.end({ timeout: 1 }));
-  const commits = connect({ url, applicationName: commitsName(processId), max: MAX_COMMITS_IN_FLIGHT, breaker });
+  const commits = connect({
+    url,
+    applicationName: `sameday commits ${processId}`,
+    max: MAX_COMMITS_IN_FLIGHT,
+    breaker,
+  });
   closers.add('commits', () => commits.end({ timeout: 1 }));
   return { url, sql, commits, processId, isAway: breaker.isOpen };
 }

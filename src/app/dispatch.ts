@@ -22,9 +22,6 @@ import {
   ADMISSION_SLICE_MS,
   COMMIT_GATHER_MS,
   DEDUP_KEPT_MS,
-  DEDUP_POLL_MS,
-  DEDUP_RELEASE_MS,
-  DEDUP_SILENT_MS,
   MAX_COMMIT_BATCH,
   MAX_COMMIT_WAIT_MS,
   MAX_COMMITS_IN_FLIGHT,
@@ -113,18 +110,12 @@ function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
 function buildPlaceRequest({ store, logger, closers }: DispatchParts, placeOrder: PlaceOrderOperation) {
   const dedup = createRequestDedup(
     store,
-    {
-      releaseMs: DEDUP_RELEASE_MS,
-      retryMs: RESOLVE_PAUSE_MS,
-      keptMs: DEDUP_KEPT_MS,
-      maxWriting: MAX_UNKNOWN_OUTCOMES,
-    },
+    { retryMs: RESOLVE_PAUSE_MS, keptMs: DEDUP_KEPT_MS, maxWriting: MAX_UNKNOWN_OUTCOMES },
     logger,
   );
   closers.add('request deduplication', () => dedup.close());
-  const bounds = { pollMs: DEDUP_POLL_MS, silentMs: DEDUP_SILENT_MS, keptMs: DEDUP_KEPT_MS };
   return createPlaceRequest(
     createPlaceOnce(placeOrder, store, logger),
-    createPlaceUnkeyed(placeOrder, dedup, store, bounds, logger),
+    createPlaceUnkeyed(placeOrder, dedup, store, logger),
   );
 }

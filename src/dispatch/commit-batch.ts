@@ -7,8 +7,8 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /**
  * The outcome of an order's commit. Of all but `created` and `unknown` nothing was written, and nothing will
- * be. `repeated`: an equal request without a key blocks the order. `refused`: the database does not accept
- * the row. `unknown`: the outcome could not be resolved in time.
+ * be. `repeated`: the lost reply of an equal request without a key holds the order back. `refused`: the
+ * database does not accept the row. `unknown`: the outcome could not be resolved in time.
  */
 export type CommitOutcome =
   | { readonly kind: 'created'; readonly order: CommittedOrder }

@@ -1,75 +1,93 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CreatedOrder } from '../domain/order.ts';
-import type { EarlierRequest } from '../store/request-dedup.ts';
+import { MAX_LOST_REPLIES_PER_STATEMENT, MAX_LOST_REPLY_RESOLVES } from '../limits.ts';
+import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Store } from '../store/store.ts';
+import type { Client, RequestDedup } from './request-dedup.ts';
 
-export type EarlierOrderStore = Pick<
-  Store,
-  'findEarlierRequest' | 'findPlacedById' | 'resolveUnknown' | 'adoptUndelivered' | 'forgetUndelivered'
->;
-
-export type EarlierOrderBounds = {
-  /** Pause between two reads of an equal request in progress. */
-  readonly pollMs: number;
-  /** Age at which a request of a process without commit connections counts as abandoned. */
-  readonly silentMs: number;
-  /** Time for which a lost reply is kept. */
-  readonly keptMs: number;
-};
+export type EarlierOrderStore = Pick<Store, 'findLostReplies' | 'findPlacedByIds' | 'resolveUnknown'>;
 
 /**
  * The order of an equal request whose reply was lost, which this request now answers for; null if there is
- * none and no equal request is in progress at another process any more, or if the client has disconnected.
- *
- * @param adopting called with the order that this request claims, before the claim's outcome is known
+ * none left, or if the client has disconnected. If this reply is lost too, that is recorded.
  */
-export type EarlierOrder = (
-  fingerprint: string,
-  client: { readonly aborted: boolean },
-  adopting: (orderId: string | null, adopted: Promise<boolean>) => void,
-) => Promise<CreatedOrder | null>;
+export type EarlierOrder = (fingerprint: string, client: Client) => Promise<CreatedOrder | null>;
 
-/** Finds the orders of requests without a key whose replies were lost, at any process. */
-export function createEarlierOrder(store: EarlierOrderStore, bounds: EarlierOrderBounds): EarlierOrder {
-  return async function earlierOrder(fingerprint, client, adopting) {
-    while (!client.aborted) {
-      const found = await store.findEarlierRequest(fingerprint);
-      if (!found || found.ageMs > bounds.keptMs) return null;
-      const orderId = unansweredOrder(found);
-      if (orderId === null) {
-        if (found.isOurs) return null;
-        await delay(bounds.pollMs);
-        continue;
-      }
-      const order = await resolve(orderId);
-      if (!order) {
-        await store.forgetUndelivered(fingerprint, orderId);
-        return null;
-      }
-      // A request whose client has disconnected must not claim the order.
-      if (client.aborted) return null;
-      const adopted = store.adoptUndelivered(fingerprint, orderId, found.processId);
-      // If the outcome of the claim is unknown, the order is kept rather than lost.
-      adopting(
-        orderId,
-        adopted.catch(() => true),
-      );
-      if (await adopted) return order;
-      adopting(null, Promise.resolve(true));
-    }
-    return null;
+type Taker = {
+  readonly client: Client;
+  readonly resolve: (order: CreatedOrder | null) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/**
+ * Hands out the orders of requests without a key whose replies were lost, at any process. Equal requests that
+ * come while orders are handed out share the next turn, so that hundreds of them need a few statements and do
+ * not contend for one row.
+ */
+export function createEarlierOrder(
+  store: EarlierOrderStore,
+  dedup: Pick<RequestDedup, 'take' | 'forget'>,
+): EarlierOrder {
+  /** Those that wait for the next turn, by fingerprint. Its size is bounded by the requests in flight. */
+  const waiting = new Map<string, Taker[]>();
+  const resolveUnknown = batched(
+    store.resolveUnknown,
+    ({ id }: { readonly id: string }) => id,
+    MAX_LOST_REPLIES_PER_STATEMENT,
+    limitConcurrency(MAX_LOST_REPLY_RESOLVES),
+  );
+
+  return function earlierOrder(fingerprint, client) {
+    return new Promise((resolve, reject) => {
+      const taker = { client, resolve, reject };
+      const queue = waiting.get(fingerprint);
+      if (queue) queue.push(taker);
+      else void takeTurns(fingerprint, taker);
+    });
   };
 
-  /** The order whose reply was lost. The reply of a process that died counts as lost, as it is not known. */
-  function unansweredOrder(found: EarlierRequest): string | null {
-    const isOfDeadProcess = !found.isOurs && !found.isAlive && found.ageMs > bounds.silentMs;
-    return found.abandoned[0] ?? (isOfDeadProcess ? found.orderId : null);
+  async function takeTurns(fingerprint: string, first: Taker): Promise<void> {
+    for (let takers = [first]; takers.length > 0; takers = waiting.get(fingerprint) ?? []) {
+      waiting.set(fingerprint, []);
+      try {
+        await handOut(fingerprint, takers);
+      } catch (error) {
+        for (const { reject } of takers) reject(error);
+      }
+      for (const { resolve } of takers) resolve(null);
+    }
+    waiting.delete(fingerprint);
   }
 
-  async function resolve(orderId: string): Promise<CreatedOrder | null> {
-    const order = await store.findPlacedById(orderId);
-    if (order) return order;
-    await store.resolveUnknown([{ id: orderId }]);
-    return store.findPlacedById(orderId);
+  /** Gives as many orders as there are to `takers`; the others are left unanswered. */
+  async function handOut(fingerprint: string, takers: readonly Taker[]): Promise<void> {
+    const ids = await store.findLostReplies(fingerprint, takers.length);
+    const orders = await resolveAll(ids);
+    // A request whose client has disconnected must not take an order.
+    const present = takers.filter(({ client }) => !client.aborted);
+    await Promise.all(
+      ids.map(async (orderId) => {
+        const order = orders.get(orderId);
+        if (!order) return dedup.forget({ fingerprint, orderId });
+        const taker = present.shift();
+        if (taker) await give(fingerprint, order, taker);
+      }),
+    );
+  }
+
+  async function give(fingerprint: string, order: CreatedOrder, { client, resolve, reject }: Taker): Promise<void> {
+    try {
+      if (await dedup.take({ fingerprint, orderId: order.id }, client)) resolve(order);
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  /** The orders that exist, by id. The others never will. */
+  async function resolveAll(ids: readonly string[]): Promise<ReadonlyMap<string, CreatedOrder>> {
+    const there = await store.findPlacedByIds(ids);
+    const unknown = ids.filter((id) => !there.has(id));
+    if (unknown.length === 0) return there;
+    await Promise.all(unknown.map((id) => resolveUnknown({ id })));
+    return new Map([...there, ...(await store.findPlacedByIds(unknown))]);
   }
 }

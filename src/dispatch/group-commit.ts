@@ -6,7 +6,12 @@ import type { CommitBacklog } from './commit-backlog.ts';
 import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
 
 /** The caller of an order: since when it waits, by `performance.now`, and whether it has disconnected. */
-export type Caller = { readonly sinceMs: number; readonly signal: { readonly aborted: boolean } };
+export type Caller = {
+  readonly sinceMs: number;
+  readonly signal: { readonly aborted: boolean };
+  /** Called when the order is sent to the database. Before that, a caller who disconnects leaves no order. */
+  readonly onSent?: () => void;
+};
 
 export type GroupCommit = {
   /**
@@ -119,6 +124,7 @@ export function createGroupCommit(
     gathering = undefined;
     isGathered = false;
     inFlight++;
+    for (const { caller } of batch) caller.onSent?.();
     void commitBatch(batch.map((waiter) => waiter.order)).then((outcomes) => {
       clearTimeout(timer);
       inFlight--;

@@ -26,7 +26,7 @@ import type { WaitingRoom } from './waiting-room.ts';
 /** The result of placing an order. All but `created` and `outcome_unknown` wrote nothing. */
 export type PlaceOrderOutcome =
   | { readonly kind: 'created'; readonly order: CreatedOrder }
-  /** An equal request without a key blocks this one. */
+  /** The lost reply of an equal request without a key holds this one back. */
   | { readonly kind: 'repeated' }
   | {
       readonly kind:

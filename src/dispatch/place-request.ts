@@ -13,7 +13,7 @@ export type PlaceRequest = (
 ) => Promise<PlaceOnceOutcome>;
 
 /**
- * A request is identified by its idempotency key, or without one by its fingerprint until its reply is sent.
+ * A request is identified by its idempotency key, or without one, once its reply was lost, by its fingerprint.
  */
 export function createPlaceRequest(placeKeyed: PlaceOnce, placeUnkeyed: PlaceUnkeyed): PlaceRequest {
   return (request, key, identity, caller) =>

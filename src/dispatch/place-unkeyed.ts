@@ -3,19 +3,11 @@ import { newId } from '../domain/ids.ts';
 import type { PlaceOrder } from '../domain/order.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
-import { createEarlierOrder, type EarlierOrderBounds, type EarlierOrderStore } from './earlier-order.ts';
+import { createEarlierOrder, type EarlierOrderStore } from './earlier-order.ts';
 import type { Caller } from './group-commit.ts';
 import type { PlaceOnceOutcome } from './place-once.ts';
-import type { PlaceOrderOperation } from './place-order.ts';
-import type { RequestDedup } from './request-dedup.ts';
-
-/** The connection that waits for the reply. In the end exactly one of the two events happens. */
-export type Client = {
-  readonly aborted: boolean;
-  /** The connection closed, or the deadline was answered, before the reply. */
-  onAbort(listener: () => void): void;
-  onAnswered(listener: () => void): void;
-};
+import type { PlaceOrderOperation, PlaceOrderOutcome } from './place-order.ts';
+import { type Client, type RequestDedup, untilAborted } from './request-dedup.ts';
 
 export type ConnectedCaller = Caller & { readonly signal: Client };
 
@@ -28,66 +20,69 @@ export type PlaceUnkeyed = (
 ) => Promise<PlaceOnceOutcome>;
 
 /**
- * Places orders of requests without a key. A request gets the order of an equal one whose reply was lost, at
- * this process or another. It waits for an equal one in progress at another process. Two equal requests that
- * were both answered are two orders.
- *
- * @param dedup the requests in progress at this process
+ * Places orders of requests without a key. A reply that is lost is recorded with its order, and an equal
+ * request gets that order, at this process or another. Nothing is written for a request that is answered, and
+ * two equal requests at work do not know of each other.
  */
 export function createPlaceUnkeyed(
   placeOrder: PlaceOrderOperation,
   dedup: RequestDedup,
   store: EarlierOrderStore,
-  bounds: EarlierOrderBounds,
   logger: Logger,
 ): PlaceUnkeyed {
-  const earlierOrder = createEarlierOrder(store, bounds);
+  const earlierOrder = createEarlierOrder(store, dedup);
 
   return async function placeUnkeyed(request, key, identity, caller) {
     const client = caller.signal;
     const { fingerprint } = identity;
     if (!(await dedup.enter(fingerprint, client))) return { kind: 'unavailable' };
-    let waiter: Caller = caller;
-    /** The order that a repeated request gets if this reply is lost. */
-    let orderId: string | null = null;
-    let isOurs = Promise.resolve(true);
-    let ended: Promise<void> | null = null;
-    function end(isAnswered: boolean): Promise<void> {
-      if (!ended && (isAnswered || orderId === null)) {
-        dedup.answered(fingerprint);
-        ended = Promise.resolve();
-      }
-      ended ??= dedup.abandoned(fingerprint, orderId as string, isOurs);
-      return ended;
-    }
-    client.onAbort(() => void end(false));
-    client.onAnswered(() => void end(true));
-
+    let waiter = caller;
     while (!client.aborted) {
-      orderId = newId();
-      const outcome = await placeOrder(request, key, identity, waiter, orderId);
-      if (outcome.kind === 'created') return outcome;
-      if (outcome.kind === 'outcome_unknown') {
-        // Recorded before the reply, as the repeated request may come at once; the deadline bounds the wait.
-        await Promise.race([end(false), new Promise<void>((resolve) => client.onAbort(resolve))]);
-        return outcome;
-      }
-      orderId = null;
+      const outcome = await place(request, key, identity, waiter);
       if (outcome.kind !== 'repeated') return outcome;
       try {
-        const earlier = await earlierOrder(fingerprint, client, (id, adopted) => {
-          orderId = id;
-          isOurs = adopted;
-        });
-        if (earlier) return { kind: 'replayed', order: earlier };
-        // The wait for an equal request does not count as a wait for the commit.
-        waiter = { ...caller, sinceMs: performance.now() };
+        const order = await earlierOrder(fingerprint, client);
+        if (order) return { kind: 'replayed', order };
       } catch (error) {
         logger.warn({ err: errorFields(error) }, 'the outcome of an equal request could not be read');
-        await end(false);
         break;
       }
+      // The wait for the order of an equal request does not count as a wait for the commit.
+      waiter = { ...caller, sinceMs: performance.now() };
     }
     return { kind: 'unavailable' };
   };
+
+  /** Places an order; if its reply is lost while it may exist, that is recorded. */
+  async function place(
+    request: PlaceOrder,
+    key: RetailerKey,
+    identity: Identity,
+    caller: ConnectedCaller,
+  ): Promise<PlaceOrderOutcome> {
+    const { signal: client } = caller;
+    const orderId = newId();
+    let mayExist = false;
+    const onSent = () => {
+      mayExist = true;
+    };
+    const placing = placeOrder(request, key, identity, { ...caller, onSent }, orderId);
+    const isVoid = placing.then(
+      ({ kind }) => kind !== 'created' && kind !== 'outcome_unknown',
+      () => false,
+    );
+    let lost: Promise<void> | null = null;
+    const lose = () => {
+      lost ??= dedup.lost({ fingerprint: identity.fingerprint, orderId }, isVoid);
+      return lost;
+    };
+    client.onAbort(() => mayExist && void lose());
+    const outcome = await placing;
+    if (await isVoid) mayExist = false;
+    // Recorded before the reply, as the repeated request may come at once; the deadline bounds the wait.
+    if (outcome.kind === 'outcome_unknown') {
+      await Promise.race([lose(), untilAborted(client)]);
+    }
+    return outcome;
+  }
 }

@@ -1,103 +1,81 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LOSS_REPORT_MS } from '../limits.ts';
+import { LOSS_REPORT_MS, MAX_LOST_REPLIES_PER_STATEMENT, MAX_LOST_REPLY_WRITES } from '../limits.ts';
+import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
+import { classifyFailure } from '../postgres/failures.ts';
+import type { LostReply } from '../store/request-dedup.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
-/**
- * The requests without a key in progress at this process, by fingerprint. Each one enters once and ends once.
- */
+/** The connection that waits for a reply; `onAbort` tells once if it closed, or got another reply, before. */
+export type Client = { readonly aborted: boolean; onAbort(listener: () => void): void };
+
+/** Resolves when nobody waits for the reply any more, at the latest after the deadline of the request. */
+export const untilAborted = (client: Client): Promise<void> => new Promise((resolve) => client.onAbort(resolve));
+
+/** The lost replies of requests without a key, as this process writes them. */
 export type RequestDedup = {
   /**
-   * Resolves when the outcomes of earlier equal requests of this process are in the tables. False if the
-   * client disconnected before; then the request has not entered. Must not be called before the transport has
-   * had time to report closed connections of earlier requests, for which `AdmissionControl` waits.
+   * Resolves when the lost replies of earlier equal requests of this process are in the table. False if the
+   * client disconnected before. Must not be called before the transport has had time to report closed
+   * connections of earlier requests, for which `AdmissionControl` waits.
    */
-  enter(
-    fingerprint: string,
-    client: { readonly aborted: boolean; onAbort(listener: () => void): void },
-  ): Promise<boolean>;
+  enter(fingerprint: string, client: Client): Promise<boolean>;
   /**
-   * The request ended with its reply sent, or without an order: equal requests elsewhere need not wait any
-   * more.
-   */
-  answered(fingerprint: string): void;
-  /**
-   * The request ended and the reply with its order was lost. Resolves when that is recorded or given up.
+   * The reply with this order was lost. Resolves when that is recorded or given up.
    *
-   * @param isOurs whether this request answers for the order; false if another one has claimed it
+   * @param isVoid whether the order turned out not to exist; then the record is removed again
    */
-  abandoned(fingerprint: string, orderId: string, isOurs?: Promise<boolean>): Promise<void>;
+  lost(reply: LostReply, isVoid?: Promise<boolean>): Promise<void>;
+  /**
+   * Takes the order of a lost reply for a client; false if another request has taken it. If the outcome is
+   * unknown, or the client's reply is lost too, the order is recorded again.
+   */
+  take(reply: LostReply, client: Client): Promise<boolean>;
+  /** Removes an order that does not exist. If that fails, the next equal request does it. */
+  forget(reply: LostReply): Promise<void>;
   /** Waits until everything is written. */
   close(): Promise<void>;
 };
 
 /**
- * Request deduplication. Answered requests are released in batches a little later, so that none costs a
- * statement of its own. A lost reply is recorded at once, and no equal request of this process starts before
- * it is recorded.
+ * Request deduplication. A lost reply is recorded at once, and no equal request of this process starts before
+ * it is recorded. Lost replies share statements.
  *
- * @param bounds in milliseconds: the pause before a release, the pause before another attempt, and the time
- *   for which lost replies are kept; and the most fingerprints being written
+ * @param bounds in milliseconds: the pause before another attempt, and the time for which lost replies are
+ *   kept; and the most fingerprints being written
  */
 export function createRequestDedup(
-  store: Pick<Store, 'releaseRequests' | 'recordUndelivered'>,
-  bounds: {
-    readonly releaseMs: number;
-    readonly retryMs: number;
-    readonly keptMs: number;
-    readonly maxWriting: number;
-  },
+  store: Pick<Store, 'recordLostReplies' | 'takeLostReplies'>,
+  bounds: { readonly retryMs: number; readonly keptMs: number; readonly maxWriting: number },
   logger: Logger,
 ): RequestDedup {
-  const inProgress = new Map<string, number>();
   const writing = new Map<string, Promise<void>>();
-  let toRelease = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
-  let releasing = Promise.resolve();
   let isClosed = false;
+  const limit = limitConcurrency(MAX_LOST_REPLY_WRITES);
+  const inBatches = <Value>(write: (replies: readonly LostReply[]) => Promise<ReadonlyMap<string, Value>>) =>
+    batched(write, ({ orderId }) => orderId, MAX_LOST_REPLIES_PER_STATEMENT, limit);
+  const takeOut = inBatches(store.takeLostReplies);
+  const write = inBatches(async (replies) => {
+    await store.recordLostReplies(replies);
+    return new Map<string, never>();
+  });
   const report = atMostEvery(LOSS_REPORT_MS, (error: Error) =>
     logger.warn({ err: errorFields(error) }, 'the outcomes of requests without a key could not be written yet'),
   );
 
-  function leave(fingerprint: string): boolean {
-    const left = (inProgress.get(fingerprint) ?? 1) - 1;
-    if (left > 0) inProgress.set(fingerprint, left);
-    else inProgress.delete(fingerprint);
-    return left <= 0;
-  }
-
   function hold(fingerprint: string, work: Promise<unknown>): void {
-    const held = Promise.all([writing.get(fingerprint), work]).then(() => {
+    const held = Promise.allSettled([writing.get(fingerprint), work]).then(() => {
       if (writing.get(fingerprint) === held) writing.delete(fingerprint);
     });
     writing.set(fingerprint, held);
   }
 
-  function schedule(afterMs = bounds.releaseMs): void {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      releasing = releasing.then(release);
-    }, afterMs);
-  }
-
-  async function release(): Promise<void> {
-    const fingerprints = [...toRelease].filter((fingerprint) => !inProgress.has(fingerprint));
-    toRelease = new Set();
-    if (fingerprints.length === 0) return;
-    const done = store.releaseRequests(fingerprints).catch((error) => {
-      report(error);
-      for (const fingerprint of fingerprints) toRelease.add(fingerprint);
-      if (!isClosed) schedule(bounds.retryMs);
-    });
-    for (const fingerprint of fingerprints) hold(fingerprint, done);
-    await done;
-  }
-
-  async function record(fingerprint: string, orderId: string): Promise<void> {
+  async function record(reply: LostReply): Promise<void> {
     const untilMs = performance.now() + bounds.keptMs;
     for (;;) {
       try {
-        return await store.recordUndelivered(fingerprint, orderId);
+        await write(reply);
+        return;
       } catch (error) {
         report(error as Error);
         if (isClosed || performance.now() > untilMs) return;
@@ -106,35 +84,47 @@ export function createRequestDedup(
     }
   }
 
+  async function lost(reply: LostReply, isVoid = Promise.resolve(false)): Promise<void> {
+    if (writing.size >= bounds.maxWriting) {
+      logger.warn({ order: reply.orderId }, 'too many replies were lost at once; this one is not recorded');
+      return;
+    }
+    const recorded = record(reply);
+    hold(reply.fingerprint, recorded);
+    await recorded;
+    void isVoid.then((isToForget) => (isToForget ? forget(reply) : undefined));
+  }
+
+  async function forget(reply: LostReply): Promise<void> {
+    await takeOut(reply).catch(report);
+  }
+
   return {
     async enter(fingerprint, client) {
       for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) {
-        await Promise.race([before, new Promise<void>((resolve) => client.onAbort(resolve))]);
+        await Promise.race([before, untilAborted(client)]);
         if (client.aborted) return false;
       }
-      inProgress.set(fingerprint, (inProgress.get(fingerprint) ?? 0) + 1);
       return true;
     },
-    answered(fingerprint) {
-      if (!leave(fingerprint)) return;
-      toRelease.add(fingerprint);
-      schedule();
-    },
-    abandoned(fingerprint, orderId, isOurs = Promise.resolve(true)) {
-      leave(fingerprint);
-      if (writing.size >= bounds.maxWriting) {
-        logger.warn({ order: orderId }, 'too many replies were lost at once; this one is not recorded');
-        return Promise.resolve();
+    lost,
+    forget,
+    async take(reply, client) {
+      const taking = takeOut(reply);
+      hold(reply.fingerprint, taking);
+      try {
+        if ((await taking) === null) return false;
+        client.onAbort(() => void lost(reply));
+        return true;
+      } catch (error) {
+        // Recorded before the reply, as the repeated request may come at once; the deadline bounds the wait.
+        if (classifyFailure(error) === 'unknown') await Promise.race([lost(reply), untilAborted(client)]);
+        throw error;
       }
-      const recorded = isOurs.then((ours) => (ours ? record(fingerprint, orderId) : undefined));
-      hold(fingerprint, recorded);
-      return recorded;
     },
     async close() {
       isClosed = true;
-      clearTimeout(timer);
-      await releasing.then(release);
-      await Promise.all(writing.values());
+      while (writing.size > 0) await Promise.all(writing.values());
     },
   };
 }

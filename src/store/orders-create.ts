@@ -7,10 +7,10 @@ import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { claimFingerprints } from './dedup-claims.ts';
 import { firstLease, jobListAsJson, rowsOf } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
+import { heldBack } from './request-dedup.ts';
 import { insertDeliveries } from './webhook-events.ts';
 
 /** An order before its insert, which decides whether its driver is still free. */
@@ -86,28 +86,27 @@ const INPUT = rowsOf<NewOrder>([
  * processes with the same drivers cannot deadlock.
  *
  * @param locate whether to write a job that asks a geocoder for the dropoff
- * @returns by id, the created orders, and null for a request without a key that an equal one blocks (see
- *   `claimFingerprints`); {@link explainRefused} tells why any other order is missing
+ * @returns by id, the created orders, and null for a request without a key that a lost reply holds back (see
+ *   `heldBack`); {@link explainRefused} tells why any other order is missing
  */
 export async function insertOrders(
   { commits: sql, processId }: Db,
   orders: readonly NewOrder[],
   locate = false,
 ): Promise<Map<string, CommittedOrder | null>> {
+  // `is true` keeps Postgres, which expects one row here, from comparing every order with every other.
+  const wasCreated = sql`(id in (select id from created)) is true`;
   const rows = await sql`
     with input as materialized (${INPUT(sql, orders)}
-    ), taken as (${claimFingerprints(sql, processId)}
-    ), fresh as materialized (
-      select i.*, i.idempotency_key is null and i.fingerprint is not null and t.fingerprint is null as repeats
-      from input i left join taken t on t.fingerprint = i.fingerprint
+    ), held as materialized (${heldBack(sql)}
     ), good as materialized (
       select i.*, date_trunc('milliseconds', now()) as at,
              case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status
-      from fresh i
+      from input i
       join retailers r on r.id = i.retailer_id and r.status = 'active'
       join api_keys k on k.id = i.key_id and k.retailer_id = r.id and k.revoked_at is null
       left join drivers d on d.id = i.driver_id and d.active and d.on_duty
-      where (i.driver_id is null or d.id is not null) and not i.repeats
+      where (i.driver_id is null or d.id is not null) and i.id not in (select id from held)
     ), created as (
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
         delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
@@ -124,18 +123,18 @@ export async function insertOrders(
       returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
     ), new_customers as (
       insert into customers (id, name, email, phone, sms_opt_in)
-      select customer_id, name, email, phone, sms_opt_in from good join created using (id)
+      select customer_id, name, email, phone, sms_opt_in from good where ${wasCreated}
     ), new_addresses as (
       insert into dropoff_addresses (id, line1, line2, city, state, zip, lat, lng, accuracy_meters, point_source)
-      select address_id, line1, line2, city, good.state, zip, to_lat, to_lng, to_accuracy, to_source
-      from good join created using (id)
+      select address_id, line1, line2, city, state, zip, to_lat, to_lng, to_accuracy, to_source
+      from good where ${wasCreated}
     ), new_events as (
       insert into order_events (order_id, sequence, type, at, data, considered)
       select id, 1, 'created', created_at, null::jsonb, null from created
       union all
-      select id, 2, 'driver_assigned', created_at,
-             jsonb_build_object('driver_id', created.driver_id, 'distance_meters', round(good.distance)), good.rejected
-      from created join good using (id) where created.driver_id is not null
+      select id, 2, 'driver_assigned', at,
+             jsonb_build_object('driver_id', driver_id, 'distance_meters', round(distance)), rejected
+      from good where driver_id is not null and ${wasCreated}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       select queue, created.id, created.retailer_id, j.run_at, j.run_at + ${firstLease(sql)}
@@ -154,12 +153,12 @@ export async function insertOrders(
       from (select id, row_number() over () / ${NOTICE_IDS} as part from created) c group by part
     )
     select i.id, c.created_at, c.expires_at, coalesce(j.outbox, '[]') as outbox
-    from fresh i left join created c on c.id = i.id
+    from input i left join created c on c.id = i.id
     -- One aggregate over all jobs: a subquery for each order would scan the whole batch's jobs each time.
     left join (
       select order_id, ${jobListAsJson(sql)} as outbox from jobs group by order_id
     ) j on j.order_id = c.id
-    where (c.id is not null or i.repeats) and (select count(*) from notice) >= 0`;
+    where (c.id is not null or i.id in (select id from held)) and (select count(*) from notice) >= 0`;
   return new Map(rows.map((row) => [row.id, row.created_at === null ? null : toCommitted(row)]));
 }
 

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import type { CreatedOrder } from '../domain/order.ts';
 import type { Db } from './db.ts';
 
@@ -6,25 +6,30 @@ import type { Db } from './db.ts';
 export type PlacedOrder = { readonly order: CreatedOrder; readonly fingerprint: string };
 
 /** The order that a store created with an idempotency key, however old; null for an unused key. */
-export function findPlaced({ sql }: Db, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
-  return readPlaced(sql, sql`o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey}`);
+export async function findPlaced({ sql }: Db, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
+  const [placed] = await readPlaced(sql, sql`o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey}`);
+  return placed ?? null;
 }
 
-/** The order with this id; null if there is none. */
-export async function findPlacedById({ sql }: Db, orderId: string): Promise<CreatedOrder | null> {
-  return (await readPlaced(sql, sql`o.id = ${orderId}`))?.order ?? null;
+/** The orders with these ids that exist, by id. */
+export async function findPlacedByIds({ sql }: Db, ids: readonly string[]): Promise<Map<string, CreatedOrder>> {
+  const placed = await readPlaced(sql, sql`o.id = any(${[...ids]}::uuid[])`);
+  return new Map(placed.map(({ order }) => [order.id, order]));
 }
 
-async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder | null> {
-  const [row] = await sql`
+async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder[]> {
+  const rows = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
       o.request_fingerprint,
       -- The assignment of an order that was created with a driver has the time of its creation.
       exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
         and e.at = o.created_at) as was_assigned
     from orders o where ${which} and o.status <> 'void'`;
-  if (!row) return null;
-  const order: CreatedOrder = {
+  return rows.map((row) => ({ order: toCreated(row), fingerprint: row.request_fingerprint }));
+}
+
+function toCreated(row: Row): CreatedOrder {
+  return {
     id: row.id,
     status: row.was_assigned ? 'driver_assigned' : 'pending_dispatch',
     tierId: row.delivery_tier,
@@ -33,5 +38,4 @@ async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder | null
     trackingToken: row.tracking_token,
     createdAt: row.created_at,
   };
-  return { order, fingerprint: row.request_fingerprint };
 }

@@ -1,97 +1,81 @@
+import type { Sql } from 'postgres';
 import { DEDUP_KEPT_MS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { commitsName } from './dedup-claims.ts';
+import { rowsOf } from './fragments.ts';
 
-/** Equal requests without a key of which at least one is not known to be answered. */
-export type EarlierRequest = {
-  /** The process that answers them or did. */
-  readonly processId: string;
-  /** Whether `processId` is this process. */
-  readonly isOurs: boolean;
-  /** The order that the last of them creates or created. */
-  readonly orderId: string;
-  /** Orders whose reply is known to be lost, oldest first. */
-  readonly abandoned: readonly string[];
-  readonly ageMs: number;
-  /** Whether the process has a commit connection. */
-  readonly isAlive: boolean;
-};
+/** An order whose reply was lost, and the fingerprint of its request, which had no key. */
+export type LostReply = { readonly fingerprint: string; readonly orderId: string };
 
-/** The requests that block an equal one; null if none does. */
-export async function findEarlierRequest({ sql, processId }: Db, fingerprint: string): Promise<EarlierRequest | null> {
-  const [row] = await sql`
-    select origin, order_id, abandoned, extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms,
-      exists (select from pg_stat_activity where application_name = ${commitsName('')} || origin) as is_alive
-    from unheard_requests where fingerprint = ${fingerprint}`;
-  if (!row) return null;
-  const { origin, abandoned } = row;
-  return {
-    processId: origin,
-    isOurs: origin === processId,
-    orderId: row.order_id,
-    abandoned,
-    ageMs: row.age_ms,
-    isAlive: row.is_alive,
-  };
-}
+const REPLIES = rowsOf<LostReply>([
+  ['fingerprint', 'text', (reply) => reply.fingerprint],
+  ['order_id', 'uuid', (reply) => reply.orderId],
+]);
+
+/** The time since which a lost reply is remembered. */
+const rememberedSince = (sql: Sql) => sql`now() - make_interval(secs => ${DEDUP_KEPT_MS / 1000})`;
 
 /**
- * Records that the reply with this order was lost. An order that is not committed yet cannot be committed
- * afterwards, unless its statement came first.
+ * The part of the insert of orders that holds back requests without a key for the lost replies of equal ones:
+ * of its `input`, the ids of as many equal requests as orders wait for one. It only reads, from a table that
+ * is nearly always empty.
+ *
+ * The build of before also writes a row for each request in progress, with an empty `abandoned`; such a row
+ * means nothing here, and a row is never left like that.
  */
-export async function recordUndelivered({ sql, processId }: Db, fingerprint: string, orderId: string): Promise<void> {
+export const heldBack = (sql: Sql) => sql`
+  select id from (
+    select i.id, cardinality(u.abandoned) as orders, row_number() over (partition by u.fingerprint order by i.id) as n
+    from input i join unheard_requests u on u.fingerprint = i.fingerprint
+    where i.idempotency_key is null and u.abandoned <> '{}' and u.at > ${rememberedSince(sql)}
+  ) equal where n <= orders`;
+
+/**
+ * Records lost replies, each once. The rows are locked in the order of their fingerprints, as `takeLostReplies`
+ * does, so that two statements cannot deadlock. A row does not grow without end, because only requests that
+ * are at work at the same time make several orders while one waits.
+ */
+export async function recordLostReplies({ sql, processId }: Db, replies: readonly LostReply[]): Promise<void> {
   await sql`
     insert into unheard_requests as u (fingerprint, origin, order_id, abandoned)
-    values (${fingerprint}, ${processId}, ${orderId}, array[${orderId}]::uuid[])
-    on conflict (fingerprint) do update set at = now(),
-      abandoned = case when excluded.order_id = any(u.abandoned) then u.abandoned
-                       else u.abandoned || excluded.order_id end`;
+    select fingerprint collate "C", ${processId}, (array_agg(order_id))[1], array_agg(order_id)
+    from (${REPLIES(sql, replies)}) r group by 1 order by 1
+    on conflict (fingerprint) do update set at = now(), abandoned = array(
+      select unnest(u.abandoned) where u.at > ${rememberedSince(sql)}
+      union select unnest(excluded.abandoned) order by 1)`;
 }
 
-/** Releases fingerprints whose requests at this process were all answered. */
-export async function releaseRequests({ sql, processId }: Db, fingerprints: readonly string[]): Promise<void> {
-  // Locked in the order in which commits claim them, so that the two cannot deadlock.
-  await sql`
-    with answered as materialized (
-      select fingerprint from unheard_requests
-      where fingerprint = any(${[...fingerprints]}::text[]) and origin = ${processId} and abandoned = '{}'
-      order by fingerprint for update
-    )
-    delete from unheard_requests where fingerprint in (select fingerprint from answered)`;
+/** The orders of at most `limit` lost replies, oldest first. */
+export async function findLostReplies({ sql }: Db, fingerprint: string, limit: number): Promise<readonly string[]> {
+  const [row] = await sql`
+    select abandoned[1:${limit}::int] as ids from unheard_requests
+    where fingerprint = ${fingerprint} and at > ${rememberedSince(sql)}`;
+  return row?.ids ?? [];
 }
 
 /**
- * Claims an order with a lost reply for this process, which answers a repeated request with it. Equal
- * requests wait for that answer as for any other.
+ * Takes lost replies out of the table. Of several requests and processes that take the same one, one does.
  *
- * @param from the process that answered the order before
- * @returns false if another request has claimed the order first
+ * @returns the ids of the orders that were there
  */
-export async function adoptUndelivered(
-  { sql, processId }: Db,
-  fingerprint: string,
-  orderId: string,
-  from: string,
-): Promise<boolean> {
-  const result = await sql`
-    update unheard_requests
-    set origin = ${processId}, order_id = ${orderId}, abandoned = array_remove(abandoned, ${orderId}::uuid), at = now()
-    where fingerprint = ${fingerprint}
-      and (${orderId}::uuid = any(abandoned) or (origin = ${from} and order_id = ${orderId} and abandoned = '{}'))`;
-  return result.count === 1;
-}
-
-/** Removes an order that was never committed from the record of lost replies. */
-export async function forgetUndelivered({ sql }: Db, fingerprint: string, orderId: string): Promise<void> {
-  await sql`
-    with gone as (
-      delete from unheard_requests
-      where fingerprint = ${fingerprint} and abandoned <@ array[${orderId}]::uuid[]
-        and (order_id = ${orderId} or abandoned <> '{}')
+export async function takeLostReplies({ sql }: Db, replies: readonly LostReply[]): Promise<Map<string, true>> {
+  const rows = await sql`
+    with asked as materialized (${REPLIES(sql, replies)}
+    ), found as materialized (
+      select fingerprint, abandoned from unheard_requests
+      where fingerprint in (select fingerprint from asked) and abandoned <> '{}' order by fingerprint for update
+    ), rest as materialized (
+      select fingerprint, array(
+        select unnest(f.abandoned) except select order_id from asked where fingerprint = f.fingerprint order by 1
+      ) as abandoned
+      from found f
+    ), emptied as (
+      delete from unheard_requests u using rest r where u.fingerprint = r.fingerprint and r.abandoned = '{}'
+    ), reduced as (
+      update unheard_requests u set abandoned = r.abandoned from rest r
+      where u.fingerprint = r.fingerprint and r.abandoned <> '{}'
     )
-    update unheard_requests set abandoned = array_remove(abandoned, ${orderId}::uuid)
-    where fingerprint = ${fingerprint} and ${orderId}::uuid = any(abandoned)
-      and not abandoned <@ array[${orderId}]::uuid[]`;
+    select a.order_id from asked a join found f on f.fingerprint = a.fingerprint and a.order_id = any(f.abandoned)`;
+  return new Map(rows.map((row) => [row.order_id, true]));
 }
 
 /** Removes expired orders from the record of lost replies: an equal request wants an order that is delivered. */
@@ -117,7 +101,6 @@ export async function forgetExpired({ sql }: Db): Promise<void> {
 export async function pruneRequests({ sql }: Db, limit: number): Promise<number> {
   const result = await sql`
     delete from unheard_requests where fingerprint = any(array(
-      select fingerprint from unheard_requests
-      where at < now() - make_interval(secs => ${DEDUP_KEPT_MS / 1000}) limit ${limit} for update skip locked))`;
+      select fingerprint from unheard_requests where at < ${rememberedSince(sql)} limit ${limit} for update skip locked))`;
   return result.count;
 }

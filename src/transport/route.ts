@@ -24,8 +24,6 @@ export type RequestSignal = {
   readonly aborted: boolean;
   /** Calls `listener` once when nobody waits for the reply; at once where that has happened. */
   onAbort(listener: () => void): void;
-  /** Calls `listener` once when the reply was handed to the connection; whether it arrives is not known. */
-  onAnswered(listener: () => void): void;
 };
 
 export type RouteRequest<Principal> = {

@@ -202,12 +202,17 @@ test('an order whose caller has disconnected before its turn is not sent, and th
   const orders = await drafts(4);
   const first = groupCommit.commit(orders[0] as NewOrder, caller());
   await expect.poll(() => seen.inFlight).toBe(1);
-  const leaving = { sinceMs: performance.now(), signal: { aborted: false } };
-  const rest = orders.slice(1).map((order, i) => groupCommit.commit(order, i === 1 ? leaving : caller()));
+  const sent: string[] = [];
+  const onSent = (who: string) => () => sent.push(who);
+  const leaving = { ...caller(), signal: { aborted: false }, onSent: onSent('who leaves') };
+  const staying = { ...caller(), onSent: onSent('who stays') };
+  const rest = orders.slice(1).map((order, i) => groupCommit.commit(order, i === 1 ? leaving : staying));
   leaving.signal.aborted = true;
+  expect(sent).toEqual([]);
   release();
   expect(kinds([await first, ...(await Promise.all(rest))])).toEqual(['created', 'created', 'unavailable', 'created']);
   expect(seen.inserts).toEqual([1, 2]);
+  expect(sent).toEqual(['who stays', 'who stays']);
   expect(await orderRow(database.sql, (orders[2] as NewOrder).id)).toEqual({});
 });
 

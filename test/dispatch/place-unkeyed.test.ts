@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
 import { createPlaceUnkeyed } from '../../src/dispatch/place-unkeyed.ts';
 import { createRequestDedup } from '../../src/dispatch/request-dedup.ts';
+import { newId } from '../../src/domain/ids.ts';
 import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -10,6 +11,7 @@ import { AbortNotice } from '../../src/transport/signal.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { openTransaction, untilBlocked } from '../store/transaction.ts';
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -25,50 +27,62 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A process on the real tables. A test can hold a commit back, and replace its outcome. */
-function world(silentMs = 60_000) {
+/** A process on the real tables. A test can hold a commit back, replace its outcome, and break statements. */
+function world() {
   const { sql } = database;
   const real = storeOf(sql, `process ${++processes}`);
   const tables = { away: false };
   const sinceMs: number[] = [];
-  const reads: string[] = [];
-  const planned: { before?: Promise<unknown>; instead?: PlaceOrderOutcome; beforeAdopting?: () => Promise<unknown> } =
-    {};
+  const writes = { records: 0, takes: 0 };
+  const planned: {
+    /** While the order waits for its commit; then it is not sent if the client has left. */
+    queued?: Promise<unknown> | undefined;
+    /** After the order was sent. */
+    before?: Promise<unknown> | undefined;
+    instead?: PlaceOrderOutcome | undefined;
+    beforeTaking?: () => Promise<unknown>;
+    afterTaking?: () => Promise<unknown>;
+  } = {};
   const watched: Store = {
     ...real,
-    recordUndelivered: (fingerprint, orderId) =>
-      tables.away ? Promise.reject(new Error('away')) : real.recordUndelivered(fingerprint, orderId),
-    findEarlierRequest(fingerprint) {
-      reads.push(fingerprint);
-      return real.findEarlierRequest(fingerprint);
+    recordLostReplies(replies) {
+      writes.records++;
+      return tables.away ? Promise.reject(new Error('away')) : real.recordLostReplies(replies);
     },
-    async adoptUndelivered(fingerprint, orderId, from) {
-      await planned.beforeAdopting?.();
-      return real.adoptUndelivered(fingerprint, orderId, from);
+    async takeLostReplies(replies) {
+      writes.takes++;
+      await planned.beforeTaking?.();
+      const taken = await real.takeLostReplies(replies);
+      await planned.afterTaking?.();
+      return taken;
     },
   };
-  const dedup = createRequestDedup(watched, { releaseMs: 1, retryMs: 5, keptMs: 10_000, maxWriting: 100 }, logger);
+  const dedup = createRequestDedup(watched, { retryMs: 5, keptMs: 10_000, maxWriting: 100 }, logger);
   const place = createPlaceUnkeyed(
     async (_request, _key, idempotency, caller, id): Promise<PlaceOrderOutcome> => {
       if (id === undefined) throw new Error('the order was given no id');
       sinceMs.push(caller.sinceMs);
-      const { before, instead } = planned;
+      const { before, instead, queued } = planned;
+      await queued;
+      if (caller.signal.aborted) return { kind: 'unavailable' };
+      caller.onSent?.();
       const draft = { ...(await draftOrder(sql, store)), id, idempotency };
       await before;
-      const made = (await real.insertOrders([draft])).get(id);
+      if (instead && instead.kind !== 'outcome_unknown') return instead;
+      const inserted = await real.insertOrders([draft]);
       if (instead) return instead;
-      return made ? { kind: 'created', order: (await real.findPlacedById(id)) as CreatedOrder } : { kind: 'repeated' };
+      if (!inserted.get(id)) return { kind: inserted.has(id) ? 'repeated' : 'internal' };
+      return { kind: 'created', order: await orderWith(id) };
     },
     dedup,
     watched,
-    { pollMs: 5, silentMs, keptMs: 600_000 },
     logger,
   );
   return {
     planned,
     tables,
     sinceMs,
-    reads,
+    writes,
     close: () => dedup.close(),
     send(fingerprint: string) {
       const client = new AbortNotice();
@@ -77,11 +91,15 @@ function world(silentMs = 60_000) {
     },
   };
 }
+const orderWith = async (id: string) => (await storeOf(database.sql).findPlacedByIds([id])).get(id) as CreatedOrder;
 const orderOf = (outcome: { kind: string; order?: CreatedOrder }): string => {
   expect(['created', 'replayed']).toContain(outcome.kind);
   return outcome.order?.id ?? '';
 };
 const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
+const recorded = (fingerprint: string) => storeOf(database.sql).findLostReplies(fingerprint, 1_000);
+const untilRecorded = (fingerprint: string, count = 1) =>
+  expect.poll(async () => (await recorded(fingerprint)).length, { timeout: 10_000, interval: 5 }).toBe(count);
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -90,13 +108,13 @@ function gate() {
   return { open, opened };
 }
 
-/** A process that created an order whose reply was lost, which it cannot record. */
-async function unrecordedReply() {
+/** A process that created an order whose reply was lost, and the order. */
+async function lostReply(tables: { away: boolean } = { away: false }) {
   const a = world();
   const fingerprint = newFingerprint();
   const first = a.send(fingerprint);
   const orderId = await first.id();
-  a.tables.away = true;
+  a.tables.away = tables.away;
   first.client.abort();
   return { a, fingerprint, orderId };
 }
@@ -109,33 +127,45 @@ test('two equal requests that were both answered are two orders, in one process 
     const { client, id } = process.send(fingerprint);
     ids.push(await id());
     client.answered();
+    client.abort();
   }
   expect(new Set(ids).size).toBe(4);
 });
 
-test('concurrent equal requests of one process do not wait for each other', async () => {
-  const a = world();
+test('concurrent equal requests do not wait for each other, at one process and at two', async () => {
+  const [a, b] = [world(), world()];
   const fingerprint = newFingerprint();
-  const all = [a.send(fingerprint), a.send(fingerprint), a.send(fingerprint)];
-  expect(new Set(await Promise.all(all.map(({ id }) => id()))).size).toBe(3);
+  const { open, opened } = gate();
+  a.planned.before = opened;
+  const held = a.send(fingerprint);
+  a.planned.before = undefined;
+  // None of these is answered, and the first is not even committed.
+  const ids = await Promise.all([a, a, b, b].map((each) => each.send(fingerprint).id()));
+  open();
+  expect(new Set([...ids, await held.id()]).size).toBe(5);
+});
+
+test('nothing is written or asked for requests that are answered', async () => {
+  const [a, b] = [world(), world()];
+  const fingerprint = newFingerprint();
+  const all = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? a : b).send(fingerprint));
+  for (const { outcome, client } of all) void outcome.then(() => client.answered());
+  await Promise.all(all.map(({ outcome }) => outcome));
+  await Promise.all([a.close(), b.close()]);
+  expect([a.writes, b.writes]).toEqual(Array(2).fill({ records: 0, takes: 0 }));
+  expect(await database.sql`select from unheard_requests where fingerprint = ${fingerprint}`).toHaveLength(0);
 });
 
 test.each(['the same process', 'another process'])(
   'a repeated request at %s gets the order of a lost reply, until one reply is sent',
   async (where) => {
-    const a = world();
+    const { a, fingerprint, orderId } = await lostReply();
     const b = where === 'another process' ? world() : a;
-    const fingerprint = newFingerprint();
-    const first = a.send(fingerprint);
-    const orderId = await first.id();
+    if (a !== b) await untilRecorded(fingerprint);
     const second = b.send(fingerprint);
-    // At the same process a request that ends before the first reply is lost creates an order; elsewhere it
-    // waits.
-    if (a === b) expect(await second.id()).not.toBe(orderId);
-    first.client.abort();
-    const again = a === b ? a.send(fingerprint) : second;
-    expect(await again.outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
-    again.client.abort();
+    expect(await second.outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
+    second.client.abort();
+    if (a !== b) await untilRecorded(fingerprint);
     const third = a.send(fingerprint);
     expect(await third.id()).toBe(orderId);
     third.client.answered();
@@ -145,49 +175,110 @@ test.each(['the same process', 'another process'])(
   },
 );
 
-test('a repeated request whose client disconnects while it claims the order leaves it to the next one', async () => {
-  const a = world();
-  const fingerprint = newFingerprint();
-  const first = a.send(fingerprint);
-  const orderId = await first.id();
-  first.client.abort();
+test('a repeated request whose client disconnects while it takes the order leaves it to the next one', async () => {
+  const { a, fingerprint, orderId } = await lostReply();
   const { open, opened } = gate();
-  const adopting = gate();
-  a.planned.beforeAdopting = () => {
-    adopting.open();
+  const taking = gate();
+  a.planned.beforeTaking = () => {
+    taking.open();
     return opened;
   };
   const second = a.send(fingerprint);
-  await adopting.opened;
+  await taking.opened;
   second.client.abort();
   const third = a.send(fingerprint);
   open();
   expect(await third.id()).toBe(orderId);
 });
 
-test('a request whose client disconnects before its commit creates no order, and a repeated one does', async () => {
+test('an order whose taking has an unknown outcome is recorded again', async () => {
+  const { a, fingerprint, orderId } = await lostReply();
+  a.planned.afterTaking = () => Promise.reject(Object.assign(new Error('cut'), { code: 'CONNECTION_CLOSED' }));
+  expect(await a.send(fingerprint).outcome).toEqual({ kind: 'unavailable' });
+  a.planned.afterTaking = () => Promise.resolve();
+  expect(await a.send(fingerprint).id()).toBe(orderId);
+});
+
+test('hundreds of lost replies of one body are each given out once, in a few statements', async () => {
+  const [a, b] = [world(), world()];
+  const fingerprint = newFingerprint();
+  const lost = Array.from({ length: 300 }, (_, i) => (i % 2 === 0 ? a : b).send(fingerprint));
+  const ids = await Promise.all(lost.map(({ id }) => id()));
+  for (const { client } of lost) client.abort();
+  await untilRecorded(fingerprint, 300);
+  const again = Array.from({ length: 350 }, (_, i) => (i % 2 === 0 ? b : a).send(fingerprint));
+  const outcomes = await Promise.all(again.map(({ outcome }) => outcome));
+  const replayed = outcomes.filter(({ kind }) => kind === 'replayed');
+  expect(replayed.map(orderOf).toSorted()).toEqual(ids.toSorted());
+  expect(new Set(outcomes.map(orderOf)).size).toBe(350);
+  expect(await recorded(fingerprint)).toEqual([]);
+  for (const { writes } of [a, b]) {
+    expect(writes.records).toBeLessThan(20);
+    expect(writes.takes).toBeLessThan(60);
+  }
+});
+
+test('a request whose client disconnects before its order is sent creates none, and nothing is recorded', async () => {
   const a = world();
+  const fingerprint = newFingerprint();
+  const { open, opened } = gate();
+  a.planned.queued = opened;
+  const first = a.send(fingerprint);
+  await new Promise(setImmediate);
+  first.client.abort();
+  open();
+  expect(await first.outcome).toEqual({ kind: 'unavailable' });
+  await a.close();
+  expect(a.writes).toEqual({ records: 0, takes: 0 });
+  expect(await a.send(fingerprint).outcome).toMatchObject({ kind: 'created' });
+});
+
+test('a client that disconnects during the commit is recorded before the outcome is known', async () => {
+  const [a, b] = [world(), world()];
   const fingerprint = newFingerprint();
   const { open, opened } = gate();
   a.planned.before = opened;
   const first = a.send(fingerprint);
   await new Promise(setImmediate);
   first.client.abort();
-  a.planned.before = undefined as never;
-  const second = a.send(fingerprint);
+  await untilRecorded(fingerprint);
+  const second = b.send(fingerprint);
   const made = await second.id();
   open();
-  // A request that was abandoned before its commit creates no order any more.
-  expect(await first.outcome).toEqual({ kind: 'unavailable' });
-  const [row] = await database.sql`
-    select count(*)::int as n from orders o join unheard_requests u on o.id = u.order_id
-    where u.fingerprint = ${fingerprint}`;
-  expect(row?.n).toBe(1);
+  // An equal request settled that it is never created.
+  expect(await first.outcome).toEqual({ kind: 'internal' });
   expect((await orderRow(database.sql, made)).status).toBe('pending_dispatch');
+  expect(await recorded(fingerprint)).toEqual([]);
+});
+
+test('a repeated request waits for the commit of the first, and gets its order', async () => {
+  const fingerprint = newFingerprint();
+  const order = await draftOrder(database.sql, store, { idempotency: { key: null, fingerprint } });
+  const inFlight = await openTransaction(database);
+  await storeOf(inFlight.sql, 'other').insertOrders([order]);
+  await storeOf(database.sql, 'other').recordLostReplies([{ fingerprint, orderId: order.id }]);
+  const again = world().send(fingerprint);
+  await untilBlocked(database);
+  await inFlight.commit();
+  expect(await again.outcome).toMatchObject({ kind: 'replayed', order: { id: order.id } });
+});
+
+test('the record of an order that is refused in the end is removed again', async () => {
+  const a = world();
+  const fingerprint = newFingerprint();
+  const { open, opened } = gate();
+  Object.assign(a.planned, { before: opened, instead: { kind: 'refused' } });
+  const first = a.send(fingerprint);
+  await new Promise(setImmediate);
+  first.client.abort();
+  await untilRecorded(fingerprint);
+  open();
+  expect(await first.outcome).toEqual({ kind: 'refused' });
+  await untilRecorded(fingerprint, 0);
 });
 
 test('a repeated request whose client disconnects does not wait until the first lost reply is recorded', async () => {
-  const { a, fingerprint, orderId } = await unrecordedReply();
+  const { a, fingerprint, orderId } = await lostReply({ away: true });
   const second = a.send(fingerprint);
   await new Promise(setImmediate);
   second.client.abort();
@@ -196,18 +287,15 @@ test('a repeated request whose client disconnects does not wait until the first 
   expect(await a.send(fingerprint).id()).toBe(orderId);
 });
 
-test('the wait for an equal request at another process does not count as a wait for the commit', async () => {
-  const [a, b] = [world(), world()];
+test('the wait for the order of an equal request does not count as a wait for the commit', async () => {
+  const a = world();
   const fingerprint = newFingerprint();
-  const first = a.send(fingerprint);
-  await first.id();
-  const second = b.send(fingerprint);
-  await expect.poll(() => b.reads, { timeout: 10_000, interval: 5 }).toContain(fingerprint);
-  first.client.answered();
-  expect(await second.outcome).toMatchObject({ kind: 'created' });
-  const [whenItCame, ...later] = b.sinceMs;
+  await storeOf(database.sql, 'other').recordLostReplies([{ fingerprint, orderId: newId() }]);
+  expect(await a.send(fingerprint).outcome).toMatchObject({ kind: 'created' });
+  const [whenItCame, later, ...more] = a.sinceMs;
   expect(whenItCame).toBe(0);
-  expect(later.at(-1)).toBeGreaterThan(0);
+  expect(later).toBeGreaterThan(0);
+  expect(more).toEqual([]);
 });
 
 test('after an unknown outcome a repeated request gets the order if it was created', async () => {
@@ -222,43 +310,23 @@ test('after an unknown outcome a repeated request gets the order if it was creat
 
 test('after an unknown outcome a repeated request creates a missing order, and a late commit does not', async () => {
   const { sql } = database;
-  const [a, b] = [world(), world()];
+  const b = world();
   const fingerprint = newFingerprint();
   const late = await draftOrder(sql, store, { idempotency: { key: null, fingerprint } });
-  await storeOf(sql, 'gone').recordUndelivered(fingerprint, late.id);
-  const second = b.send(fingerprint);
-  expect(await second.outcome).toMatchObject({ kind: 'created' });
-  second.client.answered();
-  await a.close();
-  await b.close();
-  expect((await storeOf(sql, 'gone').insertOrders([late])).get(late.id)).toBeFalsy();
-});
-
-test('a repeated request gets the order of a process that died', async () => {
-  const [a, b] = [world(), world(0)];
-  const fingerprint = newFingerprint();
-  const orderId = await a.send(fingerprint).id();
-  expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
+  await storeOf(sql, 'gone').recordLostReplies([{ fingerprint, orderId: late.id }]);
+  expect(await b.send(fingerprint).outcome).toMatchObject({ kind: 'created' });
+  expect((await storeOf(sql, 'gone').insertOrders([late])).has(late.id)).toBe(false);
 });
 
 test('a lost reply that cannot be recorded is tried again, and no equal request starts meanwhile', async () => {
-  const { a, fingerprint, orderId } = await unrecordedReply();
+  const { a, fingerprint, orderId } = await lostReply({ away: true });
   let isOver = false;
   const second = a.send(fingerprint);
   void second.outcome.then(() => {
     isOver = true;
   });
-  await storeOf(database.sql).findEarlierRequest(fingerprint);
+  await recorded(fingerprint);
   expect(isOver).toBe(false);
   a.tables.away = false;
   expect(await second.id()).toBe(orderId);
-});
-
-test('nothing is kept of answered requests', async () => {
-  const a = world();
-  const all = Array.from({ length: 20 }, () => a.send(newFingerprint()));
-  for (const { outcome, client } of all) void outcome.then(() => client.answered());
-  await Promise.all(all.map(({ outcome }) => outcome));
-  await a.close();
-  expect(await database.sql`select from unheard_requests where origin = ${`process ${processes}`}`).toHaveLength(0);
 });

@@ -9,6 +9,8 @@ import { later, type World } from './world.ts';
 const REFUSED: ReadonlySet<number> = new Set([429, 500, 503]);
 const PATIENT_MS = 20_000;
 const PAUSE_MS = 50;
+/** Time within which a lost reply is recorded; before that another process may not know of it. */
+const RECORDED_MS = 1_000;
 const GIVE_UP_MS = 90_000;
 
 type Order = ReturnType<typeof anyOrder>;
@@ -21,16 +23,17 @@ type Attempt = {
 
 /**
  * Runs a client without a key and with little patience: it leaves at a random moment, first soon, then later,
- * and at once sends the same request to any API process, until it gets an order. Returns a sentence where it
- * never did.
+ * and sends the same request at once to the same API process or, after RECORDED_MS or an answer, to any, until
+ * it gets an order. Returns a sentence where it never did.
  */
 export async function wantImpatiently(world: World, order: Order, random: Random): Promise<string | null> {
   note(world, order);
   const left: Promise<Heard>[] = [];
   const untilMs = performance.now() + GIVE_UP_MS;
   let isServed = false;
+  let api = any(world.apis, random);
   for (let attempt = 0; !isServed && performance.now() < untilMs; attempt++) {
-    const { reply, leave } = send(any(world.apis, random).url(), order);
+    const { reply, leave } = send(api.url(), order);
     const noted = reply.then((heard) => {
       world.history.hears(heard);
       return heard;
@@ -39,8 +42,15 @@ export async function wantImpatiently(world: World, order: Order, random: Random
     if (heard === null) {
       leave();
       left.push(noted);
+      if (random() < 0.5) {
+        await later(RECORDED_MS);
+        api = any(world.apis, random);
+      }
     } else if (heard.outcome === 'ok') isServed = true;
-    else await later(PAUSE_MS * (0.5 + random()));
+    else {
+      await later(PAUSE_MS * (0.5 + random()));
+      api = any(world.apis, random);
+    }
   }
   // A reply that was in flight when the client left counts as well.
   const late = await Promise.all(left);

@@ -281,7 +281,7 @@ describe('a delivery over HTTP', () => {
       head: { params: [orderId], query: new URLSearchParams({ action_id: actionId }) } as unknown as RequestHead,
       principal: { driverId },
       body: Buffer.from('photo'),
-      signal: { aborted: false, onAbort: () => undefined, onAnswered: () => undefined },
+      signal: { aborted: false, onAbort: () => undefined },
       alwaysReplyWith: () => undefined,
     });
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Identity } from '../../src/domain/idempotency.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { commitsName } from '../../src/store/dedup-claims.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { addDriverRow, addStoreRow, draftOrder, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
-import { openTransaction, untilBlocked } from './transaction.ts';
+import { openTransaction } from './transaction.ts';
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -18,173 +18,168 @@ afterAll(() => database.drop());
 
 let fingerprints = 0;
 const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
-const draft = (fingerprint: string, driverId: string | null = null): Promise<NewOrder> =>
-  draftOrder(database.sql, store, { driverId, idempotency: { key: null, fingerprint } });
+const draft = (fingerprint: string, driverId: string | null = null, key: Identity['key'] = null): Promise<NewOrder> =>
+  draftOrder(database.sql, store, { driverId, idempotency: { key, fingerprint } });
 const insert = async (orders: readonly NewOrder[], processId: string): Promise<('made' | 'repeated' | 'missing')[]> => {
   const inserted = await storeOf(database.sql, processId).insertOrders(orders);
   return orders.map(({ id }) => (inserted.get(id) ? 'made' : inserted.has(id) ? 'repeated' : 'missing'));
 };
 const age = (fingerprint: string, by: string) =>
   database.sql`update unheard_requests set at = at - ${by}::interval where fingerprint = ${fingerprint}`;
+const record = (fingerprint: string, ...ids: string[]) =>
+  storeOf(database.sql, 'a').recordLostReplies(ids.map((orderId) => ({ fingerprint, orderId })));
+const found = (fingerprint: string, limit = 100) => storeOf(database.sql).findLostReplies(fingerprint, limit);
+const take = async (fingerprint: string, ...ids: string[]) => [
+  ...(await storeOf(database.sql, 'b').takeLostReplies(ids.map((orderId) => ({ fingerprint, orderId })))).keys(),
+];
+const rowOf = async (fingerprint: string) => {
+  const [row] = await database.sql`select origin, abandoned from unheard_requests where fingerprint = ${fingerprint}`;
+  return row && { ...row };
+};
 
-test('equal requests of one process are separate orders, in one batch and in two', async () => {
+test('equal requests are separate orders, in one batch and in two, and leave no row', async () => {
   const fingerprint = newFingerprint();
   expect(await insert([await draft(fingerprint), await draft(fingerprint)], 'a')).toEqual(['made', 'made']);
   expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
+  expect(await insert([await draft(fingerprint)], 'b')).toEqual(['made']);
+  expect(await rowOf(fingerprint)).toBeUndefined();
 });
 
-test('an equal request of another process creates no order until the first is answered; its batch does', async () => {
-  const { sql } = database;
+test('an equal request does not wait for one that another process is committing', async () => {
   const fingerprint = newFingerprint();
-  const first = await draft(fingerprint);
-  await insert([first], 'a');
-  const driverId = await addDriverRow(sql);
-  const second = await draft(fingerprint, driverId);
-  expect(await insert([await draft(newFingerprint()), second, await draft(newFingerprint())], 'b')).toEqual([
-    'made',
-    'repeated',
-    'made',
-  ]);
-  expect(await orderRow(sql, second.id)).toEqual({});
-  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({
-    processId: 'a',
-    orderId: first.id,
-    abandoned: [],
-  });
-  await storeOf(sql, 'b').releaseRequests([fingerprint]);
-  expect(await insert([second], 'b')).toEqual(['repeated']);
-  await storeOf(sql, 'a').releaseRequests([fingerprint]);
-  expect(await insert([second], 'b')).toEqual(['made']);
-});
-
-test('an equal request waits for the commit of the first, and goes on if that is rolled back', async () => {
-  const fingerprint = newFingerprint();
-  const [first, second] = [await draft(fingerprint), await draft(fingerprint)];
   const inFlight = await openTransaction(database);
-  await storeOf(inFlight.sql, 'a').insertOrders([first]);
-  const later = insert([second], 'b');
-  await untilBlocked(database);
+  expect((await storeOf(inFlight.sql, 'a').insertOrders([await draft(fingerprint)])).size).toBe(1);
+  expect(await insert([await draft(fingerprint)], 'b')).toEqual(['made']);
   await inFlight.rollback();
-  expect(await later).toEqual(['made']);
 });
 
-test('an equal request is refused while another process commits the first', async () => {
+test('of equal requests as many are held back as orders wait for one, at any process', async () => {
   const fingerprint = newFingerprint();
-  const [first, second] = [await draft(fingerprint), await draft(fingerprint)];
-  const inFlight = await openTransaction(database);
-  await storeOf(inFlight.sql, 'a').insertOrders([first]);
-  const later = insert([second], 'b');
-  await untilBlocked(database);
-  await inFlight.commit();
-  expect(await later).toEqual(['repeated']);
+  await record(fingerprint, newId(), newId());
+  const other = await draft(newFingerprint());
+  const equal = await Promise.all(Array.from({ length: 5 }, () => draft(fingerprint)));
+  const keyed = await draft(fingerprint, null, 'a key of its own');
+  const [ofKeyed, ofOther, ...ofEqual] = await insert([keyed, other, ...equal], 'a');
+  expect([ofKeyed, ofOther]).toEqual(['made', 'made']);
+  expect(ofEqual.toSorted()).toEqual(['made', 'made', 'made', 'repeated', 'repeated']);
+  const heldBack = equal.filter((_, i) => ofEqual[i] === 'repeated');
+  expect(await insert(heldBack, 'b')).toEqual(['repeated', 'repeated']);
+  expect(await take(fingerprint, ...(await found(fingerprint)))).toHaveLength(2);
+  expect(await insert(heldBack, 'b')).toEqual(['made', 'made']);
 });
 
-test('a lost reply blocks every equal request, also after a release and at its own process', async () => {
+test('lost replies are found oldest first, as many as are asked for, each once', async () => {
+  const fingerprint = newFingerprint();
+  const [first, second, third] = [newId(), newId(), newId()];
+  await record(fingerprint, third, first);
+  await record(fingerprint, second, first);
+  expect(await found(fingerprint)).toEqual([first, second, third]);
+  expect(await found(fingerprint, 2)).toEqual([first, second]);
+  expect(await found(newFingerprint())).toEqual([]);
+});
+
+test('one statement records lost replies of several bodies, and another takes them', async () => {
   const { sql } = database;
-  const fingerprint = newFingerprint();
-  const first = await draft(fingerprint);
-  await insert([first], 'a');
-  await storeOf(sql, 'a').recordUndelivered(fingerprint, first.id);
-  await storeOf(sql, 'a').recordUndelivered(fingerprint, first.id);
-  await storeOf(sql, 'a').releaseRequests([fingerprint]);
-  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({ abandoned: [first.id] });
-  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['repeated']);
-  expect(await insert([await draft(fingerprint)], 'b')).toEqual(['repeated']);
+  const replies = Array.from({ length: 6 }, (_, i) => ({ fingerprint: `several ${i % 2}`, orderId: newId() }));
+  await storeOf(sql, 'a').recordLostReplies(replies);
+  expect(await found('several 0')).toHaveLength(3);
+  expect(await found('several 1')).toHaveLength(3);
+  const taken = await storeOf(sql, 'b').takeLostReplies(replies.slice(0, 5));
+  expect([...taken.keys()].toSorted()).toEqual(
+    replies
+      .slice(0, 5)
+      .map(({ orderId }) => orderId)
+      .toSorted(),
+  );
+  expect(await rowOf('several 0')).toBeUndefined();
+  expect(await rowOf('several 1')).toMatchObject({ abandoned: [replies[5]?.orderId] });
 });
 
-test('a process is alive while it has a commit connection', async () => {
-  const fingerprint = newFingerprint();
-  const commits = connect({ url: database.url, applicationName: commitsName('living'), max: 1 });
-  await storeOf(commits, 'living').insertOrders([await draft(fingerprint)]);
-  expect(await storeOf(database.sql).findEarlierRequest(fingerprint)).toMatchObject({
-    processId: 'living',
-    isAlive: true,
-  });
-  await commits.end({ timeout: 5 });
-  await expect
-    .poll(() => storeOf(database.sql).findEarlierRequest(fingerprint))
-    .toMatchObject({ processId: 'living', isAlive: false });
-});
-
-test('an order whose reply was lost before its commit is not created any more', async () => {
-  const { sql } = database;
-  const fingerprint = newFingerprint();
-  const order = await draft(fingerprint);
-  await storeOf(sql, 'a').recordUndelivered(fingerprint, order.id);
-  expect(await insert([order], 'a')).toEqual(['repeated']);
-  await storeOf(sql).resolveUnknown([order]);
-  expect(await storeOf(sql).findPlacedById(order.id)).toBeNull();
-  await storeOf(sql).forgetUndelivered(fingerprint, order.id);
-  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toBeNull();
-});
-
-test('a repeated request claims the order of a lost reply once, and again if its reply is lost too', async () => {
-  const { sql } = database;
-  const fingerprint = newFingerprint();
-  const first = await draft(fingerprint);
-  await insert([first], 'a');
-  await storeOf(sql, 'a').recordUndelivered(fingerprint, first.id);
-  expect(await storeOf(sql, 'b').adoptUndelivered(fingerprint, first.id, 'a')).toBe(true);
-  expect(await storeOf(sql, 'c').adoptUndelivered(fingerprint, first.id, 'a')).toBe(false);
-  expect(await insert([await draft(fingerprint)], 'c')).toEqual(['repeated']);
-  await storeOf(sql, 'b').recordUndelivered(fingerprint, first.id);
-  expect(await storeOf(sql, 'c').adoptUndelivered(fingerprint, first.id, 'b')).toBe(true);
-  await storeOf(sql, 'c').releaseRequests([fingerprint]);
-  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
-});
-
-test('each of two lost replies is claimed by its own repeated request', async () => {
-  const { sql } = database;
-  const fingerprint = newFingerprint();
-  const [first, second] = [await draft(fingerprint), await draft(fingerprint)];
-  await insert([first, second], 'a');
-  for (const { id } of [first, second]) await storeOf(sql, 'a').recordUndelivered(fingerprint, id);
-  expect(await storeOf(sql, 'b').adoptUndelivered(fingerprint, first.id, 'a')).toBe(true);
-  await storeOf(sql, 'b').releaseRequests([fingerprint]);
-  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({ abandoned: [second.id] });
-  await storeOf(sql).forgetUndelivered(fingerprint, second.id);
-  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toBeNull();
-});
-
-test('forgetting one of two lost replies keeps the other', async () => {
-  const { sql } = database;
+test('a lost reply is taken once, also by two at the same moment, and again if it was recorded again', async () => {
   const fingerprint = newFingerprint();
   const [first, second] = [newId(), newId()];
-  await storeOf(sql, 'a').recordUndelivered(fingerprint, first);
-  await storeOf(sql, 'b').recordUndelivered(fingerprint, second);
-  await storeOf(sql).forgetUndelivered(fingerprint, first);
-  expect(await storeOf(sql).findEarlierRequest(fingerprint)).toMatchObject({ abandoned: [second] });
+  await record(fingerprint, first, second);
+  const both = await Promise.all([take(fingerprint, first), take(fingerprint, first)]);
+  expect(both.flat()).toEqual([first]);
+  expect(await take(fingerprint, first)).toEqual([]);
+  await record(fingerprint, first);
+  expect(await take(fingerprint, first, second)).toHaveLength(2);
+  expect(await rowOf(fingerprint)).toBeUndefined();
+  expect(await take(fingerprint, first)).toEqual([]);
 });
 
-test('the order of a dead process can be claimed once', async () => {
-  const { sql } = database;
-  const fingerprint = newFingerprint();
-  const first = await draft(fingerprint);
-  await insert([first], 'dead');
-  expect(await storeOf(sql, 'b').adoptUndelivered(fingerprint, first.id, 'dead')).toBe(true);
-  expect(await storeOf(sql, 'c').adoptUndelivered(fingerprint, first.id, 'dead')).toBe(false);
-});
-
-test('after ten minutes nothing is blocked, and the row is deleted', async () => {
+test('after ten minutes nothing is held back or found, and the row is deleted', async () => {
   const { sql } = database;
   const [old, pruned] = [newFingerprint(), newFingerprint()];
   for (const fingerprint of [old, pruned]) {
-    await storeOf(sql, 'a').recordUndelivered(fingerprint, newId());
+    await record(fingerprint, newId());
     expect(await insert([await draft(fingerprint)], 'b')).toEqual(['repeated']);
     await age(fingerprint, '601 s');
+    expect(await insert([await draft(fingerprint)], 'b')).toEqual(['made']);
+    expect(await found(fingerprint)).toEqual([]);
   }
-  expect(await insert([await draft(old)], 'b')).toEqual(['made']);
+  const later = newId();
+  await record(old, later);
+  expect(await found(old)).toEqual([later]);
   expect(await storeOf(sql).pruneRequests(1_000)).toBe(1);
-  expect(await storeOf(sql).findEarlierRequest(pruned)).toBeNull();
-  expect(await storeOf(sql).findEarlierRequest(old)).toMatchObject({ processId: 'b', abandoned: [] });
+  expect(await rowOf(pruned)).toBeUndefined();
 });
 
-test('an order is found by its id as it was created', async () => {
+/** The statements by which the build of before claims a body, takes over a lost reply, and releases a body. */
+const before = {
+  claim: (fingerprint: string, orderId: string) => database.sql`
+    insert into unheard_requests as u (fingerprint, origin, order_id) values (${fingerprint}, 'before', ${orderId})
+    on conflict (fingerprint) do update
+    set origin = excluded.origin, order_id = excluded.order_id, abandoned = '{}', at = now()
+    where (u.origin = excluded.origin and u.abandoned = '{}') or u.at < now() - interval '600 s'
+    returning fingerprint`,
+  adopt: (fingerprint: string, orderId: string) => database.sql`
+    update unheard_requests
+    set origin = 'before', order_id = ${orderId}, abandoned = array_remove(abandoned, ${orderId}::uuid), at = now()
+    where fingerprint = ${fingerprint} and ${orderId}::uuid = any(abandoned) returning fingerprint`,
+  release: (fingerprint: string) => database.sql`
+    delete from unheard_requests where fingerprint = ${fingerprint} and origin = 'before' and abandoned = '{}'`,
+};
+
+test('a request in progress at a process of the build of before holds nothing back', async () => {
+  const fingerprint = newFingerprint();
+  const theirs = newId();
+  await before.claim(fingerprint, theirs);
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
+  expect(await found(fingerprint)).toEqual([]);
+  expect(await take(fingerprint, theirs)).toEqual([]);
+  expect(await rowOf(fingerprint)).toEqual({ origin: 'before', abandoned: [] });
+  // Their release leaves a lost reply of ours, which holds back equal requests of both.
+  const ours = newId();
+  await record(fingerprint, ours);
+  await before.release(fingerprint);
+  expect(await found(fingerprint)).toEqual([ours]);
+  expect(await before.claim(fingerprint, newId())).toHaveLength(0);
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['repeated']);
+});
+
+test('the build of before takes over a lost reply of ours, and we take the next', async () => {
+  const fingerprint = newFingerprint();
+  const [first, second] = [newId(), newId()];
+  await record(fingerprint, first, second);
+  expect(await before.claim(fingerprint, newId())).toHaveLength(0);
+  expect(await before.adopt(fingerprint, first)).toHaveLength(1);
+  await before.release(fingerprint);
+  expect(await take(fingerprint, first, second)).toEqual([second]);
+  // A row without a lost reply would look to it like a request in progress.
+  expect(await rowOf(fingerprint)).toBeUndefined();
+  expect(await before.claim(fingerprint, newId())).toHaveLength(1);
+});
+
+test('orders are found by their ids as they were created', async () => {
   const driverId = await addDriverRow(database.sql);
-  const order = await draft(newFingerprint(), driverId);
-  await insert([order], 'a');
+  const [order, waiting] = [await draft(newFingerprint(), driverId), await draft(newFingerprint())];
+  await insert([order, waiting], 'a');
   await database.sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
-  expect(await storeOf(database.sql).findPlacedById(order.id)).toMatchObject({
+  const orders = await storeOf(database.sql).findPlacedByIds([order.id, waiting.id, newId()]);
+  expect(orders.size).toBe(2);
+  expect(orders.get(waiting.id)).toMatchObject({ status: 'pending_dispatch', paymentStatus: 'not_charged' });
+  expect(orders.get(order.id)).toMatchObject({
     id: order.id,
     status: 'driver_assigned',
     paymentStatus: 'paid',
@@ -194,25 +189,22 @@ test('an order is found by its id as it was created', async () => {
 
 test('a repeated request is explained as a lost driver if nothing else is wrong with it', async () => {
   const fingerprint = newFingerprint();
-  await insert([await draft(fingerprint)], 'a');
+  await record(fingerprint, newId());
   const again = await draft(fingerprint);
   expect(await insert([again], 'b')).toEqual(['repeated']);
   expect([...(await storeOf(database.sql).explainRefused([again])).values()]).toEqual(['driver_lost']);
 });
 
-test('commits and releases of the same requests in opposite orders do not deadlock', async () => {
+test('statements that record and take the same lost replies in opposite orders do not deadlock', async () => {
   const other = connect({ url: database.url, applicationName: 'other', max: 2 });
-  const all = Array.from({ length: 100 }, newFingerprint);
-  for (let round = 0; round < 5; round++) {
-    const [mine, theirs] = await Promise.all([
-      Promise.all(all.map((fingerprint) => draft(fingerprint))),
-      Promise.all([...all].reverse().map((fingerprint) => draft(fingerprint))),
-    ]);
+  const replies = Array.from({ length: 100 }, () => ({ fingerprint: newFingerprint(), orderId: newId() }));
+  const reversed = [...replies].reverse();
+  for (let round = 0; round < 10; round++) {
     await Promise.all([
-      storeOf(database.sql, 'a').insertOrders(mine),
-      storeOf(other, 'b').insertOrders(theirs),
-      storeOf(other, 'a').releaseRequests([...all].reverse()),
-      storeOf(database.sql, 'b').releaseRequests(all),
+      storeOf(database.sql, 'a').recordLostReplies(replies),
+      storeOf(other, 'b').recordLostReplies(reversed),
+      storeOf(database.sql, 'a').takeLostReplies(reversed),
+      storeOf(other, 'b').takeLostReplies(replies),
     ]);
   }
   await other.end({ timeout: 1 });

@@ -47,7 +47,7 @@ async function wholeOrder(): Promise<string> {
   await openAttempt(sql, orderId);
   await openText(sql, orderId);
   await storeOf(sql).pickUpOrder(orderId, driverId, { actionId: 'tap', capturedAt: null });
-  await storeOf(sql).recordUndelivered('fingerprint', orderId);
+  await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
   return orderId;
 }
 

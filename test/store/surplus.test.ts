@@ -39,13 +39,15 @@ test('named orders stay besides the newest', async () => {
 test('a lost reply is forgotten with its order, so that an equal request makes a new one', async () => {
   const [expired = '', alsoExpired = '', waits = ''] = await waitingOrders(3);
   const store = storeOf(database.sql, 'me');
-  await store.recordUndelivered('all gone', expired);
-  await store.recordUndelivered('some gone', alsoExpired);
-  await store.recordUndelivered('some gone', waits);
+  await store.recordLostReplies([
+    { fingerprint: 'all gone', orderId: expired },
+    { fingerprint: 'some gone', orderId: alsoExpired },
+    { fingerprint: 'some gone', orderId: waits },
+  ]);
   await expire({ keep: 1 });
   await store.forgetExpired();
-  expect(await store.findEarlierRequest('all gone')).toBeNull();
-  expect(await store.findEarlierRequest('some gone')).toMatchObject({ abandoned: [waits] });
+  expect(await store.findLostReplies('all gone', 10)).toEqual([]);
+  expect(await store.findLostReplies('some gone', 10)).toEqual([waits]);
 });
 
 test('an order that is younger, or has a driver, or is being changed, stays', async () => {

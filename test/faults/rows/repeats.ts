@@ -10,7 +10,7 @@ const UNKNOWN_MS = 12_000;
 
 export const noKeyRetries: Row = {
   name: 'no-key-retries',
-  what: 'clients without a key leave after 0 to 50 ms and send the same again; in between commits are blocked or stopped',
+  what: 'clients without a key leave after 0 to 50 ms and repeat it there, or a second later anywhere; some commits are blocked or stopped',
   count: 500,
   async run(count, random) {
     const world = await openWorld(SIZES);

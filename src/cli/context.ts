@@ -10,7 +10,6 @@ export type Context = {
   readonly store: Store;
   readonly config: Config;
   readonly sandbox: boolean;
-  readonly databaseUrl: string;
   /** Where the queues are; null for the same Postgres. */
   readonly redisUrl: string | null;
 };
@@ -37,7 +36,7 @@ export async function withContext<T>(config: Config, work: (context: Context) =>
   try {
     // An id of its own, so that every process heeds the notices of the command.
     const store = openStore({ sql, commits: sql, processId: `cli-${newId()}` });
-    return await work({ store, config, sandbox, databaseUrl: url, redisUrl });
+    return await work({ store, config, sandbox, redisUrl });
   } finally {
     await sql.end({ timeout: 5 });
   }

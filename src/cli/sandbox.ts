@@ -31,16 +31,11 @@ function refuseUnlessMeant({ sandbox, config }: Context, yes: boolean): void {
 }
 
 /**
- * The queues come first: emptied later, they would lose the jobs of orders that were made since. Jobs that
- * come into them meanwhile find no order, and end.
+ * Queues in Redis come first: emptied later, they would lose the jobs of orders that were made since. Jobs
+ * that come into them meanwhile find no order, and end.
  */
-async function reset({ store, databaseUrl, redisUrl }: Context): Promise<number> {
-  // Loading BullMQ takes as long as a whole command.
-  const { emptyQueues } = await import('../sandbox/empty-queues.ts');
-  await emptyQueues(databaseUrl, redisUrl).catch((error: unknown) => {
-    if (!redisUrl) throw error;
-    throw new CommandError('The queues in Redis could not be emptied, and no order was removed. Is Redis running?');
-  });
+async function reset({ store, redisUrl }: Context): Promise<number> {
+  if (redisUrl) await emptyRedis(redisUrl);
   for (let retriesLeft = MAX_COMMIT_RETRIES; ; retriesLeft--) {
     try {
       return await store.removeAllOrders();
@@ -48,5 +43,15 @@ async function reset({ store, databaseUrl, redisUrl }: Context): Promise<number>
       // A deadlock with a statement of the running service.
       if (retriesLeft === 0 || classifyFailure(error) !== 'retry') throw error;
     }
+  }
+}
+
+async function emptyRedis(url: string): Promise<void> {
+  // Loading BullMQ takes as long as a whole command.
+  const { emptyRedisQueues } = await import('../sandbox/empty-queues.ts');
+  try {
+    await emptyRedisQueues(url);
+  } catch {
+    throw new CommandError('The queues in Redis could not be emptied, and no order was removed. Is Redis running?');
   }
 }

@@ -17,9 +17,16 @@ const TABLES = [
   'driver_actions',
 ].join(', ');
 
+/** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */
+const REMOVE_JOBS = `do $$ begin
+  if to_regclass('bullmq.job') is null then return; end if;
+  lock table bullmq.job in exclusive mode;
+  delete from bullmq.job where state <> 'active';
+end $$`;
+
 /**
- * Removes every order with all that belongs to it, in one transaction, and has every process read everything
- * anew. Stores, keys, webhooks, drivers and tiers stay. Waits for the statements in flight; later ones wait
+ * Removes every order with all that belongs to it, the jobs in BullMQ's tables included, in one transaction,
+ * and has every process read everything anew. Stores, keys, webhooks, drivers and tiers stay. Waits for the statements in flight; later ones wait
  * for it.
  *
  * @returns the number of orders
@@ -32,6 +39,7 @@ export async function removeAllOrders({ sql, processId }: Db): Promise<number> {
       `lock table ${TABLES} in access exclusive mode;
       select count(*)::int as orders from orders where status <> 'void';
       truncate ${TABLES};
+      ${REMOVE_JOBS};
       select pg_notify('sameday', '${processId}:everything:orders')`,
     )
     .simple();

@@ -3,10 +3,11 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, type QueueBackend, startWorker } from '../../src/queues/queues.ts';
-import { emptyQueues } from '../../src/sandbox/empty-queues.ts';
+import { emptyRedisQueues } from '../../src/sandbox/empty-queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
+import { storeOf } from '../harness/store.ts';
 
 const logger = createLogger('silent');
 const soon = { timeout: 10_000, interval: 10 };
@@ -39,9 +40,14 @@ const job = (id: number, opts: object = {}) => ({
 });
 
 describe.each([
-  { name: 'Postgres', open: onPostgres, isMissing: false },
-  { name: 'Redis', open: onRedis, isMissing: !hasRedis() || process.env.REDIS_URL !== undefined },
-])('on $name', ({ name, open, isMissing }) => {
+  { name: 'Postgres', open: onPostgres, isMissing: false, empty: () => storeOf(database.sql).removeAllOrders() },
+  {
+    name: 'Redis',
+    open: onRedis,
+    isMissing: !hasRedis() || process.env.REDIS_URL !== undefined,
+    empty: () => emptyRedisQueues(redis?.url ?? ''),
+  },
+])('on $name', ({ open, isMissing, empty }) => {
   test.skipIf(isMissing)('jobs that wait are removed, the one at work ends, and a later one runs', async () => {
     const { backend, close } = await open();
     const queues = createQueues(backend, logger);
@@ -68,7 +74,7 @@ describe.each([
     await texts.addBulk([job(1)]);
     await expect.poll(() => run, soon).toEqual([1]);
     await texts.addBulk([job(2), job(3, { priority: 5 }), job(4, { delay: 200 })]);
-    await emptyQueues(database.url, name === 'Redis' ? (redis?.url ?? '') : null);
+    await empty();
     expect(await texts.countWaiting()).toBe(0);
     await texts.addBulk([job(5)]);
     letGo();
@@ -80,5 +86,5 @@ describe.each([
 });
 
 test('a Redis that does not answer is reported', async () => {
-  await expect(emptyQueues(database.url, 'redis://127.0.0.1:1')).rejects.toThrow();
+  await expect(emptyRedisQueues('redis://127.0.0.1:1')).rejects.toThrow();
 });

@@ -2,7 +2,7 @@ import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
-import { REDISPATCH_CONCURRENCY, SANDBOX_MAX_WAIT_SECONDS } from '../limits.ts';
+import { REDISPATCH_CONCURRENCY, SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { startWorker } from '../queues/queues.ts';
 import { startTidying } from '../sandbox/tidying.ts';
@@ -58,8 +58,9 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
 
 /** Adds what keeps the sandbox usable after a load test. */
 function withTidying({ config, clock, logger, closers }: ServiceParts, matcher: Matcher, dispatch: Dispatch): Dispatch {
-  if (!config.sandbox) return dispatch;
-  const tidying = startTidying({ matcher, redispatch: dispatch.redispatch, clock, logger });
+  if (config.simulatedDrivers === 0) return dispatch;
+  const maxWaiting = SANDBOX_ORDERS_PER_DRIVER * config.simulatedDrivers;
+  const tidying = startTidying({ matcher, redispatch: dispatch.redispatch, maxWaiting, clock, logger });
   closers.add('tidying', () => tidying.close());
   return { ...dispatch, placeRequest: tidying.heed(dispatch.placeRequest) };
 }

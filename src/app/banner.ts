@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { SANDBOX_MAX_WAIT_SECONDS, SANDBOX_SURPLUS_ORDERS } from '../limits.ts';
+import { SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER } from '../limits.ts';
 import { DEMO_STORE } from '../sandbox/demo.ts';
 import type { Service } from './start.ts';
 
@@ -36,13 +36,13 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     `Or drive yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the browser`,
     `believe that it is at the store (developer tools, Sensors, Location): ${lat}, ${lng}`,
     '',
-    'Load it (200 orders; with so few drivers the last ones wait for minutes):',
+    'Load it (200 orders, of which so few drivers can take some):',
     '',
     `  npx autocannon -c 10 -a 200 -m POST -H 'Authorization: Bearer ${apiKey}' \\`,
     `    -H 'Content-Type: application/json' -b '${body}' ${url}/orders/create`,
     '',
-    `An order that no driver takes expires after ${SANDBOX_MAX_WAIT_SECONDS / 60} minutes. Of more than ${SANDBOX_SURPLUS_ORDERS} that wait, all but`,
-    'the newest expire within seconds, so that the drivers are free for yours. To remove all orders:',
+    `An order that no driver takes expires after ${SANDBOX_MAX_WAIT_SECONDS / 60} minutes. Of more than ${SANDBOX_ORDERS_PER_DRIVER * drivers} that wait, all but the`,
+    'newest expire within seconds, so that the drivers are free for yours. To remove all orders:',
     '',
     '  npm run -s sameday -- sandbox reset',
     '',

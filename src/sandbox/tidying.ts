@@ -1,12 +1,6 @@
 import type { PlaceRequest } from '../dispatch/place-request.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
-import {
-  SANDBOX_KEPT_ORDERS,
-  SANDBOX_SURPLUS_AGE_MS,
-  SANDBOX_SURPLUS_ORDERS,
-  SANDBOX_TIDY_MS,
-  SANDBOX_TIDY_ORDERS,
-} from '../limits.ts';
+import { SANDBOX_KEPT_ORDERS, SANDBOX_SURPLUS_AGE_MS, SANDBOX_TIDY_MS, SANDBOX_TIDY_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -14,6 +8,8 @@ import { errorFields, type Logger } from '../telemetry.ts';
 type TidyingParts = {
   readonly matcher: Pick<Matcher, 'waitingCount'>;
   readonly redispatch: Pick<Redispatch, 'expireSurplus'>;
+  /** Waiting orders above which there is a surplus. */
+  readonly maxWaiting: number;
   readonly clock: Clock;
 };
 
@@ -68,11 +64,11 @@ export function startTidying({ logger, ...parts }: TidyingParts & { readonly log
 
 /**
  * Each call expires a part of the surplus, and returns when to call again. Once more orders wait than
- * SANDBOX_SURPLUS_ORDERS, the surplus is everything that waited by then, not just what is above that number:
- * a few hundred orders would still hold up the next one for many minutes.
+ * `maxWaiting`, the surplus is everything that waited by then, not just what is above that number: those
+ * would still hold up the next one for minutes.
  */
 export function createTidying(
-  { matcher, redispatch, clock }: TidyingParts,
+  { matcher, redispatch, maxWaiting, clock }: TidyingParts,
   keepIds: () => readonly string[],
 ): () => Promise<'now' | 'later'> {
   /** When too many orders waited last; null while there is no surplus. */
@@ -81,7 +77,7 @@ export function createTidying(
   return async function tidy() {
     const waiting = matcher.waitingCount();
     const ofAgeMs = clock.now() - SANDBOX_SURPLUS_AGE_MS;
-    if (waiting > SANDBOX_SURPLUS_ORDERS) fullAtMs = clock.now();
+    if (waiting > maxWaiting) fullAtMs = clock.now();
     if (fullAtMs === null) return 'later';
     const expired = await redispatch.expireSurplus({
       createdBefore: new Date(Math.min(fullAtMs, ofAgeMs)),

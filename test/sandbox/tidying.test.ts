@@ -1,15 +1,11 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { PlaceRequest } from '../../src/dispatch/place-request.ts';
-import {
-  SANDBOX_KEPT_ORDERS,
-  SANDBOX_SURPLUS_AGE_MS,
-  SANDBOX_SURPLUS_ORDERS,
-  SANDBOX_TIDY_ORDERS,
-} from '../../src/limits.ts';
+import { SANDBOX_KEPT_ORDERS, SANDBOX_SURPLUS_AGE_MS, SANDBOX_TIDY_ORDERS } from '../../src/limits.ts';
 import { createTidying, startTidying } from '../../src/sandbox/tidying.ts';
 import type { Surplus } from '../../src/store/orders.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
+const MAX_WAITING = 40;
 let nowMs: number;
 /** When each waiting order was made, oldest first. */
 let waiting: number[];
@@ -25,6 +21,7 @@ beforeEach(() => {
   asked = [];
   arriving = 0;
   const parts = {
+    maxWaiting: MAX_WAITING,
     clock: { now: () => nowMs },
     matcher: { waitingCount: () => waiting.length },
     redispatch: {
@@ -45,7 +42,7 @@ beforeEach(() => {
 const place = (count: number): void => void waiting.push(...Array<number>(count).fill(nowMs));
 
 test('as few orders as a person places are never touched', async () => {
-  place(SANDBOX_SURPLUS_ORDERS);
+  place(MAX_WAITING);
   nowMs += 60_000;
   expect(await tidy()).toBe('later');
   expect(asked).toEqual([]);
@@ -75,19 +72,18 @@ test('orders of a load test that are no longer too many expire as well, once the
 });
 
 test('orders that come after a load test stay', async () => {
-  place(SANDBOX_SURPLUS_ORDERS + 100);
+  place(MAX_WAITING + 100);
   await tidy();
   nowMs += SANDBOX_SURPLUS_AGE_MS + 1;
   await tidy();
   await tidy();
-  place(100);
+  place(MAX_WAITING - SANDBOX_KEPT_ORDERS);
   nowMs += SANDBOX_SURPLUS_AGE_MS + 1;
   await tidy();
   const before = asked.length;
   await tidy();
   expect(asked).toHaveLength(before);
-  // Those that were kept of the load test are not the newest any more.
-  expect(waiting).toEqual(Array(100).fill(waiting.at(-1)));
+  expect(waiting).toHaveLength(MAX_WAITING);
 });
 
 test('while orders arrive there is a pause between two statements', async () => {
@@ -102,10 +98,11 @@ test('while orders arrive there is a pause between two statements', async () => 
 test('an order that was asked for again is kept, of several the last few', async () => {
   const kept: (readonly string[])[] = [];
   const expireSurplus = async ({ keepIds }: Surplus) => kept.push(keepIds) && 0;
-  const matcher = { waitingCount: () => SANDBOX_SURPLUS_ORDERS + 1 };
+  const matcher = { waitingCount: () => MAX_WAITING + 1 };
   const tidying = startTidying({
     matcher,
     redispatch: { expireSurplus },
+    maxWaiting: MAX_WAITING,
     clock: { now: () => nowMs },
     logger: createLogger('silent'),
   });

@@ -1,0 +1,162 @@
+import { figure } from '../../test/harness/report.ts';
+import {
+  bestOf,
+  type CostFigure,
+  type Figures,
+  type LatencyFigure,
+  nameOfShare,
+  type PeerFigure,
+  plural,
+  type RateFigure,
+} from './figures.ts';
+
+const RULE = 110;
+
+/** What a whole run says of itself besides its figures. */
+export type About = { readonly title: string; readonly seconds: number };
+
+/** The report for a terminal, in columns of fixed width. */
+export function reportText({ title, seconds }: About, figures: Figures): string {
+  const { conditions, rates, latencies, costs, peers, jobs, faults } = figures;
+  const sections = [
+    [title, ...conditions],
+    ratesSection(rates),
+    latenciesSection(latencies),
+    costs.length > 0 ? costsSection(costs) : [],
+    peers.length > 0 ? peersSection(peers) : [],
+    jobs ? [jobsLine(jobs)] : [],
+    [`Took ${seconds.toFixed(0)} s.`],
+    faults.length > 0 ? ['FAILED, so nothing above counts:', ...faults.map((fault) => `  ${fault}`)] : [],
+  ];
+  return sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join('\n')}\n`)
+    .join('\n');
+}
+
+/** The same as data. Rates are orders a second; times are milliseconds, unless their name says seconds. */
+export function reportJson(about: About, figures: Figures): string {
+  const { rates } = figures;
+  const best = rates.length > 0 ? bestOf(rates) : undefined;
+  return `${JSON.stringify(
+    {
+      ...about,
+      ok: figures.faults.length === 0,
+      best: best && { connections: best.connections, perSecond: best.perSecond },
+      ...figures,
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+function ratesSection(rates: readonly RateFigure[]): string[] {
+  const best = bestOf(rates);
+  const rows = rates.map((rate) => [
+    plural(rate.connections, 'connection'),
+    figure(rate.perSecond),
+    spread(rate.bySecond),
+    figure(rate.p50),
+    figure(rate.p99),
+    ...(rate.withDriver === undefined ? [] : [`${(rate.withDriver * 100).toFixed(1)} %`]),
+    String(rate.failed),
+    `${rate.seconds.toFixed(1)} s`,
+    rate === best ? 'best' : '',
+  ]);
+  const driver = rates.some(({ withDriver }) => withDriver !== undefined) ? ['with driver'] : [];
+  const head = ['', 'orders/s', 'by second', 'p50 ms', 'p99 ms', ...driver, 'not 201', 'for', ''];
+  return [
+    `${driver.length > 0 ? 'Orders matched and durable' : 'Orders answered with 201'} a second`,
+    'Each connection sends its next order when its last one is answered, so a slow reply also delays the next order.',
+    ...table(head, rows),
+  ];
+}
+
+function latenciesSection(latencies: readonly LatencyFigure[]): string[] {
+  const rows = latencies.map((latency) => [
+    `${nameOfShare(latency.share)} of the best`,
+    figure(latency.duePerSecond),
+    figure(latency.perSecond),
+    figure(latency.p50),
+    figure(latency.p99),
+    figure(latency.p999),
+    figure(latency.max),
+    String(latency.failed),
+    `${latency.seconds.toFixed(1)} s`,
+  ]);
+  const head = ['', 'due/s', 'answered/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'max ms', 'not 201', 'for'];
+  return [
+    'Latency at a given rate',
+    'Orders are due at random times (Poisson) that no reply delays, and each latency counts from when its order was due.',
+    ...table(head, rows),
+  ];
+}
+
+function costsSection(costs: readonly CostFigure[]): string[] {
+  const parts = [...new Set(costs.flatMap(({ millis }) => Object.keys(millis)))];
+  const rows = costs.map(({ load, millis, jobs }) => {
+    const all = Object.values(millis).reduce((sum, ms) => sum + ms, 0);
+    return [load, ...parts.map((part) => figure(millis[part] ?? Number.NaN)), figure(all), jobs.toFixed(2)];
+  });
+  return [
+    'Processor milliseconds an order, by part',
+    'An order owes two jobs, a charge and a text. Where fewer were done meanwhile, the rest of their cost came later.',
+    ...table(['', ...parts.map((part) => (part === 'load generator' ? 'load' : part)), 'in all', 'jobs done'], rows),
+  ];
+}
+
+function peersSection(peers: readonly PeerFigure[]): string[] {
+  const measured = peers.flatMap(({ name, rate, oursIs }) =>
+    rate
+      ? [
+          [
+            name,
+            figure(rate.perSecond),
+            spread(rate.bySecond),
+            figure(rate.p50),
+            figure(rate.p99),
+            `${figure(oursIs ?? Number.NaN)} ×`,
+            String(rate.failed),
+            `${rate.seconds.toFixed(1)} s`,
+          ],
+        ]
+      : [],
+  );
+  const left = peers.flatMap(({ name, leftOut }) => (leftOut ? [`Left out, the ${name}: ${leftOut}.`] : []));
+  const connections = peers.flatMap(({ rate }) => (rate ? [rate.connections] : []))[0] ?? 0;
+  const head = ['', 'orders/s', 'by second', 'p50 ms', 'p99 ms', 'ours is', 'not 201', 'for'];
+  return [`Beside it, over ${plural(connections, 'connection')} too`, ...table(head, measured), ...left];
+}
+
+function jobsLine({ owed, leftOver, waitedSeconds }: NonNullable<Figures['jobs']>): string {
+  const after = `${plural(owed, 'job')} owed after the last reply`;
+  if (owed === 0) return `No job was owed after the last reply.`;
+  if (leftOver === 0) return `${after}, all done ${waitedSeconds.toFixed(1)} s later.`;
+  return `${after}, ${leftOver.toLocaleString('en-US')} still owed ${waitedSeconds.toFixed(1)} s later, when the run stopped waiting.`;
+}
+
+/** The least and the most of the whole seconds of a measurement. */
+function spread(bySecond: readonly number[]): string {
+  if (bySecond.length === 0) return '–';
+  return `${figure(Math.min(...bySecond))} to ${figure(Math.max(...bySecond))}`;
+}
+
+/** Names to the left, figures to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string => {
+    const cells = row.map((cell, column) => {
+      const width = widths[column] ?? 0;
+      return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+    });
+    return `  ${cells.join('  ')}`.trimEnd();
+  };
+  const ruled = '-'.repeat(
+    Math.min(
+      RULE,
+      widths.reduce((sum, width) => sum + width + 2, -2),
+    ),
+  );
+  return [line(head), `  ${ruled}`, ...rows.map(line)];
+}

@@ -1,0 +1,243 @@
+import { statfsSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import type { LoadResult } from '../../test/harness/burst.ts';
+import { makeOrderWorld, ordersOf } from '../../test/harness/order-world.ts';
+import { faultsOf, shareWithDriver } from '../support/orders-bench.ts';
+import { startPlainStack } from '../support/plain-stack.ts';
+import { openStack, type Setup, type Stack, type Started } from '../support/stack.ts';
+import { type Stoppable, stopAll } from '../support/stop-all.ts';
+import {
+  bestOf,
+  type CostFigure,
+  type Curve,
+  type Figures,
+  type LatencyFigure,
+  measureLatency,
+  measureRate,
+  nameOfShare,
+  plural,
+  type RateFigure,
+  type Run,
+  SHARES,
+  type Target,
+} from './figures.ts';
+import { measurePeers, type PlainStack } from './peers.ts';
+import { type Sizes, timePlan } from './sizes.ts';
+import type { TimePlan } from './time-plan.ts';
+
+const SEED = 7;
+const DRAIN_POLL_MS = 50;
+/** Share of the drivers after whose assignment the service is started anew, or orders would find nobody. */
+const MOST_USED = 1 / 3;
+/** The file systems that keep files in memory, by Linux's numbers: tmpfs, ramfs. */
+const IN_MEMORY = [0x01021994, 0x858458f6];
+
+/** The parts of a run with throwaway servers. */
+type Sitting = Run & {
+  readonly stack: Stack;
+  readonly setup: Setup;
+  readonly sizes: Sizes;
+  readonly plan: TimePlan;
+  readonly target: { orders: Target['orders']; urls: Target['urls'] };
+  readonly costs: CostFigure[];
+  started: Started | undefined;
+  /** Everything that was answered since the service was started. */
+  answered: LoadResult[];
+};
+
+/**
+ * Measures the built service on throwaway servers, as an operator would deploy it: the worker runs in a process
+ * of its own where there is Redis, and charges and texts go to the stand-ins. Afterwards nothing is left.
+ */
+export async function loadThrowaway(
+  run: Run,
+  sizes: Sizes,
+  apis: number,
+  endMs: number,
+): Promise<{ readonly figures: Omit<Figures, 'faults'>; readonly curves: readonly Curve[] }> {
+  const opened: Stoppable[] = [];
+  try {
+    run.say(`starting servers, with ${plural(sizes.drivers, 'driver')} and ${plural(sizes.stores, 'store')}`);
+    const world = makeOrderWorld(sizes.drivers, sizes.stores);
+    const { stack, plain } = await openStacks(world, opened);
+    run.signal.throwIfAborted();
+    const orders = ordersOf(world, sizes.orders, SEED);
+    const sitting: Sitting = {
+      ...run,
+      stack,
+      sizes,
+      setup: { worker: 'vendors', redis: stack.hasRedis, apis },
+      plan: timePlan(sizes, endMs),
+      target: { orders, urls: [] },
+      costs: [],
+      started: undefined,
+      answered: [],
+    };
+    const rates = await measureRates(sitting);
+    const { latencies, curves } = await measureLatencies(sitting, bestOf(rates).perSecond);
+    const jobs = await waitForJobs(sitting);
+    await finish(sitting);
+    const peers = await measurePeers({ ...run, sizes, plan: sitting.plan, orders, ours: rates, plain });
+    return {
+      figures: { conditions: conditionsOf(sitting), rates, latencies, costs: sitting.costs, peers, jobs },
+      curves,
+    };
+  } finally {
+    run.say('removing what was started');
+    await stopAll(opened);
+  }
+}
+
+/** Both at once, since neither is measured yet. A plain service that cannot be had is left out. */
+async function openStacks(
+  world: ReturnType<typeof makeOrderWorld>,
+  opened: Stoppable[],
+): Promise<{ readonly stack: Stack; readonly plain: PlainStack | string }> {
+  const [ours, plain] = await Promise.allSettled([openStack({ ...world, phones: 0 }), startPlainStack(world)]);
+  for (const one of [ours, plain]) {
+    if (one.status === 'fulfilled' && one.value) {
+      const { value } = one;
+      opened.push({ stop: () => value.close() });
+    }
+  }
+  if (ours.status === 'rejected') throw ours.reason;
+  if (plain.status === 'rejected') return { stack: ours.value, plain: `it did not start: ${plain.reason}` };
+  return { stack: ours.value, plain: plain.value ?? 'it needs PostGIS and a redis-server, and one is not installed' };
+}
+
+/** Starts the service without orders and with every driver free, after the check of what was answered before. */
+async function startAnew(sitting: Sitting): Promise<Started> {
+  await finish(sitting);
+  sitting.say('starting the service');
+  const started = await sitting.stack.start(sitting.setup);
+  sitting.started = started;
+  sitting.target.urls = started.urls;
+  sitting.signal.throwIfAborted();
+  return started;
+}
+
+/** Checks that every order that was answered is in the tables, and stops the service. */
+async function finish(sitting: Sitting): Promise<void> {
+  const { stack, started, answered } = sitting;
+  if (!started) return;
+  sitting.say('looking up every answered order in the tables');
+  sitting.blame('orders', await faultsOf(stack, started, answered));
+  sitting.started = undefined;
+  sitting.answered = [];
+  await stack.halt();
+}
+
+async function measureRates(sitting: Sitting): Promise<RateFigure[]> {
+  const { sizes, plan, target } = sitting;
+  await startAnew(sitting);
+  await warmUp(sitting, plan.take('warm-up'));
+  const rates: RateFigure[] = [];
+  for (const connections of sizes.connections) {
+    if (await isUsedUp(sitting)) {
+      await startAnew(sitting);
+      await warmUp(sitting, sizes.warmUpSeconds);
+    }
+    const seconds = plan.take(`${connections}`);
+    const name = plural(connections, 'connection');
+    const figure = await costed(sitting, name, () => measureRate(sitting, target, connections, seconds));
+    rates.push({ ...figure, withDriver: await shareWithDriver(sitting.stack) });
+  }
+  if (rates.every(({ created }) => created === 0)) throw new Error('no order was answered with 201');
+  return rates;
+}
+
+/** Orders that are not measured, and time for their jobs. */
+async function warmUp(sitting: Sitting, seconds: number): Promise<void> {
+  const { sizes, target } = sitting;
+  const { result } = await measureRate(sitting, target, sizes.peerConnections, seconds);
+  sitting.answered.push(result);
+  await drained(sitting, sizes.warmUpDrainSeconds);
+}
+
+async function isUsedUp({ stack, sizes }: Sitting): Promise<boolean> {
+  const [row] = await stack.sql`select count(*)::int as used from orders where driver_id is not null`;
+  return row?.used > sizes.drivers * MOST_USED;
+}
+
+/** On a new start, so that no job of the rates before is at work. */
+async function measureLatencies(sitting: Sitting, best: number) {
+  const { plan, target, sizes } = sitting;
+  await startAnew(sitting);
+  const { result } = await measureLatency(sitting, target, best, SHARES[0] as number, plan.take('paced warm-up'));
+  sitting.answered.push(result);
+  await drained(sitting, sizes.warmUpDrainSeconds);
+  const latencies: LatencyFigure[] = [];
+  const curves: Curve[] = [];
+  for (const share of SHARES) {
+    const seconds = plan.take(`${share}`);
+    const latency = async () => {
+      const taken = await measureLatency(sitting, target, best, share, seconds);
+      curves.push({ name: `${taken.figure.duePerSecond.toFixed(0)} orders/s`, millis: taken.result.millis });
+      return taken;
+    };
+    latencies.push(await costed(sitting, `${nameOfShare(share)} of the best rate`, latency));
+  }
+  return { latencies, curves };
+}
+
+/** Adds the processor time of each part, and of the jobs that were done meanwhile, over the orders answered. */
+async function costed<Figure extends { readonly created: number }>(
+  sitting: Sitting,
+  name: string,
+  measure: () => Promise<{ readonly figure: Figure; readonly result: LoadResult }>,
+): Promise<Figure> {
+  const { stack, costs } = sitting;
+  const started = sitting.started as Started;
+  const [jobs, earlier] = [await stack.jobs(), started.cpu()];
+  const { figure, result } = await measure();
+  const later = started.cpu();
+  sitting.answered.push(result);
+  sitting.blame(name, result.faults);
+  const millis = Object.entries(later).map(([part, seconds]) => {
+    return [part, ((seconds - (earlier[part] as number)) * 1_000) / figure.created] as const;
+  });
+  const done = (await stack.jobs()).done - jobs.done;
+  costs.push({ load: name, millis: Object.fromEntries(millis), jobs: done / figure.created });
+  return figure;
+}
+
+/** What is owed after the last reply, and whether it is done within the time that is left for it. */
+async function waitForJobs(sitting: Sitting): Promise<NonNullable<Figures['jobs']>> {
+  const { owed } = await sitting.stack.jobs();
+  sitting.say(`${plural(owed, 'job')} owed`);
+  const fromMs = performance.now();
+  await drained(sitting, sitting.plan.take('jobs'));
+  const waitedSeconds = (performance.now() - fromMs) / 1_000;
+  return { owed, leftOver: await sitting.stack.backlog(), waitedSeconds };
+}
+
+async function drained({ stack, signal }: Sitting, seconds: number): Promise<void> {
+  const untilMs = performance.now() + seconds * 1_000;
+  while (performance.now() < untilMs && (await stack.backlog()) > 0) {
+    signal.throwIfAborted();
+    await new Promise((later) => setTimeout(later, DRAIN_POLL_MS));
+  }
+  signal.throwIfAborted();
+}
+
+function conditionsOf({ stack, setup, sizes }: Sitting): string[] {
+  const processes = stack.hasRedis
+    ? `${setup.apis === 1 ? 'one API process' : `${setup.apis} API processes`} and one worker`
+    : 'one process for API and worker, as there is no redis-server on the PATH';
+  const shared = `They share ${plural(availableParallelism(), 'core')} with Postgres, stand-ins and this load.`;
+  const servers = Object.entries(stack.versions).map(([name, version]) => `${name} ${version}`);
+  return [
+    `${plural(sizes.drivers, 'driver')} and ${plural(sizes.stores, 'store')} in a world of towns, the same in each run.`,
+    `Service: ${processes}, ${servers.join(', ')}. ${shared}`,
+    'Every request has an idempotency key of its own, every reply is checked, and every order is looked up afterwards.',
+    'Cards are charged and customers texted by the worker meanwhile, at stand-ins; replies do not wait for it.',
+    whereCommitsGo(),
+  ];
+}
+
+function whereCommitsGo(): string {
+  const isMemory = IN_MEMORY.includes(statfsSync(tmpdir()).type >>> 0);
+  return isMemory
+    ? `Commits go to ${tmpdir()}, which is memory here: the rates are better than on a disk. TMPDIR takes another folder.`
+    : `Every commit is on disk (fsync), in ${tmpdir()}.`;
+}

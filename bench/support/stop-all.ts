@@ -1,0 +1,15 @@
+/** What was started and must be stopped. */
+export type Stoppable = { stop(): Promise<unknown> };
+
+/**
+ * Stops all of them, last in first out, and empties the list. One that fails keeps none of the others running.
+ *
+ * @throws the first failure, when all were asked to stop
+ */
+export async function stopAll(parts: Stoppable[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (let part = parts.pop(); part; part = parts.pop()) {
+    await part.stop().catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}

@@ -7,8 +7,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /**
  * Bundles a program of the tests or benchmarks and runs it with these arguments; resolves with its exit code.
  *
- * @param alone whether a Ctrl-C reaches the program alone and not the processes that it started, so that it can
- *   stop them in order; this process waits for it
+ * @param alone whether a Ctrl-C reaches the program alone and not the processes that it started, so that it
+ *   can stop them in order; this process waits for it
  */
 export async function runBundled(entry, out, args, { alone = false } = {}) {
   const { build } = await import('esbuild');

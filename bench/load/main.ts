@@ -1,20 +1,22 @@
 /**
- * `npm run load`: what the service takes, in one command of under 90 s (`--help` lists its options). It starts the
- * built service with a throwaway Postgres, and a Redis where a redis-server is on the PATH, with 100,000 drivers
- * and 1,000 stores, and sends orders from this process. Everything is removed at the end, after Ctrl-C too.
+ * `npm run load`: what the service takes, in one command of under 90 s (`--help` lists its options). It
+ * starts the built service with a throwaway Postgres, and a Redis where a redis-server is on the PATH, with
+ * 100,000 drivers and 1,000 stores, and sends orders from this process. Everything is removed at the end, and
+ * after Ctrl-C.
  *
  * - rates: orders answered with 201 over 1, 10, 100 and 1,000 connections, each of which waits for its reply
- *   (autocannon). The worker runs, and the stand-ins are charged and text; replies do not wait for charges.
+ *   (autocannon). The worker charges and texts meanwhile, at stand-ins; replies do not wait for charges.
  * - latencies: at half and at four fifths of the best rate, orders are due at the times of a Poisson process
  *   that no reply delays; a latency counts from when its order was due to the last byte of its reply.
  * - processor time an order by part, read from /proc, with the jobs that were done meanwhile.
- * - beside it, over 100 connections too: the same server that only parses, validates and replies, and the plain
- *   fastify/PostGIS service with its worker.
+ * - beside it, over 100 connections too: the same server that only parses, validates and replies, and the
+ *   plain fastify/PostGIS service with its worker.
  *
  * With --url a service that runs already is loaded: rates and latencies alone.
  *
- * The run fails on an error, a time-out, a status other than 201, an answered order that is not in the tables,
- * or a driver with two orders. On a slow machine measurements are shortened, so that the run ends in time.
+ * The run fails on an error, a time-out, a status other than 201, an answered order that is not in the
+ * tables, or a driver with two orders. On a slow machine measurements are shortened, so that the run ends in
+ * time.
  */
 import { writeFileSync } from 'node:fs';
 import { CommanderError } from 'commander';

@@ -63,7 +63,9 @@ export async function loadOwn(
 
 type StoreFacts = { readonly retailerId: string; readonly pickup: string };
 
-/** The store's id and address: as given, else those of the sandbox in this folder, else of an earlier order. */
+/**
+ * The store's id and address: as given, else those of the sandbox in this folder, else of an earlier order.
+ */
 async function storeOf({ url, key, retailerId, pickup }: OwnService): Promise<StoreFacts> {
   const sandbox = sandboxHere();
   const isDemo = sandbox?.apiKey === key;

@@ -11,8 +11,8 @@ const GRID_LINES = 5;
 export type Point = { readonly x: number; readonly y: number };
 
 /**
- * Latency by percentile as HDR histograms show it: at x = log10(1 / (1 - p)) stands the latency that the share p
- * of all orders did not exceed, so that 90, 99 and 99.9 % are equally far apart.
+ * Latency by percentile as HDR histograms show it: at x = log10(1 / (1 - p)) stands the latency that the
+ * share p of all orders did not exceed, so that 90, 99 and 99.9 % are equally far apart.
  *
  * @param millis latencies in any order
  */
@@ -30,7 +30,10 @@ export function percentilePoints(millis: readonly number[], most = MOST_POINTS):
   return points;
 }
 
-/** The highest line of a grid that holds `value`, and the step between its lines: 1, 2 or 5 times ten to some power. */
+/**
+ * The highest line of a grid that holds `value`, and the step between its lines: 1, 2 or 5 times ten to some
+ * power.
+ */
 export function gridOf(value: number): { readonly top: number; readonly step: number } {
   const rough = Math.max(value, 1e-3) / GRID_LINES;
   const power = 10 ** Math.floor(Math.log10(rough));

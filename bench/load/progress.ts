@@ -8,7 +8,10 @@ export type Progress = {
 type Screen = { readonly isTTY?: boolean; write(text: string): unknown };
 const TICK_MS = 1_000;
 
-/** A line of progress with the seconds since the start: one that changes on a terminal, else one for each part. */
+/**
+ * A line of progress with the seconds since the start: one that changes on a terminal, else one for each
+ * part.
+ */
 export function openProgress(screen: Screen = process.stderr): Progress {
   const startedMs = performance.now();
   let text = '';

@@ -1,11 +1,10 @@
-import { statfsSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
 import type { LoadResult } from '../../test/harness/burst.ts';
 import { makeOrderWorld, ordersOf } from '../../test/harness/order-world.ts';
 import { faultsOf, shareWithDriver } from '../support/orders-bench.ts';
 import { startPlainStack } from '../support/plain-stack.ts';
 import { openStack, type Setup, type Stack, type Started } from '../support/stack.ts';
 import { type Stoppable, stopAll } from '../support/stop-all.ts';
+import { conditionsOf } from './conditions.ts';
 import {
   bestOf,
   type CostFigure,
@@ -29,8 +28,6 @@ const SEED = 7;
 const DRAIN_POLL_MS = 50;
 /** Share of the drivers after whose assignment the service is started anew, or orders would find nobody. */
 const MOST_USED = 1 / 3;
-/** The file systems that keep files in memory, by Linux's numbers: tmpfs, ramfs. */
-const IN_MEMORY = [0x01021994, 0x858458f6];
 
 /** The parts of a run with throwaway servers. */
 type Sitting = Run & {
@@ -41,13 +38,14 @@ type Sitting = Run & {
   readonly target: { orders: Target['orders']; urls: Target['urls'] };
   readonly costs: CostFigure[];
   started: Started | undefined;
-  /** Everything that was answered since the service was started. */
-  answered: LoadResult[];
+  /** Orders that were answered since the service was started. */
+  answered: { readonly orderIds: readonly string[]; readonly faults: readonly string[] }[];
 };
 
 /**
- * Measures the built service on throwaway servers, as an operator would deploy it: the worker runs in a process
- * of its own where there is Redis, and charges and texts go to the stand-ins. Afterwards nothing is left.
+ * Measures the built service on throwaway servers, as an operator would deploy it: the worker runs in a
+ * process of its own where there is Redis, and charges and texts go to the stand-ins. Afterwards nothing is
+ * left.
  */
 export async function loadThrowaway(
   run: Run,
@@ -105,7 +103,9 @@ async function openStacks(
   return { stack: ours.value, plain: plain.value ?? 'it needs PostGIS and a redis-server, and one is not installed' };
 }
 
-/** Starts the service without orders and with every driver free, after the check of what was answered before. */
+/**
+ * Starts the service without orders and with every driver free, after the check of what was answered before.
+ */
 async function startAnew(sitting: Sitting): Promise<Started> {
   await finish(sitting);
   sitting.say('starting the service');
@@ -150,7 +150,7 @@ async function measureRates(sitting: Sitting): Promise<RateFigure[]> {
 async function warmUp(sitting: Sitting, seconds: number): Promise<void> {
   const { sizes, target } = sitting;
   const { result } = await measureRate(sitting, target, sizes.peerConnections, seconds);
-  sitting.answered.push(result);
+  note(sitting, 'warm-up', result);
   await drained(sitting, sizes.warmUpDrainSeconds);
 }
 
@@ -164,7 +164,7 @@ async function measureLatencies(sitting: Sitting, best: number) {
   const { plan, target, sizes } = sitting;
   await startAnew(sitting);
   const { result } = await measureLatency(sitting, target, best, SHARES[0] as number, plan.take('paced warm-up'));
-  sitting.answered.push(result);
+  note(sitting, 'warm-up', result);
   await drained(sitting, sizes.warmUpDrainSeconds);
   const latencies: LatencyFigure[] = [];
   const curves: Curve[] = [];
@@ -180,7 +180,9 @@ async function measureLatencies(sitting: Sitting, best: number) {
   return { latencies, curves };
 }
 
-/** Adds the processor time of each part, and of the jobs that were done meanwhile, over the orders answered. */
+/**
+ * Adds the processor time of each part, and of the jobs that were done meanwhile, over the orders answered.
+ */
 async function costed<Figure extends { readonly created: number }>(
   sitting: Sitting,
   name: string,
@@ -191,14 +193,19 @@ async function costed<Figure extends { readonly created: number }>(
   const [jobs, earlier] = [await stack.jobs(), started.cpu()];
   const { figure, result } = await measure();
   const later = started.cpu();
-  sitting.answered.push(result);
-  sitting.blame(name, result.faults);
+  note(sitting, name, result);
   const millis = Object.entries(later).map(([part, seconds]) => {
     return [part, ((seconds - (earlier[part] as number)) * 1_000) / figure.created] as const;
   });
   const done = (await stack.jobs()).done - jobs.done;
   costs.push({ load: name, millis: Object.fromEntries(millis), jobs: done / figure.created });
   return figure;
+}
+
+/** Keeps the orders for the check, and blames this part of the run for its faults. */
+function note(sitting: Sitting, name: string, { orderIds, faults }: LoadResult): void {
+  sitting.blame(name, faults);
+  sitting.answered.push({ orderIds, faults: [] });
 }
 
 /** What is owed after the last reply, and whether it is done within the time that is left for it. */
@@ -218,26 +225,4 @@ async function drained({ stack, signal }: Sitting, seconds: number): Promise<voi
     await new Promise((later) => setTimeout(later, DRAIN_POLL_MS));
   }
   signal.throwIfAborted();
-}
-
-function conditionsOf({ stack, setup, sizes }: Sitting): string[] {
-  const processes = stack.hasRedis
-    ? `${setup.apis === 1 ? 'one API process' : `${setup.apis} API processes`} and one worker`
-    : 'one process for API and worker, as there is no redis-server on the PATH';
-  const shared = `They share ${plural(availableParallelism(), 'core')} with Postgres, stand-ins and this load.`;
-  const servers = Object.entries(stack.versions).map(([name, version]) => `${name} ${version}`);
-  return [
-    `${plural(sizes.drivers, 'driver')} and ${plural(sizes.stores, 'store')} in a world of towns, the same in each run.`,
-    `Service: ${processes}, ${servers.join(', ')}. ${shared}`,
-    'Every request has an idempotency key of its own, every reply is checked, and every order is looked up afterwards.',
-    'Cards are charged and customers texted by the worker meanwhile, at stand-ins; replies do not wait for it.',
-    whereCommitsGo(),
-  ];
-}
-
-function whereCommitsGo(): string {
-  const isMemory = IN_MEMORY.includes(statfsSync(tmpdir()).type >>> 0);
-  return isMemory
-    ? `Commits go to ${tmpdir()}, which is memory here: the rates are better than on a disk. TMPDIR takes another folder.`
-    : `Every commit is on disk (fsync), in ${tmpdir()}.`;
 }

@@ -10,8 +10,8 @@ export type Planned = {
 const LEAST_SHARE = 0.4;
 
 /**
- * Shares the time that is left among the parts to come, so that a run on a slow machine ends in time too, with
- * shorter measurements.
+ * Shares the time that is left among the parts to come, so that a run on a slow machine ends in time too,
+ * with shorter measurements.
  */
 export class TimePlan {
   readonly #toCome: Planned[];

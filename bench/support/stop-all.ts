@@ -2,7 +2,8 @@
 export type Stoppable = { stop(): Promise<unknown> };
 
 /**
- * Stops all of them, last in first out, and empties the list. One that fails keeps none of the others running.
+ * Stops all of them, last in first out, and empties the list. One that fails keeps none of the others
+ * running.
  *
  * @throws the first failure, when all were asked to stop
  */

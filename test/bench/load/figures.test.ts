@@ -86,7 +86,7 @@ describe('latency at a given rate', () => {
     expect(new Set(asked.map(({ key }) => key)).size).toBe(asked.length);
     expect(figure.created).toBe(asked.length);
     expect(figure.max).toBeGreaterThan(380);
-    // Two fifths of the second were stalled, at a constant rate: every tenth order waited for 300 ms and more.
+    // A stall of 0.4 s in a second delays every tenth order by 300 ms and more.
     expect(figure.p99).toBeGreaterThan(300);
     expect(figure.p999).toBeGreaterThanOrEqual(figure.p99);
   });

@@ -82,7 +82,7 @@ function tell({ json, plot }: LoadCommand, figures: Figures, curves: readonly Cu
   const about: About = { title, seconds: performance.now() / 1_000 };
   process.stdout.write(json ? reportJson(about, figures) : reportText(about, figures));
   if (plot !== undefined) {
-    writeFileSync(plot, plotSvg('Latency by percentile', curves));
+    writeFileSync(plot, plotSvg(`Sameday ${versionHere()}: latency by percentile`, curves));
     process.stderr.write(`Wrote ${plot}\n`);
   }
   if (figures.faults.length > 0) process.exitCode = 1;

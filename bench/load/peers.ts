@@ -17,8 +17,8 @@ type Parts = Run & {
   readonly plain: PlainStack | string;
 };
 
-const BARE = 'bare server: the same, but it only parses, validates and replies';
-const PLAIN = 'plain service: fastify, PostGIS, a transaction and a BullMQ job an order';
+const BARE = 'bare server';
+const PLAIN = 'plain service';
 
 /** Measures the bare server and the plain service, over the same connections, with the same orders. */
 export async function measurePeers(parts: Parts): Promise<PeerFigure[]> {
@@ -56,6 +56,7 @@ async function measured(parts: Parts, name: string, url: string) {
   const target = { urls: [url], orders };
   const say = (text: string): void => parts.say(`${name}: ${text}`);
   const run = { ...parts, say };
+  // A service that has just been started is slow for seconds; ours has run for longer by now.
   const before = await measureRate(run, target, sizes.peerConnections, plan.take(`${name} warm-up`));
   const taken = await measureRate(run, target, sizes.peerConnections, plan.take(name));
   return { before: before.result, ...taken };

@@ -23,7 +23,7 @@ export function reportText({ title, seconds }: About, figures: Figures): string 
     ratesSection(rates),
     latenciesSection(latencies),
     costs.length > 0 ? costsSection(costs) : [],
-    peers.length > 0 ? peersSection(peers) : [],
+    peers.length > 0 ? peersSection(peers, rates) : [],
     jobs ? [jobsLine(jobs)] : [],
     [`Took ${seconds.toFixed(0)} s.`],
     faults.length > 0 ? ['FAILED, so nothing above counts:', ...faults.map((fault) => `  ${fault}`)] : [],
@@ -59,7 +59,7 @@ function ratesSection(rates: readonly RateFigure[]): string[] {
     figure(rate.p50),
     figure(rate.p99),
     ...(rate.withDriver === undefined ? [] : [`${(rate.withDriver * 100).toFixed(1)} %`]),
-    String(rate.failed),
+    whole(rate.failed),
     `${rate.seconds.toFixed(1)} s`,
     rate === best ? 'best' : '',
   ]);
@@ -81,13 +81,13 @@ function latenciesSection(latencies: readonly LatencyFigure[]): string[] {
     figure(latency.p99),
     figure(latency.p999),
     figure(latency.max),
-    String(latency.failed),
+    whole(latency.failed),
     `${latency.seconds.toFixed(1)} s`,
   ]);
   const head = ['', 'due/s', 'answered/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'max ms', 'not 201', 'for'];
   return [
     'Latency at a given rate',
-    'Orders are due at random times (Poisson) that no reply delays, and each latency counts from when its order was due.',
+    'Orders are due at random times (Poisson) that no reply delays; each latency counts from when its order was due.',
     ...table(head, rows),
   ];
 }
@@ -100,46 +100,47 @@ function costsSection(costs: readonly CostFigure[]): string[] {
   });
   return [
     'Processor milliseconds an order, by part',
-    'An order owes two jobs, a charge and a text. Where fewer were done meanwhile, the rest of their cost came later.',
+    'An order with a driver owes two jobs, a charge and a text. Where fewer were done, the rest of their cost came later.',
     ...table(['', ...parts.map((part) => (part === 'load generator' ? 'load' : part)), 'in all', 'jobs done'], rows),
   ];
 }
 
-function peersSection(peers: readonly PeerFigure[]): string[] {
-  const measured = peers.flatMap(({ name, rate, oursIs }) =>
-    rate
-      ? [
-          [
-            name,
-            figure(rate.perSecond),
-            spread(rate.bySecond),
-            figure(rate.p50),
-            figure(rate.p99),
-            `${figure(oursIs ?? Number.NaN)} ×`,
-            String(rate.failed),
-            `${rate.seconds.toFixed(1)} s`,
-          ],
-        ]
-      : [],
-  );
-  const left = peers.flatMap(({ name, leftOut }) => (leftOut ? [`Left out, the ${name}: ${leftOut}.`] : []));
+function peersSection(peers: readonly PeerFigure[], rates: readonly RateFigure[]): string[] {
   const connections = peers.flatMap(({ rate }) => (rate ? [rate.connections] : []))[0] ?? 0;
+  const own = rates.filter((rate) => rate.connections === connections).map((rate) => peerRow('this service', rate, ''));
+  const measured = peers.flatMap(({ name, rate, oursIs = Number.NaN }) => {
+    return rate ? [peerRow(name, rate, `${figure(oursIs)} ×`)] : [];
+  });
+  const left = peers.flatMap(({ name, leftOut }) => (leftOut ? [`Left out, the ${name}: ${leftOut}.`] : []));
   const head = ['', 'orders/s', 'by second', 'p50 ms', 'p99 ms', 'ours is', 'not 201', 'for'];
-  return [`Beside it, over ${plural(connections, 'connection')} too`, ...table(head, measured), ...left];
+  return [
+    `Beside it, over ${plural(connections, 'connection')} too`,
+    'The bare server is this one without anything behind it: it parses, validates and replies. The plain service is',
+    'fastify and PostGIS, one transaction and one BullMQ job an order, with its worker, which only writes the row.',
+    ...table(head, [...own, ...measured]),
+    ...left,
+  ];
+}
+
+function peerRow(name: string, { perSecond, bySecond, p50, p99, failed, seconds }: RateFigure, ours: string): string[] {
+  const latencies = [figure(p50), figure(p99)];
+  return [name, figure(perSecond), spread(bySecond), ...latencies, ours, whole(failed), `${seconds.toFixed(1)} s`];
 }
 
 function jobsLine({ owed, leftOver, waitedSeconds }: NonNullable<Figures['jobs']>): string {
   const after = `${plural(owed, 'job')} owed after the last reply`;
   if (owed === 0) return `No job was owed after the last reply.`;
   if (leftOver === 0) return `${after}, all done ${waitedSeconds.toFixed(1)} s later.`;
-  return `${after}, ${leftOver.toLocaleString('en-US')} still owed ${waitedSeconds.toFixed(1)} s later, when the run stopped waiting.`;
+  return `${after}, ${whole(leftOver)} still owed ${waitedSeconds.toFixed(1)} s later, when the run stopped waiting.`;
 }
 
 /** The least and the most of the whole seconds of a measurement. */
 function spread(bySecond: readonly number[]): string {
-  if (bySecond.length === 0) return '–';
-  return `${figure(Math.min(...bySecond))} to ${figure(Math.max(...bySecond))}`;
+  if (bySecond.length < 2) return '–';
+  return `${whole(Math.min(...bySecond))} to ${whole(Math.max(...bySecond))}`;
 }
+
+const whole = (count: number): string => count.toLocaleString('en-US');
 
 /** Names to the left, figures to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {

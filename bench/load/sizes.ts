@@ -14,6 +14,7 @@ export type Sizes = {
   readonly warmUpDrainSeconds: number;
   readonly rateSeconds: number;
   readonly latencySeconds: number;
+  readonly peerWarmUpSeconds: number;
   readonly peerSeconds: number;
   /** Longest wait for the jobs that are owed at the end. */
   readonly drainSeconds: number;
@@ -28,7 +29,8 @@ export const FULL: Sizes = {
   warmUpSeconds: 1.5,
   warmUpDrainSeconds: 2,
   rateSeconds: 5,
-  latencySeconds: 10,
+  latencySeconds: 9,
+  peerWarmUpSeconds: 3,
   peerSeconds: 4,
   drainSeconds: 5,
 };
@@ -43,6 +45,7 @@ export const SMALL: Sizes = {
   warmUpDrainSeconds: 1,
   rateSeconds: 1,
   latencySeconds: 1,
+  peerWarmUpSeconds: 1,
   peerSeconds: 1,
   drainSeconds: 5,
 };
@@ -69,10 +72,10 @@ export function timePlan(sizes: Sizes, endMs: number): TimePlan {
       ...SHARES.map((share) => figure(`${share}`, sizes.latencySeconds)),
       other('jobs', sizes.drainSeconds),
       other('start of the bare server', START_SECONDS / 4),
-      other('bare warm-up', warmUp),
+      other('bare warm-up', sizes.peerWarmUpSeconds / 2),
       figure('bare', sizes.peerSeconds),
       other('start of the plain service', START_SECONDS),
-      other('plain warm-up', warmUp),
+      other('plain warm-up', sizes.peerWarmUpSeconds),
       figure('plain', sizes.peerSeconds),
       other('removal', REMOVE_SECONDS),
     ],

@@ -3,7 +3,7 @@ import { makeOrderWorld, ordersOf } from '../../test/harness/order-world.ts';
 import { faultsOf, shareWithDriver } from '../support/orders-bench.ts';
 import { startPlainStack } from '../support/plain-stack.ts';
 import { openStack, type Setup, type Stack, type Started } from '../support/stack.ts';
-import { type Stoppable, stopAll } from '../support/stop-all.ts';
+import type { Stoppable } from '../support/stop-all.ts';
 import { conditionsOf } from './conditions.ts';
 import {
   bestOf,
@@ -57,7 +57,7 @@ export async function loadThrowaway(
   try {
     run.say(`starting servers, with ${plural(sizes.drivers, 'driver')} and ${plural(sizes.stores, 'store')}`);
     const world = makeOrderWorld(sizes.drivers, sizes.stores);
-    const { stack, plain } = await openStacks(world, opened);
+    const { stack, plain } = await openStacks(world, opened, run.signal);
     run.signal.throwIfAborted();
     const orders = ordersOf(world, sizes.orders, SEED);
     const sitting: Sitting = {
@@ -82,16 +82,26 @@ export async function loadThrowaway(
     };
   } finally {
     run.say('removing what was started');
-    await stopAll(opened);
+    await closeAll(opened);
   }
+}
+
+/** Ends all at once, as none needs another. */
+async function closeAll(opened: readonly Stoppable[]): Promise<void> {
+  const ends = await Promise.allSettled(opened.map(({ stop }) => stop()));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /** Both at once, since neither is measured yet. A plain service that cannot be had is left out. */
 async function openStacks(
   world: ReturnType<typeof makeOrderWorld>,
   opened: Stoppable[],
+  signal: AbortSignal,
 ): Promise<{ readonly stack: Stack; readonly plain: PlainStack | string }> {
-  const [ours, plain] = await Promise.allSettled([openStack({ ...world, phones: 0 }), startPlainStack(world)]);
+  const [ours, plain] = await Promise.allSettled([
+    openStack({ ...world, phones: 0 }, signal),
+    startPlainStack(world, signal),
+  ]);
   for (const one of [ours, plain]) {
     if (one.status === 'fulfilled' && one.value) {
       const { value } = one;

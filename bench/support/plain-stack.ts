@@ -9,7 +9,7 @@ import { type FreshRedis, freshRedis } from '../../test/harness/redis.ts';
 import { PLAIN_DRIVER_INDEXES, PLAIN_SCHEMA } from '../peers/plain-schema.ts';
 import { type Part, startPart } from './part.ts';
 import type { OrderStack } from './peer-stack.ts';
-import { type Stoppable, stopAll } from './stop-all.ts';
+import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
 type Shape = { readonly oneStatement: boolean };
 
@@ -19,34 +19,35 @@ type Shape = { readonly oneStatement: boolean };
  */
 export async function startPlainStack(
   world: OrderWorld,
+  signal?: AbortSignal,
 ): Promise<(OrderStack & { use(shape: Shape): void }) | undefined> {
   const redis = findPostgis() === undefined ? undefined : await freshRedis();
   if (!redis) return undefined;
   const opened: Stoppable[] = [redis];
+  const keep = keeper(opened, signal);
   try {
-    const server = (await startPostgis()) as Postgis;
-    opened.push(server);
-    return await plainStack(world, server, redis, opened);
+    const server = keep((await startPostgis()) as Postgis);
+    return { ...(await plainStack(world, server, redis, keep)), close: () => stopAll(opened) };
   } catch (error) {
     await stopAll(opened).catch(() => undefined);
     throw error;
   }
 }
 
-async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis, opened: Stoppable[]) {
+async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis, keep: ReturnType<typeof keeper>) {
   const sql = postgres(server.url, { max: 2, onnotice: () => undefined });
-  opened.push({ stop: () => sql.end({ timeout: 5 }) });
+  keep({ stop: () => sql.end({ timeout: 5 }) });
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
   // Redis may be stopped first.
   connection.on('error', () => undefined);
-  opened.push({ stop: async () => connection.disconnect() });
+  keep({ stop: async () => connection.disconnect() });
   const queue = new Queue('orders', { connection });
-  opened.push(queueCloser(queue));
+  keep(queueCloser(queue));
   const env = { DATABASE_URL: server.url, REDIS_URL: redis.url };
   let shape: Shape = { oneStatement: false };
   const parts: Part[] = [];
   const halt = (): Promise<void> => stopAll(parts);
-  opened.push({ stop: halt });
+  keep({ stop: halt });
   await fill(sql, world);
   return {
     name: 'plain',
@@ -72,7 +73,6 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis,
       const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized', 'failed');
       return Object.values(counts).reduce((sum, count) => sum + count, 0);
     },
-    close: () => stopAll(opened),
   };
 }
 

@@ -1,16 +1,18 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
+import { readPidFile } from '../../src/sandbox/postgres-process.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../../test/harness/redis.ts';
 import { newDataDir, type Running, startBuiltService } from '../../test/harness/service.ts';
 import { fillWorld, resetOrders, type StackWorld } from '../../test/harness/stack-world.ts';
 import { coreSeconds, coreSecondsOfFamily, parentOf } from './orders-cpu.ts';
 import { startPart } from './part.ts';
-import { type Stoppable, stopAll } from './stop-all.ts';
+import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const STATEMENT_MS = 600_000;
@@ -66,12 +68,12 @@ export type Stack = {
 
 /**
  * Starts servers for the built service: the embedded Postgres with every commit on disk, and Redis where
- * there is one. Nothing of them is left where it fails.
+ * there is one. Nothing of them is left where it fails, or where `signal` stops it.
  */
-export async function openStack(world: StackWorld): Promise<Stack> {
+export async function openStack(world: StackWorld, signal?: AbortSignal): Promise<Stack> {
   const opened: Stoppable[] = [];
   try {
-    return await fillStack(world, opened);
+    return await fillStack(world, opened, signal);
   } catch (error) {
     await stopAll(opened).catch(() => undefined);
     throw error;
@@ -79,26 +81,27 @@ export async function openStack(world: StackWorld): Promise<Stack> {
 }
 
 /** Adds whatever must be stopped to `opened`, on the line after it was started. */
-async function fillStack(world: StackWorld, opened: Stoppable[]): Promise<Stack> {
+async function fillStack(world: StackWorld, opened: Stoppable[], signal?: AbortSignal): Promise<Stack> {
+  const keep = keeper(opened, signal);
   const redis = findRedisServer() === undefined ? undefined : await ownRedis();
-  if (redis) opened.push(redis);
-  const { dataDir, stop } = newCluster();
-  opened.push({ stop });
+  if (redis) keep(redis);
+  const { dataDir, quit } = keep(newCluster());
   const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
-  opened.push(server);
+  keep(server);
+  keep({ stop: quit });
   await migrateDatabase({ url: server.url, dir: MIGRATIONS });
   const bounds = { statementTimeoutMs: STATEMENT_MS, deadlineMs: STATEMENT_MS };
   const sql = connect({ url: server.url, applicationName: 'bench', max: 2, ...bounds });
-  opened.push({ stop: () => sql.end({ timeout: 5 }) });
+  keep({ stop: () => sql.end({ timeout: 5 }) });
   await fillWorld(sql, world);
   const connection = redis && new Redis(redis.url);
   // Redis may be stopped first.
   connection?.on('error', () => undefined);
-  opened.push({ stop: async () => connection?.disconnect() });
+  keep({ stop: async () => connection?.disconnect() });
   const parts: Stoppable[] = [];
   // The service first, while the servers it uses are still there.
   const halt = (): Promise<void> => stopAll(parts);
-  opened.push({ stop: halt });
+  keep({ stop: halt });
   const reset = async (): Promise<void> => {
     await halt();
     await resetOrders(sql);
@@ -116,7 +119,7 @@ async function fillStack(world: StackWorld, opened: Stoppable[]): Promise<Stack>
     async start(setup, prepare) {
       await reset();
       await prepare?.(sql);
-      return startParts(setup, servers, pids, parts);
+      return startParts(setup, servers, pids, keeper(parts, signal));
     },
     backlog: async () => (await countJobs(sql)).owed,
     jobs: () => countJobs(sql),
@@ -125,19 +128,27 @@ async function fillStack(world: StackWorld, opened: Stoppable[]): Promise<Stack>
 }
 
 /** A folder for the service's data and its Postgres. */
-function newCluster(): { readonly dataDir: string; stop(): Promise<void> } {
-  const { dataDir, remove } = newDataDir();
+function newCluster() {
+  const { dataDir } = newDataDir();
   // Root's Postgres runs as another user, which must be able to enter.
   chmodSync(dataDir, 0o755);
+  const folderOfPostgres = (): string | undefined => {
+    const record = join(dataDir, 'postgres.json');
+    if (!existsSync(record)) return undefined;
+    return resolve(dataDir, (JSON.parse(readFileSync(record, 'utf8')) as { folder: string }).folder);
+  };
   return {
     dataDir,
-    async stop() {
-      const record = join(dataDir, 'postgres.json');
-      if (existsSync(record)) {
-        const { folder } = JSON.parse(readFileSync(record, 'utf8')) as { folder: string };
-        rmSync(resolve(dataDir, folder), { recursive: true, force: true });
-      }
-      remove();
+    /** Ends the server without writing what it holds in memory, since its files are removed. */
+    async quit(): Promise<void> {
+      const found = readPidFile(join(folderOfPostgres() ?? dataDir, 'cluster'));
+      if (found) process.kill(found.pid, 'SIGQUIT');
+    },
+    /** Removes the folder. */
+    async stop(): Promise<void> {
+      const folder = folderOfPostgres();
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
@@ -162,12 +173,8 @@ async function startParts(
   { worker, redis = true, apis: count = 1, env = {} }: Setup,
   { dataDir, databaseUrl, redisUrl, phones }: Servers,
   pids: Pids,
-  parts: Stoppable[],
+  keep: ReturnType<typeof keeper>,
 ): Promise<Started> {
-  const keep = <Part extends Stoppable>(part: Part): Part => {
-    parts.push(part);
-    return part;
-  };
   const usesRedis = redis && redisUrl !== undefined;
   const shared = { DATABASE_URL: databaseUrl, ...(usesRedis ? { REDIS_URL: redisUrl as string } : {}) };
   const settings = { ...shared, DATA_DIR: dataDir, LOG_LEVEL: 'warn', PAYMENT_WAIT_MS: '0', ...env };

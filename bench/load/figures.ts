@@ -13,6 +13,8 @@ type Answers = {
   readonly failed: number;
   /** Length of the measurement. */
   readonly seconds: number;
+  /** Share of one core that the load itself used, which is one thread. */
+  readonly loadCore: number;
 };
 
 /** A rate over a number of connections; each sends its next order when the last one is answered. */
@@ -38,6 +40,8 @@ export type CostFigure = {
   readonly load: string;
   readonly millis: Readonly<Record<string, number>>;
   readonly jobs: number;
+  /** Share of the machine's processor time that other programs used. */
+  readonly others: number;
 };
 
 /** Another service over the same number of connections; one that was left out has a reason instead. */
@@ -87,9 +91,10 @@ export async function measureRate(
   seconds: number,
 ): Promise<{ readonly figure: RateFigure; readonly result: Loaded }> {
   run.say(`${plural(connections, 'connection')}, ${seconds.toFixed(1)} s`);
+  const loadCore = watchLoad();
   const result = await load({ url: urls, orders, connections, seconds, keyed: true, signal: run.signal });
   const { perSecond, bySecond } = result;
-  return { result, figure: { connections, perSecond, bySecond, ...answersOf(result, seconds) } };
+  return { result, figure: { connections, perSecond, bySecond, ...answersOf(result, seconds, loadCore()) } };
 }
 
 export async function measureLatency(
@@ -101,14 +106,25 @@ export async function measureLatency(
 ): Promise<{ readonly figure: LatencyFigure; readonly result: LoadResult }> {
   const duePerSecond = best * share;
   run.say(`${duePerSecond.toFixed(0)} orders/s, ${nameOfShare(share)} of the best rate, ${seconds.toFixed(1)} s`);
+  const loadCore = watchLoad();
   const result = await pace({ url: urls, orders, perSecond: duePerSecond, seconds, keyed: true, signal: run.signal });
   run.signal.throwIfAborted();
-  return { result, figure: { share, duePerSecond, perSecond: result.perSecond, ...answersOf(result, seconds) } };
+  const { perSecond } = result;
+  return { result, figure: { share, duePerSecond, perSecond, ...answersOf(result, seconds, loadCore()) } };
 }
 
-function answersOf({ p50, p99, p999, millis, failed }: LoadResult, seconds: number): Answers {
+function answersOf({ p50, p99, p999, millis, failed }: LoadResult, seconds: number, loadCore: number): Answers {
   const max = millis.reduce((most, ms) => Math.max(most, ms), 0);
-  return { p50, p99, p999, max, created: millis.length, failed, seconds };
+  return { p50, p99, p999, max, created: millis.length, failed, seconds, loadCore };
+}
+
+/** The share of a core that this process uses from now on, asked at the end. */
+function watchLoad(): () => number {
+  const [before, fromMs] = [process.cpuUsage(), performance.now()];
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000 / (performance.now() - fromMs);
+  };
 }
 
 /** The figure with the highest rate. */

@@ -11,6 +11,9 @@ import {
 } from './figures.ts';
 
 const RULE = 110;
+/** Share of the machine for other programs, and of a core for the load, above which figures suffer. */
+const MOST_OTHERS = 0.1;
+const MOST_LOAD = 0.85;
 
 /** What a whole run says of itself besides its figures. */
 export type About = { readonly title: string; readonly seconds: number };
@@ -25,7 +28,7 @@ export function reportText({ title, seconds }: About, figures: Figures): string 
     costs.length > 0 ? costsSection(costs) : [],
     peers.length > 0 ? peersSection(peers, rates) : [],
     jobs ? [jobsLine(jobs)] : [],
-    [`Took ${seconds.toFixed(0)} s.`],
+    [...warnings(figures), `Took ${seconds.toFixed(0)} s.`],
     faults.length > 0 ? ['FAILED, so nothing above counts:', ...faults.map((fault) => `  ${fault}`)] : [],
   ];
   return sections
@@ -134,12 +137,25 @@ function jobsLine({ owed, leftOver, waitedSeconds }: NonNullable<Figures['jobs']
   return `${after}, ${whole(leftOver)} still owed ${waitedSeconds.toFixed(1)} s later, when the run stopped waiting.`;
 }
 
+/** What makes the figures worse than the service is. */
+function warnings({ rates, latencies, costs }: Figures): string[] {
+  const others = costs.map((cost) => cost.others).filter(Number.isFinite);
+  const most = Math.max(0, ...others);
+  const busiest = Math.max(0, ...[...rates, ...latencies].map(({ loadCore }) => loadCore));
+  const used = `Other programs used up to ${percent(most)} of the machine's processor time meanwhile`;
+  return [
+    ...(others.length === 0 ? [] : [most > MOST_OTHERS ? `${used}: the figures are too low.` : `${used}.`]),
+    ...(busiest > MOST_LOAD ? [`The load itself used ${percent(busiest)} of a core: the service may take more.`] : []),
+  ];
+}
+
 /** The least and the most of the whole seconds of a measurement. */
 function spread(bySecond: readonly number[]): string {
   if (bySecond.length < 2) return '–';
   return `${whole(Math.min(...bySecond))} to ${whole(Math.max(...bySecond))}`;
 }
 
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
 const whole = (count: number): string => count.toLocaleString('en-US');
 
 /** Names to the left, figures to the right. */

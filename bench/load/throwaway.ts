@@ -20,6 +20,7 @@ import {
   SHARES,
   type Target,
 } from './figures.ts';
+import { busyShare, machineSeconds } from './machine-time.ts';
 import { measurePeers, type PlainStack } from './peers.ts';
 import { type Sizes, timePlan } from './sizes.ts';
 import type { TimePlan } from './time-plan.ts';
@@ -200,15 +201,17 @@ async function costed<Figure extends { readonly created: number }>(
 ): Promise<Figure> {
   const { stack, costs } = sitting;
   const started = sitting.started as Started;
-  const [jobs, earlier] = [await stack.jobs(), started.cpu()];
+  const [jobs, earlier, machine] = [await stack.jobs(), started.cpu(), machineSeconds()];
   const { figure, result } = await measure();
-  const later = started.cpu();
+  const [later, busy] = [started.cpu(), busyShare(machine)];
   note(sitting, name, result);
   const millis = Object.entries(later).map(([part, seconds]) => {
     return [part, ((seconds - (earlier[part] as number)) * 1_000) / figure.created] as const;
   });
   const done = (await stack.jobs()).done - jobs.done;
-  costs.push({ load: name, millis: Object.fromEntries(millis), jobs: done / figure.created });
+  const own = sum(Object.values(later)) - sum(Object.values(earlier));
+  const others = Math.max(0, busy.share - own / busy.inAll);
+  costs.push({ load: name, millis: Object.fromEntries(millis), jobs: done / figure.created, others });
   return figure;
 }
 
@@ -217,6 +220,8 @@ function note(sitting: Sitting, name: string, { orderIds, faults }: LoadResult):
   sitting.blame(name, faults);
   sitting.answered.push({ orderIds, faults: [] });
 }
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
 /** What is owed after the last reply, and whether it is done within the time that is left for it. */
 async function waitForJobs(sitting: Sitting): Promise<NonNullable<Figures['jobs']>> {

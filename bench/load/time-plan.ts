@@ -7,7 +7,7 @@ export type Planned = {
 };
 
 /** Shortest share of its planned time for which a figure is measured, however late the run is. */
-const LEAST_SHARE = 0.4;
+const LEAST_SHARE = 0.5;
 
 /**
  * Shares the time that is left among the parts to come, so that a run on a slow machine ends in time too,

@@ -55,9 +55,11 @@ export function readCommand(
 ): LoadCommand {
   const program = new Command('npm run load --')
     .description(
-      `Measures what the service takes, in under 90 s: starts the built service with a throwaway Postgres, and a Redis
-where a redis-server is on the PATH, sends orders, checks every reply, and removes everything. With --url it
-loads a service that runs already.`,
+      [
+        'Measures what the service takes, in under 90 s: starts the built service with a throwaway Postgres, and a',
+        'Redis where a redis-server is on the PATH, sends orders, checks every reply, and removes everything.',
+        'With --url it loads a service that runs already.',
+      ].join(' '),
     )
     .option('--api <n>', `API processes, 1 to ${MAX_APIS}; more than one needs Redis (default: 1)`, apis)
     .option('--url <url>', 'load a service of your own, at this address, with --key', address)

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { findPostgis } from '../../harness/postgis.ts';
 import { findRedisServer } from '../../harness/redis.ts';
 import { newDataDir, type Running, startBuiltService } from '../../harness/service.ts';
@@ -105,13 +105,13 @@ describe('npm run load', { timeout: RUN_MS + 10_000 }, () => {
 describe("npm run load with a service of one's own", { timeout: RUN_MS + 10_000 }, () => {
   let service: Running;
   let remove: () => void;
-  beforeEach(async () => {
+  beforeAll(async () => {
     const made = newDataDir();
     remove = made.remove;
     chmodSync(made.dataDir, 0o755);
     service = await startBuiltService({ DATA_DIR: made.dataDir, LOG_LEVEL: 'warn' });
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await service.stop();
     remove();
   });

@@ -1,8 +1,7 @@
 import type { LoadResult } from '../../test/harness/burst.ts';
 import { makeOrderWorld, ordersOf } from '../../test/harness/order-world.ts';
 import { faultsOf, shareWithDriver } from '../support/orders-bench.ts';
-import { startPlainStack } from '../support/plain-stack.ts';
-import { openStack, type Setup, type Stack, type Started } from '../support/stack.ts';
+import type { Setup, Stack, Started } from '../support/stack.ts';
 import type { Stoppable } from '../support/stop-all.ts';
 import { conditionsOf } from './conditions.ts';
 import {
@@ -21,8 +20,9 @@ import {
   type Target,
 } from './figures.ts';
 import { busyShare, machineSeconds } from './machine-time.ts';
-import { measurePeers, type PlainStack } from './peers.ts';
+import { measurePeers } from './peers.ts';
 import { type Sizes, timePlan } from './sizes.ts';
+import { closeAll, openStacks } from './stacks.ts';
 import type { TimePlan } from './time-plan.ts';
 
 const SEED = 7;
@@ -85,33 +85,6 @@ export async function loadThrowaway(
     run.say('removing what was started');
     await closeAll(opened);
   }
-}
-
-/** Ends all at once, as none needs another. */
-async function closeAll(opened: readonly Stoppable[]): Promise<void> {
-  const ends = await Promise.allSettled(opened.map(({ stop }) => stop()));
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-}
-
-/** Both at once, since neither is measured yet. A plain service that cannot be had is left out. */
-async function openStacks(
-  world: ReturnType<typeof makeOrderWorld>,
-  opened: Stoppable[],
-  signal: AbortSignal,
-): Promise<{ readonly stack: Stack; readonly plain: PlainStack | string }> {
-  const [ours, plain] = await Promise.allSettled([
-    openStack({ ...world, phones: 0 }, signal),
-    startPlainStack(world, signal),
-  ]);
-  for (const one of [ours, plain]) {
-    if (one.status === 'fulfilled' && one.value) {
-      const { value } = one;
-      opened.push({ stop: () => value.close() });
-    }
-  }
-  if (ours.status === 'rejected') throw ours.reason;
-  if (plain.status === 'rejected') return { stack: ours.value, plain: `it did not start: ${plain.reason}` };
-  return { stack: ours.value, plain: plain.value ?? 'it needs PostGIS and a redis-server, and one is not installed' };
 }
 
 /**

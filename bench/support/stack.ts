@@ -1,15 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
-import { readPidFile } from '../../src/sandbox/postgres-process.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../../test/harness/redis.ts';
-import { newDataDir, type Running, startBuiltService } from '../../test/harness/service.ts';
+import { type Running, startBuiltService } from '../../test/harness/service.ts';
 import { fillWorld, resetOrders, type StackWorld } from '../../test/harness/stack-world.ts';
+import { newCluster } from './cluster.ts';
 import { coreSeconds, coreSecondsOfFamily, parentOf } from './orders-cpu.ts';
 import { startPart } from './part.ts';
 import { keeper, type Stoppable, stopAll } from './stop-all.ts';
@@ -124,32 +123,6 @@ async function fillStack(world: StackWorld, opened: Stoppable[], signal?: AbortS
     backlog: async () => (await countJobs(sql)).owed,
     jobs: () => countJobs(sql),
     close: () => stopAll(opened),
-  };
-}
-
-/** A folder for the service's data and its Postgres. */
-function newCluster() {
-  const { dataDir } = newDataDir();
-  // Root's Postgres runs as another user, which must be able to enter.
-  chmodSync(dataDir, 0o755);
-  const folderOfPostgres = (): string | undefined => {
-    const record = join(dataDir, 'postgres.json');
-    if (!existsSync(record)) return undefined;
-    return resolve(dataDir, (JSON.parse(readFileSync(record, 'utf8')) as { folder: string }).folder);
-  };
-  return {
-    dataDir,
-    /** Ends the server without writing what it holds in memory, since its files are removed. */
-    async quit(): Promise<void> {
-      const found = readPidFile(join(folderOfPostgres() ?? dataDir, 'cluster'));
-      if (found) process.kill(found.pid, 'SIGQUIT');
-    },
-    /** Removes the folder. */
-    async stop(): Promise<void> {
-      const folder = folderOfPostgres();
-      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-      await rm(dataDir, { recursive: true, force: true });
-    },
   };
 }
 

@@ -144,7 +144,7 @@ function warnings({ rates, latencies, costs }: Figures): string[] {
   const busiest = Math.max(0, ...[...rates, ...latencies].map(({ loadCore }) => loadCore));
   const used = `Other programs used up to ${percent(most)} of the machine's processor time meanwhile`;
   return [
-    ...(others.length === 0 ? [] : [most > MOST_OTHERS ? `${used}: the figures are too low.` : `${used}.`]),
+    ...(others.length === 0 ? [] : [most > MOST_OTHERS ? `${used}: rates are too low, latencies too long.` : `${used}.`]),
     ...(busiest > MOST_LOAD ? [`The load itself used ${percent(busiest)} of a core: the service may take more.`] : []),
   ];
 }

@@ -65,7 +65,7 @@ describe('the report', () => {
     const rates = [{ ...rate(1, 200), loadCore: 0.97 }];
     const text = reportText(ABOUT, { ...FIGURES, costs, rates });
     expect(text).toContain('up to 50 % of the machine');
-    expect(text).toContain('the figures are too low');
+    expect(text).toContain('rates are too low, latencies too long');
     expect(text).toContain('The load itself used 97 % of a core');
   });
 

@@ -80,18 +80,26 @@ export async function check(
   started: Pick<Started, 'ended'>,
   results: readonly Answered[],
 ): Promise<void> {
+  for (const fault of new Set(await faultsOf(stack, started, results))) report.failed(fault);
+}
+
+/** What invalidates these results, which are all since the service was started. */
+export async function faultsOf(
+  stack: Pick<Stack, 'sql'>,
+  started: Pick<Started, 'ended'>,
+  results: readonly Answered[],
+): Promise<string[]> {
   const orderIds = results.flatMap((result) => result.orderIds);
-  const faults = [
+  return [
     ...started.ended(),
     ...results.flatMap((result) => result.faults),
     ...(new Set(orderIds).size < orderIds.length ? ['two orders were answered with the same id'] : []),
     ...(await findFaults(stack, orderIds)),
   ];
-  for (const fault of new Set(faults)) report.failed(fault);
 }
 
 /** Every order answered with 201 is there, and no driver has two at once. */
-async function findFaults({ sql }: Stack, orderIds: readonly string[]): Promise<string[]> {
+async function findFaults({ sql }: Pick<Stack, 'sql'>, orderIds: readonly string[]): Promise<string[]> {
   const [row] = await sql`
     select
       (select count(*)::int from unnest(${[...orderIds]}::uuid[]) as answered (id)
@@ -119,9 +127,13 @@ export async function drained({ stack }: Bench, withinMs: number): Promise<boole
 
 /** Share of orders that found a driver at once. */
 export async function assignedShare({ stack }: Bench): Promise<string> {
-  const [row] = await stack.sql`
+  return percent(await shareWithDriver(stack));
+}
+
+export async function shareWithDriver({ sql }: Pick<Stack, 'sql'>): Promise<number> {
+  const [row] = await sql`
     select coalesce(avg((driver_id is not null)::int), 0)::float8 as share from orders where status <> 'delivered'`;
-  return percent(row?.share as number);
+  return row?.share as number;
 }
 
 export const median = (values: readonly number[]): number => summary(Float64Array.from(values)).p50;

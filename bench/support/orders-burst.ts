@@ -1,4 +1,5 @@
 import { assignedShare, type Bench, BURST, check, median, percent, ratesOf, sendBurst } from './orders-bench.ts';
+import { withParseOnly } from './parse-only.ts';
 import { startPart } from './part.ts';
 
 type Round = { readonly perSecond: number; readonly min?: number; readonly p50?: number; readonly p99?: number };
@@ -82,16 +83,12 @@ async function batchesOf({ stack }: Bench): Promise<number[]> {
 
 export async function parseRound(bench: Bench): Promise<Round> {
   const { options, report } = bench;
-  const part = await startPart('bench/peers/parse-only.ts', { STORES: String(options.stores) });
-  try {
-    const url = part.said.replace('ready ', '');
+  return withParseOnly(options.stores, async (url) => {
     const before = await sendBurst(bench, { url }, { seconds: options.warmUpSeconds });
     const result = await sendBurst(bench, { url }, {});
     for (const fault of [...before.faults, ...result.faults]) report.failed(`parse only: ${fault}`);
     return result;
-  } finally {
-    await part.stop();
-  }
+  });
 }
 
 async function bareRound({ stack, options, report }: Bench, batches: readonly number[]): Promise<Round> {

@@ -4,11 +4,12 @@ import postgres, { type Sql } from 'postgres';
 import { hashSecret } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { copyRows, type OrderWorld, STORE_ADDRESS } from '../../test/harness/order-world.ts';
-import { type Postgis, startPostgis } from '../../test/harness/postgis.ts';
+import { findPostgis, type Postgis, startPostgis } from '../../test/harness/postgis.ts';
 import { type FreshRedis, freshRedis } from '../../test/harness/redis.ts';
 import { PLAIN_DRIVER_INDEXES, PLAIN_SCHEMA } from '../peers/plain-schema.ts';
 import { type Part, startPart } from './part.ts';
 import type { OrderStack } from './peer-stack.ts';
+import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
 type Shape = { readonly oneStatement: boolean };
 
@@ -18,24 +19,35 @@ type Shape = { readonly oneStatement: boolean };
  */
 export async function startPlainStack(
   world: OrderWorld,
+  signal?: AbortSignal,
 ): Promise<(OrderStack & { use(shape: Shape): void }) | undefined> {
-  const redis = await freshRedis();
-  const server = redis && (await startPostgis());
-  if (redis && server) return plainStack(world, server, redis);
-  await redis?.stop();
-  return undefined;
+  const redis = findPostgis() === undefined ? undefined : await freshRedis();
+  if (!redis) return undefined;
+  const opened: Stoppable[] = [redis];
+  const keep = keeper(opened, signal);
+  try {
+    const server = keep((await startPostgis()) as Postgis);
+    return { ...(await plainStack(world, server, redis, keep)), close: () => stopAll(opened) };
+  } catch (error) {
+    await stopAll(opened).catch(() => undefined);
+    throw error;
+  }
 }
 
-async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis) {
+async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis, keep: ReturnType<typeof keeper>) {
   const sql = postgres(server.url, { max: 2, onnotice: () => undefined });
+  keep({ stop: () => sql.end({ timeout: 5 }) });
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+  // Redis may be stopped first.
+  connection.on('error', () => undefined);
+  keep({ stop: async () => connection.disconnect() });
   const queue = new Queue('orders', { connection });
+  keep(queueCloser(queue));
   const env = { DATABASE_URL: server.url, REDIS_URL: redis.url };
   let shape: Shape = { oneStatement: false };
-  let parts: Part[] = [];
-  const halt = async (): Promise<void> => {
-    await Promise.all(parts.splice(0).map((part) => part.stop()));
-  };
+  const parts: Part[] = [];
+  const halt = (): Promise<void> => stopAll(parts);
+  keep({ stop: halt });
   await fill(sql, world);
   return {
     name: 'plain',
@@ -52,7 +64,7 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis)
         ...env,
         ONE_STATEMENT: shape.oneStatement ? '1' : '0',
       });
-      parts = [api];
+      parts.push(api);
       if (worker) parts.push(await startPart('bench/peers/plain-worker.ts', env));
       return api.said.replace('ready at ', '');
     },
@@ -61,14 +73,12 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis)
       const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized', 'failed');
       return Object.values(counts).reduce((sum, count) => sum + count, 0);
     },
-    async close() {
-      await halt();
-      await queue.close();
-      connection.disconnect();
-      await sql.end({ timeout: 5 });
-      await Promise.all([server.stop(), redis.stop()]);
-    },
   };
+}
+
+function queueCloser(queue: Queue): Stoppable {
+  queue.on('error', () => undefined);
+  return { stop: () => queue.close() };
 }
 
 const placeOf = ({ lat, lng }: Point): string => `SRID=4326;POINT(${lng} ${lat})`;

@@ -1,15 +1,17 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../../test/harness/redis.ts';
-import { newDataDir, startBuiltService } from '../../test/harness/service.ts';
+import { type Running, startBuiltService } from '../../test/harness/service.ts';
 import { fillWorld, resetOrders, type StackWorld } from '../../test/harness/stack-world.ts';
+import { newCluster } from './cluster.ts';
 import { coreSeconds, coreSecondsOfFamily, parentOf } from './orders-cpu.ts';
 import { startPart } from './part.ts';
+import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const STATEMENT_MS = 600_000;
@@ -23,10 +25,14 @@ export type Setup = {
   readonly worker: 'none' | 'rows' | 'vendors';
   /** Without Redis the API cannot run apart, so one process does both. */
   readonly redis?: boolean;
+  /** API processes; more than one needs Redis. */
+  readonly apis?: number;
   readonly env?: Readonly<Record<string, string>>;
 };
 
 export type Started = {
+  /** The address of each API process, the first one's also as `url`. */
+  readonly urls: readonly string[];
   readonly url: string;
   readonly apiPid: number;
   /** The processes of the service by their part. */
@@ -38,6 +44,9 @@ export type Started = {
   /** Processes that ended and should still run. */
   ended(): string[];
 };
+
+/** Jobs since the service was started. */
+export type Jobs = { readonly owed: number; readonly done: number };
 
 export type Stack = {
   readonly sql: Sql;
@@ -52,31 +61,46 @@ export type Stack = {
   reset(): Promise<void>;
   /** Jobs that are not done, besides those that wait for a waiting order's end. */
   backlog(): Promise<number>;
+  jobs(): Promise<Jobs>;
   close(): Promise<void>;
 };
 
 /**
  * Starts servers for the built service: the embedded Postgres with every commit on disk, and Redis where
- * there is one.
+ * there is one. Nothing of them is left where it fails, or where `signal` stops it.
  */
-export async function openStack(world: StackWorld): Promise<Stack> {
+export async function openStack(world: StackWorld, signal?: AbortSignal): Promise<Stack> {
+  const opened: Stoppable[] = [];
+  try {
+    return await fillStack(world, opened, signal);
+  } catch (error) {
+    await stopAll(opened).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Adds whatever must be stopped to `opened`, on the line after it was started. */
+async function fillStack(world: StackWorld, opened: Stoppable[], signal?: AbortSignal): Promise<Stack> {
+  const keep = keeper(opened, signal);
   const redis = findRedisServer() === undefined ? undefined : await ownRedis();
-  const folder = newDataDir();
-  // Root's Postgres runs as another user, which must be able to enter.
-  chmodSync(folder.dataDir, 0o755);
-  const { dataDir } = folder;
+  if (redis) keep(redis);
+  const { dataDir, quit } = keep(newCluster());
   const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
-  const { folder: cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
+  keep(server);
+  keep({ stop: quit });
   await migrateDatabase({ url: server.url, dir: MIGRATIONS });
   const bounds = { statementTimeoutMs: STATEMENT_MS, deadlineMs: STATEMENT_MS };
   const sql = connect({ url: server.url, applicationName: 'bench', max: 2, ...bounds });
+  keep({ stop: () => sql.end({ timeout: 5 }) });
   await fillWorld(sql, world);
   const connection = redis && new Redis(redis.url);
-  const parts: { stop(): Promise<unknown> }[] = [];
-  const halt = async (): Promise<void> => {
-    // The service first, while the servers it uses are still there.
-    for (const part of parts.splice(0).toReversed()) await part.stop();
-  };
+  // Redis may be stopped first.
+  connection?.on('error', () => undefined);
+  keep({ stop: async () => connection?.disconnect() });
+  const parts: Stoppable[] = [];
+  // The service first, while the servers it uses are still there.
+  const halt = (): Promise<void> => stopAll(parts);
+  keep({ stop: halt });
   const reset = async (): Promise<void> => {
     await halt();
     await resetOrders(sql);
@@ -94,21 +118,20 @@ export async function openStack(world: StackWorld): Promise<Stack> {
     async start(setup, prepare) {
       await reset();
       await prepare?.(sql);
-      return startParts(setup, servers, pids, parts);
+      return startParts(setup, servers, pids, keeper(parts, signal));
     },
-    async backlog() {
-      const [row] = await sql`select count(*)::int as owed from outbox where done_at is null and queue <> 'redispatch'`;
-      return row?.owed as number;
-    },
-    async close() {
-      await halt();
-      connection?.disconnect();
-      await sql.end({ timeout: 5 });
-      await Promise.all([server.stop(), redis?.stop()]);
-      rmSync(resolve(dataDir, cluster), { recursive: true, force: true });
-      folder.remove();
-    },
+    backlog: async () => (await countJobs(sql)).owed,
+    jobs: () => countJobs(sql),
+    close: () => stopAll(opened),
   };
+}
+
+/** Jobs besides those that wait for a waiting order's end. */
+async function countJobs(sql: Sql): Promise<Jobs> {
+  const [row] = await sql`
+    select count(*) filter (where done_at is null)::int as owed, count(*) filter (where done_at is not null)::int as done
+    from outbox where queue <> 'redispatch'`;
+  return { owed: row?.owed as number, done: row?.done as number };
 }
 
 type Servers = {
@@ -120,15 +143,11 @@ type Servers = {
 type Pids = { readonly postgres: number; readonly redis: number | undefined };
 
 async function startParts(
-  { worker, redis = true, env = {} }: Setup,
+  { worker, redis = true, apis: count = 1, env = {} }: Setup,
   { dataDir, databaseUrl, redisUrl, phones }: Servers,
   pids: Pids,
-  parts: { stop(): Promise<unknown> }[],
+  keep: ReturnType<typeof keeper>,
 ): Promise<Started> {
-  const keep = <Part extends { stop(): Promise<unknown> }>(part: Part): Part => {
-    parts.push(part);
-    return part;
-  };
   const usesRedis = redis && redisUrl !== undefined;
   const shared = { DATABASE_URL: databaseUrl, ...(usesRedis ? { REDIS_URL: redisUrl as string } : {}) };
   const settings = { ...shared, DATA_DIR: dataDir, LOG_LEVEL: 'warn', PAYMENT_WAIT_MS: '0', ...env };
@@ -138,7 +157,11 @@ async function startParts(
   const [stripe = '', twilio = ''] = vendors?.said.split(' ').slice(1) ?? [];
   const accounts = vendors ? vendorSettings(stripe, twilio) : {};
   const roles = usesRedis ? 'api' : 'api,worker';
-  const api = keep(await startBuiltService({ ...settings, ...accounts, ROLES: roles }));
+  const apis: Running[] = [];
+  while (apis.length < count) {
+    apis.push(keep(await startBuiltService({ ...settings, ...accounts, ROLES: roles })));
+  }
+  const api = apis[0] as Running;
   const jobs =
     usesRedis && worker === 'vendors'
       ? keep(await startBuiltService({ ...settings, ...accounts, ROLES: 'worker', PORT: '' }))
@@ -148,6 +171,7 @@ async function startParts(
   const feed =
     phones > 0 ? keep(await startPart('bench/peers/phones.ts', { URL: api.url, PHONES: String(phones) })) : null;
   return {
+    urls: apis.map(({ url }) => url),
     url: api.url,
     apiPid: api.pid,
     pids: { [usesRedis ? 'API' : 'API and worker']: api.pid, ...(jobs ? { worker: jobs.pid } : {}) },
@@ -158,7 +182,7 @@ async function startParts(
     },
     cpu() {
       return {
-        [usesRedis ? 'API' : 'API and worker']: coreSeconds(api.pid),
+        [usesRedis ? 'API' : 'API and worker']: apis.reduce((sum, { pid }) => sum + coreSeconds(pid), 0),
         ...(jobs ? { worker: coreSeconds(jobs.pid) } : {}),
         Postgres: coreSecondsOfFamily(pids.postgres),
         ...(usesRedis && pids.redis ? { Redis: coreSeconds(pids.redis) } : {}),

@@ -53,6 +53,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     '  npm run -s sameday -- order list',
     '  npm run -s sameday -- webhook list     (deliveries to the store)',
     '',
+    'Measure it: npm run load',
     'Ctrl-C stops everything; the data stays.',
   ];
 }

@@ -10,7 +10,6 @@ export const PAGES: readonly Page[] = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  'bench/README.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

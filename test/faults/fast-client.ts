@@ -1,4 +1,5 @@
-import { ConnectionPool, toWire } from '../harness/paced.ts';
+import { ConnectionPool } from '../harness/connection-pool.ts';
+import { toWire } from '../harness/paced.ts';
 import type { Random } from '../harness/world.ts';
 import { anyOrder, note, type Order } from './clients.ts';
 import { later, type World } from './world.ts';

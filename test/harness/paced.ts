@@ -1,36 +1,38 @@
-import { connect, type Socket } from 'node:net';
+import { randomUUID } from 'node:crypto';
 import type { LoadResult } from './burst.ts';
+import { ConnectionPool } from './connection-pool.ts';
 import type { OrderRequest } from './order-world.ts';
 import { summary } from './timing.ts';
 import { seeded } from './world.ts';
 
-const ANSWER_MS = 10_000;
-const MAX_CONNECTIONS = 512;
-/** Idle time after which a connection is closed, before the server closes it, as HTTP clients do. */
-const IDLE_MS = 4_000;
 const SEED = 41;
+
+export type PaceOptions = {
+  /** Of several, each gets its turn. */
+  readonly url: string | readonly string[];
+  readonly orders: readonly OrderRequest[];
+  readonly perSecond: number;
+  readonly seconds: number;
+  /** Gives every request an idempotency key of its own. */
+  readonly keyed?: boolean;
+  /** Ends the load early; what is not answered by then counts as failed. */
+  readonly signal?: AbortSignal | undefined;
+};
 
 /**
  * Sends requests at a given rate, at times that do not depend on the answers: a Poisson process, the same for
  * the same seed. Connections are kept and carry one request at a time. A latency counts from when the request
  * was due, so that a server that stalls delays all requests of that time.
  */
-export async function pace(options: {
-  readonly url: string;
-  readonly orders: readonly OrderRequest[];
-  readonly perSecond: number;
-  readonly seconds: number;
-}): Promise<LoadResult> {
-  const { orders, perSecond, seconds } = options;
-  const target = new URL(options.url);
-  const wires = orders.map((order) => toWire(target, order));
+export async function pace(options: PaceOptions): Promise<LoadResult> {
+  const { perSecond, seconds, signal } = options;
+  const next = wiresOf(options);
   const random = seeded(SEED);
-  const pool = new ConnectionPool(target);
   const millis: number[] = [];
   const orderIds: string[] = [];
   const faults: string[] = [];
   const asked: Promise<void>[] = [];
-  const ask = async (wire: Buffer, dueMs: number): Promise<void> => {
+  const ask = async (pool: ConnectionPool, wire: Buffer, dueMs: number): Promise<void> => {
     try {
       const { status, body } = await pool.ask(wire);
       if (status !== 201) throw new Error(`an order was answered with ${status}`);
@@ -42,138 +44,49 @@ export async function pace(options: {
   };
   const startMs = performance.now();
   const endMs = startMs + seconds * 1_000;
-  for (let dueMs = startMs, i = 0; dueMs < endMs; i++) {
+  for (let dueMs = startMs; dueMs < endMs && !signal?.aborted; ) {
     while (performance.now() < dueMs) await new Promise((later) => setTimeout(later, 1));
-    asked.push(ask(wires[i % wires.length] as Buffer, dueMs));
+    const { pool, wire } = next();
+    asked.push(ask(pool, wire, dueMs));
     dueMs += (-Math.log(1 - random()) / perSecond) * 1_000;
   }
+  signal?.addEventListener('abort', next.close, { once: true });
+  if (signal?.aborted) next.close();
   await Promise.all(asked);
-  pool.close();
-  const { min, p50, p99, mean, deviation } = summary(Float64Array.from(millis));
-  return { perSecond: millis.length / seconds, min, p50, p99, mean, deviation, orderIds, faults };
+  signal?.removeEventListener('abort', next.close);
+  next.close();
+  const { min, p50, p99, p999, mean, deviation } = summary(Float64Array.from(millis));
+  const rates = { perSecond: millis.length / seconds, failed: faults.length };
+  return { ...rates, min, p50, p99, p999, mean, deviation, millis, orderIds, faults };
 }
+
+/** The requests in their order, each with the connections that it goes over. */
+function wiresOf({ url, orders, keyed = false }: PaceOptions) {
+  const targets = [url].flat().map((one) => new URL(one));
+  const pools = targets.map((target) => new ConnectionPool(target));
+  const run = randomUUID();
+  const plain = keyed ? [] : targets.map((target) => orders.map((order) => toWire(target, order)));
+  let sent = 0;
+  const next = (): { readonly pool: ConnectionPool; readonly wire: Buffer } => {
+    const at = sent % targets.length;
+    const order = sent % orders.length;
+    sent++;
+    const wire = plain[at]?.[order] ?? toWire(targets[at] as URL, orders[order] as OrderRequest, `${run}-${sent}`);
+    return { pool: pools[at] as ConnectionPool, wire };
+  };
+  const close = (): void => {
+    for (const pool of pools) pool.close();
+  };
+  return Object.assign(next, { close });
+}
+
+/** Where a service whose address is `url` creates orders. */
+export const createPath = ({ pathname }: URL): string => `${pathname.replace(/\/+$/, '')}/orders/create`;
 
 /** A request to create an order, as it goes over the wire. */
-export function toWire({ host }: URL, { headers, body }: OrderRequest): Buffer {
-  const lines = Object.entries({ host, ...headers, 'content-length': Buffer.byteLength(body) });
-  return Buffer.from(
-    `POST /orders/create HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n${body}`,
-  );
-}
-
-type Answer = { readonly status: number; readonly body: string };
-
-/**
- * Kept connections that carry one request at a time. If all are busy a request waits for the first free one.
- */
-export class ConnectionPool {
-  readonly #target: URL;
-  readonly #max: number;
-  readonly #idle: Connection[] = [];
-  readonly #all = new Set<Connection>();
-  readonly #waiting: ((connection: Connection) => void)[] = [];
-
-  constructor(target: URL, max = MAX_CONNECTIONS) {
-    this.#target = target;
-    this.#max = max;
-  }
-
-  async ask(wire: Buffer): Promise<Answer> {
-    const connection = await this.#take();
-    try {
-      return await connection.ask(wire);
-    } finally {
-      this.#put(connection);
-    }
-  }
-
-  #put(connection: Connection): void {
-    const next = this.#waiting.shift();
-    if (next) next(connection.isOpen ? connection : this.#open(connection));
-    else this.#idle.push(connection);
-  }
-
-  #take(): Promise<Connection> | Connection {
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
-      if (idle.isOpen && performance.now() - idle.usedMs < IDLE_MS) return idle;
-      idle.close();
-      this.#all.delete(idle);
-    }
-    if (this.#all.size === this.#max) return new Promise((resolve) => this.#waiting.push(resolve));
-    return this.#open();
-  }
-
-  #open(instead?: Connection): Connection {
-    if (instead) this.#all.delete(instead);
-    const connection = new Connection(connect(Number(this.#target.port), this.#target.hostname));
-    this.#all.add(connection);
-    return connection;
-  }
-
-  close(): void {
-    for (const connection of this.#all) connection.close();
-  }
-}
-
-class Connection {
-  readonly #socket: Socket;
-  /** Time of the last request. */
-  usedMs = 0;
-  #received = '';
-  #pending: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
-
-  constructor(socket: Socket) {
-    this.#socket = socket.setNoDelay(true).setEncoding('latin1');
-    socket.on('data', (chunk) => this.#receive(String(chunk)));
-    socket.on('error', (error) => this.#pending?.reject(error));
-    socket.on('close', () => this.#pending?.reject(new Error('a connection was closed without an answer')));
-  }
-
-  get isOpen(): boolean {
-    return !this.#socket.destroyed && !this.#socket.readableEnded;
-  }
-
-  ask(wire: Buffer): Promise<Answer> {
-    this.usedMs = performance.now();
-    return new Promise((resolve, reject) => {
-      const late = (): void => {
-        this.#pending?.reject(new Error('an order was not answered in time'));
-        // Its answer may still arrive, and would be taken for the next one's.
-        this.#socket.destroy();
-      };
-      const timer = setTimeout(late, ANSWER_MS);
-      const done = <T>(finish: (value: T) => void) => {
-        return (value: T): void => {
-          clearTimeout(timer);
-          this.#pending = undefined;
-          finish(value);
-        };
-      };
-      this.#pending = { resolve: done(resolve), reject: done(reject) };
-      if (this.#socket.destroyed) this.#pending.reject(new Error('a connection was closed'));
-      else this.#socket.write(wire);
-    });
-  }
-
-  #receive(chunk: string): void {
-    this.#received += chunk;
-    const headEnd = this.#received.indexOf('\r\n\r\n');
-    if (headEnd < 0) return;
-    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(this.#received.slice(0, headEnd))?.[1] ?? Number.NaN);
-    if (Number.isNaN(length)) {
-      this.#pending?.reject(new Error('an answer does not say how long it is'));
-      return;
-    }
-    if (this.#received.length < headEnd + 4 + length) return;
-    const answer = {
-      status: Number(this.#received.slice(9, 12)),
-      body: this.#received.slice(headEnd + 4, headEnd + 4 + length),
-    };
-    this.#received = this.#received.slice(headEnd + 4 + length);
-    this.#pending?.resolve(answer);
-  }
-
-  close(): void {
-    this.#socket.destroy();
-  }
+export function toWire(target: URL, { headers, body }: OrderRequest, key?: string): Buffer {
+  const keyed = key === undefined ? headers : { ...headers, 'idempotency-key': key };
+  const lines = Object.entries({ host: target.host, ...keyed, 'content-length': Buffer.byteLength(body) });
+  const first = `POST ${createPath(target)} HTTP/1.1`;
+  return Buffer.from(`${[first, ...lines.map((line) => line.join(': '))].join('\r\n')}\r\n\r\n${body}`);
 }

@@ -11,6 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -81,8 +82,10 @@ export async function startPostgis(): Promise<Postgis | undefined> {
     initCluster(programs, folder, password, runAs);
     const server = await startServer(programs, folder, runAs);
     const stop = async (): Promise<void> => {
+      // Without writing what it holds in memory, since its files are removed.
+      server.quit();
       await stopPostmaster(server.pid);
-      rmSync(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
     };
     const url = `postgres://bench:${password}@127.0.0.1:${server.port}/bench`;
     return await makeDatabase(url).then(
@@ -166,7 +169,7 @@ async function startOnce(programs: string, folder: string, port: number, runAs: 
     }
     await sleep(10);
   }
-  return { pid: child.pid as number, port };
+  return { pid: child.pid as number, port, quit: () => child.kill('SIGQUIT') };
 }
 
 async function makeDatabase(url: string): Promise<Postgis['versions']> {

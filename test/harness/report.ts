@@ -50,7 +50,7 @@ export function openReport(
   const judge = (what: string, value: number, target: number, reached: boolean) => {
     targets.push({ what, value, target, reached });
   };
-  const machine = `${cpus().length} cores of ${cpus()[0]?.model ?? 'an unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()}`;
+  const machine = machineHere();
   const taken = { node: process.version, sameday: versionHere(), ...versions };
   const date = new Date().toISOString().slice(0, 10);
   say(
@@ -114,6 +114,13 @@ function markdown(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-function versionHere(): string {
+/** The machine in a few words. */
+export function machineHere(): string {
+  const model = cpus()[0]?.model ?? 'an unknown processor';
+  return `${cpus().length} cores of ${model}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()}`;
+}
+
+/** The version of this project. */
+export function versionHere(): string {
   return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
 }

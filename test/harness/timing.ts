@@ -3,6 +3,7 @@ export type Timing = {
   readonly min: number;
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   readonly max: number;
   readonly mean: number;
   readonly deviation: number;
@@ -71,5 +72,5 @@ export function summary(values: Float64Array): Timing {
   const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number;
   const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
   const variance = sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0) / sorted.length;
-  return { min: at(0), p50: at(0.5), p99: at(0.99), max: at(1), mean, deviation: Math.sqrt(variance) };
+  return { min: at(0), p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1), mean, deviation: Math.sqrt(variance) };
 }

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { findPostgis } from '../../harness/postgis.ts';
+import { findRedisServer } from '../../harness/redis.ts';
+import { newDataDir, type Running, startBuiltService } from '../../harness/service.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const RUN_MS = 170_000;
+const SOON = { timeout: 60_000, interval: 20 };
+
+/** Every file of a run, and every mark of its processes, is below this folder. */
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sameday-load-'));
+  // Root's Postgres runs as another user, which must be able to enter.
+  chmodSync(folder, 0o755);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function start(args: readonly string[], path = process.env.PATH) {
+  const env = { PATH: path, HOME: process.env.HOME, TMPDIR: folder };
+  const child = spawn(process.execPath, [join(ROOT, 'scripts/load.mjs'), ...args], { cwd: ROOT, env });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (text) => {
+    said.out += text;
+  });
+  child.stderr.on('data', (text) => {
+    said.err += text;
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child: child as ChildProcess, said, ended };
+}
+
+/** Processes whose arguments or environment name the run's folder, besides the run itself. */
+function processesOf(run: ChildProcess): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== run.pid)
+    .filter((pid) => ['cmdline', 'environ'].some((file) => read(`/proc/${pid}/${file}`).includes(folder)))
+    .map((pid) => `${pid}: ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Nothing of the run is there any more. A process that was told to end may take a moment. */
+async function expectNothingLeft(run: ChildProcess): Promise<void> {
+  expect(readdirSync(folder)).toEqual([]);
+  if (existsSync('/proc/self')) await vi.waitFor(() => expect(processesOf(run)).toEqual([]), SOON);
+}
+
+const hasRedis = findRedisServer() !== undefined;
+
+describe('npm run load', { timeout: RUN_MS + 10_000 }, () => {
+  test.skipIf(!hasRedis)('has every figure, loses no order, and leaves nothing behind', async () => {
+    const plot = join(tmpdir(), `sameday-load-${process.pid}.svg`);
+    const { child, said, ended } = start(['--small', '--json', '--api', '2', '--plot', plot]);
+    expect(await ended, said.err + said.out).toBe(0);
+    const figures = JSON.parse(said.out);
+    expect(figures).toMatchObject({ ok: true, faults: [] });
+    expect(figures.rates.map(({ connections }: { connections: number }) => connections)).toEqual([1, 8]);
+    for (const { created, failed } of [...figures.rates, ...figures.latencies]) {
+      expect(created).toBeGreaterThan(0);
+      expect(failed).toBe(0);
+    }
+    expect(Object.keys(figures.costs[0].millis).sort()).toEqual(
+      ['API', 'worker', 'Postgres', 'Redis', 'stand-ins', 'load generator'].sort(),
+    );
+    const [bare, plain] = figures.peers;
+    expect(bare.rate.perSecond).toBeGreaterThan(0);
+    if (findPostgis() === undefined) expect(plain.leftOut).toContain('PostGIS');
+    else expect(plain.rate.perSecond).toBeGreaterThan(0);
+    expect(said.err).toMatch(/\[ {1,3}\d+ s\] starting servers/);
+    expect(read(plot)).toMatch(/^<svg /);
+    rmSync(plot);
+    await expectNothingLeft(child);
+  });
+
+  test('leaves nothing behind after Ctrl-C', async () => {
+    const { child, said, ended } = start(['--small']);
+    await vi.waitFor(() => expect(said.err).toContain('connection'), { ...SOON, timeout: RUN_MS / 2 });
+    child.kill('SIGINT');
+    // Behind npm it arrives twice.
+    child.kill('SIGINT');
+    expect(await ended, said.err).toBe(130);
+    expect(said.err).toContain('Nothing was left behind');
+    expect(said.out).toBe('');
+    await expectNothingLeft(child);
+  });
+
+  test('says in a sentence that several API processes need Redis', async () => {
+    const { said, ended } = start(['--api', '2'], '/nowhere');
+    expect(await ended).toBe(1);
+    expect(said.err).toContain('--api needs a redis-server on the PATH');
+  });
+});
+
+describe("npm run load with a service of one's own", { timeout: RUN_MS + 10_000 }, () => {
+  let service: Running;
+  let remove: () => void;
+  beforeAll(async () => {
+    const made = newDataDir();
+    remove = made.remove;
+    chmodSync(made.dataDir, 0o755);
+    service = await startBuiltService({ DATA_DIR: made.dataDir, LOG_LEVEL: 'warn' });
+  });
+  afterAll(async () => {
+    await service.stop();
+    remove();
+  });
+
+  test('has its rates and latencies', async () => {
+    const { apiKey, retailerId } = JSON.parse(read(join(service.dataDir, 'sandbox.json')));
+    const args = ['--small', '--url', service.url, '--key', apiKey];
+    const { said, ended } = start([...args, '--retailer', retailerId]);
+    expect(await ended, said.err + said.out).toBe(0);
+    expect(said.out).toMatch(/8 connections +[1-9]/);
+    expect(said.out).toMatch(/half of the best +[1-9]/);
+    expect(said.out).not.toMatch(/Processor|Beside/);
+  });
+
+  test.each([
+    ['another store', ['--retailer', '01920000-0000-7000-8000-000000000000'], /with 401, where 400/],
+    ['no store', [], /Add --retailer/],
+  ])('says in a sentence what is wrong: %s', async (_what, more, sentence) => {
+    const { apiKey } = JSON.parse(read(join(service.dataDir, 'sandbox.json')));
+    const { said, ended } = start(['--small', '--url', service.url, '--key', apiKey, ...more]);
+    expect(await ended).toBe(1);
+    expect(said.err).toMatch(sentence);
+  });
+});

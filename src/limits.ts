@@ -650,6 +650,11 @@ export const SANDBOX_SURPLUS_AGE_MS = 10_000;
 export const SANDBOX_KEPT_ORDERS = 4;
 /** Most surplus orders that one statement expires, in about half a second. */
 export const SANDBOX_TIDY_ORDERS = 2_000;
+/**
+ * Waiting orders above which one such statement follows the other although orders arrive. Far below
+ * MAX_WAITING_ORDERS.
+ */
+export const SANDBOX_CROWDED_ORDERS = 30_000;
 /** Interval of these statements while orders arrive; afterwards one follows the other. */
 export const SANDBOX_TIDY_MS = 1_000;
 /** Interval at which a simulated driver moves and reports. */
@@ -843,6 +848,7 @@ function assertRelations(): void {
   );
 
   // Credentials, start and stop, sandbox
+  below({ SANDBOX_CROWDED_ORDERS }, { MAX_WAITING_ORDERS });
   below({ SANDBOX_SURPLUS_AGE_MS }, { 'SANDBOX_MAX_WAIT_SECONDS in ms': SANDBOX_MAX_WAIT_SECONDS * 1_000 });
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });

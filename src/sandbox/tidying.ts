@@ -1,6 +1,12 @@
 import type { PlaceRequest } from '../dispatch/place-request.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
-import { SANDBOX_KEPT_ORDERS, SANDBOX_SURPLUS_AGE_MS, SANDBOX_TIDY_MS, SANDBOX_TIDY_ORDERS } from '../limits.ts';
+import {
+  SANDBOX_CROWDED_ORDERS,
+  SANDBOX_KEPT_ORDERS,
+  SANDBOX_SURPLUS_AGE_MS,
+  SANDBOX_TIDY_MS,
+  SANDBOX_TIDY_ORDERS,
+} from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -88,7 +94,7 @@ export function createTidying(
     const isPart = expired === SANDBOX_TIDY_ORDERS;
     if (!isPart && ofAgeMs >= fullAtMs) fullAtMs = null;
     const arrived = matcher.waitingCount() - waiting + expired;
-    // While orders arrive, they come first.
-    return isPart && arrived <= 0 ? 'now' : 'later';
+    // While orders arrive, they come first, as long as there is room for them.
+    return isPart && (arrived <= 0 || waiting > SANDBOX_CROWDED_ORDERS) ? 'now' : 'later';
   };
 }

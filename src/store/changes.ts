@@ -26,6 +26,8 @@ export type ChangeParts = {
   readonly jobs?: Fragment;
   /** CTEs after the update, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
+  /** Whether the change makes a webhook delivery, if its event is one that goes to stores; true by default. */
+  readonly tellsStore?: boolean;
   /** Kind of the notice; `order` by default. `details` is for a change that does not concern dispatch. */
   readonly notice?: 'order' | 'details';
 };
@@ -57,7 +59,7 @@ export async function changeAlike(
   event: OrderEvent,
   parts: ChangeParts = {},
 ): Promise<ChangedOrder[]> {
-  const webhook = webhookParts(sql, event);
+  const webhook = parts.tellsStore === false ? null : webhookParts(sql, event);
   const notice = `${processId}:${parts.notice ?? 'order'}:`;
   const owed = sql`${parts.jobs ?? noJobs(sql)}${webhook?.job ?? sql``}`;
   const [row] = await sql`

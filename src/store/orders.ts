@@ -8,7 +8,10 @@ import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 import { webhookParts } from './webhook-events.ts';
 
-/** What an expiry is: it ends a wait for a driver, and with it the job that would have ended it. */
+/**
+ * What an expiry is: it ends a wait for a driver, and with it the job that would have ended it and the one that
+ * locates the dropoff.
+ */
 const EXPIRED = { type: 'expired' };
 const expiring = (sql: Sql, which: Fragment): Fragment => sql`
   update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
@@ -17,7 +20,7 @@ const endOfWait = (sql: Sql) => ({
   jobs: refundOwed(sql),
   after: sql`, waited as (
     update outbox b set done_at = coalesce(b.done_at, now()) from changed
-    where b.order_id = changed.id and b.queue = 'redispatch'
+    where b.order_id = changed.id and b.queue in ('redispatch', 'locate')
   )`,
 });
 
@@ -39,8 +42,8 @@ export type Surplus = {
 };
 
 /**
- * Expires a surplus of waiting orders in one statement, oldest first. Leaves out those that are just being
- * assigned or changed.
+ * Expires a surplus of waiting orders in one statement, oldest first, without webhook deliveries. Leaves out
+ * those that are just being assigned or changed.
  */
 export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: Surplus): Promise<ChangedOrder[]> {
   const { sql } = db;
@@ -55,7 +58,7 @@ export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: S
   // Their status was checked under the lock. Checked again, it could lead the planner to compare all waiting
   // orders with all of the surplus.
   const update = expiring(sql, sql`id in (select id from surplus)`);
-  return changeAlike(db, update, EXPIRED, { before, ...endOfWait(sql) });
+  return changeAlike(db, update, EXPIRED, { before, ...endOfWait(sql), tellsStore: false });
 }
 
 export type AssignOutcome =

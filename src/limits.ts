@@ -37,8 +37,8 @@ export const MAX_ORDER_WAIT_MS = 2_000;
 export const MIN_UNSTORED_ORDERS = 128;
 /** Orders a second that a process is assumed to store until it has measured its own rate. */
 export const ASSUMED_ORDER_RATE = 1_000;
-/** Time over which the rate is measured. About ten commits of a busy machine. */
-export const ORDER_RATE_WINDOW_MS = 1_000;
+/** Time over which the rate is measured, so that a stall of a second, as of a disk, does not look like it. */
+export const ORDER_RATE_WINDOW_MS = 5_000;
 /** Most HTTP connections of one process, WebSockets aside; one more is closed at once. */
 export const MAX_CONNECTIONS = 2 * MAX_REQUESTS_IN_FLIGHT;
 /** Most bytes of JSON bodies held by one process; a body that does not fit is refused with 503. */

@@ -637,7 +637,7 @@ export const MAX_STAND_IN_DELAY_MS = 120_000;
 export const MAX_WEBHOOKS_REMEMBERED = 100;
 /** Largest difference of a webhook's time from its receiver's clock, as Standard Webhooks' libraries have. */
 export const WEBHOOK_TOLERANCE_SECONDS = 300;
-/** Longest wait of an order in the sandbox, whatever its tier allows. A released order waits longer. */
+/** Longest wait of an order where drivers are simulated, whatever its tier allows. A released one waits longer. */
 export const SANDBOX_MAX_WAIT_SECONDS = 600;
 /** Waiting orders for each simulated driver: what they take in a minute. The sandbox expires a surplus. */
 export const SANDBOX_ORDERS_PER_DRIVER = 2;

@@ -23,7 +23,7 @@ import { apiRoutes } from './routes.ts';
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const { config, database, store, paymentWait, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers());
-  const tiers = new LoadedTiers(store, matcher, config.sandbox ? SANDBOX_MAX_WAIT_SECONDS : undefined);
+  const tiers = new LoadedTiers(store, matcher, config.simulatedDrivers > 0 ? SANDBOX_MAX_WAIT_SECONDS : undefined);
   const dispatch = withTidying(parts, matcher, buildDispatch({ ...parts, matcher, tiers }));
   const credentials = openCredentialCaches(store);
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a live page could not be updated');

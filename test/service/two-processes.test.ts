@@ -126,6 +126,8 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
         late += String(chunk);
       });
       const closed = once(leaver, 'close');
+      // Sent before the client has left, the second would be a request of its own.
+      await once(leaver, 'finish');
       const answer = await ask(one, '/orders/create', { method: 'POST', key: store.apiKey, body });
       expect(answer.status).toBe(201);
       const made = () => database.sql`

@@ -44,8 +44,8 @@ export type Relay = {
 };
 
 /**
- * Hands committed outbox rows over to BullMQ. Rows that arrive while a hand-over is in flight share the next
- * one.
+ * Hands committed outbox rows over to BullMQ: at once after a time without any, and then each JOB_TICK_MS, so
+ * that rows which come together share jobs.
  *
  * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
  * sweeper leaves a marked row alone for a lease. Most jobs are done sooner and cost no mark.
@@ -67,6 +67,8 @@ export function createRelay(
 ): Relay {
   let charges: OutboxRow[] = [];
   let pending: OutboxRow[] = [];
+  /** When the next rows that are no charges are handed over, by `performance.now`. */
+  let dueMs = 0;
   let running: Promise<void> | null = null;
   let isFailing = false;
   let isClosed = false;
@@ -89,29 +91,37 @@ export function createRelay(
 
   const areOwed = (): boolean => charges.length + pending.length > 0;
 
+  /** The rows of the next hand-over. Those that are no charges are handed over once a tick. */
   function next(): OutboxRow[] {
     if (charges.length > 0) return charges.splice(0, RELAY_BATCH);
-    return pending.splice(0, Math.min(RELAY_BATCH, pace.room));
+    const rows = pending.splice(0, Math.min(RELAY_BATCH, pace.room));
+    const isMore = !pace.isYielding && pending.length >= RELAY_BATCH;
+    dueMs = isMore ? 0 : performance.now() + JOB_TICK_MS;
+    return rows;
   }
 
   async function run(): Promise<void> {
     while (areOwed()) {
-      const rows = next();
-      try {
-        await within(Promise.all(QUEUES.map((queue) => add(queue, rows))));
-        isFailing = false;
-        if (pace.isYielding && charges.length === 0) await pause(JOB_TICK_MS);
-        if (pace.isYielding) dropOld();
-      } catch (error) {
-        isFailing = true;
-        report(error as Error);
-        pending = isClosed ? [] : held([...rows, ...charges.splice(0), ...pending]);
-        if (pending.length > 0) await pause(RELAY_RETRY_MS);
-      }
+      const waitMs = charges.length > 0 || isClosed ? 0 : dueMs - performance.now();
+      if (waitMs > 0) await pause(waitMs);
+      else await handOver(next());
+      if (pace.isYielding) dropOld();
     }
     // With nothing held no attempt would find out that the queues are back, so the next rows are tried at any
     // age.
     isFailing = false;
+  }
+
+  async function handOver(rows: readonly OutboxRow[]): Promise<void> {
+    try {
+      await within(Promise.all(QUEUES.map((queue) => add(queue, rows))));
+      isFailing = false;
+    } catch (error) {
+      isFailing = true;
+      report(error as Error);
+      pending = isClosed ? [] : held([...rows, ...charges.splice(0), ...pending]);
+      if (pending.length > 0) await pause(RELAY_RETRY_MS);
+    }
   }
 
   /** Bounds the rows held in memory. The others stay owed in the outbox. */

@@ -69,7 +69,7 @@ const rowsOf = (from: number, to: number, relays = 0, queue: QueueName = 'sms'):
     runAt: new Date(0),
     relays,
   }));
-const flushed = () => vi.advanceTimersByTimeAsync(0);
+const flushed = () => vi.advanceTimersByTimeAsync(JOB_TICK_MS);
 
 test('a handed-over row is marked once, after one to two intervals', async () => {
   const { relay, state } = world();
@@ -92,6 +92,23 @@ test('the rows of a burst are marked in parts', async () => {
   await relay.close();
   expect(state.marked.map(({ length }) => length)).toEqual([RELAY_BATCH, RELAY_BATCH, 1]);
   expect(state.marked.flat()).toEqual(state.added);
+});
+
+test('rows that come soon after a hand-over share the next one, and a charge does not wait', async () => {
+  const { relay, state } = world({ queues: ['sms', 'charge'] });
+  relay.relay(young(0, 1));
+  await vi.advanceTimersByTimeAsync(0);
+  for (let id = 1; id < 10; id++) relay.relay(young(id, id + 1));
+  await vi.advanceTimersByTimeAsync(JOB_TICK_MS - 1);
+  expect(state.jobs).toEqual([1]);
+  relay.relay(young(20, 21).map((row) => ({ ...row, queue: 'charge' })));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(state.added).toEqual([0, 20]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect([state.added, state.jobs]).toEqual([
+    [0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    [1, 1, 9],
+  ]);
 });
 
 test('rows that arrive as a hand-over ends are handed over', async () => {

@@ -52,8 +52,8 @@ export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
 /** Longest path with its query, in characters. The longest one in use has 300. */
 export const MAX_TARGET_LENGTH = 2_048;
 /**
- * Most characters in all headers of a request. A browser sends under 2,000 and proxies add little. From Node 22
- * on, uWebSockets.js refuses more than 4 KB or 98 headers itself, with 431.
+ * Most characters in all headers of a request. A browser sends under 2,000 and proxies add little. From Node
+ * 22 on, uWebSockets.js refuses more than 4 KB or 98 headers itself, with 431.
  */
 export const MAX_HEADERS_LENGTH = 16_384;
 /** Longest `Content-Type` in characters. The longest one in use has 35. */
@@ -152,9 +152,14 @@ export const NOTICE_IDS = 200;
 export const DEDUP_KEPT_MS = 10 * 60_000;
 /** Most lost replies that share one statement: a load test ends with hundreds at once. */
 export const MAX_LOST_REPLIES_PER_STATEMENT = 256;
-/** Statements in flight that write lost replies: one, because two that lock the same rows wait for each other. */
+/**
+ * Statements in flight that write lost replies: one, because two that lock the same rows wait for each other.
+ */
 export const MAX_LOST_REPLY_WRITES = 1;
-/** Statements in flight that resolve orders of lost replies. The second goes beside one that waits for a commit. */
+/**
+ * Statements in flight that resolve orders of lost replies. The second goes beside one that waits for a
+ * commit.
+ */
 export const MAX_LOST_REPLY_RESOLVES = 2;
 
 // --- Matching ----------------------------------------------------------------------------------------------
@@ -442,8 +447,8 @@ export const MAX_PACED_JOBS = 64;
 /** Fewest jobs that start in a tick while jobs yield: 20 a second. Below MAX_PACED_JOBS. */
 export const MIN_PACED_JOBS = 1;
 /**
- * Longest time for which jobs yield that far. In a flood without end each second after that adds a job a tick,
- * up to MAX_PACED_JOBS.
+ * Longest time for which jobs yield that far. In a flood without end each second after that adds a job a
+ * tick, up to MAX_PACED_JOBS.
  */
 export const JOB_YIELD_MS = 60_000;
 
@@ -513,7 +518,9 @@ export const MAX_CHARGES_SEARCHED = 100;
 export const TWILIO_TIMEOUT_MS = 10_000;
 /** Last messages of a phone that are searched for one that may have been sent. */
 export const MAX_MESSAGES_SEARCHED = 50;
-/** Connections to one vendor. A charge of 300 ms holds one, so they carry a thousand such charges a second. */
+/**
+ * Connections to one vendor. A charge of 300 ms holds one, so they carry a thousand such charges a second.
+ */
 export const VENDOR_SOCKETS = 320;
 /** Time after which an unused connection to a vendor is closed. Below the 60 s of their servers. */
 export const VENDOR_SOCKET_IDLE_MS = 30_000;
@@ -637,7 +644,10 @@ export const MAX_STAND_IN_DELAY_MS = 120_000;
 export const MAX_WEBHOOKS_REMEMBERED = 100;
 /** Largest difference of a webhook's time from its receiver's clock, as Standard Webhooks' libraries have. */
 export const WEBHOOK_TOLERANCE_SECONDS = 300;
-/** Longest wait of an order where drivers are simulated, whatever its tier allows. A released one waits longer. */
+/**
+ * Longest wait of an order where drivers are simulated, whatever its tier allows. A released one waits
+ * longer.
+ */
 export const SANDBOX_MAX_WAIT_SECONDS = 600;
 /** Waiting orders for each simulated driver: what they take in a minute. The sandbox expires a surplus. */
 export const SANDBOX_ORDERS_PER_DRIVER = 2;

@@ -3,7 +3,8 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /**
  * What a notice is about. `order`: the status of an order or its driver changed. `details`: only its payment,
- * its text or its dropoff's point, for which dispatch reads nothing. `everything`: too much changed to name it.
+ * its text or its dropoff's point, for which dispatch reads nothing. `everything`: too much changed to name
+ * it.
  */
 export const NOTICE_KINDS = ['order', 'details', 'driver', 'tier', 'everything'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
@@ -26,8 +27,8 @@ export type NoticeHandlers = {
 
 /**
  * Listens for the notices that processes send with their commits, `{processId}:{kind}:{id,id,…}` and `:paid`
- * for paid charges, on the channel `sameday`. This process's own come back too, marked as `own`: their effect was applied when the
- * commit returned, if it returned.
+ * for paid charges, on the channel `sameday`. This process's own come back too, marked as `own`: their effect
+ * was applied when the commit returned, if it returned.
  *
  * @returns a function that stops listening
  */

@@ -33,7 +33,8 @@ export class LoadedTiers {
   /**
    * Reads the table again. One read after another, so that an earlier read does not replace a later one.
    *
-   * @throws where the table has more rows than the matcher has room for; then the matcher keeps the rows it has
+   * @throws where the table has more rows than the matcher has room for; then the matcher keeps the rows it
+   *   has
    */
   reload(): Promise<void> {
     this.#reloading = this.#reloading

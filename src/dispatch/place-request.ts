@@ -13,7 +13,8 @@ export type PlaceRequest = (
 ) => Promise<PlaceOnceOutcome>;
 
 /**
- * A request is identified by its idempotency key, or without one, once its reply was lost, by its fingerprint.
+ * A request is identified by its idempotency key, or without one, once its reply was lost, by its
+ * fingerprint.
  */
 export function createPlaceRequest(placeKeyed: PlaceOnce, placeUnkeyed: PlaceUnkeyed): PlaceRequest {
   return (request, key, identity, caller) =>

@@ -5,10 +5,10 @@ import { JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, SLOW_ORDER_M
  * same thread; the caller of an order waits, and a job can be done later.
  *
  * While orders are slow the number of jobs that may start in a tick is halved each tick, down to
- * MIN_PACED_JOBS, and it grows by a quarter each tick otherwise (additive increase, multiplicative decrease:
- * Chiu and Jain 1989). The time from an order's arrival to its commit holds the commit's latency and the
- * delay of the event loop. Above MAX_PACED_JOBS jobs start at once. After JOB_YIELD_MS
- * their least number grows, so that they are late but not for ever.
+ * MIN_PACED_JOBS, and it grows by a quarter each tick otherwise: the multiplicative decrease and the slow
+ * start of TCP (Jacobson 1988). The time from an order's arrival to its commit holds the commit's latency and
+ * the delay of the event loop. Above MAX_PACED_JOBS jobs start at once. After JOB_YIELD_MS their least number
+ * grows, so that they are late but not for ever.
  */
 export class JobPace {
   #room = Number.POSITIVE_INFINITY;

@@ -51,8 +51,8 @@ export type JobResult =
 export type JobHandler = (data: JobData) => Promise<JobResult>;
 
 /**
- * The handler of each queue. Each file of `jobs/` adds its own by declaration merging, so that an editor leads
- * from a queue to its handler although this level imports nothing from there.
+ * The handler of each queue. Each file of `jobs/` adds its own by declaration merging, so that an editor
+ * leads from a queue to its handler although this level imports nothing from there.
  */
 export interface JobHandlers extends Readonly<Record<QueueName, JobHandler>> {}
 
@@ -140,8 +140,9 @@ export type WorkerSettings = {
 };
 
 /**
- * Starts a worker, which does single jobs and batches. BullMQ runs a job twice if a process blocks or dies, so handlers must be safe to run
- * twice. An error of a handler costs the job an attempt, unless the database is away.
+ * Starts a worker, which does single jobs and batches. BullMQ runs a job twice if a process blocks or dies,
+ * so handlers must be safe to run twice. An error of a handler costs the job an attempt, unless the database
+ * is away.
  */
 export function startWorker(
   name: QueueName,

@@ -50,8 +50,8 @@ export type Relay = {
  * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
  * sweeper leaves a marked row alone for a lease. Most jobs are done sooner and cost no mark.
  *
- * Jobs that yield to orders are handed over as slowly as they start. A charge never waits, because a reply may
- * wait for it.
+ * Jobs that yield to orders are handed over as slowly as they start. A charge never waits, because a reply
+ * may wait for it.
  *
  * @param queues by name; {@link JobHandlers} has the handler of each
  * @param fairQueues queues with fair shares among stores, which cost a queue more than first come, first

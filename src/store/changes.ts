@@ -26,7 +26,9 @@ export type ChangeParts = {
   readonly jobs?: Fragment;
   /** CTEs after the update, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
-  /** Whether the change makes a webhook delivery, if its event is one that goes to stores; true by default. */
+  /**
+   * Whether the change makes a webhook delivery, if its event is one that goes to stores; true by default.
+   */
   readonly tellsStore?: boolean;
   /** Kind of the notice; `order` by default. `details` is for a change that does not concern dispatch. */
   readonly notice?: 'order' | 'details';

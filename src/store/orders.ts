@@ -9,8 +9,8 @@ import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected
 import { webhookParts } from './webhook-events.ts';
 
 /**
- * What an expiry is: it ends a wait for a driver, and with it the job that would have ended it and the one that
- * locates the dropoff.
+ * What an expiry is: it ends a wait for a driver, and with it the job that would have ended it and the one
+ * that locates the dropoff.
  */
 const EXPIRED = { type: 'expired' };
 const expiring = (sql: Sql, which: Fragment): Fragment => sql`

@@ -30,9 +30,9 @@ export const heldBack = (sql: Sql) => sql`
   ) equal where n <= orders`;
 
 /**
- * Records lost replies, each once. The rows are locked in the order of their fingerprints, as `takeLostReplies`
- * does, so that two statements cannot deadlock. A row does not grow without end, because only requests that
- * are at work at the same time make several orders while one waits.
+ * Records lost replies, each once. The rows are locked in the order of their fingerprints, as
+ * `takeLostReplies` does, so that two statements cannot deadlock. A row does not grow without end, because
+ * only requests that are at work at the same time make several orders while one waits.
  */
 export async function recordLostReplies({ sql, processId }: Db, replies: readonly LostReply[]): Promise<void> {
   await sql`
@@ -78,7 +78,9 @@ export async function takeLostReplies({ sql }: Db, replies: readonly LostReply[]
   return new Map(rows.map((row) => [row.order_id, true]));
 }
 
-/** Removes expired orders from the record of lost replies: an equal request wants an order that is delivered. */
+/**
+ * Removes expired orders from the record of lost replies: an equal request wants an order that is delivered.
+ */
 export async function forgetExpired({ sql }: Db): Promise<void> {
   await sql`
     with lost as materialized (

@@ -26,8 +26,8 @@ end $$`;
 
 /**
  * Removes every order with all that belongs to it, the jobs in BullMQ's tables included, in one transaction,
- * and has every process read everything anew. Stores, keys, webhooks, drivers and tiers stay. Waits for the statements in flight; later ones wait
- * for it.
+ * and has every process read everything anew. Stores, keys, webhooks, drivers and tiers stay. Waits for the
+ * statements in flight; later ones wait for it.
  *
  * @returns the number of orders
  */

@@ -115,8 +115,8 @@ export function bearerToken(head: RequestHead): string | null {
 }
 
 /**
- * Whether a `Content-Type` is one of `accepted` (lower case), in UTF-8 where it names a character set. One that
- * is longer than MAX_CONTENT_TYPE_LENGTH, or whose character set cannot be read, is none.
+ * Whether a `Content-Type` is one of `accepted` (lower case), in UTF-8 where it names a character set. One
+ * that is longer than MAX_CONTENT_TYPE_LENGTH, or whose character set cannot be read, is none.
  */
 export function isMediaType(contentType: string | undefined, accepted: readonly string[]): boolean {
   if (contentType === undefined || contentType.length > MAX_CONTENT_TYPE_LENGTH) return false;

@@ -1,6 +1,8 @@
 import type { RequestSignal } from './route.ts';
 
-/** The signal of one request, raised once if nobody waits for its reply, unless that was handed over before. */
+/**
+ * The signal of one request, raised once if nobody waits for its reply, unless that was handed over before.
+ */
 export class AbortNotice implements RequestSignal {
   #end: 'aborted' | 'answered' | null = null;
   #listeners: (() => void)[] = [];

@@ -23,8 +23,8 @@ type Attempt = {
 
 /**
  * Runs a client without a key and with little patience: it leaves at a random moment, first soon, then later,
- * and sends the same request at once to the same API process or, after RECORDED_MS or an answer, to any, until
- * it gets an order. Returns a sentence where it never did.
+ * and sends the same request at once to the same API process or, after RECORDED_MS or an answer, to any,
+ * until it gets an order. Returns a sentence where it never did.
  */
 export async function wantImpatiently(world: World, order: Order, random: Random): Promise<string | null> {
   note(world, order);

@@ -66,7 +66,9 @@ describe('creating an order', () => {
   const headers = { 'RateLimit-Limit': '2', 'RateLimit-Remaining': '0' };
   const refusal = new ServiceError('rate_limited', 'Too many.', { retryAfterSeconds: 7 });
 
-  /** The route for a store whose rate is as told; how often it was counted, and how often an order was placed. */
+  /**
+   * The route for a store whose rate is as told; how often it was counted, and how often an order was placed.
+   */
   async function world(rate: StoreRate | null, isOverloaded = false) {
     const counts = { rated: 0, placed: 0 };
     const backlog = new CommitBacklog();

@@ -14,8 +14,8 @@ import { storeOf } from '../harness/store.ts';
 import { addDriverOnDuty, addOrder, addRetailer } from './orders.ts';
 
 /*
- * A process's dispatch on real tables. A test file that imports this gets its own database, and each of its tests a new
- * process.
+ * A process's dispatch on real tables. A test file that imports this gets its own database, and each of its
+ * tests a new process.
  */
 
 const logger = createLogger('silent');

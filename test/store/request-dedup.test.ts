@@ -125,7 +125,9 @@ test('after ten minutes nothing is held back or found, and the row is deleted', 
   expect(await rowOf(pruned)).toBeUndefined();
 });
 
-/** The statements by which the build of before claims a body, takes over a lost reply, and releases a body. */
+/**
+ * The statements by which the build of before claims a body, takes over a lost reply, and releases a body.
+ */
 const before = {
   claim: (fingerprint: string, orderId: string) => database.sql`
     insert into unheard_requests as u (fingerprint, origin, order_id) values (${fingerprint}, 'before', ${orderId})

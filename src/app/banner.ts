@@ -22,6 +22,8 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     dropoff_address: { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' },
   };
   const body = JSON.stringify(order);
+  const minutes = SANDBOX_MAX_WAIT_SECONDS / 60;
+  const maxWaiting = SANDBOX_ORDERS_PER_DRIVER * drivers;
   return [
     '',
     `This is the sandbox: money and messages stay on this machine, and ${drivers} simulated drivers do the driving.`,
@@ -41,7 +43,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     `  npx autocannon -c 10 -a 200 -m POST -H 'Authorization: Bearer ${apiKey}' \\`,
     `    -H 'Content-Type: application/json' -b '${body}' ${url}/orders/create`,
     '',
-    `An order that no driver takes expires after ${SANDBOX_MAX_WAIT_SECONDS / 60} minutes. Of more than ${SANDBOX_ORDERS_PER_DRIVER * drivers} that wait, all but the`,
+    `An order that no driver takes expires after ${minutes} minutes. Of more than ${maxWaiting} that wait, all but the`,
     'newest expire within seconds, so that the drivers are free for yours. To remove all orders:',
     '',
     '  npm run -s sameday -- sandbox reset',

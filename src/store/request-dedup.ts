@@ -103,6 +103,7 @@ export async function forgetExpired({ sql }: Db): Promise<void> {
 export async function pruneRequests({ sql }: Db, limit: number): Promise<number> {
   const result = await sql`
     delete from unheard_requests where fingerprint = any(array(
-      select fingerprint from unheard_requests where at < ${rememberedSince(sql)} limit ${limit} for update skip locked))`;
+      select fingerprint from unheard_requests where at < ${rememberedSince(sql)}
+      limit ${limit} for update skip locked))`;
   return result.count;
 }

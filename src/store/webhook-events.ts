@@ -34,7 +34,8 @@ export function webhookParts(
     WEBHOOK_DETAILS.flatMap((name) => (event.data && name in event.data ? [[name, event.data[name]]] : [])),
   );
   const rows = sql`
-    select outbox_id, id, retailer_id, sequence, status, payment_status, driver_id, at from owed where queue = 'webhook'`;
+    select outbox_id, id, retailer_id, sequence, status, payment_status, driver_id, at
+    from owed where queue = 'webhook'`;
   return {
     job: sql`
       union all select 'webhook', now() from webhook_endpoints w

@@ -4,7 +4,7 @@ import { type Answers, type FastClient, openFastClient } from '../fast-client.ts
 import { findings, type Row, SIZES } from '../row.ts';
 import { openWorld, type World } from '../world.ts';
 
-/** Fewer connections than are refused. */
+/** Few enough that a machine which stores 200 orders a second refuses none. */
 const CLIENTS = 384;
 const WARM_UP_SECONDS = 1;
 const SUSTAINED_SECONDS = 3;

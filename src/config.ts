@@ -2,14 +2,20 @@ import { resolve } from 'node:path';
 import {
   DEFAULT_PAYMENT_WAIT_MS,
   DEFAULT_SIMULATED_DRIVERS,
+  DEFAULT_SMS_DELAY_SECONDS,
+  DEFAULT_SMS_PER_PHONE,
+  DEFAULT_SMS_PER_STORE,
   DEFAULT_STORE_RATE,
   DEFAULT_STRIPE_RATE,
   DEFAULT_TWILIO_RATE,
   MAX_PAYMENT_WAIT_MS,
   MAX_SIMULATED_DRIVERS,
+  MAX_SMS_DELAY_SECONDS,
+  MAX_SMS_PER_DAY,
   MAX_STORE_RATE,
   MAX_VENDOR_RATE,
 } from './limits.ts';
+import { isCountry } from './vendors/sms-countries.ts';
 
 export type Role = 'api' | 'worker';
 
@@ -45,6 +51,15 @@ export type Config = {
     readonly apiBase: string | null;
     readonly rate: number;
   } | null;
+  readonly sms: {
+    /** Countries whose phones are texted, by their ISO 3166-1 codes; null for all. */
+    readonly countries: ReadonlySet<string> | null;
+    /** Time from an order to its text. */
+    readonly delaySeconds: number;
+    /** Most texts a day (UTC) to one phone, and for one store; 0 for no bound. */
+    readonly perPhone: number;
+    readonly perStore: number;
+  };
   readonly geocoderUrl: string | null;
   readonly tileUrl: string | null;
   /** The attribution that the map's licence asks for. */
@@ -56,6 +71,9 @@ export type Config = {
   readonly logLevel: string;
   readonly simulatedDrivers: number;
 };
+
+/** The United States with their territories, and Canada. */
+const DEFAULT_SMS_COUNTRIES = 'US,CA,PR,VI,GU,AS,MP';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -114,6 +132,7 @@ export function parseConfig(env: Environment): Config {
     photoBucket: read.photoBucket(),
     stripe: read.stripe(sandbox),
     twilio: read.twilio(sandbox),
+    sms: read.sms(sandbox),
     geocoderUrl: read.url('GEOCODER_URL', ['http:', 'https:']),
     tileUrl: read.text('TILE_URL'),
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
@@ -263,5 +282,23 @@ function reader(env: Environment, problems: string[]) {
     };
   }
 
-  return { text, integer, choice, flag, url, roles, photoBucket, stripe, twilio };
+  /** No bound of a day in the sandbox, where a load test orders for one phone. */
+  function sms(sandbox: boolean): Config['sms'] {
+    return {
+      countries: countries('SMS_COUNTRIES', DEFAULT_SMS_COUNTRIES),
+      delaySeconds: integer('SMS_DELAY_SECONDS', DEFAULT_SMS_DELAY_SECONDS, 0, MAX_SMS_DELAY_SECONDS),
+      perPhone: integer('SMS_PER_PHONE', sandbox ? 0 : DEFAULT_SMS_PER_PHONE, 0, MAX_SMS_PER_DAY),
+      perStore: integer('SMS_PER_STORE', sandbox ? 0 : DEFAULT_SMS_PER_STORE, 0, MAX_SMS_PER_DAY),
+    };
+  }
+
+  function countries(name: string, fallback: string): ReadonlySet<string> | null {
+    const value = text(name) ?? fallback;
+    if (value === '*') return null;
+    const codes = value.split(',').map((code) => code.trim());
+    if (!codes.every(isCountry)) problems.push(`${name} must be codes of countries such as US,CA, or * for all`);
+    return new Set(codes);
+  }
+
+  return { text, integer, choice, flag, url, roles, photoBucket, stripe, twilio, sms };
 }

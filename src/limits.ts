@@ -335,6 +335,12 @@ export const OUTBOX_LEASE_SECONDS = 15 * 60;
 export const RELAY_BATCH = 500;
 /** Longest time before it is due that a job is handed over; a later one waits for the sweeper. */
 export const RELAY_AHEAD_MS = 5 * 60_000;
+/** Longest time before they are due that rows are held so that they share a job. Below RELAY_AHEAD_MS. */
+export const RELAY_SOON_MS = 60_000;
+/**
+ * Most rows held until they are due; the rest is left to the sweeper. A text of each order of a burst is one.
+ */
+export const RELAY_SOON_ROWS = 100_000;
 /** Pause before a failed hand-over is tried again. */
 export const RELAY_RETRY_MS = 500;
 /** Most rows held for a failed hand-over; the rest is left to the sweeper. At least RELAY_BATCH. */
@@ -418,14 +424,30 @@ export const STRIPE_KEY_SECONDS = 23 * 3_600;
 export const STRIPE_QUIET_SECONDS = 10 * 60;
 /** Time after an order's end from which the operator's figures count a charge as not refunded. */
 export const REFUND_MISSING_SECONDS = 60;
-/** Most sends of one text: one, and one more when both look-ups found nothing of the first. */
-export const MAX_TEXT_SENDS = 2;
+/**
+ * Longest time from a send of unknown outcome to the next one, in seconds. Each such send doubles the time,
+ * from the last of TEXT_LOOKUP_SECONDS on. At most OUTBOX_LEASE_SECONDS, after which the sweeper would hand
+ * the job over again.
+ */
+export const MAX_TEXT_PAUSE_SECONDS = 15 * 60;
 /** Longest time from counting a send to making it. At most the first look-up, which may have begun. */
 export const TEXT_HELD_UP_MS = 10_000;
 /** Time before its first send from which a text is looked up, as Twilio's clock may differ. */
 export const TEXT_LOOKBACK_MS = 60 * 60_000;
 /** Age of an order from which its confirmation is not sent any more. */
 export const TEXT_USEFUL_SECONDS = 4 * 3_600;
+/** Time from an order to its text, in seconds. An order cancelled within it is not texted. */
+export const DEFAULT_SMS_DELAY_SECONDS = 5;
+/** Longest such time that may be set, in seconds. At least DEFAULT_SMS_DELAY_SECONDS. */
+export const MAX_SMS_DELAY_SECONDS = 60;
+/** Texts to one phone a day (UTC): above what one customer orders, below what troubles the phone's owner. */
+export const DEFAULT_SMS_PER_PHONE = 20;
+/** Texts for one store a day (UTC). Above DEFAULT_SMS_PER_PHONE. */
+export const DEFAULT_SMS_PER_STORE = 5_000;
+/** Highest bounds of texts a day that may be set. At least DEFAULT_SMS_PER_STORE. */
+export const MAX_SMS_PER_DAY = 1_000_000;
+/** Days for which the counts of texts are kept. */
+export const TEXT_COUNT_DAYS = 2;
 /** Dropoffs that one worker process locates at once: as many as share a statement. */
 export const LOCATE_CONCURRENCY = 64;
 /** Dropoffs that it asks a geocoder for at once. Below MAX_GEOCODER_REQUESTS. */
@@ -706,9 +728,9 @@ const DOCKER_STOP_MS = 10_000;
 /** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
 export const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
 /**
- * Times after a send of unknown outcome at which the text is looked up, in seconds. Twilio may accept a send
- * that late. The last one is above TEXT_HELD_UP_MS and TWILIO_TIMEOUT_MS together: no send is under way any
- * more.
+ * Times after a first send of unknown outcome at which the text is looked up, in seconds. Twilio may accept a
+ * send that late. The last one is above TEXT_HELD_UP_MS and TWILIO_TIMEOUT_MS together: no send is under way
+ * any more.
  */
 export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
 /** Pauses after the failures of a delivery, in seconds; the last one repeats. */
@@ -820,6 +842,8 @@ function assertRelations(): void {
     { 'TEXT_HELD_UP_MS + TWILIO_TIMEOUT_MS': TEXT_HELD_UP_MS + TWILIO_TIMEOUT_MS },
     { 'TEXT_LOOKUP_SECONDS[1] in ms': TEXT_LOOKUP_SECONDS[1] * 1_000 },
   );
+  atMost({ MAX_TEXT_PAUSE_SECONDS }, { OUTBOX_LEASE_SECONDS });
+  below({ RELAY_SOON_MS }, { RELAY_AHEAD_MS });
   below({ MAX_LOCATE_REQUESTS }, { MAX_GEOCODER_REQUESTS });
 
   // Webhooks
@@ -837,6 +861,9 @@ function assertRelations(): void {
   atMost({ DEFAULT_STRIPE_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });
+  atMost({ DEFAULT_SMS_DELAY_SECONDS }, { MAX_SMS_DELAY_SECONDS });
+  below({ DEFAULT_SMS_PER_PHONE }, { DEFAULT_SMS_PER_STORE });
+  atMost({ DEFAULT_SMS_PER_STORE }, { MAX_SMS_PER_DAY });
   atMost({ 'charges in flight at DEFAULT_STRIPE_RATE': DEFAULT_STRIPE_RATE * CHARGE_SECONDS }, { VENDOR_SOCKETS });
   below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
   below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });

@@ -40,6 +40,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     photoBucket: null,
     stripe: null,
     twilio: null,
+    sms: { countries: new Set(['US', 'CA', 'PR', 'VI', 'GU', 'AS', 'MP']), delaySeconds: 5, perPhone: 0, perStore: 0 },
     geocoderUrl: null,
     tileUrl: null,
     tileAttribution: expect.stringContaining('OpenStreetMap'),
@@ -62,8 +63,11 @@ test('outside the sandbox the defaults are those of a server', () => {
     trackingUrl: LIVE.TRACKING_URL,
     stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 80 },
     twilio: { accountSid: 'AC1', authToken: 'token', from: '+14155550100', apiBase: null, rate: 1 },
+    sms: { delaySeconds: 5, perPhone: 20, perStore: 5_000 },
   });
 });
+
+const SMS = parseConfig({}).sms;
 
 test.each<[string, Environment, Partial<Config>]>([
   ['PORT', { PORT: '0' }, { port: 0, portIsSet: true }],
@@ -74,6 +78,11 @@ test.each<[string, Environment, Partial<Config>]>([
   ['TRUST_PROXY', { TRUST_PROXY: '1' }, { trustProxy: true }],
   ['REDIS_URL', { SANDBOX: '1', REDIS_URL: 'rediss://r.example:6380' }, { redisUrl: 'rediss://r.example:6380' }],
   ['DATA_DIR', { DATA_DIR: '/srv/sameday' }, { dataDir: '/srv/sameday' }],
+  ['SMS_COUNTRIES', { SMS_COUNTRIES: 'GB, IE' }, { sms: { ...SMS, countries: new Set(['GB', 'IE']) } }],
+  ['SMS_COUNTRIES', { SMS_COUNTRIES: '*' }, { sms: { ...SMS, countries: null } }],
+  ['SMS_DELAY_SECONDS', { SMS_DELAY_SECONDS: '0' }, { sms: { ...SMS, delaySeconds: 0 } }],
+  ['SMS_PER_PHONE', { SMS_PER_PHONE: '3' }, { sms: { ...SMS, perPhone: 3 } }],
+  ['SMS_PER_STORE', { SMS_PER_STORE: '7' }, { sms: { ...SMS, perStore: 7 } }],
   ['GEOCODER_URL', { GEOCODER_URL: 'https://geo.example/' }, { geocoderUrl: 'https://geo.example' }],
   ['TILE_URL', { TILE_URL: 'https://t/{z}/{x}/{y}.png' }, { tileUrl: 'https://t/{z}/{x}/{y}.png' }],
   ['TILE_ATTRIBUTION', { TILE_ATTRIBUTION: '© us' }, { tileAttribution: '© us' }],
@@ -245,6 +254,11 @@ test.each<[string, string]>([
   ['SIMULATED_DRIVERS', '201'],
   ['STRIPE_RATE', 'fast'],
   ['TWILIO_RATE', '-1'],
+  ['SMS_COUNTRIES', 'US,Canada'],
+  ['SMS_COUNTRIES', ','],
+  ['SMS_DELAY_SECONDS', '61'],
+  ['SMS_PER_PHONE', '-1'],
+  ['SMS_PER_STORE', '1000001'],
   ['SANDBOX', 'true'],
   ['TRUST_PROXY', 'yes'],
   ['LOG_LEVEL', 'verbose'],

@@ -90,8 +90,9 @@ export function buildDispatch(parts: DispatchParts) {
 function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
   const backlog = new CommitBacklog();
   const admission = new AdmissionControl(ADMISSION_SLICE_MS, backlog);
+  const orderJobs = { locate: config.geocoderUrl !== null, smsDelaySeconds: config.sms.delaySeconds };
   const groupCommit = createGroupCommit(
-    { store, database, backlog, pace, locatesDropoffs: config.geocoderUrl !== null },
+    { store, database, backlog, pace, orderJobs },
     {
       maxBatch: MAX_COMMIT_BATCH,
       maxInFlight: MAX_COMMITS_IN_FLIGHT,

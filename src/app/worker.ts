@@ -15,6 +15,7 @@ import { limitConcurrency } from '../postgres/batched-reads.ts';
 import { createJobLossCheck } from '../queues/job-loss.ts';
 import { type JobHandlers, startWorker, type WorkerSettings } from '../queues/queues.ts';
 import { startSweeper } from '../queues/sweeper.ts';
+import { phonesOf } from '../vendors/sms-countries.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
@@ -40,7 +41,11 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   work('charge', createChargeJob({ ...shared, stripe }), { ...charging, isAwaited: paymentWait.isAwaited });
   work('refund', createRefundJob({ ...shared, stripe }), charging);
   const texting = { concurrency: SMS_CONCURRENCY, ratePerSecond: rates.texts };
-  work('sms', createSmsJob({ ...shared, texts, trackingUrl }), texting);
+  work(
+    'sms',
+    createSmsJob({ ...shared, texts, trackingUrl, mayText: phonesOf(config.sms.countries), bounds: config.sms }),
+    texting,
+  );
   const places = openPlaces(config, LOCATE_TIMEOUT_MS);
   work('locate', createLocateJob({ ...shared, places }), { concurrency: LOCATE_CONCURRENCY });
   const client = createWebhookClient({ sandbox: config.sandbox });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_COMMIT_RETRIES } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
-import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
+import type { CommittedOrder, NewOrder, OrderJobs } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
@@ -36,8 +36,7 @@ type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 export function createCommitBatch(
   parts: {
     readonly store: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>;
-    /** Whether each order gets a job that asks a geocoder for its dropoff. */
-    readonly locatesDropoffs: boolean;
+    readonly orderJobs: OrderJobs;
     unresolved(): void;
   },
   bounds: { readonly resolveMs: number; readonly resolvePauseMs: number },
@@ -50,7 +49,7 @@ export function createCommitBatch(
   async function commitBatch(orders: readonly NewOrder[], retriesLeft = MAX_COMMIT_RETRIES): Promise<Outcomes> {
     let inserted: Inserted;
     try {
-      inserted = await store.insertOrders(orders, parts.locatesDropoffs);
+      inserted = await store.insertOrders(orders, parts.orderJobs);
     } catch (error) {
       return afterFailure(error, orders, retriesLeft);
     }

@@ -1,5 +1,5 @@
 import type { JobPace } from '../queues/job-pace.ts';
-import type { NewOrder } from '../store/orders-create.ts';
+import type { NewOrder, OrderJobs } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { CommitBacklog } from './commit-backlog.ts';
@@ -49,7 +49,7 @@ export function createGroupCommit(
     readonly backlog: CommitBacklog;
     readonly pace: Pick<JobPace, 'orderTook'>;
     /** Whether each order gets a job that asks a geocoder for its dropoff. */
-    readonly locatesDropoffs: boolean;
+    readonly orderJobs: OrderJobs;
   },
   bounds: {
     maxBatch: number;

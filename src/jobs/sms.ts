@@ -1,6 +1,6 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import {
-  MAX_TEXT_SENDS,
+  MAX_TEXT_PAUSE_SECONDS,
   TEXT_HELD_UP_MS,
   TEXT_LOOKBACK_MS,
   TEXT_LOOKUP_SECONDS,
@@ -10,7 +10,7 @@ import {
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
-import type { OwedText, TextResult } from '../store/messages.ts';
+import type { OwedText, TextBounds, TextResult } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
 import { inBatches } from './in-batches.ts';
@@ -23,8 +23,9 @@ declare module '../queues/queues.ts' {
 
 /**
  * Texts the tracking link once. Sending at Twilio is not idempotent, so a send is counted before it is made.
- * After a send of unknown outcome the message is looked up twice (TEXT_LOOKUP_SECONDS after it), and sent
- * once more only if it is not found. Nothing is sent for an order that is cancelled or has expired.
+ * After a send of unknown outcome the message is looked up twice, and sent again only if it is not found: as
+ * often as that happens while the text is useful, after pauses that grow (`lastLookUp`). Nothing is sent for
+ * an order that is cancelled or has expired, to a country that is not allowed, or beyond the bounds of a day.
  */
 export function createSmsJob(deps: {
   readonly store: Pick<Store, 'openTexts' | 'countSends' | 'uncountSend' | 'recordTexts' | 'finishJobs'>;
@@ -32,11 +33,17 @@ export function createSmsJob(deps: {
   readonly orderLocks: ConcurrencyLimit;
   readonly texts: Pick<TextSender, 'send' | 'find'>;
   readonly trackingUrl: string;
+  /** Whether texts go to the country of a phone. */
+  readonly mayText: (phone: string) => boolean;
+  readonly bounds: TextBounds;
   readonly events: Pick<OrderEvents, 'detailsChanged'>;
   readonly clock: Clock;
 }): JobHandler {
   const { store, texts, clock } = deps;
-  const open = inBatches(store.openTexts, (orderId) => orderId);
+  const open = inBatches(
+    (orderIds: readonly string[]) => store.openTexts(orderIds, deps.bounds),
+    (orderId) => orderId,
+  );
   const countSend = inBatches(store.countSends, ({ orderId }) => orderId);
   const record = inBatches(store.recordTexts, ({ orderId }) => orderId, deps.orderLocks);
   const finish = inBatches(store.finishJobs, String);
@@ -60,16 +67,13 @@ export function createSmsJob(deps: {
     const found = await texts.find({ to: text.to, ending: linkEnding(text), sinceMs });
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
     if (found.kind === 'retry_later') return later(found, 'lookup_failed');
-    if (secondsSinceSend < LAST_LOOKUP) return waitFor(LAST_LOOKUP - secondsSinceSend);
-    if (text.earlierSends >= MAX_TEXT_SENDS) return { status: 'failed', failureCode: 'outcome_unknown' };
-    return send(text);
+    const last = lastLookUp(text.earlierSends);
+    return secondsSinceSend < last ? waitFor(last - secondsSinceSend) : send(text);
   }
 
   async function send(text: OwedText): Promise<TextResult | JobResult> {
-    if (text.orderEnded) return { status: 'failed', failureCode: 'order_ended' };
-    if (clock.now() - text.orderedAt.getTime() > TEXT_USEFUL_SECONDS * 1000) {
-      return { status: 'failed', failureCode: 'too_late' };
-    }
+    const failureCode = whyNot(text);
+    if (failureCode) return { status: 'failed', failureCode };
     const countingMs = clock.now();
     if (!(await countSend(text))) return { kind: 'retry', reason: 'sent_by_another' };
     if (clock.now() - countingMs > TEXT_HELD_UP_MS) {
@@ -84,9 +88,27 @@ export function createSmsJob(deps: {
     await store.uncountSend(text);
     return later(outcome, 'not_sent');
   }
+
+  /** Why a text is not sent, or not sent again. */
+  function whyNot(text: OwedText): string | null {
+    if (text.orderEnded) return 'order_ended';
+    if (!deps.mayText(text.to)) return 'country_not_allowed';
+    if (text.overBound) return text.overBound;
+    const isUseful = clock.now() - text.orderedAt.getTime() <= TEXT_USEFUL_SECONDS * 1000;
+    if (isUseful) return null;
+    return text.earlierSends > 0 ? 'outcome_unknown' : 'too_late';
+  }
 }
 
 const [FIRST_LOOKUP, LAST_LOOKUP] = TEXT_LOOKUP_SECONDS;
+
+/**
+ * Time after the last of `sends` sends of unknown outcome, in seconds, at which the text is looked up for the
+ * last time before it is sent again. It doubles with each send, so that a vendor who is ill is not flooded.
+ */
+function lastLookUp(sends: number): number {
+  return Math.min(LAST_LOOKUP * 2 ** (sends - 1), MAX_TEXT_PAUSE_SECONDS);
+}
 
 const waitFor = (seconds: number): JobResult => ({ kind: 'wait', forMs: Math.ceil(seconds * 1_000) });
 

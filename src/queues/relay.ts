@@ -18,6 +18,7 @@ import { batchOf, type JobBatch } from './job-batch.ts';
 import type { JobPace } from './job-pace.ts';
 import type { JobHandlers } from './queues.ts';
 import { createQueueRoom } from './room.ts';
+import { createUntilDue } from './until-due.ts';
 import { within } from './within.ts';
 
 type BulkJob = {
@@ -78,6 +79,7 @@ export function createRelay(
   /** Ends the pause before the next attempt. */
   let wake = (): void => undefined;
   const marks = createMarks(store, logger);
+  const untilDue = createUntilDue(clock, take);
   const shareOf = fairShares();
   const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, clock)]));
 
@@ -186,19 +188,21 @@ export function createRelay(
     };
   }
 
+  function take(rows: readonly OutboxRow[]): void {
+    // A delayed job takes the queue's memory even if its row is done early. The sweeper relays it when it is
+    // due.
+    const due = rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + RELAY_AHEAD_MS);
+    pending.push(...due.filter(({ queue }) => queue !== 'charge'));
+    charges.push(...due.filter(({ queue }) => queue === 'charge'));
+    if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];
+    // The oldest are held, so that jobs keep their order.
+    else if (pace.isYielding) pending.length = Math.min(pending.length, RELAY_HELD_ROWS);
+    if (charges.length > 0) wake();
+    start();
+  }
+
   return {
-    relay(rows) {
-      // A delayed job takes the queue's memory even if its row is done early. The sweeper relays it when it
-      // is due.
-      const due = rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + RELAY_AHEAD_MS);
-      pending.push(...due.filter(({ queue }) => queue !== 'charge'));
-      charges.push(...due.filter(({ queue }) => queue === 'charge'));
-      if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];
-      // The oldest are held, so that jobs keep their order.
-      else if (pace.isYielding) pending.length = Math.min(pending.length, RELAY_HELD_ROWS);
-      if (charges.length > 0) wake();
-      start();
-    },
+    relay: (rows) => take(untilDue.hold(rows)),
     async openQueues() {
       if (pace.isYielding && pending.length > 0) return [];
       const asked = [...rooms].map(async ([name, room]) => ((await room.isOpen()) ? [name] : []));
@@ -206,6 +210,8 @@ export function createRelay(
     },
     async close() {
       marks.stop();
+      pending.push(...untilDue.release());
+      if (areOwed()) start();
       isClosed = true;
       wake();
       while (running) await running;

@@ -6,6 +6,7 @@ import {
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_ROWS,
   OUTBOX_SWEEP_SOON_MS,
+  TEXT_COUNT_DAYS,
   WEBHOOK_KEPT_DAYS,
 } from '../limits.ts';
 import type { Store } from '../store/store.ts';
@@ -15,7 +16,13 @@ import type { Relay } from './relay.ts';
 
 export type SweeperStore = Pick<
   Store,
-  'takeExpired' | 'endLeases' | 'pruneOutbox' | 'pruneDeliveries' | 'pruneDriverActions' | 'pruneRequests'
+  | 'takeExpired'
+  | 'endLeases'
+  | 'pruneOutbox'
+  | 'pruneDeliveries'
+  | 'pruneDriverActions'
+  | 'pruneRequests'
+  | 'pruneTextCounts'
 >;
 
 /**
@@ -53,6 +60,7 @@ export function startSweeper(
     await attempt('done jobs', () => store.pruneOutbox(OUTBOX_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('webhook deliveries', () => store.pruneDeliveries(WEBHOOK_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('driver actions', () => store.pruneDriverActions(DRIVER_ACTIONS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
+    await attempt('counts of texts', () => store.pruneTextCounts(TEXT_COUNT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('undelivered replies', () => store.pruneRequests(OUTBOX_PRUNE_ROWS));
     return taken === OUTBOX_SWEEP_ROWS;
   }

@@ -1,3 +1,4 @@
+import type { Fragment, Sql } from 'postgres';
 import { changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
@@ -17,13 +18,23 @@ export type OwedText = {
   readonly secondsSinceSend: number;
   /** Whether the order is cancelled or has expired; then its text is not sent any more. */
   readonly orderEnded: boolean;
+  /** The bound of the day that this text is beyond. */
+  readonly overBound: 'phone_limit' | 'store_limit' | null;
 };
+
+/** Most texts a day (UTC) to one phone and for one store; 0 for no bound. */
+export type TextBounds = { readonly perPhone: number; readonly perStore: number };
 
 /**
  * Opens the one text of each order before it is sent, so that a second send knows of the first. By order; an
- * order that owes no text, for lack of consent or because its result is recorded, is missing.
+ * order that owes no text, for lack of consent or because its result is recorded, is missing. A text counts
+ * for its day when it is opened for the first time.
  */
-export async function openTexts({ sql }: Db, orderIds: readonly string[]): Promise<Map<string, OwedText>> {
+export async function openTexts(
+  { sql }: Db,
+  orderIds: readonly string[],
+  bounds: TextBounds,
+): Promise<Map<string, OwedText>> {
   const rows = await sql`
     with owed as (
       select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name,
@@ -33,11 +44,12 @@ export async function openTexts({ sql }: Db, orderIds: readonly string[]): Promi
     ), opened as (
       insert into messages (order_id, status, sends) select id, 'sending', 0 from owed order by id
       on conflict (order_id) do update set status = messages.status
-      returning order_id, sends, sent_at, status, counted_at
-    )
-    select owed.*, opened.sends, opened.sent_at,
+      -- A row that this statement wrote has no deleting transaction.
+      returning order_id, sends, sent_at, status, counted_at, xmax = 0 as is_new
+    )${countTexts(sql, bounds)}
+    select owed.*, opened.sends, opened.sent_at, over.bound as over_bound,
       extract(epoch from now() - coalesce(opened.counted_at, opened.sent_at))::float8 as seconds_since_send
-    from owed join opened on opened.order_id = owed.id
+    from owed join opened on opened.order_id = owed.id left join over on over.id = owed.id
     where opened.status = 'sending'`;
   return new Map(
     rows.map((row) => [
@@ -53,9 +65,45 @@ export async function openTexts({ sql }: Db, orderIds: readonly string[]): Promi
         firstSentAt: row.sent_at,
         secondsSinceSend: row.seconds_since_send,
         orderEnded: row.ended,
+        overBound: row.over_bound,
       },
     ]),
   );
+}
+
+/**
+ * The CTEs that count the texts of `opened` for their phone and their store on this day, and `over`: those
+ * that are beyond a bound. The row of a count is locked until the commit, so that two workers cannot both take
+ * the last place. A phone is kept as a hash. Without bounds nothing is counted.
+ */
+function countTexts(sql: Sql, { perPhone, perStore }: TextBounds): Fragment {
+  if (perPhone === 0 && perStore === 0) return sql`, over as (select null::uuid as id, null as bound where false)`;
+  return sql`, claims as materialized (
+      select owed.id, v.about, v.bound, v.most, count(*) over (partition by v.about) as size,
+        row_number() over (partition by v.about order by owed.id) as place
+      from owed join opened on opened.order_id = owed.id and opened.is_new and not owed.ended
+      cross join lateral (values
+        ('phone:' || encode(sha256(convert_to(owed.phone, 'UTF8')), 'hex'), 'phone_limit', ${perPhone}::int),
+        ('store:' || owed.retailer_id, 'store_limit', ${perStore}::int)
+      ) v(about, bound, most)
+      where v.most > 0
+    ), counted as (
+      insert into text_counts (about, day, texts)
+      select about, (now() at time zone 'UTC')::date, max(size) from claims group by about order by about
+      on conflict (about, day) do update set texts = text_counts.texts + excluded.texts
+      returning about, texts
+    ), over as (
+      select c.id, min(c.bound) as bound from claims c join counted t on t.about = c.about
+      where t.texts - c.size + c.place > c.most group by c.id
+    )`;
+}
+
+/** Deletes the counts of texts of days that are past by `days` days or more; returns their number. */
+export async function pruneTextCounts({ sql }: Db, days: number, limit: number): Promise<number> {
+  const result = await sql`
+    delete from text_counts where (about, day) in (
+      select about, day from text_counts where day <= (now() at time zone 'UTC')::date - ${days}::int limit ${limit})`;
+  return result.count;
 }
 
 export type SendToCount = { readonly orderId: string; readonly earlierSends: number };

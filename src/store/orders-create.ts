@@ -39,6 +39,14 @@ export type CommittedOrder = {
   readonly outbox: readonly OutboxRow[];
 };
 
+/** What decides about the jobs of new orders. */
+export type OrderJobs = {
+  /** Whether a job asks a geocoder for the dropoff. */
+  readonly locate: boolean;
+  /** Time from an order to its text. */
+  readonly smsDelaySeconds: number;
+};
+
 /** Why an order was not inserted. `key_dead` refers to the API key, `key_used` to the idempotency key. */
 export type RefusedOrder = 'key_dead' | 'key_used' | 'driver_lost' | 'voided';
 
@@ -85,14 +93,13 @@ const INPUT = rowsOf<NewOrder>([
  * order whose driver another process has taken. Rows are inserted in the order of their drivers, so that two
  * processes with the same drivers cannot deadlock.
  *
- * @param locate whether to write a job that asks a geocoder for the dropoff
  * @returns by id, the created orders, and null for a request without a key that a lost reply holds back (see
  *   `heldBack`); {@link explainRefused} tells why any other order is missing
  */
 export async function insertOrders(
   { commits: sql, processId }: Db,
   orders: readonly NewOrder[],
-  locate = false,
+  { locate, smsDelaySeconds }: OrderJobs = { locate: false, smsDelaySeconds: 0 },
 ): Promise<Map<string, CommittedOrder | null>> {
   // `is true` keeps Postgres, which expects one row here, from comparing every order with every other.
   const wasCreated = sql`(id in (select id from created)) is true`;
@@ -140,7 +147,8 @@ export async function insertOrders(
       select queue, created.id, created.retailer_id, j.run_at, j.run_at + ${firstLease(sql)}
       from created cross join lateral (
         select 'charge' as queue, created.created_at as run_at where created.driver_id is not null
-        union all select 'sms', created.created_at where created.sms_status = 'queued'
+        union all select 'sms', created.created_at + make_interval(secs => ${smsDelaySeconds})
+          where created.sms_status = 'queued'
         union all select 'redispatch', created.expires_at where created.driver_id is null
         union all select 'locate', created.created_at where ${locate}::bool
         union all select 'webhook', created.created_at from webhook_endpoints w

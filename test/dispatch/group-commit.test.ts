@@ -43,7 +43,7 @@ function open(
     database: { isAway: () => around.isAway },
     backlog,
     pace: { orderTook: (ms: number) => void took.push(ms) },
-    locatesDropoffs: false,
+    orderJobs: { locate: false, smsDelaySeconds: 0 },
   };
   return { groupCommit: createGroupCommit(parts, { ...bounds, ...changes }, logger), backlog, took, around };
 }
@@ -55,11 +55,11 @@ function world(changes: Partial<typeof bounds> = {}) {
   let gate: Promise<unknown> = Promise.resolve();
   const counted: Store = {
     ...real,
-    async insertOrders(orders, locate) {
+    async insertOrders(orders, jobs) {
       seen.inserts.push(orders.length);
       seen.mostInFlight = Math.max(seen.mostInFlight, ++seen.inFlight);
       await gate;
-      return real.insertOrders(orders, locate).finally(() => {
+      return real.insertOrders(orders, jobs).finally(() => {
         seen.inFlight--;
       });
     },

@@ -35,7 +35,15 @@ export function newDataDir(): { readonly dataDir: string; remove(): void } {
 export function startBuiltService(env: Environment): Promise<Running> {
   const child = spawn(process.execPath, [join(ROOT, 'dist/main.js')], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      SANDBOX: '1',
+      PORT: '0',
+      SIMULATED_DRIVERS: '0',
+      SMS_DELAY_SECONDS: '0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const killWithRun = (): void => void child.kill('SIGKILL');

@@ -24,7 +24,7 @@ export async function recordAttempt(
 }
 
 export async function openText(sql: Sql, orderId: string): Promise<OwedText | null> {
-  return (await storeOf(sql).openTexts([orderId])).get(orderId) ?? null;
+  return (await storeOf(sql).openTexts([orderId], { perPhone: 0, perStore: 0 })).get(orderId) ?? null;
 }
 
 export async function countSend(sql: Sql, send: SendToCount): Promise<boolean> {

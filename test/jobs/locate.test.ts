@@ -58,7 +58,9 @@ async function newOrder(changes: Partial<NewOrder> = {}, locate = true) {
     driver: null,
     ...changes,
   };
-  const committed = (await storeOf(database.sql, ORIGIN).insertOrders([order], locate)).get(order.id);
+  const committed = (await storeOf(database.sql, ORIGIN).insertOrders([order], { locate, smsDelaySeconds: 0 })).get(
+    order.id,
+  );
   const job = committed?.outbox.find(({ queue }) => queue === 'locate');
   return { orderId: order.id, job, outboxId: job?.id ?? 0 };
 }

@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createSmsJob } from '../../src/jobs/sms.ts';
-import { TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
+import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import type { TextBounds } from '../../src/store/messages.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
@@ -25,6 +26,9 @@ async function world(
     loseWrites?: number;
     hoursLater?: number;
     standsStillMs?: number;
+    mayText?: () => boolean;
+    bounds?: TextBounds;
+    earlierTexts?: number;
   } = {},
 ) {
   const { sql } = database;
@@ -39,7 +43,12 @@ async function world(
     timeoutMs: 2_000,
   });
   onTestFinished(() => twilio.close());
-  const { orderId, jobs, order } = await addOrder(sql, await addStoreRow(sql), { smsOptIn: options.smsOptIn ?? true });
+  const store = await addStoreRow(sql);
+  const { orderId, jobs, order } = await addOrder(sql, store, { smsOptIn: options.smsOptIn ?? true });
+  if (options.earlierTexts)
+    await sql`
+      insert into text_counts values ('store:' || ${store.retailerId}, (now() at time zone 'UTC')::date,
+        ${options.earlierTexts})`;
   let lose = options.loseWrites ?? 0;
   let stoodStillMs = 0;
   const tables = storeOf(sql);
@@ -59,6 +68,8 @@ async function world(
     orderLocks: limitConcurrency(1),
     texts: twilio,
     trackingUrl: 'https://track.example',
+    mayText: options.mayText ?? (() => true),
+    bounds: options.bounds ?? { perPhone: 0, perStore: 0 },
     events: new OrderEvents(),
     clock: { now: () => Date.now() + (options.hoursLater ?? 0) * 3_600_000 + stoodStillMs },
   });
@@ -154,22 +165,85 @@ test('a text that Twilio accepts between the two look-ups is not sent again', as
   expect((await row()).sms_status).toBe('sent');
 });
 
-test('after two sends of unknown outcome the text is looked up twice, then given up with its reason', async () => {
-  const ok = { kind: 'delay', ms: 0 } as const;
-  const { run, wait, texts, row } = await world({ faults: { next: [lost, ok, lost, ok, ok] } });
+const ok = { kind: 'delay', ms: 0 } as const;
+
+test('a text is sent again as often as the look-ups find nothing, after pauses that double up to a bound', async () => {
+  const unknownSends = 6;
+  const faults = { next: Array.from({ length: unknownSends }, () => [lost, ok, ok]).flat() };
+  const { run, wait, texts, row } = await world({ faults });
   await run();
+  const pauses: number[] = [];
+  for (let sends = 1; sends <= unknownSends; sends++) {
+    await wait(SOON);
+    const { forMs } = (await run()) as { forMs: number };
+    pauses.push(Math.round(forMs / 1_000 + SOON));
+    expect(texts()).toEqual([]);
+    await wait(MAX_TEXT_PAUSE_SECONDS);
+    await run();
+  }
+  expect(pauses).toEqual([LATE, 2 * LATE, 4 * LATE, 8 * LATE, MAX_TEXT_PAUSE_SECONDS, MAX_TEXT_PAUSE_SECONDS]);
+  expect(texts()).toHaveLength(1);
+  expect((await row()).sms_status).toBe('sent');
+});
+
+test('a text that is of no use any more after a send of unknown outcome is given up with that reason', async () => {
+  const { run, wait, texts, row, orderId } = await world({ faults: { next: [lost] } });
+  await run();
+  await database.sql`update orders set created_at = now() - interval '5 hours' where id = ${orderId}`;
   await wait(LATE);
-  expect(await run()).toEqual({ kind: 'wait', forMs: SOON * 1_000 });
-  await wait(SOON);
-  expect(await run()).toMatchObject({ kind: 'wait' });
-  await wait(LATE - SOON);
   expect(await run()).toEqual({ kind: 'done' });
   expect(texts()).toEqual([]);
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'outcome_unknown' });
 });
 
+test('a phone of a country that is not allowed is not texted, and the order says why', async () => {
+  const { run, texts, row } = await world({ mayText: () => false });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(texts()).toEqual([]);
+  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'country_not_allowed' });
+});
+
+test('texts beyond the bound of a phone or of a store are not sent, and a text tried twice counts once', async () => {
+  const { sql } = database;
+  const unbounded = { perPhone: 0, perStore: 0 };
+  const [first, second] = [await addStoreRow(sql), await addStoreRow(sql)];
+  const orders = [
+    await addOrder(sql, first, { smsOptIn: true }),
+    await addOrder(sql, first, { smsOptIn: true }),
+    await addOrder(sql, second, { smsOptIn: true }),
+  ];
+  const phone = (n: number) => `+1415555${String(1_000 + n)}`;
+  for (const [n, { orderId }] of orders.entries())
+    await sql`update customers set phone = ${phone(n)} where id = (select customer_id from orders where id = ${orderId})`;
+  const ids = orders.map(({ orderId }) => orderId);
+  const overBounds = async (bounds: TextBounds) => {
+    const opened = await storeOf(sql).openTexts(ids, bounds);
+    await sql`delete from messages where order_id = any(${ids}::uuid[])`;
+    return ids.map((id) => opened.get(id)?.overBound);
+  };
+  expect(await overBounds(unbounded)).toEqual([null, null, null]);
+  // In the order of their ids: the second text of a store is one too many for it.
+  const beyond = await overBounds({ perPhone: 0, perStore: 1 });
+  expect(beyond.toSorted()).toEqual(['store_limit', null, null].toSorted());
+  expect(await overBounds({ perPhone: 1, perStore: 0 })).toEqual([null, null, null]);
+  expect(await overBounds({ perPhone: 1, perStore: 0 })).toEqual(['phone_limit', 'phone_limit', 'phone_limit']);
+  await storeOf(sql).openTexts(ids, { perPhone: 9, perStore: 0 });
+  await storeOf(sql).openTexts(ids, { perPhone: 9, perStore: 0 });
+  const counts = await sql`select texts from text_counts where about like 'phone:%'`;
+  expect(counts.map(({ texts }) => texts)).toEqual([3, 3, 3]);
+  expect(await storeOf(sql).pruneTextCounts(2, 100)).toBe(0);
+  await sql`update text_counts set day = day - 2`;
+  expect(await storeOf(sql).pruneTextCounts(2, 100)).toBe(5);
+});
+
+test('a text beyond a bound of the day is recorded as failed', async () => {
+  const { run, texts, row } = await world({ bounds: { perPhone: 1, perStore: 1 }, earlierTexts: 1 });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(texts()).toEqual([]);
+  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'store_limit' });
+});
+
 test('a second send that was certainly not made is made again without the pauses of look-ups', async () => {
-  const ok = { kind: 'delay', ms: 0 } as const;
   const { run, wait, texts, orderId } = await world({ faults: { next: [lost, ok, { kind: 'rate_limit' }] } });
   await run();
   await database.sql`update messages set sent_at = sent_at - interval '60 seconds' where order_id = ${orderId}`;

@@ -15,6 +15,7 @@ import {
   RELAY_HELD_ROWS,
   RELAY_MARK_MS,
   RELAY_RETRY_MS,
+  RELAY_SOON_ROWS,
   SLOW_ORDER_MS,
 } from '../../src/limits.ts';
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
@@ -92,6 +93,28 @@ test('the rows of a burst are marked in parts', async () => {
   await relay.close();
   expect(state.marked.map(({ length }) => length)).toEqual([RELAY_BATCH, RELAY_BATCH, 1]);
   expect(state.marked.flat()).toEqual(state.added);
+});
+
+test('rows that are due soon are held and share a job when they are due; at the stop they are handed over', async () => {
+  const { relay, state } = world();
+  const dueIn = (ms: number, id: number) =>
+    rowsOf(id, id + 1).map((row) => ({ ...row, runAt: new Date(Date.now() + ms) }));
+  for (let id = 0; id < 10; id++) relay.relay(dueIn(5_000, id));
+  relay.relay(dueIn(20_000, 10));
+  await vi.advanceTimersByTimeAsync(4_900);
+  expect(state.added).toEqual([]);
+  await vi.advanceTimersByTimeAsync(200);
+  expect([state.added, state.jobs]).toEqual([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [10]]);
+  await relay.close();
+  expect(state.added.at(-1)).toBe(10);
+});
+
+test('no more rows are held until they are due than a bound; the rest is left to the sweeper', async () => {
+  const { relay, state } = world();
+  const soon = new Date(Date.now() + 1_000);
+  relay.relay(rowsOf(0, RELAY_SOON_ROWS + 10).map((row) => ({ ...row, runAt: soon })));
+  await relay.close();
+  expect(state.added).toHaveLength(RELAY_SOON_ROWS);
 });
 
 test('rows that come soon after a hand-over share the next one, and a charge does not wait', async () => {

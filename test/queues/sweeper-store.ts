@@ -11,6 +11,7 @@ export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
     pruneDeliveries: none,
     pruneDriverActions: none,
     pruneRequests: none,
+    pruneTextCounts: none,
     ...differently,
   };
 }

@@ -51,6 +51,7 @@ test('an opened text has the phone of a customer who consented, the store’s na
     firstSentAt: expect.any(Date),
     secondsSinceSend: 0,
     orderEnded: false,
+    overBound: null,
   });
 });
 
@@ -141,7 +142,10 @@ test('a recorded result stays, and the text is not opened or counted any more', 
 test('one statement opens and records many texts, each with its own result', async () => {
   const { sql } = database;
   const [first, second, silent] = await Promise.all([owed(), owed(), owed(false)]);
-  const opened = await storeOf(sql).openTexts([first.orderId, second.orderId, silent.orderId]);
+  const opened = await storeOf(sql).openTexts([first.orderId, second.orderId, silent.orderId], {
+    perPhone: 0,
+    perStore: 0,
+  });
   expect(opened.get(second.orderId)).toEqual({ ...(await second.open()), secondsSinceSend: expect.any(Number) });
   expect([...opened.keys()].sort()).toEqual([first.orderId, second.orderId].sort());
   const texts = [

@@ -73,6 +73,14 @@ test('an order without a driver waits uncharged, and its redispatch job is due w
   expect((committed?.expiresAt.getTime() ?? 0) - (committed?.createdAt.getTime() ?? 0)).toBe(86_400_000);
 });
 
+test('a text is due some time after its order, in which a cancellation costs none', async () => {
+  const order = await draftOrder(database.sql, store);
+  const jobs = { locate: false, smsDelaySeconds: 5 };
+  const committed = (await storeOf(database.sql, 'me').insertOrders([order], jobs)).get(order.id);
+  const text = committed?.outbox.find(({ queue }) => queue === 'sms');
+  expect((text?.runAt.getTime() ?? 0) - (committed?.createdAt.getTime() ?? 0)).toBe(5_000);
+});
+
 test('a new job is left to its process for 30 seconds before the sweeper may take it', async () => {
   const { sql } = database;
   const { orderId } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });

@@ -19,7 +19,7 @@ import { cancelRaces } from './races.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { noKeyRetries } from './repeats.ts';
 import { scriptPayloads } from './scripts.ts';
-import { stripeFaults, twilioFaults } from './vendors.ts';
+import { stripeFaults, twilioBrownout, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
 import { workerDeaths } from './workers.ts';
 
@@ -41,6 +41,7 @@ export const ROWS: readonly Row[] = [
   clockOff,
   stripeFaults,
   twilioFaults,
+  twilioBrownout,
   overload,
   fewDrivers,
   cancelRaces,

@@ -21,6 +21,7 @@ const FAULTS: readonly Fault[] = [
 const OF_STRIPE: readonly Fault[] = [...FAULTS, { kind: 'status', status: 409, effect: 'before', sticky: false }];
 const FAULTY = 0.3;
 const ORDERS_PER_SECOND = 60;
+const BROWNOUT_ORDERS_PER_SECOND = 20;
 const POLL_MS = 100;
 
 type Vendor = Omit<Row, 'run' | 'needsRedis'> & {
@@ -99,3 +100,40 @@ export const twilioFaults = illVendor({
   standIn: ({ twilio }) => twilio,
   faults: FAULTS,
 });
+
+/** Time after which texts whose first send failed have been sent again, and failed again. */
+const BROWNOUT_MS = 150_000;
+const BROWNOUT: Fault = { kind: 'status', status: 500, effect: 'before', sticky: false };
+
+/** A brownout that meets three in ten sends, then of those the second sends, and none of the texts is lost. */
+export const twilioBrownout: Row = {
+  name: 'twilio-brownout',
+  what: 'three of ten requests to Twilio are answered with 500 for minutes, and no text is lost',
+  count: 600,
+  async run(count, random) {
+    const world = await openWorld(SIZES);
+    try {
+      let met = 0;
+      const each = (): Fault | undefined => {
+        if (random() >= FAULTY) return undefined;
+        met++;
+        return BROWNOUT;
+      };
+      world.twilio.orderFaults({ each });
+      const load = startLoad(world, BROWNOUT_ORDERS_PER_SECOND, random);
+      const endMs = performance.now() + BROWNOUT_MS;
+      while (met < count || performance.now() < endMs) await later(POLL_MS);
+      world.twilio.orderFaults({ each: null });
+      const problems = await load.stop();
+      problems.push(...(await findings(world)));
+      const [lost] = await world.sql`
+        select count(*)::int as texts from orders where sms_failure_code = 'outcome_unknown'`;
+      if (lost?.texts > 0) problems.push(`text: ${lost?.texts} texts were given up`);
+      const [again] = await world.sql`select count(*)::int as texts from messages where sends > 2`;
+      const notes = [`${again?.texts} texts were sent more than twice before one was taken`];
+      return { count: met, orders: load.sent(), findings: problems, recoveries: [], notes };
+    } finally {
+      await world.close();
+    }
+  },
+};

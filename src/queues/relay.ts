@@ -1,31 +1,25 @@
 import {
   JOB_TICK_MS,
-  JOBS_PER_BATCH,
   LOSS_REPORT_MS,
   RELAY_AHEAD_MS,
   RELAY_BATCH,
   RELAY_HELD_MS,
   RELAY_HELD_ROWS,
-  RELAY_MARK_MS,
   RELAY_RETRY_MS,
 } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import { type BulkJob, bulkJobsOf } from './bulk-jobs.ts';
 import { fairShares } from './fair-shares.ts';
-import { batchOf, type JobBatch } from './job-batch.ts';
+import { createHandOverMarks } from './hand-over-marks.ts';
 import type { JobPace } from './job-pace.ts';
 import type { JobHandlers } from './queues.ts';
 import { createQueueRoom } from './room.ts';
 import { createUntilDue } from './until-due.ts';
 import { within } from './within.ts';
 
-type BulkJob = {
-  name: string;
-  data: JobBatch;
-  opts: { jobId: string; delay: number; priority: number };
-};
 type Adder = {
   addBulk(jobs: BulkJob[]): Promise<unknown>;
   /** Number of jobs that wait for a worker, without delayed ones. */
@@ -78,7 +72,7 @@ export function createRelay(
   );
   /** Ends the pause before the next attempt. */
   let wake = (): void => undefined;
-  const marks = createMarks(store, logger);
+  const marks = createHandOverMarks(store, logger);
   const untilDue = createUntilDue(clock, take);
   const shareOf = fairShares();
   const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, clock)]));
@@ -157,35 +151,10 @@ export function createRelay(
     const fits = fresh.length === 0 || (await rooms.get(name)?.take(fresh.length));
     const fitting = fits ? rows : rows.filter(({ relays }) => relays > 0);
     if (fitting.length === 0) return;
-    await queue?.addBulk(batches(name, fitting).map((batch) => jobOf(name, batch)));
+    const nowMs = clock.now();
+    const priorityOf = fairQueues.has(name) ? (retailerId: string) => shareOf(name, retailerId, nowMs) : null;
+    await queue?.addBulk(bulkJobsOf(name, fitting, priorityOf, nowMs));
     marks.add(fitting.map(({ id }) => id));
-  }
-
-  /**
-   * Rows that are due share a job, as BullMQ costs as much for each job as its work does. A queue with fair
-   * shares, or a limited rate, counts single ones.
-   */
-  function batches(name: QueueName, rows: readonly OutboxRow[]): OutboxRow[][] {
-    if (fairQueues.has(name)) return rows.map((row) => [row]);
-    const isDue = ({ runAt }: OutboxRow) => runAt.getTime() <= clock.now();
-    const due = rows.filter(isDue);
-    const shared = Array.from({ length: Math.ceil(due.length / JOBS_PER_BATCH) }, (_, i) =>
-      due.slice(i * JOBS_PER_BATCH, (i + 1) * JOBS_PER_BATCH),
-    );
-    return [...shared, ...rows.filter((row) => !isDue(row)).map((row) => [row])];
-  }
-
-  function jobOf(name: QueueName, rows: readonly OutboxRow[]): BulkJob {
-    const [{ id, relays, runAt, retailerId }] = rows as [OutboxRow];
-    return {
-      name,
-      data: batchOf(rows.map((row) => ({ outboxId: row.id, orderId: row.orderId, relays: row.relays }))),
-      opts: {
-        jobId: rows.length === 1 ? `${id}-${relays}` : `${id}-${relays}-${rows.length}`,
-        delay: Math.max(0, runAt.getTime() - clock.now()),
-        priority: fairQueues.has(name) ? shareOf(name, retailerId, clock.now()) : 0,
-      },
-    };
   }
 
   function take(rows: readonly OutboxRow[]): void {
@@ -216,45 +185,6 @@ export function createRelay(
       wake();
       while (running) await running;
       await marks.close();
-    },
-  };
-}
-
-/**
- * Marks rows as handed over in the second round after their hand-over: after one to two RELAY_MARK_MS, within
- * their first lease.
- */
-function createMarks(store: Pick<Store, 'extendLease'>, logger: Logger) {
-  /** Rows handed over since the last round. */
-  let unmarked: number[] = [];
-  /** Rows handed over in the round before, which the next one marks. */
-  let older: number[] = [];
-  let marking = Promise.resolve();
-  const timer = setInterval(() => {
-    const ids = older;
-    older = unmarked;
-    unmarked = [];
-    marking = mark(ids);
-  }, RELAY_MARK_MS);
-
-  /** In parts, because the rows of a burst are more than one statement can write in its time. */
-  async function mark(ids: readonly number[]): Promise<void> {
-    try {
-      for (let from = 0; from < ids.length; from += RELAY_BATCH)
-        await store.extendLease(ids.slice(from, from + RELAY_BATCH));
-    } catch (error) {
-      logger.warn({ err: errorFields(error), rows: ids.length }, 'jobs could not be marked as handed over');
-    }
-  }
-
-  return {
-    add: (ids: readonly number[]) => void unmarked.push(...ids),
-    /** Ends the rounds. */
-    stop: () => clearInterval(timer),
-    /** Marks the rows that no round has marked. */
-    async close(): Promise<void> {
-      await marking;
-      await mark([...older, ...unmarked]);
     },
   };
 }

@@ -1,0 +1,46 @@
+import { JOBS_PER_BATCH } from '../limits.ts';
+import type { OutboxRow, QueueName } from '../store/outbox-rows.ts';
+import { batchOf, type JobBatch } from './job-batch.ts';
+
+/** A job as BullMQ takes many of them. */
+export type BulkJob = {
+  name: string;
+  data: JobBatch;
+  opts: { jobId: string; delay: number; priority: number };
+};
+
+/**
+ * The jobs of a queue's rows. Rows that are due share a job, as BullMQ costs as much for each job as its work
+ * does. A queue with fair shares, or a limited rate, counts single ones.
+ *
+ * @param priorityOf the priority of a store's row in a queue with fair shares; null in any other
+ */
+export function bulkJobsOf(
+  name: QueueName,
+  rows: readonly OutboxRow[],
+  priorityOf: ((retailerId: string) => number) | null,
+  nowMs: number,
+): BulkJob[] {
+  const batches = priorityOf ? rows.map((row) => [row]) : inBatches(rows, nowMs);
+  return batches.map((batch) => {
+    const [{ id, relays, runAt, retailerId }] = batch as [OutboxRow];
+    return {
+      name,
+      data: batchOf(batch.map((row) => ({ outboxId: row.id, orderId: row.orderId, relays: row.relays }))),
+      opts: {
+        jobId: batch.length === 1 ? `${id}-${relays}` : `${id}-${relays}-${batch.length}`,
+        delay: Math.max(0, runAt.getTime() - nowMs),
+        priority: priorityOf?.(retailerId) ?? 0,
+      },
+    };
+  });
+}
+
+function inBatches(rows: readonly OutboxRow[], nowMs: number): OutboxRow[][] {
+  const isDue = ({ runAt }: OutboxRow) => runAt.getTime() <= nowMs;
+  const due = rows.filter(isDue);
+  const shared = Array.from({ length: Math.ceil(due.length / JOBS_PER_BATCH) }, (_, i) =>
+    due.slice(i * JOBS_PER_BATCH, (i + 1) * JOBS_PER_BATCH),
+  );
+  return [...shared, ...rows.filter((row) => !isDue(row)).map((row) => [row])];
+}

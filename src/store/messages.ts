@@ -73,8 +73,8 @@ export async function openTexts(
 
 /**
  * The CTEs that count the texts of `opened` for their phone and their store on this day, and `over`: those
- * that are beyond a bound. The row of a count is locked until the commit, so that two workers cannot both take
- * the last place. A phone is kept as a hash. Without bounds nothing is counted.
+ * that are beyond a bound. The row of a count is locked until the commit, so that two workers cannot both
+ * take the last place. A phone is kept as a hash. Without bounds nothing is counted.
  */
 function countTexts(sql: Sql, { perPhone, perStore }: TextBounds): Fragment {
   if (perPhone === 0 && perStore === 0) return sql`, over as (select null::uuid as id, null as bound where false)`;

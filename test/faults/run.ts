@@ -1,6 +1,6 @@
 /**
  * Tests the README's promises under faults:
- * `npm run faults -- [--row NAME] [--scale 0.1] [--seed 1] [--no-results]`. Each row starts the built service
+ * `npm run faults -- [--row NAME | --from NAME] [--scale 0.1] [--seed 1] [--no-results]`. Each row starts the built service
  * on its own Postgres and Redis, injects its fault as often as it says times the scale, and compares what the
  * clients heard and the stand-ins did with the tables (checker.ts). The same seed makes the same clients,
  * orders and faults, in a whole run and in a row of its own; the outcome of races is up to the machine. A row
@@ -34,9 +34,11 @@ function figureOf(name: string): number {
 
 async function main(): Promise<void> {
   const only = option('row');
+  const from = option('from');
   const scale = figureOf('scale');
   const seed = figureOf('seed');
-  const named = ROWS.filter(({ name }) => only === undefined || name === only);
+  const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);
+  const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
   const rows = named.filter(({ needsRedis }) => !needsRedis || hasRedis());
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
@@ -51,7 +53,10 @@ async function main(): Promise<void> {
     const { count, findings, seconds, notes = [] } = told;
     for (const note of notes) report.note(`${row.name}: ${note}`);
     console.log(`\n${row.name}: ${count} times, ${findings.length} findings, ${seconds.toFixed(1)} s, seed ${seed}`);
-    for (const finding of findings.slice(0, MOST_SHOWN)) report.failed(`${row.name}: ${finding}`);
+    for (const finding of findings.slice(0, MOST_SHOWN)) {
+      console.log(`- ${finding}`);
+      report.failed(`${row.name}: ${finding}`);
+    }
   }
   report.table('Faults', HEAD, all.map(cells));
   for (const { row, notes = [] } of all) for (const note of notes) report.note(`${row.name}: ${note}`);

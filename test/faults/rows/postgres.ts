@@ -30,6 +30,9 @@ export const postgresStopped = underLoad({
   name: 'postgres-stopped',
   what: 'all processes of Postgres stand still for 5 s',
   count: 20,
+  // Without this the service is up for half a second in six, which a client that asks each second can miss for
+  // its whole minute.
+  pauseMs: 2_000,
   withinMs: READY_AGAIN_MS,
   inject: ({ postgres }) => postgres.pause(STOPPED_MS),
 });

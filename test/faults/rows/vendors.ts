@@ -105,7 +105,9 @@ export const twilioFaults = illVendor({
 const BROWNOUT_MS = 150_000;
 const BROWNOUT: Fault = { kind: 'status', status: 500, effect: 'before', sticky: false };
 
-/** A brownout that meets three in ten sends, then of those the second sends, and none of the texts is lost. */
+/**
+ * A brownout that meets three in ten sends, then of those the second sends, and none of the texts is lost.
+ */
 export const twilioBrownout: Row = {
   name: 'twilio-brownout',
   what: 'three of ten requests to Twilio are answered with 500 for minutes, and no text is lost',

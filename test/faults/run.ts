@@ -1,11 +1,10 @@
 /**
- * Tests the README's promises under faults:
- * `npm run faults -- [--row NAME | --from NAME] [--scale 0.1] [--seed 1] [--no-results]`. Each row starts the built service
- * on its own Postgres and Redis, injects its fault as often as it says times the scale, and compares what the
- * clients heard and the stand-ins did with the tables (checker.ts). The same seed makes the same clients,
- * orders and faults, in a whole run and in a row of its own; the outcome of races is up to the machine. A row
- * that breaks is a finding, and the others go on. Exits with 1 where anything was found; the report is in
- * test/faults/results.
+ * Tests the README's promises under faults: `npm run faults -- [--row NAME | --from NAME] [--scale 0.1]
+ * [--seed 1] [--no-results]`. Each row starts the built service on its own Postgres and Redis, injects its
+ * fault as often as it says times the scale, and compares what the clients heard and the stand-ins did with
+ * the tables (checker.ts). The same seed makes the same clients, orders and faults, in a whole run and in a
+ * row of its own; the outcome of races is up to the machine. A row that breaks is a finding, and the others
+ * go on. Exits with 1 where anything was found; the report is in test/faults/results.
  */
 
 import { hasRedis } from '../harness/redis.ts';

@@ -198,12 +198,18 @@ export const WAY_METERS_PER_MINUTE = 375;
  * wait least (docs/performance.md).
  */
 export const WAIT_FACTOR = 0.5;
-/** Claim (time waited × weight) from which an order's claim alone decides, however long the way. */
+/** Claim (time waited × weight) from which an order's age decides, however long the way: 2 h at weight 1. */
 export const AGE_DECIDES_MS = 2 * 3_600_000;
 /**
- * Time from which a store's next waiting order counts as waiting, after its last one does, at weight 1. Twenty
- * orders an hour are a tenth of what 100 drivers carry, and a two-hundredth of what 2,000 do. On public days
- * five minutes still delay nobody, and ten do (docs/performance.md).
+ * Steps in which it does: of orders with the same whole hours of claim the cost decides. By the exact age
+ * every way would be long where most orders are old, drivers would carry a fifth less, and all would wait
+ * longer, the oldest too (docs/performance.md). At most AGE_DECIDES_MS.
+ */
+export const AGE_STEP_MS = 3_600_000;
+/**
+ * Time after which a store's next waiting order counts as waiting, from when its last one does. Twenty orders
+ * an hour are a tenth of what 100 drivers carry, and a two-hundredth of what 2,000 do. On public days five
+ * minutes still delay nobody, and ten do (docs/performance.md).
  */
 export const FAIR_SHARE_MS = 3 * 60_000;
 /**
@@ -795,6 +801,7 @@ function assertRelations(): void {
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };
   below({ ARRIVAL_SLOW_METERS_PER_SECOND }, roadMetersPerSecond);
   below(roadMetersPerSecond, { ARRIVAL_FAST_METERS_PER_SECOND });
+  atMost({ AGE_STEP_MS }, { AGE_DECIDES_MS });
   below({ FAIR_SHARE_MS }, { MAX_FAIR_LEAD_MS });
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });

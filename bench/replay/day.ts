@@ -1,4 +1,4 @@
-import type { Tier, Tiers } from '../../src/domain/tier.ts';
+import type { Tier } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { offset } from '../../test/harness/world.ts';
@@ -16,7 +16,6 @@ const START_MS = 1_700_000_000_000;
 const ORIGIN: Point = { lat: 40, lng: -90 };
 /** Interval at which drivers report. */
 const REPORT_MINUTES = 0.5;
-const TIER = 'standard';
 
 /**
  * Replays a day with the real matcher, in virtual time: a new order goes to the nearest available driver at
@@ -26,6 +25,7 @@ const TIER = 'standard';
  */
 export class Day {
   readonly #instance: Instance;
+  readonly #tier: Tier;
   readonly #matcher: Matcher;
   readonly #orders = new Map<string, Ordered>();
   readonly #waiting = new Set<string>();
@@ -34,13 +34,12 @@ export class Day {
   readonly #agenda = new Agenda();
   #now = 0;
 
+  /** @param tier the tier of every order */
   constructor(instance: Instance, tier: Tier) {
     this.#instance = instance;
-    const tiers: Tiers = new Map([[TIER, { ...tier, id: TIER }]]);
-    this.#matcher = new Matcher(tiers);
-    this.#tier = { ...tier, id: TIER };
+    this.#tier = tier;
+    this.#matcher = new Matcher(new Map([[tier.id, tier]]));
   }
-  readonly #tier: Tier;
 
   run(): Fate[] {
     const { orders, couriers } = this.#instance;
@@ -72,7 +71,7 @@ export class Day {
       this.#drive(order, found.driverId);
       return;
     }
-    const fairStartMs = this.#matcher.fairStart(order.store, tierId, nowMs);
+    const fairStartMs = this.#matcher.fairStart(order.store, nowMs);
     this.#matcher.wait({ orderId: order.id, retailerId: order.store, tierId, point, sinceMs: nowMs, fairStartMs });
     this.#waiting.add(order.id);
   }
@@ -80,7 +79,7 @@ export class Day {
   #comeOn({ id, start }: Courier): void {
     const position = { ...pointOf(start), atMs: this.#nowMs() };
     this.#places.set(id, start);
-    const tierIds = [TIER];
+    const tierIds = [this.#tier.id];
     this.#matcher.putDriver({ id, tierIds, onDuty: true, position, freeSinceMs: this.#nowMs(), orderId: null });
     this.#look(id);
   }

@@ -116,7 +116,7 @@ export function createPlaceOrder(deps: {
   async function commitWaiting(draft: NewOrder, caller: Caller): Promise<PlaceOrderOutcome> {
     const { retailerId } = draft.request;
     if (!deps.waitingRoom.enter(retailerId)) return { kind: 'queue_full' };
-    const fairStartMs = matcher.fairStart(retailerId, draft.tier.id, deps.clock.now());
+    const fairStartMs = matcher.fairStart(retailerId, deps.clock.now());
     const order = { ...draft, fairStartMs };
     try {
       const outcome = await deps.groupCommit.commit(order, caller);

@@ -2,7 +2,7 @@ import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { distanceMeters } from '../geo/point.ts';
 import { BATCH_CANDIDATES, MAX_BATCH } from '../limits.ts';
 import { matchAtLeastCost } from './batch.ts';
-import { claimOf, costOf, isLate, minutesOfWay } from './cost.ts';
+import { claimOf, minutesOf, urgencyOf } from './cost.ts';
 import type { DriverQuery, DriverSearch } from './driver-search.ts';
 import type { Drivers } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
@@ -96,13 +96,8 @@ function match(
       return distance <= radiusMeters ? distance : Number.POSITIVE_INFINITY;
     });
   });
-  // Which late orders are served is up to their claims alone. How they are served is a matter of way again.
-  const urgencies = claims.map((claim) => (isLate(claim) ? claim : 0));
-  const costs = meters.map((row, order) => {
-    const claim = claims[order] as number;
-    return row.map((distance) => (isLate(claim) ? minutesOfWay(distance) : costOf(claim, distance)));
-  });
-  return matchAtLeastCost(urgencies, costs).map(({ order, driver }) => ({
+  const costs = meters.map((row, order) => row.map((distance) => minutesOf(claims[order] as number, distance)));
+  return matchAtLeastCost(claims.map(urgencyOf), costs).map(({ order, driver }) => ({
     orderId: (orders[order] as WaitingOrder).orderId,
     driverId: driverIds[driver] as string,
     distanceMeters: meters[order]?.[driver] as number,

@@ -213,8 +213,8 @@ export class Matcher {
    * milliseconds; undefined if it does so at once. Each call takes a share, and is followed by {@link wait}
    * with that start, or by {@link forgetShares} if the order does not come to wait.
    */
-  fairStart(retailerId: string, tierId: TierId, nowMs: number): number | undefined {
-    return this.waiting.fairStart(retailerId, tierId, nowMs);
+  fairStart(retailerId: string, nowMs: number): number | undefined {
+    return this.waiting.fairStart(retailerId, nowMs);
   }
 
   /** Forgets the shares that a store has taken, if none of its orders waits. */

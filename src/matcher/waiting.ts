@@ -95,7 +95,7 @@ export class WaitingOrders {
     this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
     const fromMs = countsFrom(order);
     this.index.locate(number, order.point.lat, order.point.lng, fromMs, order.sinceMs);
-    this.shares.taken(order.retailerId, this.weightOf(order.tierId), fromMs);
+    this.shares.taken(order.retailerId, fromMs);
     if (!hidden) this.place(number);
   }
 
@@ -125,17 +125,13 @@ export class WaitingOrders {
   }
 
   /** Takes the fair start of an order that begins to wait now (`FairShares.next`). */
-  fairStart(retailerId: string, tierId: TierId, nowMs: number): number | undefined {
-    return this.shares.next(retailerId, this.weightOf(tierId), nowMs);
+  fairStart(retailerId: string, nowMs: number): number | undefined {
+    return this.shares.next(retailerId, nowMs);
   }
 
   /** Forgets the shares of a store that has no waiting orders. */
   forgetShares(retailerId: string): void {
     if (this.countOf(retailerId) === 0) this.shares.forget(retailerId);
-  }
-
-  private weightOf(tierId: TierId): number {
-    return this.tiers.get(tierId)?.weight ?? 1;
   }
 
   /** Indexes an order under its tier, or under none while the table does not have it. */

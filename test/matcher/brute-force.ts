@@ -3,6 +3,7 @@ import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domai
 import { chordSquared, distanceMeters, type Point, writeVector } from '../../src/geo/point.ts';
 import {
   AGE_DECIDES_MS,
+  AGE_STEP_MS,
   POSITION_FRESH_MS,
   SET_ASIDE_MS,
   WAIT_FACTOR,
@@ -219,8 +220,8 @@ export class BruteForce implements MatcherFace {
       .map((found) => ({ ...found, ...this.worthOf(found.order, found.distanceMeters, nowMs) }))
       .sort(
         (a, b) =>
-          Number(b.isLate) - Number(a.isLate) ||
-          (a.isLate ? b.claim - a.claim : a.minutes - b.minutes) ||
+          b.hoursLate - a.hoursLate ||
+          a.minutes - b.minutes ||
           a.distanceMeters - b.distanceMeters ||
           byText(a.order.orderId, b.order.orderId),
       )
@@ -266,12 +267,12 @@ export class BruteForce implements MatcherFace {
     return qualified.some((driver) => this.isFree(driver)) ? 'none_in_radius' : 'all_drivers_busy';
   }
 
-  /** Whether its claim alone decides about an order; its claim, and else the minutes that it costs. */
+  /** The whole steps of a late order's claim, and the minutes that an order costs. */
   private worthOf(order: WaitingOrder, meters: number, nowMs: number) {
     const waitedMs = Math.max(0, nowMs - (order.fairStartMs ?? order.sinceMs));
     const claim = waitedMs * (this.tiers.get(order.tierId) as Tier).weight;
-    const minutes = meters / WAY_METERS_PER_MINUTE - WAIT_FACTOR * (claim / 60_000);
-    return { isLate: claim >= AGE_DECIDES_MS, claim, minutes };
+    const hoursLate = claim >= AGE_DECIDES_MS ? Math.floor(claim / AGE_STEP_MS) : 0;
+    return { hoursLate, minutes: meters / WAY_METERS_PER_MINUTE - WAIT_FACTOR * (claim / 60_000) };
   }
 
   private radiusOf(order: WaitingOrder, nowMs: number): number {

@@ -188,6 +188,35 @@ export const MAX_WAITING_ORDERS = 100_000;
  * sandbox, where a load test has one store, as many as of all.
  */
 export const MAX_WAITING_ORDERS_PER_RETAILER = 10_000;
+/**
+ * Meters by the great circle that a driver comes in a minute, for the cost of a way: in seconds of road above
+ * ARRIVAL_SLOW_METERS_PER_SECOND and below ARRIVAL_FAST_METERS_PER_SECOND.
+ */
+export const WAY_METERS_PER_MINUTE = 375;
+/**
+ * Minutes of way that a minute of waiting is worth, at weight 1. From 0.3 to 0.7 the customers of public days
+ * wait least (docs/performance.md).
+ */
+export const WAIT_FACTOR = 0.5;
+/** Claim (time waited × weight) from which an order's age decides, however long the way: 2 h at weight 1. */
+export const AGE_DECIDES_MS = 2 * 3_600_000;
+/**
+ * Steps in which it does: of orders with the same whole hours of claim the cost decides. By the exact age
+ * every way would be long where most orders are old, drivers would carry a fifth less, and all would wait
+ * longer, the oldest too (docs/performance.md). At most AGE_DECIDES_MS.
+ */
+export const AGE_STEP_MS = 3_600_000;
+/**
+ * Time after which a store's next waiting order counts as waiting, from when its last one does. Twenty orders
+ * an hour are a tenth of what 100 drivers carry, and a two-hundredth of what 2,000 do. On public days five
+ * minutes still delay nobody, and ten do (docs/performance.md).
+ */
+export const FAIR_SHARE_MS = 3 * 60_000;
+/**
+ * Most time by which an order counts as waiting later than it waits. Above FAIR_SHARE_MS, of which it holds
+ * 40; the orders of a store beyond them count from the same time.
+ */
+export const MAX_FAIR_LEAD_MS = 2 * 3_600_000;
 /** Interval of the sweep that tries every waiting order again, in case an event was missed. */
 export const REDISPATCH_SWEEP_MS = 15_000;
 /** Most orders that one sweep expires or takes from silent drivers; the next sweep takes the rest. */
@@ -791,6 +820,11 @@ function assertRelations(): void {
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
+  const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };
+  below({ ARRIVAL_SLOW_METERS_PER_SECOND }, roadMetersPerSecond);
+  below(roadMetersPerSecond, { ARRIVAL_FAST_METERS_PER_SECOND });
+  atMost({ AGE_STEP_MS }, { AGE_DECIDES_MS });
+  below({ FAIR_SHARE_MS }, { MAX_FAIR_LEAD_MS });
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
   below({ POSITION_FRESH_MS }, { DRIVER_SILENT_MS });

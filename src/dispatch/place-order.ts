@@ -109,17 +109,23 @@ export function createPlaceOrder(deps: {
     return created(order, committed, 'driver_assigned', await deps.paymentWait.paymentWithin(order.id));
   }
 
-  /** Commits an order without a driver, uncharged, to wait for one, if there is room. */
-  async function commitWaiting(order: NewOrder, caller: Caller): Promise<PlaceOrderOutcome> {
-    const { retailerId } = order.request;
+  /**
+   * Commits an order without a driver, uncharged, to wait for one, if there is room. Its fair start is taken
+   * now, so that orders that come together queue up behind each other.
+   */
+  async function commitWaiting(draft: NewOrder, caller: Caller): Promise<PlaceOrderOutcome> {
+    const { retailerId } = draft.request;
     if (!deps.waitingRoom.enter(retailerId)) return { kind: 'queue_full' };
+    const fairStartMs = matcher.fairStart(retailerId, deps.clock.now());
+    const order = { ...draft, fairStartMs };
     try {
       const outcome = await deps.groupCommit.commit(order, caller);
       if (outcome.kind !== 'created') return refused(order, outcome.kind);
       const committed = outcome.order;
       deps.relay.relay(committed.outbox);
       const sinceMs = committed.createdAt.getTime();
-      matcher.wait({ orderId: order.id, retailerId, tierId: order.tier.id, point: order.pickup, sinceMs });
+      const { pickup: point } = order;
+      matcher.wait({ orderId: order.id, retailerId, tierId: order.tier.id, point, sinceMs, fairStartMs });
       // A driver may have become free during the commit.
       deps.redispatch.orderQueued(order.id);
       return created(order, committed, 'pending_dispatch', 'not_charged');

@@ -26,6 +26,9 @@ export function createWaitingRoom(matcher: Matcher, max: number, maxPerRetailer:
       add(retailerId, 1);
       return true;
     },
-    leave: (retailerId) => add(retailerId, -1),
+    leave(retailerId) {
+      add(retailerId, -1);
+      if (!committing.has(retailerId)) matcher.forgetShares(retailerId);
+    },
   };
 }

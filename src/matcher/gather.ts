@@ -2,10 +2,11 @@ import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { distanceMeters } from '../geo/point.ts';
 import { BATCH_CANDIDATES, MAX_BATCH } from '../limits.ts';
 import { matchAtLeastCost } from './batch.ts';
+import { claimOf, minutesOf, urgencyOf } from './cost.ts';
 import type { DriverQuery, DriverSearch } from './driver-search.ts';
 import type { Drivers } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
-import { claimOf, type WaitingOrder, type WaitingOrders } from './waiting.ts';
+import { countsFrom, type WaitingOrder, type WaitingOrders } from './waiting.ts';
 
 /** A waiting order and the driver it should go to. */
 export type Match = { readonly orderId: string; readonly driverId: string; readonly distanceMeters: number };
@@ -38,9 +39,9 @@ export function matchOrders(orders: readonly WaitingOrder[], sources: Sources, n
 }
 
 /**
- * Matches available drivers (at most `MAX_BATCH`) with the waiting orders in their reach that have the
- * strongest claims. Up to 8 drivers, or if at most `MAX_BATCH` orders are in their reach, the result is the
- * best there is: no driver of n needs an order beyond the driver's n strongest.
+ * Matches available drivers (at most `MAX_BATCH`) with the waiting orders in their reach that cost least. Up
+ * to 8 drivers, or if at most `MAX_BATCH` orders are in their reach, the result is the best there is: no
+ * driver of n needs an order beyond the n that cost that driver least.
  */
 export function matchDrivers(driverIds: readonly string[], sources: Sources, nowMs: number): Match[] {
   const { drivers, waiting } = sources;
@@ -50,11 +51,11 @@ export function matchDrivers(driverIds: readonly string[], sources: Sources, now
     return place ? [{ driverId, ...place }] : [];
   });
   const available = seekers.map(({ driverId }) => driverId);
-  // Every round finds for each driver the strongest claim that no driver has found yet.
+  // Every round finds for each driver the order of least cost that no driver has found yet.
   while (seekers.length > 0 && found.size < MAX_BATCH) {
     seekers = seekers.filter((seeker) => {
       if (found.size === MAX_BATCH) return false;
-      const order = waiting.strongestClaim(seeker, nowMs, found);
+      const order = waiting.leastCost(seeker, nowMs, found);
       if (order) found.add(order.orderId);
       return order !== undefined;
     });
@@ -84,7 +85,7 @@ function match(
 ): Match[] {
   if (driverIds.length === 0) return [];
   const places = driverIds.map((driverId) => ({ driverId, ...drivers.placeOfAvailable(driverId, nowMs) }));
-  const claims = orders.map((order) => claimOf(tiers.get(order.tierId) as Tier, nowMs - order.sinceMs));
+  const claims = orders.map((order) => claimOf(tiers.get(order.tierId) as Tier, nowMs - countsFrom(order)));
   const meters = orders.map((order) => {
     const { radiusMeters, exclude, point } = queryFor(order, tiers.get(order.tierId) as Tier, nowMs);
     const bit = tiers.bit(order.tierId);
@@ -95,7 +96,8 @@ function match(
       return distance <= radiusMeters ? distance : Number.POSITIVE_INFINITY;
     });
   });
-  return matchAtLeastCost(claims, meters).map(({ order, driver }) => ({
+  const costs = meters.map((row, order) => row.map((distance) => minutesOf(claims[order] as number, distance)));
+  return matchAtLeastCost(claims.map(urgencyOf), costs).map(({ order, driver }) => ({
     orderId: (orders[order] as WaitingOrder).orderId,
     driverId: driverIds[driver] as string,
     distanceMeters: meters[order]?.[driver] as number,

@@ -7,10 +7,11 @@ import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-searc
 import { DriverSlots } from './driver-slots.ts';
 import { Drivers } from './drivers.ts';
 import { type Match, matchDrivers, matchOrders, queryFor, type Sources } from './gather.ts';
+import type { FoundOrder } from './order-search.ts';
 import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
 import { type WaitReason, waitReason } from './wait-reason.ts';
-import { type FoundOrder, type WaitingOrder, WaitingOrders } from './waiting.ts';
+import { type WaitingOrder, WaitingOrders } from './waiting.ts';
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder, WaitReason };
 
@@ -208,13 +209,27 @@ export class Matcher {
   }
 
   /**
-   * The waiting order for an available driver: the strongest claim (time waited × the tier's weight) among
-   * those the driver is available for; then the nearest, then the smallest id.
+   * Takes the fair start of a store's order that begins to wait now: since when it counts as waiting, in whole
+   * milliseconds; undefined if it does so at once. Each call takes a share, and is followed by {@link wait}
+   * with that start, or by {@link forgetShares} if the order does not come to wait.
+   */
+  fairStart(retailerId: string, nowMs: number): number | undefined {
+    return this.waiting.fairStart(retailerId, nowMs);
+  }
+
+  /** Forgets the shares that a store has taken, if none of its orders waits. */
+  forgetShares(retailerId: string): void {
+    this.waiting.forgetShares(retailerId);
+  }
+
+  /**
+   * The waiting order for an available driver: the one of least cost (`cost.ts`) among those the driver is
+   * available for; then the nearest, then the smallest id.
    */
   bestWaitingFor(driverId: string, nowMs: number): FoundOrder | undefined {
     if (this.waiting.size === 0) return undefined;
     const place = this.drivers.placeOfAvailable(driverId, nowMs);
-    return place && this.waiting.strongestClaim({ driverId, ...place }, nowMs);
+    return place && this.waiting.leastCost({ driverId, ...place }, nowMs);
   }
 
   /** The nearest driver available for a waiting order, within the radius that it has by now. */

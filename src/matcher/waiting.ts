@@ -1,9 +1,8 @@
-import { radiusAfter, type Tier, type TierId } from '../domain/tier.ts';
-import { chordOfMeters, metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
-import { BLOCK, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE } from '../spatial-index/cell.ts';
+import type { TierId } from '../domain/tier.ts';
+import type { Point } from '../geo/point.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
-import { CellSearch, CHORD_ERROR } from '../spatial-index/cell-search.ts';
-import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../spatial-index/member-pool.ts';
+import { FairShares } from './fair-shares.ts';
+import { type FoundOrder, OrderSearch, type Seeker } from './order-search.ts';
 import type { TierTable } from './tier-table.ts';
 
 /** An order that waits for a driver at its pickup's point, since a time in milliseconds since 1970. */
@@ -13,43 +12,35 @@ export type WaitingOrder = {
   readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
+  /** Since when it counts as waiting (`fair-shares.ts`); by default since it waits. */
+  readonly fairStartMs?: number | undefined;
   /** Drivers who must not get this order, such as one who released it. */
   readonly excludedDriverIds?: ReadonlySet<string> | undefined;
 };
 
-export type FoundOrder = { readonly orderId: string; readonly distanceMeters: number };
-
-/** A driver to find an order for. `tiers` are the bits of the driver's tiers. */
-type Seeker = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly tiers: number };
-
-type Best = {
-  order: WaitingOrder | undefined;
-  claim: number;
-  distanceMeters: number;
-  readonly skip: ReadonlySet<string> | undefined;
-};
+/** Since when a waiting order counts as waiting. */
+export function countsFrom({ sinceMs, fairStartMs }: WaitingOrder): number {
+  return fairStartMs ?? sinceMs;
+}
 
 /**
- * The waiting orders, in an index of their own under the time since when they wait.
- *
- * A search for a driver's order goes by place, not by age. It walks the cells within the tier's greatest
- * radius and reads those whose oldest order could have a stronger claim than the best so far and a radius
- * that reaches the driver: in whatever order the cells come, about as many as the logarithm of all. So the
- * cost is that of the cells around the driver, wherever the rest of the queue waits.
+ * The waiting orders, in an index of their own by place, so that a search for a driver's order costs what the
+ * cells around the driver cost, wherever the rest of the queue waits.
  */
 export class WaitingOrders {
   private readonly tiers: TierTable;
   private readonly index = new CellIndex();
-  private readonly search = new CellSearch(this.index);
+  private readonly search: OrderSearch;
+  private readonly shares = new FairShares();
   private readonly numbers = new Map<string, number>();
   private readonly orders: (WaitingOrder | undefined)[] = [];
   private readonly freeNumbers: number[] = [];
   private readonly countByRetailer = new Map<string, number>();
-  private readonly vector = new Float64Array(3);
   private rounds: Iterator<number> | undefined;
 
   constructor(tiers: TierTable) {
     this.tiers = tiers;
+    this.search = new OrderSearch(this.index, tiers, this.orders);
   }
 
   /** Indexes every order by the tier table of now, after a tier came into it or left it. */
@@ -102,7 +93,9 @@ export class WaitingOrders {
     this.numbers.set(order.orderId, number);
     this.orders[number] = order;
     this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
-    this.index.locate(number, order.point.lat, order.point.lng, order.sinceMs);
+    const fromMs = countsFrom(order);
+    this.index.locate(number, order.point.lat, order.point.lng, fromMs, order.sinceMs);
+    this.shares.taken(order.retailerId, fromMs);
     if (!hidden) this.place(number);
   }
 
@@ -126,65 +119,19 @@ export class WaitingOrders {
     if (number !== undefined) this.place(number);
   }
 
-  /**
-   * The order with the strongest claim (time waited × the tier's weight) among those of the driver's tiers
-   * whose radius reaches the driver and that do not exclude the driver; then the nearest, then the smallest
-   * id. Leaves out `skip`.
-   */
-  strongestClaim(seeker: Seeker, nowMs: number, skip?: ReadonlySet<string>): FoundOrder | undefined {
-    if (this.numbers.size === 0) return undefined;
-    const best: Best = { order: undefined, claim: -1, distanceMeters: 0, skip };
-    writeVector(seeker.lat, seeker.lng, this.vector, 0);
-    for (const tier of this.tiers.all()) {
-      const number = this.tiers.number(tier.id) as number;
-      if ((seeker.tiers & (1 << number)) !== 0) this.searchTier(tier, number, seeker, nowMs, best);
-    }
-    return best.order && { orderId: best.order.orderId, distanceMeters: best.distanceMeters };
+  /** The order of least cost to a driver (`OrderSearch.leastCost`). */
+  leastCost(seeker: Seeker, nowMs: number, skip?: ReadonlySet<string>): FoundOrder | undefined {
+    return this.numbers.size === 0 ? undefined : this.search.leastCost(seeker, nowMs, skip);
   }
 
-  private searchTier(tier: Tier, number: number, seeker: Seeker, nowMs: number, best: Best): void {
-    const reach = chordOfMeters(tier.maxRadiusMeters);
-    this.search.within(number, seeker.lat, seeker.lng, reach, (cell, bound) => {
-      const longest = nowMs - (this.index.cells.figures[cell * CELL_STRIDE + CELL_OLDEST] as number);
-      if (claimOf(tier, longest) < best.claim) return;
-      if (bound > chordOfMeters(radiusAfter(tier, longest)) + CHORD_ERROR) return;
-      this.searchCell(cell, tier, number, seeker, nowMs, best);
-    });
+  /** Takes the fair start of an order that begins to wait now (`FairShares.next`). */
+  fairStart(retailerId: string, nowMs: number): number | undefined {
+    return this.shares.next(retailerId, nowMs);
   }
 
-  /** Reads a cell, and corrects its oldest stamp, which may be that of an order that left. */
-  private searchCell(cell: number, tier: Tier, number: number, seeker: Seeker, nowMs: number, best: Best): void {
-    const { links } = this.index.cells;
-    const members = this.index.members.pool.data;
-    const start = links[cell * LINK_STRIDE + BLOCK] as number;
-    const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
-    const bit = 1 << number;
-    let oldest = Number.POSITIVE_INFINITY;
-    for (let i = start; i < end; i += MEMBER_STRIDE) {
-      const sinceMs = members[i + MEMBER_STAMP] as number;
-      if (sinceMs < oldest) oldest = sinceMs;
-      const waitedMs = nowMs - sinceMs;
-      const tag = members[i + MEMBER_TAG] as number;
-      if (claimOf(tier, waitedMs) < best.claim || (tag & bit) === 0) continue;
-      const dx = (members[i] as number) - (this.vector[0] as number);
-      const dy = (members[i + 1] as number) - (this.vector[1] as number);
-      const dz = (members[i + 2] as number) - (this.vector[2] as number);
-      const distanceMeters = metersOfChordSquared(dx * dx + dy * dy + dz * dz);
-      if (distanceMeters > radiusAfter(tier, waitedMs)) continue;
-      this.weigh(this.orders[memberOf(tag)] as WaitingOrder, claimOf(tier, waitedMs), distanceMeters, seeker, best);
-    }
-    this.index.cells.figures[cell * CELL_STRIDE + CELL_OLDEST] = oldest;
-  }
-
-  private weigh(order: WaitingOrder, claim: number, distanceMeters: number, seeker: Seeker, best: Best): void {
-    if (best.order !== undefined && claim === best.claim) {
-      if (distanceMeters > best.distanceMeters) return;
-      if (distanceMeters === best.distanceMeters && order.orderId > best.order.orderId) return;
-    }
-    if (order.excludedDriverIds?.has(seeker.driverId) || best.skip?.has(order.orderId)) return;
-    best.order = order;
-    best.claim = claim;
-    best.distanceMeters = distanceMeters;
+  /** Forgets the shares of a store that has no waiting orders. */
+  forgetShares(retailerId: string): void {
+    if (this.countOf(retailerId) === 0) this.shares.forget(retailerId);
   }
 
   /** Indexes an order under its tier, or under none while the table does not have it. */
@@ -197,12 +144,10 @@ export class WaitingOrders {
     this.index.remove(number);
     this.orders[number] = undefined;
     const left = this.countOf(order.retailerId) - 1;
-    if (left === 0) this.countByRetailer.delete(order.retailerId);
-    else this.countByRetailer.set(order.retailerId, left);
+    if (left > 0) this.countByRetailer.set(order.retailerId, left);
+    else {
+      this.countByRetailer.delete(order.retailerId);
+      this.shares.forget(order.retailerId);
+    }
   }
-}
-
-/** The strength of an order's claim on a free driver. A wait that has not begun counts as 0. */
-export function claimOf(tier: Tier, waitedMs: number): number {
-  return Math.max(0, waitedMs) * tier.weight;
 }

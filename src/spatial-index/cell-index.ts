@@ -6,7 +6,7 @@ import { CellBuilder } from './cell-builder.ts';
 import { CellTrees } from './cell-trees.ts';
 import { Cells } from './cells.ts';
 import { MEMBER_STRIDE, MEMBER_TAG, memberOf, tagOf } from './member-pool.ts';
-import { HOME, LAT, LNG, Members, OFFSET, PATH, STAMP, STATE_STRIDE, TIERS, UNKNOWN_PATH } from './members.ts';
+import { BEGIN, HOME, LAT, LNG, Members, OFFSET, PATH, STAMP, STATE_STRIDE, TIERS, UNKNOWN_PATH } from './members.ts';
 import { sortByPath } from './sort-by-path.ts';
 
 /**
@@ -39,8 +39,8 @@ export class CellIndex {
     return this.members.tiers(member) !== 0;
   }
 
-  /** Sets a member's place, which must be a valid `Point`, and its stamp in milliseconds. */
-  locate(member: number, lat: number, lng: number, stamp: number): void {
+  /** Sets a member's place, which must be a valid `Point`, its stamp and its begin in milliseconds. */
+  locate(member: number, lat: number, lng: number, stamp: number, begin: number = stamp): void {
     const at = member * STATE_STRIDE;
     if (at >= this.members.state.length) this.members.growFor(member);
     const { vector } = this;
@@ -49,6 +49,7 @@ export class CellIndex {
     state[at + LAT] = lat;
     state[at + LNG] = lng;
     state[at + STAMP] = stamp;
+    state[at + BEGIN] = begin;
     state[at + PATH] = UNKNOWN_PATH;
     if (state[at + TIERS] === 0) return;
     const home = state[at + HOME] as number;

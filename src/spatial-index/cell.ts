@@ -6,14 +6,15 @@ import { MAX_TIERS } from '../limits.ts';
 /**
  * A cell is a number. One array holds what a search reads of every cell that it passes, a cache line each:
  * the unit vector of the centre, the radius as a chord (no member is farther from the centre), the oldest and
- * the newest stamp (every member's stamp lies between; a member that left may have set either), and the path
- * of the cell.
+ * the newest stamp (every member's stamp lies between; a member that left may have set either), the path of the
+ * cell, and its members' earliest begin (which a member that left may have set, too).
  */
 export const CELL_STRIDE = 8;
 export const CELL_RADIUS = 3;
 export const CELL_OLDEST = 4;
 export const CELL_NEWEST = 5;
 export const CELL_PATH = 6;
+export const CELL_EARLIEST = 7;
 
 /**
  * Another array holds whole numbers, a cache line each: the number of members, where their block begins, and

@@ -2,6 +2,7 @@ import { type CellPath, COARSE_CELLS, COARSEST, cellCentre, childDigit, coarseCe
 import { writeVector } from '../geo/point.ts';
 import { MAX_TIERS } from '../limits.ts';
 import {
+  CELL_EARLIEST,
   CELL_NEWEST,
   CELL_OLDEST,
   CELL_PATH,
@@ -94,6 +95,7 @@ export class Cells {
     this.links.fill(NO_CELL, link + CHILDREN, link + CHILDREN + 7);
     this.figures[cell * CELL_STRIDE + CELL_OLDEST] = Number.POSITIVE_INFINITY;
     this.figures[cell * CELL_STRIDE + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
+    this.figures[cell * CELL_STRIDE + CELL_EARLIEST] = Number.POSITIVE_INFINITY;
   }
 
   /** Removes a cell without members: no path leads to it any more. */
@@ -140,6 +142,7 @@ export class Cells {
     figures[at + CELL_OLDEST] = Number.POSITIVE_INFINITY;
     figures[at + CELL_NEWEST] = Number.NEGATIVE_INFINITY;
     figures[at + CELL_PATH] = path;
+    figures[at + CELL_EARLIEST] = Number.POSITIVE_INFINITY;
     const link = cell * LINK_STRIDE;
     links.fill(0, link, link + LINK_STRIDE);
     links.fill(NO_CELL, link + CHILDREN, link + CHILDREN + 7);

@@ -1,6 +1,6 @@
 import type { CellPath } from '../geo/cells.ts';
 import { cellPath } from '../geo/hexagons.ts';
-import { BLOCK, CELL_NEWEST, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE, SIZE } from './cell.ts';
+import { BLOCK, CELL_EARLIEST, CELL_NEWEST, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE, SIZE } from './cell.ts';
 import type { Cells } from './cells.ts';
 import { enlarged } from './enlarged.ts';
 import {
@@ -26,6 +26,8 @@ export const TIERS = 4;
 /** The member's cell, and where in the pool the member stands. */
 export const HOME = 5;
 export const OFFSET = 6;
+/** The member's begin: a second stamp, of which a cell keeps the earliest. */
+export const BEGIN = 7;
 
 export const UNKNOWN_PATH = -1;
 const NO_BLOCK = -1;
@@ -51,6 +53,10 @@ export class Members {
 
   stamp(member: number): number {
     return this.state[member * STATE_STRIDE + STAMP] as number;
+  }
+
+  begin(member: number): number {
+    return this.state[member * STATE_STRIDE + BEGIN] as number;
   }
 
   /** The tiers that a member serves as bits, `EVERY_BIT` among them; 0 outside the index. */
@@ -96,6 +102,8 @@ export class Members {
     const figure = cell * CELL_STRIDE;
     if (stamp < (figures[figure + CELL_OLDEST] as number)) figures[figure + CELL_OLDEST] = stamp;
     if (stamp > (figures[figure + CELL_NEWEST] as number)) figures[figure + CELL_NEWEST] = stamp;
+    const begin = state[at + BEGIN] as number;
+    if (begin < (figures[figure + CELL_EARLIEST] as number)) figures[figure + CELL_EARLIEST] = begin;
   }
 
   /** Makes room for one more member of a cell and returns its place in the pool. */

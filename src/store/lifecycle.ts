@@ -71,12 +71,14 @@ export function deliverOrder(
 }
 
 /**
- * Makes an order wait again, for at least RELEASED_ORDER_WAIT_SECONDS.
+ * Makes an order wait again, for at least RELEASED_ORDER_WAIT_SECONDS. It had its turn among the orders of its
+ * store, so it counts as waiting since it was created.
  *
  * @param byDriver whether the driver released it; then they are not offered it again
  */
 const releasing = (sql: Sql, orderId: string, driverId: string, byDriver: boolean) => sql`
-  update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null, sequence = sequence + 1,
+  update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null, fair_start = null,
+    sequence = sequence + 1,
     excluded_driver_ids = case when ${byDriver} then excluded_driver_ids || driver_id else excluded_driver_ids end,
     expires_at = greatest(expires_at, now() + make_interval(secs => ${RELEASED_ORDER_WAIT_SECONDS}))
   where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;

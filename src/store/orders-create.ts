@@ -27,6 +27,8 @@ export type NewOrder = {
   /** The point as far as it is known without a geocoder. */
   readonly dropoff: DropoffPoint | null;
   readonly driver: ChosenDriver | null;
+  /** Since when an order without a driver counts as waiting; by default since its commit. */
+  readonly fairStartMs?: number | undefined;
   /** Null for an order that is never deduplicated. */
   readonly idempotency: Identity | null;
 };
@@ -75,6 +77,7 @@ const INPUT = rowsOf<NewOrder>([
   ['tier', 'text', (order) => order.tier.id],
   ['fee', 'int4', (order) => order.tier.feeCents],
   ['payout', 'int4', (order) => order.tier.payoutCents],
+  ['fair_start', 'timestamptz', ({ fairStartMs }) => (fairStartMs === undefined ? null : new Date(fairStartMs))],
   ['max_wait', 'int4', (order) => order.tier.maxWaitSeconds],
   ['token', 'text', (order) => order.trackingToken],
   ['pickup', 'text', (order) => order.request.pickupAddress],
@@ -117,12 +120,12 @@ export async function insertOrders(
     ), created as (
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
         delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
-        pickup_lat, pickup_lng, pickup_point_source, sequence, created_at, assigned_at, expires_at, idempotency_key,
-        request_fingerprint)
+        pickup_lat, pickup_lng, pickup_point_source, sequence, created_at, fair_start, assigned_at, expires_at,
+        idempotency_key, request_fingerprint)
       select id, retailer_id, customer_id, address_id, driver_id, status, tier, fee, payout,
         case when driver_id is null then 'not_charged' else 'processing' end,
         case when sms_opt_in then 'queued' else 'none' end, token, pickup, lat, lng, source,
-        case when driver_id is null then 1 else 2 end, at, case when driver_id is null then null else at end,
+        case when driver_id is null then 1 else 2 end, at, fair_start, case when driver_id is not null then at end,
         at + make_interval(secs => max_wait), idempotency_key,
         case when idempotency_key is not null then fingerprint end
       from good order by driver_id, id

@@ -14,12 +14,14 @@ export type WaitingRow = {
   readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
+  /** Since when it counts as waiting, if later. */
+  readonly fairStartMs?: number;
   /** Drivers who released it. */
   readonly excludedDriverIds?: ReadonlySet<string>;
 };
 
 const columns = (sql: Sql) =>
-  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, excluded_driver_ids`;
+  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, fair_start, excluded_driver_ids`;
 /** An order whose time is up does not wait any more, even before it is expired: no driver can get it. */
 const waits = (sql: Sql) => sql`status = 'pending_dispatch' and expires_at > now()`;
 
@@ -30,6 +32,7 @@ function toWaiting(row: Row): WaitingRow {
     tierId: row.delivery_tier,
     point: { lat: row.pickup_lat, lng: row.pickup_lng },
     sinceMs: row.created_at.getTime(),
+    ...(row.fair_start === null ? {} : { fairStartMs: row.fair_start.getTime() }),
     ...(row.excluded_driver_ids.length > 0 ? { excludedDriverIds: new Set<string>(row.excluded_driver_ids) } : {}),
   };
 }

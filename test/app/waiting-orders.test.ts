@@ -5,7 +5,7 @@ import type { Config } from '../../src/config.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { PlaceOrder } from '../../src/domain/order.ts';
-import { MAX_WAITING_ORDERS_PER_RETAILER } from '../../src/limits.ts';
+import { FAIR_SHARE_MS, MAX_WAITING_ORDERS_PER_RETAILER } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
@@ -15,17 +15,16 @@ import { TIERS } from '../matcher/brute-force.ts';
 
 const point = { lat: 40.73, lng: -73.99 };
 const logger = createLogger('silent');
+const NOW = Date.now();
 
-/** What becomes of an order whose store has as many waiting as a store may have. */
-async function oneMore(sandbox: boolean): Promise<string> {
-  const matcher = new Matcher(TIERS);
-  for (let i = 0; i < MAX_WAITING_ORDERS_PER_RETAILER; i++) {
-    matcher.wait({ orderId: `waits-${i}`, retailerId: 'store', tierId: 'standard', point, sinceMs: i });
-  }
+type Insert = DispatchParts['store']['insertOrders'];
+const insertsAll: Insert = async (orders) =>
+  new Map(orders.map(({ id }) => [id, { id, createdAt: new Date(), expiresAt: new Date(), outbox: [] }]));
+
+/** Places orders with the dispatch of a process; returns what becomes of one. */
+function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
-  const insertOrders = async (orders: readonly NewOrder[]) =>
-    new Map(orders.map(({ id }) => [id, { id, createdAt: new Date(), expiresAt: new Date(), outbox: [] }]));
   const store = { insertOrders, findPlaced: async () => null } as Partial<DispatchParts['store']>;
   const { placeRequest } = buildDispatch({
     config: { geocoderUrl: null, sandbox } as Config,
@@ -37,26 +36,66 @@ async function oneMore(sandbox: boolean): Promise<string> {
     paymentWait: { paymentWithin: async () => 'not_charged' },
     pace: { orderTook: () => undefined },
     events: new OrderEvents(),
-    clock: { now: Date.now },
+    clock: { now: () => NOW },
     logger,
     closers,
   });
   const body = orderBody('store') as { readonly dropoff_address: Record<'line1' | 'city' | 'state' | 'zip', string> };
-  const request: PlaceOrder = {
-    retailerId: 'store',
-    customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true },
-    pickupAddress: 'One Test Square',
-    dropoffAddress: { ...body.dropoff_address, line2: null },
-    tierId: 'standard',
-  };
   const place = { name: 'Corner Market', address: 'One Test Square', point };
-  const key: RetailerKey = { retailerId: 'store', keyId: 'key', ...place, ordersPerSecond: null };
-  const signal = { aborted: false, onAbort: () => undefined, onAnswered: () => undefined };
-  const identity = { key: 'mine', fingerprint: 'f' };
-  return (await placeRequest(request, key, identity, { sinceMs: performance.now(), signal })).kind;
+  let orders = 0;
+  return async (retailerId: string): Promise<string> => {
+    const request: PlaceOrder = {
+      retailerId,
+      customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true },
+      pickupAddress: 'One Test Square',
+      dropoffAddress: { ...body.dropoff_address, line2: null },
+      tierId: 'standard',
+    };
+    const key: RetailerKey = { retailerId, keyId: 'key', ...place, ordersPerSecond: null };
+    const signal = { aborted: false, onAbort: () => undefined, onAnswered: () => undefined };
+    const identity = { key: `mine-${orders++}`, fingerprint: 'f' };
+    return (await placeRequest(request, key, identity, { sinceMs: performance.now(), signal })).kind;
+  };
+}
+
+/** What becomes of an order whose store has as many waiting as a store may have. */
+function oneMore(sandbox: boolean): Promise<string> {
+  const matcher = new Matcher(TIERS);
+  for (let i = 0; i < MAX_WAITING_ORDERS_PER_RETAILER; i++) {
+    matcher.wait({ orderId: `waits-${i}`, retailerId: 'store', tierId: 'standard', point, sinceMs: i });
+  }
+  return placing(matcher, sandbox, insertsAll)('store');
 }
 
 test('a store’s waiting orders are bounded, but in the sandbox only with those of all stores', async () => {
   expect(await oneMore(false)).toBe('queue_full');
   expect(await oneMore(true)).toBe('created');
+});
+
+test('orders that come together queue up behind those of their own store, and are stored so', async () => {
+  const matcher = new Matcher(TIERS);
+  const stored: NewOrder[] = [];
+  const place = placing(matcher, false, (orders, locate) => {
+    stored.push(...orders);
+    return insertsAll(orders, locate);
+  });
+  const outcomes = await Promise.all(['busy', 'busy', 'busy', 'other'].map(place));
+  expect(outcomes).toEqual(['created', 'created', 'created', 'created']);
+  const starts = stored.map(({ request, fairStartMs }) => [request.retailerId, fairStartMs]);
+  expect(starts).toEqual([
+    ['busy', undefined],
+    ['busy', NOW + FAIR_SHARE_MS],
+    ['busy', NOW + 2 * FAIR_SHARE_MS],
+    ['other', undefined],
+  ]);
+  expect(stored.map(({ id }) => matcher.waitingOrder(id)?.fairStartMs)).toEqual(starts.map(([, start]) => start));
+});
+
+test('orders that were not created leave nothing to their store', async () => {
+  const matcher = new Matcher(TIERS);
+  const place = placing(matcher, false, async () => {
+    throw new Error('the insert fails');
+  });
+  expect(await Promise.all([place('store'), place('store')])).toEqual(['internal', 'internal']);
+  expect(matcher.fairStart('store', NOW)).toBeUndefined();
 });

@@ -75,14 +75,17 @@ describe('a sweep that finds several orders and several drivers', () => {
     expect(holders()).toEqual({ x: 'west', y: 'between' });
   });
 
-  it('serves the longest waiting orders first if drivers are few', async () => {
+  it.each([
+    ['those that have waited for long', 20, ['middle', 'old']],
+    ['those that are near while none has', 1, ['middle', 'new']],
+  ])('serves the orders of least cost if drivers are few: %s', async (_what, minutes, served) => {
     put('a', 0);
     put('b', 100);
-    wait('new', 0, 1_000);
-    wait('old', 2_000, 90_000);
-    wait('middle', 1_000, 50_000);
+    wait('new', 0, 0);
+    wait('old', 2_000, minutes * 60_000);
+    wait('middle', 1_000, minutes * 30_000);
     await sweep();
-    expect(Object.keys(holders()).sort()).toEqual(['middle', 'old']);
+    expect(Object.keys(holders()).sort()).toEqual(served);
   });
 
   it('records the rejected candidates of each order', async () => {

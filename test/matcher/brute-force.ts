@@ -1,7 +1,14 @@
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
 import { chordSquared, distanceMeters, type Point, writeVector } from '../../src/geo/point.ts';
-import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../../src/limits.ts';
+import {
+  AGE_DECIDES_MS,
+  AGE_STEP_MS,
+  POSITION_FRESH_MS,
+  SET_ASIDE_MS,
+  WAIT_FACTOR,
+  WAY_METERS_PER_MINUTE,
+} from '../../src/limits.ts';
 import type {
   AssignOutcome,
   DriverQuery,
@@ -36,10 +43,12 @@ function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters:
 
 type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAsideUntil: number | undefined };
 
-/** The operations of a matcher except batches and rejected candidates, which have tests of their own. */
+/** The operations of a matcher except batches, fair shares and rejected candidates, which have own tests. */
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
   | 'availableDrivers'
+  | 'fairStart'
+  | 'forgetShares'
   | 'isAvailable'
   | 'matchOrders'
   | 'matchDrivers'
@@ -206,14 +215,15 @@ export class BruteForce implements MatcherFace {
     return [...this.orders.values()]
       .filter((order) => this.isAvailable(driver, order.tierId, nowMs) && !this.inFlight.has(order.orderId))
       .filter((order) => !order.excludedDriverIds?.has(driverId))
-      .map((order) => ({
-        order,
-        claim: Math.max(0, nowMs - order.sinceMs) * (this.tiers.get(order.tierId) as Tier).weight,
-        distanceMeters: distanceMeters(order.point, driver.position as Point),
-      }))
+      .map((order) => ({ order, distanceMeters: distanceMeters(order.point, driver.position as Point) }))
       .filter(({ order, distanceMeters }) => distanceMeters <= this.radiusOf(order, nowMs))
+      .map((found) => ({ ...found, ...this.worthOf(found.order, found.distanceMeters, nowMs) }))
       .sort(
-        (a, b) => b.claim - a.claim || a.distanceMeters - b.distanceMeters || byText(a.order.orderId, b.order.orderId),
+        (a, b) =>
+          b.hoursLate - a.hoursLate ||
+          a.minutes - b.minutes ||
+          a.distanceMeters - b.distanceMeters ||
+          byText(a.order.orderId, b.order.orderId),
       )
       .map(({ order, distanceMeters }) => ({ orderId: order.orderId, distanceMeters }))
       .at(0);
@@ -255,6 +265,14 @@ export class BruteForce implements MatcherFace {
     );
     if (qualified.length === 0) return 'none_qualified';
     return qualified.some((driver) => this.isFree(driver)) ? 'none_in_radius' : 'all_drivers_busy';
+  }
+
+  /** The whole steps of a late order's claim, and the minutes that an order costs. */
+  private worthOf(order: WaitingOrder, meters: number, nowMs: number) {
+    const waitedMs = Math.max(0, nowMs - (order.fairStartMs ?? order.sinceMs));
+    const claim = waitedMs * (this.tiers.get(order.tierId) as Tier).weight;
+    const hoursLate = claim >= AGE_DECIDES_MS ? Math.floor(claim / AGE_STEP_MS) : 0;
+    return { hoursLate, minutes: meters / WAY_METERS_PER_MINUTE - WAIT_FACTOR * (claim / 60_000) };
   }
 
   private radiusOf(order: WaitingOrder, nowMs: number): number {

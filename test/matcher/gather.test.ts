@@ -2,7 +2,15 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { radiusAfter, type Tier } from '../../src/domain/tier.ts';
 import { distanceMeters } from '../../src/geo/point.ts';
-import { BATCH_CANDIDATES, MAX_BATCH, POSITION_FRESH_MS } from '../../src/limits.ts';
+import {
+  AGE_DECIDES_MS,
+  AGE_STEP_MS,
+  BATCH_CANDIDATES,
+  MAX_BATCH,
+  POSITION_FRESH_MS,
+  WAIT_FACTOR,
+  WAY_METERS_PER_MINUTE,
+} from '../../src/limits.ts';
 import { matchAtLeastCost } from '../../src/matcher/batch.ts';
 import { type Match, Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
@@ -40,17 +48,27 @@ function crowd(seed: number, drivers: number, orders: number): { drivers: FleetD
       ...order(`o${i}`),
       tierId: random() < 0.4 ? 'priority' : 'standard',
       point: place(),
-      sinceMs: NOW - Math.floor(random() * 10) * 30_000,
+      sinceMs: NOW - Math.floor(random() * 10) * (random() < 0.2 ? 20 * 60_000 : 30_000),
+      fairStartMs: random() < 0.2 ? NOW - Math.floor(random() * 10) * 60_000 : undefined,
       excludedDriverIds: random() < 0.3 ? new Set([`d${Math.floor(random() * drivers)}`]) : undefined,
     })),
   };
 }
 
+type Crowd = ReturnType<typeof crowd>;
+/** The whole hours of the late claims that are served, how many orders are, and the minutes that it costs. */
+type Worth = { readonly late: number[]; readonly served: number; readonly minutes: number };
+
+const tierOf = (each: WaitingOrder) => TIERS.get(each.tierId) as Tier;
+const claimOf = (each: WaitingOrder) => Math.max(0, NOW - (each.fairStartMs ?? each.sinceMs)) * tierOf(each).weight;
+const urgencyOf = (each: WaitingOrder) =>
+  claimOf(each) >= AGE_DECIDES_MS ? Math.floor(claimOf(each) / AGE_STEP_MS) : 0;
+const minutesOf = (each: WaitingOrder, meters: number) =>
+  meters / WAY_METERS_PER_MINUTE - (WAIT_FACTOR * claimOf(each)) / 60_000;
+
 /** The best matching of every driver and every order. */
-function bestOf(world: ReturnType<typeof crowd>): { served: number[]; sum: number } {
-  const tierOf = (each: WaitingOrder) => TIERS.get(each.tierId) as Tier;
-  const claims = world.orders.map((each) => Math.max(0, NOW - each.sinceMs) * tierOf(each).weight);
-  const meters = world.orders.map((each) =>
+function bestOf(world: Crowd): Worth {
+  const costs = world.orders.map((each) =>
     world.drivers.map((who) => {
       const { position } = who;
       const meters = position ? distanceMeters(each.point, position) : Number.POSITIVE_INFINITY;
@@ -62,25 +80,32 @@ function bestOf(world: ReturnType<typeof crowd>): { served: number[]; sum: numbe
         who.tierIds.includes(each.tierId) &&
         !each.excludedDriverIds?.has(who.id) &&
         meters <= radiusAfter(tierOf(each), NOW - each.sinceMs);
-      return may ? meters : Number.POSITIVE_INFINITY;
+      return may ? minutesOf(each, meters) : Number.POSITIVE_INFINITY;
     }),
   );
-  const pairs = matchAtLeastCost(claims, meters);
-  return {
-    served: pairs.map((pair) => claims[pair.order] as number).sort((a, b) => b - a),
-    sum: pairs.reduce((sum, pair) => sum + (meters[pair.order]?.[pair.driver] as number), 0),
-  };
+  const pairs = matchAtLeastCost(world.orders.map(urgencyOf), costs);
+  return worthOf(
+    pairs.map(({ order, driver }) => [world.orders[order] as WaitingOrder, costs[order]?.[driver] as number]),
+  );
 }
 
-function worthOf(matches: readonly Match[], world: ReturnType<typeof crowd>): ReturnType<typeof bestOf> {
-  const claimOf = (orderId: string) => {
-    const found = world.orders.find((each) => each.orderId === orderId) as WaitingOrder;
-    return Math.max(0, NOW - found.sinceMs) * (TIERS.get(found.tierId) as Tier).weight;
-  };
-  return {
-    served: matches.map(({ orderId }) => claimOf(orderId)).sort((a, b) => b - a),
-    sum: matches.reduce((sum, match) => sum + match.distanceMeters, 0),
-  };
+function worthOf(served: readonly (readonly [WaitingOrder, number])[]): Worth {
+  const late = served.map(([each]) => urgencyOf(each)).filter((urgency) => urgency > 0);
+  const minutes = served.reduce((sum, [, cost]) => sum + cost, 0);
+  return { late: late.sort((a, b) => b - a), served: served.length, minutes };
+}
+
+/** Whether these matches are worth as much as the best matching of every driver and every order. */
+function expectBest(matches: readonly Match[], world: Crowd): void {
+  const found = worthOf(
+    matches.map(({ orderId, distanceMeters }) => {
+      const each = world.orders.find((order) => order.orderId === orderId) as WaitingOrder;
+      return [each, minutesOf(each, distanceMeters)];
+    }),
+  );
+  const best = bestOf(world);
+  expect({ ...found, minutes: 0 }).toEqual({ ...best, minutes: 0 });
+  expect(found.minutes).toBeCloseTo(best.minutes, 6);
 }
 
 function fill(world: ReturnType<typeof crowd>): void {
@@ -98,9 +123,7 @@ describe('several orders and several drivers', () => {
         world.orders.map(({ orderId }) => orderId),
         NOW,
       );
-      const best = bestOf(world);
-      expect(worthOf(matches, world).served).toEqual(best.served);
-      expect(worthOf(matches, world).sum).toBeCloseTo(best.sum, 3);
+      expectBest(matches, world);
     }
   });
 
@@ -112,9 +135,7 @@ describe('several orders and several drivers', () => {
         world.drivers.map(({ id }) => id),
         NOW,
       );
-      const best = bestOf(world);
-      expect(worthOf(matches, world).served).toEqual(best.served);
-      expect(worthOf(matches, world).sum).toBeCloseTo(best.sum, 3);
+      expectBest(matches, world);
     }
   });
 

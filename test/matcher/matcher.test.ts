@@ -2,11 +2,20 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { Tier, TierId } from '../../src/domain/tier.ts';
 import { distanceMeters } from '../../src/geo/point.ts';
-import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../../src/limits.ts';
+import {
+  AGE_DECIDES_MS,
+  AGE_STEP_MS,
+  POSITION_FRESH_MS,
+  SET_ASIDE_MS,
+  WAIT_FACTOR,
+  WAY_METERS_PER_MINUTE,
+} from '../../src/limits.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
+import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
 
 const NOW = 1_700_000_000_000;
+const MINUTE = 60_000;
 const STORE = { lat: 40.73, lng: -73.99 };
 let matcher: Matcher;
 beforeEach(() => {
@@ -202,17 +211,67 @@ describe('a removed driver', () => {
 });
 
 describe('the waiting order for a driver', () => {
-  it('is the one with the highest waited time × weight, then the nearest, then the smallest id', () => {
+  it('is the one of least minutes of way less weighted minutes of waiting', () => {
     put('a', 0, { tierIds: ['standard', 'priority'] });
-    wait('old', { sinceMs: NOW - 300_000 });
-    wait('urgent', { tierId: 'priority', sinceMs: NOW - 80_000 });
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('urgent');
-    expect(matcher.bestWaitingFor('a', NOW + 600_000)).toBeUndefined();
-    wait('older', { sinceMs: NOW - 330_000, point: { lat: STORE.lat + 0.01, lng: STORE.lng } });
+    const waitAt = (orderId: string, minutesOfWay: number, waitedMinutes: number, tierId = 'standard') =>
+      wait(orderId, {
+        tierId,
+        point: displaced(STORE, 0, minutesOfWay * WAY_METERS_PER_MINUTE),
+        sinceMs: NOW - waitedMinutes * MINUTE,
+      });
+    waitAt('old', 6, 8);
+    waitAt('near', 1, 0);
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('near');
+    // Waiting catches up with the five minutes of way.
+    waitAt('older', 6, 5 / WAIT_FACTOR + 0.5);
     expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('older');
-    wait('equal', { sinceMs: NOW - 330_000 });
-    wait('equal-2', { sinceMs: NOW - 330_000 });
-    expect(matcher.bestWaitingFor('a', NOW)).toEqual({ orderId: 'equal', distanceMeters: 0 });
+    waitAt('urgent', 6, 3, 'priority');
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('urgent');
+  });
+
+  it('is of two with the same cost the nearer one, then the one with the smaller id', () => {
+    put('a', 0);
+    wait('equal-2');
+    wait('equal-1');
+    expect(matcher.bestWaitingFor('a', NOW)).toEqual({ orderId: 'equal-1', distanceMeters: 0 });
+    // A wait that begins in the future counts as none.
+    wait('equal-0', { sinceMs: NOW + MINUTE });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('equal-0');
+    // One minute of way is worth two of waiting.
+    const way = { point: displaced(STORE, 0, 2 * WAIT_FACTOR * WAY_METERS_PER_MINUTE) };
+    wait('a-farther-one', { ...way, sinceMs: NOW - 2 * MINUTE });
+    matcher.unwait('equal-0');
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('equal-1');
+  });
+
+  it('is a late one before all others, however far, and of late ones the one of more whole hours', () => {
+    put('a', 0, { tierIds: ['standard', 'priority'] });
+    wait('here', { sinceMs: NOW - 100 * MINUTE });
+    const far = displaced(STORE, 0, 19_000);
+    wait('far', { point: far, sinceMs: NOW - AGE_DECIDES_MS });
+    expect(matcher.bestWaitingFor('a', NOW - 1)?.orderId).toBe('here');
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('far');
+    wait('late-here', { sinceMs: NOW - AGE_DECIDES_MS - AGE_STEP_MS + 1 });
+    wait('far-hour', { point: far, sinceMs: NOW - AGE_DECIDES_MS - AGE_STEP_MS + 1 });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('late-here');
+    wait('far-hour', { point: far, sinceMs: NOW - AGE_DECIDES_MS - AGE_STEP_MS });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('far-hour');
+    wait('urgent', { tierId: 'priority', sinceMs: NOW - AGE_DECIDES_MS / 2 });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('urgent');
+  });
+
+  it('counts as waiting from its fair start, while its radius grows from when it waits', () => {
+    put('a', 0);
+    const since = { sinceMs: NOW - 10 * MINUTE };
+    wait('put-back', { ...since, fairStartMs: NOW });
+    wait('later', { sinceMs: NOW - MINUTE, point: displaced(STORE, 10, 0) });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('later');
+    matcher.unwait('later');
+    matcher.unwait('put-back');
+    // Standard grows from 3 km by 0.6 km a minute.
+    wait('far', { ...since, fairStartMs: NOW, point: displaced(STORE, 8_900, 0) });
+    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('far');
+    expect(matcher.bestWaitingFor('a', NOW - MINUTE)).toBeUndefined();
   });
 
   it('comes into reach as its radius grows', () => {
@@ -245,8 +304,8 @@ describe('the waiting order for a driver', () => {
       const point = { lat: STORE.lat + (i % 317) * 1e-4, lng: STORE.lng + (i % 311) * 1e-4 };
       wait(`order-${i}`, { point, sinceMs: NOW - ((i * 7919) % 100_003) });
     }
-    wait('first', { sinceMs: NOW - 200_000, point: { lat: STORE.lat + 0.03, lng: STORE.lng } });
-    wait('far', { sinceMs: NOW - 900_000, point: { lat: -30, lng: 100 } });
+    wait('first', { sinceMs: NOW - 2_000_000, point: { lat: STORE.lat + 0.03, lng: STORE.lng } });
+    wait('far', { sinceMs: NOW - AGE_DECIDES_MS, point: { lat: -30, lng: 100 } });
     expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('first');
     expect(matcher.waitingCountOf('store')).toBe(100_002);
   });

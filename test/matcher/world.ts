@@ -166,12 +166,15 @@ export class World {
   }
 
   wait(orderId: string): (subject: MatcherFace) => unknown {
+    const waitedMs = this.chance(0.1) ? this.below(300) * 60_000 : this.below(40) * 15_000;
+    const sinceMs = this.nowMs - waitedMs + (this.chance(0.1) ? 30_000 : 0);
     const order = {
       orderId,
       retailerId: `store-${this.below(3)}`,
       tierId: this.pick(this.allTierIds),
       point: this.place(),
-      sinceMs: this.nowMs - this.below(40) * 15_000 + (this.chance(0.1) ? 30_000 : 0),
+      sinceMs,
+      fairStartMs: this.chance(0.3) ? sinceMs + this.below(20) * 60_000 : undefined,
       excludedDriverIds: this.chance(0.2) ? new Set(Array.from({ length: 5 }, () => this.driverId())) : undefined,
     };
     return (subject) => subject.wait(order);

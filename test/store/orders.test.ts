@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
+import {
+  addDriverRow,
+  addOrder,
+  addStoreRow,
+  draftOrder,
+  orderRow,
+  PICKUP,
+  type TestStore,
+} from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
 
@@ -207,6 +215,21 @@ test('waiting orders are read oldest first, up to a limit, as the matcher needs 
   } finally {
     await fresh.drop();
   }
+});
+
+test('an order keeps the fair start with which it began to wait, until a driver gives it back', async () => {
+  const { sql } = database;
+  const fairStartMs = Date.now() + 600_000;
+  const draft = { ...(await draftOrder(sql, store)), fairStartMs };
+  await storeOf(sql).insertOrders([draft]);
+  const orderId = draft.id;
+  const waiting = async () => (await storeOf(sql).loadOrderStates([orderId]))[0]?.waiting;
+  expect(await waiting()).toMatchObject({ fairStartMs });
+  const driverId = await addDriverRow(sql);
+  await storeOf(sql).assignWaiting(orderId, { driverId, distanceMeters: 1 });
+  await storeOf(sql).releaseOrder(orderId, driverId, 'vehicle', UNSTAMPED);
+  expect(await waiting()).toMatchObject({ orderId });
+  expect(await waiting()).not.toHaveProperty('fairStartMs');
 });
 
 test('the states of orders say which wait and who carries the others', async () => {

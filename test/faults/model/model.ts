@@ -49,6 +49,7 @@ export class Model {
     const made: ModelOrder = {
       id,
       ...order,
+      fairStartMs: null,
       status: 'pending_dispatch',
       driverId: null,
       excluded: [],
@@ -155,12 +156,16 @@ export class Model {
     return null;
   }
 
-  /** Why the assignment was wrong: a nearer driver, or an order with a stronger claim. */
+  /**
+   * Why the assignment was wrong: a nearer driver, or an order with a stronger claim. As all stores are at one
+   * place, the ways are equal, and that order would cost less.
+   */
   #better(order: ModelOrder, driver: ModelDriver): string | undefined {
     const nearer = this.drivers.find((other) => this.#fits(order, other) && this.#away(other) < this.#away(driver));
     if (nearer) return `${nearer.id} is nearer`;
     const nowMs = Date.now();
-    const claim = ({ tierId, sinceMs }: ModelOrder) => (nowMs - sinceMs) * (this.#tiers.get(tierId) as Tier).weight;
+    const claim = ({ tierId, sinceMs, fairStartMs }: ModelOrder) =>
+      Math.max(0, nowMs - (fairStartMs ?? sinceMs)) * (this.#tiers.get(tierId) as Tier).weight;
     const stronger = this.#waiting().find(
       (other) => this.#fits(other, driver) && claim(other) > claim(order) + CLAIM_SLACK,
     );

@@ -31,6 +31,8 @@ export type ModelOrder = {
   readonly createdAs: string;
   /** When it began to wait, by each observer's clock. */
   readonly sinceMs: number;
+  /** Since when it counts as waiting, if later, by the tables. */
+  fairStartMs: number | null;
   status: OrderStatus;
   driverId: string | null;
   readonly excluded: string[];

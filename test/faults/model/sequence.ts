@@ -79,17 +79,26 @@ async function converge(system: System, sql: Sql, model: Model): Promise<string 
   }
 }
 
+type Row = {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly driverId: string;
+  readonly fairStart: Date | null;
+};
+
 /** Applies the assignments since then to the model. */
 async function watchTables(system: System, sql: Sql, model: Model): Promise<string | null> {
   const ids = model.open().map(({ id }) => id);
   if (ids.length === 0) return null;
-  const rows = await sql`select id, status, driver_id from orders where id = any(${ids}::uuid[])`;
-  for (const row of rows) {
-    const {
-      id,
-      status,
-      driver_id: driverId,
-    } = row as unknown as { id: string; status: OrderStatus; driver_id: string };
+  const rows = (await sql`
+    select id, status, driver_id as "driverId", fair_start as "fairStart"
+    from orders where id = any(${ids}::uuid[])`) as unknown as Row[];
+  // Which order was due depends on all of them.
+  for (const { id, fairStart } of rows) {
+    const order = model.orders.get(id);
+    if (order) order.fairStartMs = fairStart?.getTime() ?? null;
+  }
+  for (const { id, status, driverId } of rows) {
     const order = model.orders.get(id);
     if (!order) continue;
     if (order.status === 'pending_dispatch' && status === 'driver_assigned') {

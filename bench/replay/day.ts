@@ -1,0 +1,167 @@
+import type { Tier } from '../../src/domain/tier.ts';
+import type { Point } from '../../src/geo/point.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import { offset } from '../../test/harness/world.ts';
+import type { Courier, Instance, Ordered, Place } from './instance.ts';
+
+/** What became of an order, in minutes from its placing; null where it did not happen within the day. */
+export type Fate = {
+  readonly order: Ordered;
+  readonly assignedAfter: number | null;
+  readonly doorAfter: number | null;
+};
+
+const MINUTE_MS = 60_000;
+const START_MS = 1_700_000_000_000;
+const ORIGIN: Point = { lat: 40, lng: -90 };
+/** Interval at which drivers report. */
+const REPORT_MINUTES = 0.5;
+
+/**
+ * Replays a day with the real matcher, in virtual time: a new order goes to the nearest available driver at
+ * once or waits; a driver who becomes free, comes on duty or reports takes a waiting order by the matcher's
+ * rule. Couriers drive straight lines in whole minutes, wait until the order is ready, and spend the
+ * instance's service times at the store and at the door. One who goes off duty ends the order they carry.
+ */
+export class Day {
+  readonly #instance: Instance;
+  readonly #tier: Tier;
+  readonly #matcher: Matcher;
+  readonly #orders = new Map<string, Ordered>();
+  readonly #waiting = new Set<string>();
+  readonly #places = new Map<string, Place>();
+  readonly #fates = new Map<string, Fate>();
+  readonly #agenda = new Agenda();
+  #now = 0;
+
+  /** @param tier the tier of every order */
+  constructor(instance: Instance, tier: Tier) {
+    this.#instance = instance;
+    this.#tier = tier;
+    this.#matcher = new Matcher(new Map([[tier.id, tier]]));
+  }
+
+  run(): Fate[] {
+    const { orders, couriers } = this.#instance;
+    for (const courier of couriers) {
+      this.#agenda.add(courier.onAt, () => this.#comeOn(courier));
+      this.#agenda.add(courier.offAt, () => this.#matcher.setDuty(courier.id, false, this.#nowMs()));
+    }
+    for (const order of orders) this.#agenda.add(order.placedAt, () => this.#place(order));
+    const endAt = Math.max(...couriers.map(({ offAt }) => offAt));
+    for (let at = 0; at < endAt; at += REPORT_MINUTES) this.#agenda.add(at, () => this.#report());
+    for (let event = this.#agenda.next(); event; event = this.#agenda.next()) {
+      this.#now = event.at;
+      event.happen();
+    }
+    return orders.map((order) => this.#fates.get(order.id) ?? { order, assignedAfter: null, doorAfter: null });
+  }
+
+  #nowMs(): number {
+    return START_MS + this.#now * MINUTE_MS;
+  }
+
+  #place(order: Ordered): void {
+    this.#orders.set(order.id, order);
+    const nowMs = this.#nowMs();
+    const point = pointOf(order.pickup);
+    const { radiusMeters, id: tierId } = this.#tier;
+    const found = this.#matcher.claimNearest({ tierId, point, radiusMeters, nowMs, orderId: order.id });
+    if (found) {
+      this.#drive(order, found.driverId);
+      return;
+    }
+    const fairStartMs = this.#matcher.fairStart(order.store, nowMs);
+    this.#matcher.wait({ orderId: order.id, retailerId: order.store, tierId, point, sinceMs: nowMs, fairStartMs });
+    this.#waiting.add(order.id);
+  }
+
+  #comeOn({ id, start }: Courier): void {
+    const position = { ...pointOf(start), atMs: this.#nowMs() };
+    this.#places.set(id, start);
+    const tierIds = [this.#tier.id];
+    this.#matcher.putDriver({ id, tierIds, onDuty: true, position, freeSinceMs: this.#nowMs(), orderId: null });
+    this.#look(id);
+  }
+
+  /** Every driver on duty reports; a free one may have come into reach of an order. */
+  #report(): void {
+    for (const [id, place] of this.#places) {
+      this.#matcher.moveDriver(id, pointOf(place), this.#nowMs());
+      if (this.#waiting.size > 0) this.#look(id);
+    }
+  }
+
+  #look(driverId: string): void {
+    const found = this.#matcher.bestWaitingFor(driverId, this.#nowMs());
+    if (!found) return;
+    this.#matcher.beginAssign(found.orderId, driverId);
+    this.#matcher.endAssign(found.orderId, 'assigned', this.#nowMs());
+    this.#waiting.delete(found.orderId);
+    this.#drive(this.#orders.get(found.orderId) as Ordered, driverId);
+  }
+
+  #drive(order: Ordered, driverId: string): void {
+    const { pickupMinutes, dropoffMinutes } = this.#instance;
+    const arrivesAt = this.#now + this.#minutesBetween(this.#places.get(driverId) as Place, order.pickup);
+    const leavesAt = Math.max(arrivesAt, order.readyAt) + pickupMinutes;
+    const endsAt = leavesAt + this.#minutesBetween(order.pickup, order.dropoff) + dropoffMinutes;
+    const { placedAt } = order;
+    this.#fates.set(order.id, { order, assignedAfter: this.#now - placedAt, doorAfter: endsAt - placedAt });
+    this.#agenda.add(endsAt, () => {
+      this.#places.set(driverId, order.dropoff);
+      this.#matcher.moveDriver(driverId, pointOf(order.dropoff), this.#nowMs());
+      this.#matcher.release(driverId, this.#nowMs(), order.id);
+      this.#look(driverId);
+    });
+  }
+
+  #minutesBetween(from: Place, to: Place): number {
+    return Math.ceil(Math.hypot(from.x - to.x, from.y - to.y) / this.#instance.metersPerMinute);
+  }
+}
+
+const pointOf = ({ x, y }: Place): Point => offset(ORIGIN, y, x);
+
+/** What is to happen, by time and then in the order in which it was added (a binary heap). */
+class Agenda {
+  readonly #heap: { readonly at: number; readonly number: number; readonly happen: () => void }[] = [];
+  #count = 0;
+
+  add(at: number, happen: () => void): void {
+    const heap = this.#heap;
+    heap.push({ at, number: this.#count++, happen });
+    for (let child = heap.length - 1; child > 0; ) {
+      const parent = (child - 1) >> 1;
+      if (!this.#isBefore(child, parent)) return;
+      this.#swap(child, parent);
+      child = parent;
+    }
+  }
+
+  next(): { readonly at: number; readonly happen: () => void } | undefined {
+    const heap = this.#heap;
+    if (heap.length === 0) return undefined;
+    this.#swap(0, heap.length - 1);
+    const first = heap.pop();
+    for (let parent = 0; ; ) {
+      let least = parent;
+      for (const child of [2 * parent + 1, 2 * parent + 2]) {
+        if (child < heap.length && this.#isBefore(child, least)) least = child;
+      }
+      if (least === parent) return first;
+      this.#swap(parent, least);
+      parent = least;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one], this.#heap[other]];
+    return a !== undefined && b !== undefined && (a.at < b.at || (a.at === b.at && a.number < b.number));
+  }
+
+  #swap(one: number, other: number): void {
+    const heap = this.#heap;
+    [heap[one], heap[other]] = [heap[other] as (typeof heap)[0], heap[one] as (typeof heap)[0]];
+  }
+}

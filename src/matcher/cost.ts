@@ -1,0 +1,38 @@
+import type { Tier } from '../domain/tier.ts';
+import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR, WAY_METERS_PER_MINUTE } from '../limits.ts';
+
+const MINUTE_MS = 60_000;
+/** What an order's urgency takes off its cost, in minutes: above any way, which is 54,000 to the antipode. */
+const URGENT = 100_000;
+
+/**
+ * An order's claim on a driver in milliseconds: the time that it counts as waiting × its tier's weight. A wait
+ * that has not begun counts as 0.
+ */
+export function claimOf(tier: Tier, waitedMs: number): number {
+  return Math.max(0, waitedMs) * tier.weight;
+}
+
+/**
+ * How urgent an order is: 0 until its claim is AGE_DECIDES_MS, and from then on the claim in whole
+ * AGE_STEP_MS. No way is too long for a more urgent order.
+ */
+export function urgencyOf(claimMs: number): number {
+  return claimMs < AGE_DECIDES_MS ? 0 : Math.floor(claimMs / AGE_STEP_MS);
+}
+
+/**
+ * The minutes that it costs to send a driver over a distance by the great circle to one of equally urgent
+ * orders: those of the way, less those of the claim × `WAIT_FACTOR`.
+ */
+export function minutesOf(claimMs: number, distanceMeters: number): number {
+  return distanceMeters / WAY_METERS_PER_MINUTE - (WAIT_FACTOR * claimMs) / MINUTE_MS;
+}
+
+/**
+ * The cost of an order for a driver: the more urgent order costs less, and of equally urgent ones that of
+ * fewer minutes. It never falls with the distance, and never grows with the claim.
+ */
+export function costOf(claimMs: number, distanceMeters: number): number {
+  return minutesOf(claimMs, distanceMeters) - URGENT * urgencyOf(claimMs);
+}

@@ -4,6 +4,11 @@ export type LiveSocket<Data> = {
   /** Sends one text message; false where the reader is too slow to take it, and is dropped. */
   send(text: string): boolean;
   close(code: number, reason: string): void;
+  /**
+   * Ends the connection at once and without a word. A closed one stays open until its client has read that
+   * and closed it too, or 12 s have passed.
+   */
+  cut(): void;
   subscribe(topic: string): void;
   unsubscribe(topic: string): void;
 };
@@ -19,8 +24,8 @@ export type SocketBehaviour<Data> = {
   readonly path: string;
   readonly maxMessageBytes: number;
   readonly idleTimeoutSeconds: number;
-  /** Most sockets of this kind at once; one more is refused with 503. */
-  readonly maxSockets: number;
+  /** Most sockets of this kind at once; one more is refused with 503. Without it the behaviour bounds them. */
+  readonly maxSockets?: number;
   /** The new socket's data, or the HTTP status that refuses the upgrade. */
   accept(head: UpgradeHead): Promise<Data | { readonly refuse: 404 | 410 | 503 }>;
   opened(socket: LiveSocket<Data>): void;

@@ -31,6 +31,10 @@ export class SocketConnection implements LiveSocket<unknown> {
     this.#native?.end(code, toBytes(reason));
   }
 
+  cut(): void {
+    this.#native?.close();
+  }
+
   subscribe(topic: string): void {
     this.#native?.subscribe(toBytes(topic));
   }

@@ -93,7 +93,7 @@ export class SocketMount {
    */
   async #accept(head: { params: readonly string[]; remoteAddress: string }): Promise<Attached> {
     if (this.#settings.closing()) throw new ServiceError('unavailable', 'The server is stopping.');
-    if (this.#open.size + this.#pending > this.#behaviour.maxSockets) {
+    if (this.#open.size + this.#pending > (this.#behaviour.maxSockets ?? Number.POSITIVE_INFINITY)) {
       throw new ServiceError('unavailable', 'Too many live connections. Try again in a moment.');
     }
     const data = await withTimeout(this.#behaviour.accept(head), this.#settings.limits.upgradeDeadlineMs, upgradeLate);

@@ -1,6 +1,9 @@
 import { vi } from 'vitest';
 import type { LiveSocket, SocketBehaviour } from '../../src/transport/live-socket.ts';
 
+/** What a client sees of a connection that ended without a close frame. */
+export const CUT = 1006;
+
 /** A socket that keeps what it was sent, and the topics it is subscribed to. */
 export class MemorySocket<Data> implements LiveSocket<Data> {
   readonly data: Data;
@@ -25,6 +28,9 @@ export class MemorySocket<Data> implements LiveSocket<Data> {
     this.closed = { code, reason };
     this.topics.clear();
     this.#behaviour.closed(this);
+  }
+  cut(): void {
+    this.close(CUT, '');
   }
   subscribe(topic: string): void {
     this.topics.add(topic);

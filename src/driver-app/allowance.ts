@@ -58,9 +58,7 @@ export class Allowances {
     const nowMs = this.#now();
     if (nowMs - this.#turnedMs >= (this.#burst / this.#perSecond) * 1_000) this.#turn(nowMs);
     const allowance =
-      this.#recent.get(driverId) ??
-      this.#before.get(driverId) ??
-      new Allowance(this.#burst, this.#perSecond, nowMs);
+      this.#recent.get(driverId) ?? this.#before.get(driverId) ?? new Allowance(this.#burst, this.#perSecond, nowMs);
     this.#recent.set(driverId, allowance);
     return allowance.take(nowMs);
   }

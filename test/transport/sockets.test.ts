@@ -95,6 +95,15 @@ describe('a socket', () => {
     await expect.poll(() => phone.closed).toEqual([4001, 'wrong token']);
   });
 
+  it('is cut by its behaviour at once, without a word', async () => {
+    const { open, server, closed } = await start({ message: (socket) => socket.cut() });
+    const phone = open();
+    await expect.poll(() => phone.open).toBe(true);
+    phone.socket.send('x');
+    await expect.poll(() => phone.closed).toEqual([1006, '']);
+    expect([server.openSockets, closed.mock.calls.length]).toEqual([0, 1]);
+  });
+
   it('that sends bytes is closed with 1003', async () => {
     const { open, message } = await start();
     const phone = open();

@@ -270,6 +270,11 @@ export const MAX_UNKNOWN_OUTCOMES = 10_000;
 export const MAX_TRACKING_SOCKETS = 20_000;
 /** Most sockets on one order. Below MAX_TRACKING_SOCKETS, so that one shared link does not take all. */
 export const MAX_SOCKETS_PER_ORDER = 50;
+/**
+ * Most links from one address that are looked up at once for a socket; one more is refused with 503. Below
+ * MAX_TRACKING_SOCKETS, as a socket takes its place while its link is looked up.
+ */
+export const MAX_TRACKING_LOOKUPS_PER_ADDRESS = 200;
 /** Largest message from a customer's page in bytes. The page only ever sends `ping`. */
 export const TRACKING_MESSAGE_BYTES = 64;
 /** Interval at which a customer's page sends `ping`. */
@@ -816,6 +821,7 @@ function assertRelations(): void {
   // Live pages
   const socketIdleMs = { 'SOCKET_IDLE_SECONDS in ms': SOCKET_IDLE_SECONDS * 1_000 };
   below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
+  below({ MAX_TRACKING_LOOKUPS_PER_ADDRESS }, { MAX_TRACKING_SOCKETS });
   below({ TRACKING_PING_MIN_MS }, { TRACKING_PING_MS });
   below({ '2 × TRACKING_PING_MS': 2 * TRACKING_PING_MS }, socketIdleMs);
   below({ '2 × DRIVER_PING_MS': 2 * DRIVER_PING_MS }, socketIdleMs);

@@ -57,10 +57,7 @@ export class Allowances {
   take(driverId: string): boolean {
     const nowMs = this.#now();
     if (nowMs - this.#turnedMs >= (this.#burst / this.#perSecond) * 1_000) this.#turn(nowMs);
-    const allowance =
-      this.#recent.get(driverId) ?? this.#before.get(driverId) ?? new Allowance(this.#burst, this.#perSecond, nowMs);
-    this.#recent.set(driverId, allowance);
-    return allowance.take(nowMs);
+    return (this.#recent.get(driverId) ?? this.#remember(driverId, nowMs)).take(nowMs);
   }
 
   /**
@@ -76,6 +73,12 @@ export class Allowances {
 
   get size(): number {
     return new Set([...this.#recent.keys(), ...this.#before.keys()]).size;
+  }
+
+  #remember(driverId: string, nowMs: number): Allowance {
+    const allowance = this.#before.get(driverId) ?? new Allowance(this.#burst, this.#perSecond, nowMs);
+    this.#recent.set(driverId, allowance);
+    return allowance;
   }
 
   #turn(nowMs: number): void {

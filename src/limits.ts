@@ -76,6 +76,10 @@ export const RETRY_AFTER_SECONDS = 1;
 export const READINESS_DEADLINE_MS = 2_000;
 /** Longest time to accept a WebSocket; then it is refused with 503. */
 export const UPGRADE_DEADLINE_MS = 5_000;
+/** Time for which the transport keeps a closed WebSocket whose client does not close it too. */
+export const CLOSING_SOCKET_MS = 16_000;
+/** WebSockets of one kind dismissed with a reason in CLOSING_SOCKET_MS; further ones are cut without. */
+export const MAX_CLOSING_SOCKETS = 1_000;
 /** Most unsent bytes of one WebSocket, a few hundred messages; a slower reader is dropped. */
 export const SOCKET_BACKPRESSURE_BYTES = 64 * 1024;
 

@@ -70,12 +70,12 @@ export function createDriverLive(parts: {
     if (isClosed(data)) return;
     stopHelloTimer(data);
     // The phone can tell a refused token from a service that cannot look it up.
-    if (found === 'later') return socket.close(TRY_AGAIN_LATER, 'try again later');
-    if (!found) return socket.close(NOT_SIGNED_IN, 'unknown token');
+    if (found === 'later') return socket.dismiss(TRY_AGAIN_LATER, 'try again later');
+    if (!found) return socket.dismiss(NOT_SIGNED_IN, 'unknown token');
     const { driverId } = found;
     const earlier = signedIn.get(driverId);
     const isFull = !earlier && signedIn.size >= MAX_DRIVER_SOCKETS;
-    if (isFull || !allowances.messages.take(driverId)) return socket.close(TRY_AGAIN_LATER, 'try again later');
+    if (isFull || !allowances.messages.take(driverId)) return socket.dismiss(TRY_AGAIN_LATER, 'try again later');
     lobby.leave(socket);
     data.phase = 'signed_in';
     data.driverId = driverId;
@@ -163,7 +163,7 @@ export function createDriverLive(parts: {
       idleTimeoutSeconds: SOCKET_IDLE_SECONDS,
       accept: async ({ remoteAddress }) => newSession(remoteAddress, now()),
       opened(socket) {
-        socket.data.helloTimer = setTimeout(() => socket.close(NOT_SIGNED_IN, 'no hello'), DRIVER_HELLO_MS);
+        socket.data.helloTimer = setTimeout(() => socket.dismiss(NOT_SIGNED_IN, 'no hello'), DRIVER_HELLO_MS);
         socket.data.helloTimer.unref();
         lobby.enter(socket)?.cut();
       },

@@ -50,6 +50,6 @@ export function stopHelloTimer(session: DriverSession): void {
 /** Tells the phone what is wrong with its message, or closes the socket after too many such messages. */
 export function strike(socket: DriverSocket, code: DriverErrorCode, text: string): void {
   socket.data.strikes += 1;
-  if (socket.data.strikes > MAX_DRIVER_STRIKES) socket.close(POLICY_VIOLATION, 'too many unusable messages');
+  if (socket.data.strikes > MAX_DRIVER_STRIKES) socket.dismiss(POLICY_VIOLATION, 'too many unusable messages');
   else socket.send(errorMessage(code, text));
 }

@@ -119,7 +119,7 @@ export function createTracking(parts: {
     const { orderId } = socket.data;
     let watched = watchedOrders.get(orderId);
     if (watched && watched.sockets.size >= MAX_SOCKETS_PER_ORDER) {
-      socket.close(TRY_AGAIN_LATER, 'too many viewers');
+      socket.dismiss(TRY_AGAIN_LATER, 'too many viewers');
       return;
     }
     if (!watched) {
@@ -172,7 +172,7 @@ export function createTracking(parts: {
       const nowMs = now();
       const early = nowMs - socket.data.lastPingMs < TRACKING_PING_MIN_MS;
       if (text !== 'ping' || early) {
-        socket.close(POLICY_VIOLATION, 'unexpected message');
+        socket.dismiss(POLICY_VIOLATION, 'unexpected message');
         return;
       }
       socket.data.lastPingMs = nowMs;

@@ -3,11 +3,11 @@ export type LiveSocket<Data> = {
   readonly data: Data;
   /** Sends one text message; false where the reader is too slow to take it, and is dropped. */
   send(text: string): boolean;
+  /** Says why. The connection stays open until its client closes it too, or CLOSING_SOCKET_MS have passed. */
   close(code: number, reason: string): void;
-  /**
-   * Ends the connection at once and without a word. A closed one stays open until its client has read that
-   * and closed it too, or 12 s have passed.
-   */
+  /** As `close`, for clients that may be hostile: once there were too many of them, the connection is cut. */
+  dismiss(code: number, reason: string): void;
+  /** Ends the connection at once and without a word. */
   cut(): void;
   subscribe(topic: string): void;
   unsubscribe(topic: string): void;

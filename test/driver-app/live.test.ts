@@ -83,7 +83,7 @@ describe('signing in', () => {
   it('closes a socket that does not say who it is in time', async () => {
     const socket = await connect();
     await pass(DRIVER_HELLO_MS);
-    expect(socket.closed?.code).toBe(4401);
+    expect([socket.closed?.code, socket.dismissed]).toEqual([4401, true]);
   });
 
   it('closes a socket with a wrong token, without asking where it has no token’s form', async () => {
@@ -93,6 +93,7 @@ describe('signing in', () => {
     formless.say({ type: 'hello', token: 'x' });
     await settle();
     expect([wrong.closed?.code, formless.closed?.code]).toEqual([4401, 4401]);
+    expect([wrong.dismissed, formless.dismissed]).toEqual([true, true]);
     expect(find).toHaveBeenCalledTimes(1);
   });
 
@@ -140,7 +141,7 @@ describe('signing in', () => {
   it('replaces the first connection of a driver by the second', async () => {
     const first = await signedIn();
     const second = await signedIn();
-    expect(first.closed?.code).toBe(4409);
+    expect([first.closed?.code, first.dismissed]).toEqual([4409, false]);
     expect(live.connected()).toBe(1);
     state = { onDuty: true, order: null };
     live.driverChanged(DRIVER_ID);

@@ -10,6 +10,7 @@ export class MemorySocket<Data> implements LiveSocket<Data> {
   readonly received: Record<string, unknown>[] = [];
   readonly topics = new Set<string>();
   closed: { code: number; reason: string } | null = null;
+  dismissed = false;
   readonly #behaviour: SocketBehaviour<Data>;
 
   constructor(behaviour: SocketBehaviour<Data>, data: Data) {
@@ -28,6 +29,10 @@ export class MemorySocket<Data> implements LiveSocket<Data> {
     this.closed = { code, reason };
     this.topics.clear();
     this.#behaviour.closed(this);
+  }
+  dismiss(code: number, reason: string): void {
+    this.dismissed = true;
+    this.close(code, reason);
   }
   cut(): void {
     this.close(CUT, '');

@@ -278,7 +278,7 @@ export const MAX_SOCKETS_PER_ORDER = 50;
  * Most links from one address that are looked up at once for a socket; one more is refused with 503. Below
  * MAX_TRACKING_SOCKETS, as a socket takes its place while its link is looked up.
  */
-export const MAX_TRACKING_LOOKUPS_PER_ADDRESS = 200;
+export const MAX_TRACKING_LOOKUPS_PER_ADDRESS = 500;
 /** Largest message from a customer's page in bytes. The page only ever sends `ping`. */
 export const TRACKING_MESSAGE_BYTES = 64;
 /** Interval at which a customer's page sends `ping`. */

@@ -120,7 +120,8 @@ describe('a driver', () => {
     const slow = Array.from({ length: 2 * DRIVER_REQUEST_BURST }, () => rawConnection(port));
     const head = `PUT /driver/duty HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer one\r\nContent-Type: application/json\r\n`;
     for (const connection of slow) connection.send(`${head}Content-Length: 60000\r\n\r\n{`);
-    await expect.poll(() => slow.flatMap(({ statuses }) => statuses)).toEqual(Array(DRIVER_REQUEST_BURST).fill(429));
+    const heard = () => slow.flatMap(({ statuses }) => statuses);
+    await expect.poll(heard, { timeout: 5_000 }).toEqual(Array(DRIVER_REQUEST_BURST).fill(429));
     expect(server.inFlight).toBe(DRIVER_REQUEST_BURST);
   });
 });

@@ -42,7 +42,7 @@ export class Allowances {
   readonly #perSecond: number;
   readonly #now: () => number;
   #recent = new Map<string, Allowance>();
-  /** Those that were not used since `#turnedMs`. */
+  /** Those that were used in the time before `#turnedMs`. */
   #before = new Map<string, Allowance>();
   #turnedMs: number;
 

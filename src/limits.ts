@@ -43,11 +43,17 @@ export const ORDER_RATE_WINDOW_MS = 5_000;
 export const MAX_CONNECTIONS = 2 * MAX_REQUESTS_IN_FLIGHT;
 /** Most bytes of JSON bodies held by one process; a body that does not fit is refused with 503. */
 export const MAX_BUFFERED_BODY_BYTES = 128 * 1024 * 1024;
-/** Most bytes of photos held by one process; a photo that does not fit is refused with 503. */
+/**
+ * Most bytes of photos held by one process; a photo that does not fit is refused with 503. A driver sends one
+ * at a time, so at most MAX_PHOTO_BYTES of them are theirs.
+ */
 export const MAX_BUFFERED_PHOTO_BYTES = 128 * 1024 * 1024;
 /** Most bytes buffered of a body before its sender is authenticated; the upload pauses until then. */
 export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
-/** Most bytes read and dropped of a refused body to keep the connection open; a longer body closes it. */
+/**
+ * Most bytes read and dropped of a refused body to keep the connection open; a longer body closes it. Of a
+ * sender who is let in it is as much as their route takes, so that they hear why.
+ */
 export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
 /** Longest path with its query, in characters. The longest one in use has 300. */
 export const MAX_TARGET_LENGTH = 2_048;
@@ -70,6 +76,10 @@ export const RETRY_AFTER_SECONDS = 1;
 export const READINESS_DEADLINE_MS = 2_000;
 /** Longest time to accept a WebSocket; then it is refused with 503. */
 export const UPGRADE_DEADLINE_MS = 5_000;
+/** Time for which the transport keeps a closed WebSocket whose client does not close it too. */
+export const CLOSING_SOCKET_MS = 16_000;
+/** WebSockets of one kind dismissed with a reason in CLOSING_SOCKET_MS; further ones are cut without. */
+export const MAX_CLOSING_SOCKETS = 1_000;
 /** Most unsent bytes of one WebSocket, a few hundred messages; a slower reader is dropped. */
 export const SOCKET_BACKPRESSURE_BYTES = 64 * 1024;
 
@@ -293,6 +303,11 @@ export const MAX_UNKNOWN_OUTCOMES = 10_000;
 export const MAX_TRACKING_SOCKETS = 20_000;
 /** Most sockets on one order. Below MAX_TRACKING_SOCKETS, so that one shared link does not take all. */
 export const MAX_SOCKETS_PER_ORDER = 50;
+/**
+ * Most links from one address that are looked up at once for a socket; one more is refused with 503. Below
+ * MAX_TRACKING_SOCKETS, as a socket takes its place while its link is looked up.
+ */
+export const MAX_TRACKING_LOOKUPS_PER_ADDRESS = 500;
 /** Largest message from a customer's page in bytes. The page only ever sends `ping`. */
 export const TRACKING_MESSAGE_BYTES = 64;
 /** Interval at which a customer's page sends `ping`. */
@@ -332,8 +347,18 @@ export const ARRIVAL_PICKUP_MS = 6 * 60_000;
 export const ARRIVAL_HANDOVER_MS = 2 * 60_000;
 /** Time for which a tracking link works after its order ended, enough to look at the photo again. */
 export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
-/** Most sockets of drivers in one process. */
+/** Most sockets of signed-in drivers in one process. */
 export const MAX_DRIVER_SOCKETS = 10_000;
+/**
+ * Most sockets of drivers that have not signed in, beside those that have; one more cuts another one. Phones
+ * need one round trip for it. Below MAX_DRIVER_SOCKETS.
+ */
+export const MAX_UNSIGNED_DRIVER_SOCKETS = 1_000;
+/**
+ * Most of them from one address; a mobile carrier has many phones behind one. Below
+ * MAX_UNSIGNED_DRIVER_SOCKETS, so that no address takes all.
+ */
+export const MAX_UNSIGNED_SOCKETS_PER_ADDRESS = 250;
 /** Largest message of a driver's phone in bytes. A position has about 120. */
 export const DRIVER_MESSAGE_BYTES = 1_024;
 /** Longest time for a driver's socket to send its token. */
@@ -344,10 +369,17 @@ export const DRIVER_PING_MS = 20_000;
 export const DRIVER_REPORT_MS = 2_000;
 /** Interval at which a phone that stands still is asked. Two are below POSITION_FRESH_MS, so one may fail. */
 export const DRIVER_ASK_MS = 25_000;
-/** Messages a second that a driver's phone may send. Above one every DRIVER_REPORT_MS. */
+/**
+ * Messages a second that a driver may send over their socket, positions over HTTP included. Above one every
+ * DRIVER_REPORT_MS.
+ */
 export const DRIVER_MESSAGES_PER_SECOND = 5;
 /** Messages it may send at once, as after a dead zone. Above DRIVER_MESSAGES_PER_SECOND. */
 export const DRIVER_MESSAGE_BURST = 20;
+/** Other requests a second that a driver may send over HTTP. The page sends one or two for each press. */
+export const DRIVER_REQUESTS_PER_SECOND = 10;
+/** Such requests they may send at once. Above DRIVER_REQUESTS_PER_SECOND. */
+export const DRIVER_REQUEST_BURST = 40;
 /** Malformed or surplus messages after which a driver's socket is closed. */
 export const MAX_DRIVER_STRIKES = 50;
 /** Size in bytes to which a driver's page shrinks a photo for slow links. Below MAX_PHOTO_BYTES. */
@@ -599,6 +631,19 @@ export const ZIP_ACCURACY_METERS = 10_000;
 export const STORED_PHOTO_SIDE = 2_048;
 /** Most photos that wait while one is decoded; all fit MAX_BUFFERED_PHOTO_BYTES. One more gets 503. */
 export const MAX_PHOTO_QUEUE = 8;
+/**
+ * Longest wait of a photo for its decoding; then it gets 503. With PHOTO_TIMEOUT_SECONDS it is below
+ * REQUEST_DEADLINE_MS.
+ */
+export const PHOTO_WAIT_MS = 4_000;
+/** Wait of a driver after a photo that could not be used; it doubles with each further one. */
+export const PHOTO_REFUSED_WAIT_MS = 1_000;
+/** Longest such wait. Above PHOTO_REFUSED_WAIT_MS. */
+export const PHOTO_REFUSED_WAIT_MAX_MS = 60_000;
+/** Time after which a refused photo is forgotten. Above PHOTO_REFUSED_WAIT_MAX_MS. */
+export const PHOTO_REFUSED_KEPT_MS = 10 * 60_000;
+/** Most drivers whose refused photos are remembered, about 100 bytes each; then the oldest are forgotten. */
+export const MAX_PHOTO_REFUSALS_KEPT = 10_000;
 /** Longest decoding of a photo; then it is refused. 24 megapixels take about 1 s. */
 export const PHOTO_TIMEOUT_SECONDS = 10;
 /** Longest silence of the photo bucket. A photo takes 0.1 to 1 s. */
@@ -836,6 +881,7 @@ function assertRelations(): void {
   // Live pages
   const socketIdleMs = { 'SOCKET_IDLE_SECONDS in ms': SOCKET_IDLE_SECONDS * 1_000 };
   below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
+  below({ MAX_TRACKING_LOOKUPS_PER_ADDRESS }, { MAX_TRACKING_SOCKETS });
   below({ TRACKING_PING_MIN_MS }, { TRACKING_PING_MS });
   below({ '2 × TRACKING_PING_MS': 2 * TRACKING_PING_MS }, socketIdleMs);
   below({ '2 × DRIVER_PING_MS': 2 * DRIVER_PING_MS }, socketIdleMs);
@@ -848,6 +894,9 @@ function assertRelations(): void {
   below({ '2 × DRIVER_ASK_MS': 2 * DRIVER_ASK_MS }, { POSITION_FRESH_MS });
   below({ 'reports a second': 1_000 / DRIVER_REPORT_MS }, { DRIVER_MESSAGES_PER_SECOND });
   below({ DRIVER_MESSAGES_PER_SECOND }, { DRIVER_MESSAGE_BURST });
+  below({ DRIVER_REQUESTS_PER_SECOND }, { DRIVER_REQUEST_BURST });
+  below({ MAX_UNSIGNED_DRIVER_SOCKETS }, { MAX_DRIVER_SOCKETS });
+  below({ MAX_UNSIGNED_SOCKETS_PER_ADDRESS }, { MAX_UNSIGNED_DRIVER_SOCKETS });
   below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
 
   // Outbox, queues and jobs
@@ -909,6 +958,12 @@ function assertRelations(): void {
     { 'bytes of MAX_PHOTO_QUEUE photos and one': (MAX_PHOTO_QUEUE + 1) * MAX_PHOTO_BYTES },
     { MAX_BUFFERED_PHOTO_BYTES },
   );
+  below(
+    { 'PHOTO_WAIT_MS + PHOTO_TIMEOUT_SECONDS in ms': PHOTO_WAIT_MS + PHOTO_TIMEOUT_SECONDS * 1_000 },
+    { REQUEST_DEADLINE_MS },
+  );
+  below({ PHOTO_REFUSED_WAIT_MS }, { PHOTO_REFUSED_WAIT_MAX_MS });
+  below({ PHOTO_REFUSED_WAIT_MAX_MS }, { PHOTO_REFUSED_KEPT_MS });
   below(
     { 'PHOTO_BUCKET_ATTEMPTS × PHOTO_BUCKET_SILENCE_MS': PHOTO_BUCKET_ATTEMPTS * PHOTO_BUCKET_SILENCE_MS },
     { PHOTO_BUCKET_DEADLINE_MS },

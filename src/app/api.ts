@@ -1,5 +1,6 @@
 import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
+import { createDriverAllowances } from '../driver-app/allowance.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
 import { REDISPATCH_CONCURRENCY, SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER } from '../limits.ts';
@@ -31,13 +32,14 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   closers.add('transport', () => transport.close());
   const tracking = createTracking({ store, matcher, transport, now: clock.now, failed });
   closers.add('tracking', () => tracking.close());
-  const driverLive = openDriverLive(store, credentials.drivers, dispatch, clock, failed, closers);
+  const allowances = createDriverAllowances(() => performance.now());
+  const driverLive = openDriverLive(store, credentials.drivers, dispatch, allowances, clock, failed, closers);
   const positionBus = await openPositionBus(config, database.processId, dispatch.positions, logger, closers);
   subscribe(parts, { tracking, driverLive, positionBus, paymentWait, dispatch });
 
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
   const server = createServer(transport, {
-    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, photos, failed }),
+    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, allowances, photos, failed }),
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

@@ -1,3 +1,4 @@
+import type { DriverAllowances } from '../driver-app/allowance.ts';
 import { createDriverLive, type DriverLive } from '../driver-app/live.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
@@ -10,12 +11,13 @@ export function openDriverLive(
   store: Pick<Store, 'findDriverStates'>,
   drivers: CredentialCaches['drivers'],
   dispatch: Pick<Dispatch, 'actions' | 'positions'>,
+  allowances: DriverAllowances,
   clock: Clock,
   failed: (error: unknown) => void,
   closers: Closers,
 ): DriverLive {
   const { actions, positions } = dispatch;
-  const live = createDriverLive({ drivers, actions, positions, store, now: clock.now, failed });
+  const live = createDriverLive({ drivers, actions, positions, store, allowances, now: clock.now, failed });
   closers.add('driver sockets', () => live.close());
   return live;
 }

@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 import { driverActionRoutes } from '../driver-app/action-routes.ts';
+import type { DriverAllowances } from '../driver-app/allowance.ts';
 import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
+import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
@@ -45,13 +47,15 @@ export function apiRoutes(parts: {
   readonly matcher: Matcher;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly allowances: DriverAllowances;
   readonly photos: Photos;
   readonly failed: (error: unknown) => void;
 }): Route[] {
-  const { config, store, dispatch, matcher, photos, failed } = parts;
+  const { config, store, dispatch, matcher, allowances, photos, failed } = parts;
   const stores = createAuthenticator('api_key', parts.credentials.stores);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
   const { actions, positions } = dispatch;
+  const photoTurns = new PhotoTurns(() => performance.now());
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
@@ -60,8 +64,8 @@ export function apiRoutes(parts: {
     ordersGet({ stores, store, matcher }),
     ordersList({ stores, store }),
     ordersCancel({ stores, dispatch }),
-    ...driverDutyRoutes({ drivers, actions, positions, store }),
-    ...driverActionRoutes({ drivers, actions, photos }),
+    ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
+    ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),
     ...trackingRoutes({
       store,

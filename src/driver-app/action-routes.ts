@@ -8,10 +8,12 @@ import { valid } from '../http/validate.ts';
 import { type Validator, validators } from '../http/validators.js';
 import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../limits.ts';
 import { json } from '../transport/reply.ts';
-import type { Reply, Route, RouteRequest } from '../transport/route.ts';
+import type { Reply, RequestHead, Route, RouteEntry, RouteRequest } from '../transport/route.ts';
 import type { UnusablePhoto } from '../vendors/photos.ts';
+import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import { type ActionBody, validateAction } from './input.ts';
+import type { PhotoTurns } from './photo-turns.ts';
 
 /** What follows "The photo cannot be used:". */
 const UNUSABLE: Record<UnusablePhoto, string> = {
@@ -41,9 +43,12 @@ export function driverActionRoutes(parts: {
   readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
   readonly actions: DriverActions;
   readonly photos: ProofPhotos;
+  readonly allowances: Pick<DriverAllowances, 'requests'>;
+  readonly photoTurns: PhotoTurns;
 }): Route<Driver>[] {
-  const { actions, photos } = parts;
+  const { actions, photos, photoTurns } = parts;
   const { authenticate } = parts.drivers;
+  const { requests } = parts.allowances;
 
   /** An action whose body is JSON: the stamp, and a reason where the schema asks for one. */
   function action<Body extends ActionBody>(
@@ -55,6 +60,7 @@ export function driverActionRoutes(parts: {
       method: 'post',
       pattern: `/driver/orders/:id/${name}`,
       authenticate,
+      admit: requests.admit,
       onDeadline: 'outcome_unknown',
       body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
       async handle({ head, principal: { driverId }, body: sent }) {
@@ -64,15 +70,22 @@ export function driverActionRoutes(parts: {
     };
   }
 
-  /** The body is the photo, so the stamp stands in the query. */
-  async function deliver({ head, principal: { driverId }, body, signal }: RouteRequest<Driver>): Promise<Reply> {
-    const unknown = unknownNames(head.query, schemas.driverAction.properties);
-    if (unknown.length > 0) valid({ fields: unknown });
-    const { stamp } = valid(validateAction(validators.driverAction, Object.fromEntries(head.query)));
-    const delivery = { driverId, orderId: orderIdOf(head), stamp };
+  /** Only a photo that its order waits for is taken; a repeated action gets its first answer without one. */
+  async function admitDelivery(entry: RouteEntry<Driver>): Promise<Reply | null> {
+    requests.admit(entry);
+    const { driverId } = entry.principal;
+    const delivery = deliveryOf(entry.head, driverId);
+    photoTurns.begin(driverId);
+    entry.whenOver(() => photoTurns.end(driverId));
     const foreseen = await asAvailable(actions.foreseeDelivery(delivery));
     if (foreseen) return replyTo(foreseen);
-    const photo = await storePhoto(body, () => !signal.aborted);
+    photoTurns.checkWait(driverId);
+    return null;
+  }
+
+  async function deliver({ head, principal: { driverId }, body, signal }: RouteRequest<Driver>): Promise<Reply> {
+    const delivery = deliveryOf(head, driverId);
+    const photo = await storePhoto(driverId, body, () => !signal.aborted);
     try {
       const outcome = await asWritten(actions.deliver(delivery, photo), SEND_AGAIN);
       if (outcome.kind !== 'done' || outcome.repeated) await photos.discard(photo);
@@ -85,14 +98,16 @@ export function driverActionRoutes(parts: {
   }
 
   /** The name under which the photo is stored. */
-  async function storePhoto(bytes: Buffer, wanted: () => boolean): Promise<string> {
+  async function storePhoto(driverId: string, bytes: Buffer, wanted: () => boolean): Promise<string> {
     const photo = await photos.store(bytes, wanted).catch(photoStorageDown);
     switch (photo.kind) {
       case 'stored':
+        photoTurns.forgive(driverId);
         return photo.name;
       case 'busy':
         throw new ServiceError('unavailable', 'Too many photos at once; keep it and try again.');
       case 'unusable':
+        photoTurns.refuse(driverId);
         throw new ServiceError(
           'unusable_photo',
           `The photo cannot be used: ${UNUSABLE[photo.reason]}. Nothing was changed.`,
@@ -109,6 +124,7 @@ export function driverActionRoutes(parts: {
       method: 'post',
       pattern: '/driver/orders/:id/deliver',
       authenticate,
+      admit: admitDelivery,
       onDeadline: 'outcome_unknown',
       body: {
         contentTypes: ['image/jpeg', 'image/png', 'image/webp'],
@@ -118,6 +134,14 @@ export function driverActionRoutes(parts: {
       handle: deliver,
     },
   ];
+}
+
+/** The body is the photo, so the stamp stands in the query. */
+function deliveryOf(head: RequestHead, driverId: string): DriverAction {
+  const unknown = unknownNames(head.query, schemas.driverAction.properties);
+  if (unknown.length > 0) valid({ fields: unknown });
+  const { stamp } = valid(validateAction(validators.driverAction, Object.fromEntries(head.query)));
+  return { driverId, orderId: orderIdOf(head), stamp };
 }
 
 function photoStorageDown(cause: unknown): never {

@@ -1,3 +1,13 @@
+import { ServiceError } from '../domain/errors.ts';
+import {
+  DRIVER_MESSAGE_BURST,
+  DRIVER_MESSAGES_PER_SECOND,
+  DRIVER_REQUEST_BURST,
+  DRIVER_REQUESTS_PER_SECOND,
+  RETRY_AFTER_SECONDS,
+} from '../limits.ts';
+import type { Driver } from './driver.ts';
+
 /** A token bucket for one sender's messages: holds `burst` and gains `perSecond` a second. */
 export class Allowance {
   readonly #burst: number;
@@ -21,4 +31,75 @@ export class Allowance {
     this.#left -= 1;
     return true;
   }
+}
+
+/**
+ * An allowance for each driver. One that is not used for as long as it takes to fill is forgotten, so only
+ * the drivers of the last seconds take memory.
+ */
+export class Allowances {
+  readonly #burst: number;
+  readonly #perSecond: number;
+  readonly #now: () => number;
+  #recent = new Map<string, Allowance>();
+  /** Those that were used in the time before `#turnedMs`. */
+  #before = new Map<string, Allowance>();
+  #turnedMs: number;
+
+  constructor(burst: number, perSecond: number, now: () => number) {
+    this.#burst = burst;
+    this.#perSecond = perSecond;
+    this.#now = now;
+    this.#turnedMs = now();
+  }
+
+  /** Takes one from the driver's allowance; false where none is left. */
+  take(driverId: string): boolean {
+    const nowMs = this.#now();
+    if (nowMs - this.#turnedMs >= (this.#burst / this.#perSecond) * 1_000) this.#turn(nowMs);
+    return (this.#recent.get(driverId) ?? this.#remember(driverId, nowMs)).take(nowMs);
+  }
+
+  /**
+   * Takes one from the caller's allowance before a route takes their body; null, as the request may go on.
+   *
+   * @throws {ServiceError} `rate_limited` where none is left
+   */
+  readonly admit = ({ principal }: { readonly principal: Driver }): null => {
+    if (this.take(principal.driverId)) return null;
+    const message = `A driver may send this ${this.#perSecond} times a second; this one was not taken. Try again soon.`;
+    throw new ServiceError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  };
+
+  get size(): number {
+    return new Set([...this.#recent.keys(), ...this.#before.keys()]).size;
+  }
+
+  #remember(driverId: string, nowMs: number): Allowance {
+    const allowance = this.#before.get(driverId) ?? new Allowance(this.#burst, this.#perSecond, nowMs);
+    this.#recent.set(driverId, allowance);
+    return allowance;
+  }
+
+  #turn(nowMs: number): void {
+    this.#before = this.#recent;
+    this.#recent = new Map();
+    this.#turnedMs = nowMs;
+  }
+}
+
+/** What a driver may send, over all of their connections to one process. */
+export type DriverAllowances = {
+  /** Messages of their socket, and positions over HTTP. */
+  readonly messages: Allowances;
+  /** All other requests over HTTP. */
+  readonly requests: Allowances;
+};
+
+/** @param now a clock in milliseconds */
+export function createDriverAllowances(now: () => number): DriverAllowances {
+  return {
+    messages: new Allowances(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, now),
+    requests: new Allowances(DRIVER_REQUEST_BURST, DRIVER_REQUESTS_PER_SECOND, now),
+  };
 }

@@ -10,6 +10,7 @@ import { MAX_JSON_BYTES } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import type { Route } from '../transport/route.ts';
+import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import { validateLocation } from './input.ts';
 import { driverStateOnWire } from './messages.ts';
@@ -22,14 +23,17 @@ export function driverDutyRoutes(parts: {
   readonly actions: Pick<DriverActions, 'setDuty'>;
   readonly positions: Pick<Positions, 'report'>;
   readonly store: Pick<Store, 'findDriverState'>;
+  readonly allowances: DriverAllowances;
 }): Route<Driver>[] {
   const { actions, positions, store } = parts;
+  const { messages, requests } = parts.allowances;
   const { authenticate } = parts.drivers;
 
   const duty: Route<Driver> = {
     method: 'put',
     pattern: '/driver/duty',
     authenticate,
+    admit: requests.admit,
     onDeadline: 'outcome_unknown',
     body: JSON_BODY,
     async handle({ principal, body }) {
@@ -44,6 +48,7 @@ export function driverDutyRoutes(parts: {
     method: 'post',
     pattern: '/driver/location',
     authenticate,
+    admit: messages.admit,
     body: JSON_BODY,
     handle({ principal, body }) {
       const outcome = positions.report(principal.driverId, valid(validateLocation(parsed(body))));
@@ -56,6 +61,7 @@ export function driverDutyRoutes(parts: {
     method: 'get',
     pattern: '/driver/orders',
     authenticate,
+    admit: requests.admit,
     async handle({ principal }) {
       const state = await asAvailable(store.findDriverState(principal.driverId));
       if (!state) throw unauthorized('driver token');

@@ -8,8 +8,10 @@ import { createLatestReader } from '../pages/latest-reader.ts';
 import type { DriverState } from '../store/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { SocketBehaviour } from '../transport/live-socket.ts';
+import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import type { DriverLocation } from './input.ts';
+import { Lobby } from './lobby.ts';
 import { DRIVER_PONG, type DriverMessage, errorMessage, readDriverMessage, stateMessage } from './messages.ts';
 import { type DriverSession, type DriverSocket, isClosed, newSession, stopHelloTimer, strike } from './session.ts';
 
@@ -33,8 +35,10 @@ export type DriverLive = {
  * DRIVER_HELLO_MS, then `{"type":"position","lat","lng","captured_at"}`, `{"type":"duty","on_duty"}` and
  * `{"type":"ping"}`. Down: `{"type":"state","on_duty","order"}` after the hello and on every change
  * (`order.sequence` orders it with replies over HTTP), `{"type":"error","code","message"}`,
- * `{"type":"pong"}`. A second connection of a driver replaces the first.
+ * `{"type":"pong"}`. A second connection of a driver replaces the first. Only sockets that have signed in
+ * count against MAX_DRIVER_SOCKETS.
  *
+ * @param parts.allowances shared with the driver's requests over HTTP
  * @param parts.now a clock in milliseconds, for the rate of messages alone
  * @param parts.failed called for each read or write that failed; reads are retried
  */
@@ -43,10 +47,12 @@ export function createDriverLive(parts: {
   readonly actions: Pick<DriverActions, 'setDuty'>;
   readonly positions: Pick<Positions, 'report'>;
   readonly store: Pick<Store, 'findDriverStates'>;
+  readonly allowances: Pick<DriverAllowances, 'messages'>;
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
 }): DriverLive {
-  const { drivers, actions, positions, store, now, failed } = parts;
+  const { drivers, actions, positions, store, allowances, now, failed } = parts;
+  const lobby = new Lobby();
   const signedIn = new Map<string, DriverSocket>();
   const reader = createLatestReader({ read: (ids) => store.findDriverStates(ids), apply: sendState, failed });
 
@@ -64,10 +70,13 @@ export function createDriverLive(parts: {
     if (isClosed(data)) return;
     stopHelloTimer(data);
     // The phone can tell a refused token from a service that cannot look it up.
-    if (found === 'later') return socket.close(TRY_AGAIN_LATER, 'try again later');
-    if (!found) return socket.close(NOT_SIGNED_IN, 'unknown token');
+    if (found === 'later') return socket.dismiss(TRY_AGAIN_LATER, 'try again later');
+    if (!found) return socket.dismiss(NOT_SIGNED_IN, 'unknown token');
     const { driverId } = found;
     const earlier = signedIn.get(driverId);
+    const isFull = !earlier && signedIn.size >= MAX_DRIVER_SOCKETS;
+    if (isFull || !allowances.messages.take(driverId)) return socket.dismiss(TRY_AGAIN_LATER, 'try again later');
+    lobby.leave(socket);
     data.phase = 'signed_in';
     data.driverId = driverId;
     signedIn.set(driverId, socket);
@@ -122,7 +131,8 @@ export function createDriverLive(parts: {
   function message(socket: DriverSocket, text: string): void {
     const { data } = socket;
     if (isClosed(data)) return;
-    if (data.allowance.take(now())) obey(socket, readDriverMessage(text));
+    const mayGo = data.driverId === null ? data.allowance.take(now()) : allowances.messages.take(data.driverId);
+    if (mayGo) obey(socket, readDriverMessage(text));
     else strike(socket, 'rate_limited', 'too many messages');
   }
 
@@ -139,6 +149,7 @@ export function createDriverLive(parts: {
   function closed(socket: DriverSocket): void {
     const { data } = socket;
     stopHelloTimer(data);
+    lobby.leave(socket);
     data.phase = 'closed';
     if (data.driverId === null || signedIn.get(data.driverId) !== socket) return;
     signedIn.delete(data.driverId);
@@ -150,11 +161,11 @@ export function createDriverLive(parts: {
       path: '/driver/live',
       maxMessageBytes: DRIVER_MESSAGE_BYTES,
       idleTimeoutSeconds: SOCKET_IDLE_SECONDS,
-      maxSockets: MAX_DRIVER_SOCKETS,
       accept: async ({ remoteAddress }) => newSession(remoteAddress, now()),
       opened(socket) {
-        socket.data.helloTimer = setTimeout(() => socket.close(NOT_SIGNED_IN, 'no hello'), DRIVER_HELLO_MS);
+        socket.data.helloTimer = setTimeout(() => socket.dismiss(NOT_SIGNED_IN, 'no hello'), DRIVER_HELLO_MS);
         socket.data.helloTimer.unref();
+        lobby.enter(socket)?.cut();
       },
       message,
       closed,

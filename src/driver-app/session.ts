@@ -1,3 +1,4 @@
+import { networkOf } from '../http/unknown-secrets.ts';
 import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_STRIKES } from '../limits.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 import { Allowance } from './allowance.ts';
@@ -7,8 +8,10 @@ const POLICY_VIOLATION = 1008;
 
 /** One socket of a driver's phone, from its upgrade to its end. */
 export type DriverSession = {
+  /** Until the driver has signed in, and their own counts. */
   readonly allowance: Allowance;
   readonly address: string;
+  readonly network: string;
   phase: 'new' | 'signing_in' | 'signed_in' | 'closed';
   driverId: string | null;
   strikes: number;
@@ -23,6 +26,7 @@ export type DriverSocket = LiveSocket<DriverSession>;
 export function newSession(address: string, nowMs: number): DriverSession {
   return {
     address,
+    network: networkOf(address),
     allowance: new Allowance(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, nowMs),
     phase: 'new',
     driverId: null,
@@ -46,6 +50,6 @@ export function stopHelloTimer(session: DriverSession): void {
 /** Tells the phone what is wrong with its message, or closes the socket after too many such messages. */
 export function strike(socket: DriverSocket, code: DriverErrorCode, text: string): void {
   socket.data.strikes += 1;
-  if (socket.data.strikes > MAX_DRIVER_STRIKES) socket.close(POLICY_VIOLATION, 'too many unusable messages');
+  if (socket.data.strikes > MAX_DRIVER_STRIKES) socket.dismiss(POLICY_VIOLATION, 'too many unusable messages');
   else socket.send(errorMessage(code, text));
 }

@@ -185,8 +185,8 @@ class SimulatedDriver {
     try {
       const reply = await this.#send(orderId, step);
       await reply.arrayBuffer();
-      // A refusal other than a 5xx is final: the same action gets the same answer.
-      this.#action.answered = reply.status < 500;
+      // A refusal other than 429 and 5xx is final: the same action gets the same answer.
+      this.#action.answered = reply.status < 500 && reply.status !== 429;
       if (!reply.ok) this.#world.logger.warn({ orderId, status: reply.status }, 'a simulated driver was refused');
     } catch (error) {
       this.#world.logger.warn({ orderId, err: errorFields(error) }, 'a simulated driver got no answer');

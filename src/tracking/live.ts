@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts';
 import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
 import type { Transport } from '../transport/transport.ts';
 import { positionOf } from './driver-position.ts';
+import { Lookups } from './lookups.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
 import { isGone, shownPosition } from './view.ts';
 import { isNewer, newWatched, type Viewer, type Watched } from './watched.ts';
@@ -60,6 +61,7 @@ export function createTracking(parts: {
 }): Tracking {
   const { store, matcher, transport, now, failed } = parts;
   const watchedOrders = new Map<string, Watched>();
+  const lookups = new Lookups();
   let sockets = 0;
   const reader = createLatestReader({ read: (ids) => store.findTrackedByIds(ids), apply, failed });
 
@@ -117,7 +119,7 @@ export function createTracking(parts: {
     const { orderId } = socket.data;
     let watched = watchedOrders.get(orderId);
     if (watched && watched.sockets.size >= MAX_SOCKETS_PER_ORDER) {
-      socket.close(TRY_AGAIN_LATER, 'too many viewers');
+      socket.dismiss(TRY_AGAIN_LATER, 'too many viewers');
       return;
     }
     if (!watched) {
@@ -152,13 +154,14 @@ export function createTracking(parts: {
     maxMessageBytes: TRACKING_MESSAGE_BYTES,
     idleTimeoutSeconds: SOCKET_IDLE_SECONDS,
     maxSockets: MAX_TRACKING_SOCKETS,
-    async accept({ params: [token] }) {
+    async accept({ params: [token], remoteAddress }) {
       if (token === undefined || !isTrackingToken(token)) return { refuse: 404 };
       try {
-        const order = await store.findTrackedByToken(token);
-        if (!order) return { refuse: 404 };
-        if (isGone(order, now())) return { refuse: 410 };
-        return { orderId: order.orderId, watching: false, lastPingMs: 0 };
+        const found = await lookups.run(remoteAddress, async () => ({ order: await store.findTrackedByToken(token) }));
+        if (!found) return { refuse: 503 };
+        if (!found.order) return { refuse: 404 };
+        if (isGone(found.order, now())) return { refuse: 410 };
+        return { orderId: found.order.orderId, watching: false, lastPingMs: 0 };
       } catch (error) {
         failed(error);
         return { refuse: 503 };
@@ -169,7 +172,7 @@ export function createTracking(parts: {
       const nowMs = now();
       const early = nowMs - socket.data.lastPingMs < TRACKING_PING_MIN_MS;
       if (text !== 'ping' || early) {
-        socket.close(POLICY_VIOLATION, 'unexpected message');
+        socket.dismiss(POLICY_VIOLATION, 'unexpected message');
         return;
       }
       socket.data.lastPingMs = nowMs;

@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import type { HttpLimits } from './http-limits.ts';
 
 /** Bounds the bytes of request bodies that the process holds at once. */
 export class BodyBudget {
@@ -25,6 +26,9 @@ export class BodyBudget {
   }
 }
 
+/** Two, because slow senders of large bodies would leave no room for small ones. */
+export type BodyBudgets = { readonly small: BodyBudget; readonly large: BodyBudget };
+
 /**
  * How a body ended: `no_room` where the process holds too many bytes already, `gone` where the client left.
  */
@@ -50,7 +54,17 @@ export class BodyReader {
   #paused = false;
   #received = 0;
 
-  constructor(response: HttpResponse, budget: BodyBudget, maxBytes: number, maxUnauthenticatedBytes: number) {
+  static open(
+    { limits, budgets }: { readonly limits: HttpLimits; readonly budgets: BodyBudgets },
+    response: HttpResponse,
+    maxBytes: number,
+  ): BodyReader {
+    const unauthenticated = limits.maxUnauthenticatedBodyBytes;
+    const budget = maxBytes > unauthenticated ? budgets.large : budgets.small;
+    return new BodyReader(response, budget, maxBytes, unauthenticated);
+  }
+
+  private constructor(response: HttpResponse, budget: BodyBudget, maxBytes: number, maxUnauthenticatedBytes: number) {
     this.#response = response;
     this.#budget = budget;
     this.#maxBytes = maxBytes;

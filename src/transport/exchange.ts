@@ -1,7 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../telemetry.ts';
-import { type BodyBudget, BodyReader } from './body.ts';
+import { type BodyBudgets, BodyReader } from './body.ts';
 import { checkBodyHead, tooLarge } from './body-head.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { logRefusal } from './refusal-log.ts';
@@ -20,8 +20,7 @@ export type ExchangeSettings = ReplySettings & {
   readonly logger: Logger;
   readonly limits: HttpLimits;
   readonly requests: RequestsInFlight;
-  /** Two, because slow senders of large bodies would leave no room for small ones. */
-  readonly budgets: { readonly small: BodyBudget; readonly large: BodyBudget };
+  readonly budgets: BodyBudgets;
   /** Called for every reply and for every client that left (status 0), for metrics. */
   readonly observe: (pattern: string, method: string, status: number, durationMs: number) => void;
 };
@@ -32,7 +31,7 @@ const NO_BODY = Buffer.alloc(0);
 
 /**
  * One request and its reply. Every route has the same order of checks: 401, 415, 413, 503 where too many
- * requests are at work, 408 while the body arrives, and then the route's own.
+ * requests are at work, the route's own of the head, 408 while the body arrives, and then the route's own.
  */
 export class Exchange {
   readonly #settings: ExchangeSettings;
@@ -42,6 +41,7 @@ export class Exchange {
   readonly #notice = new AbortNotice();
   readonly #startedMs = performance.now();
   readonly #body: BodyReader | null;
+  readonly #whenOver: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #authenticated = false;
   #headers: Readonly<Record<string, string>> = {};
@@ -56,7 +56,7 @@ export class Exchange {
     this.#route = route;
     this.#request = read;
     this.#responder = new Responder(response, settings, read.head, () => this.#clientLeft());
-    this.#body = route.body ? readerOf(settings, response, route.body.maxBytes) : null;
+    this.#body = route.body ? BodyReader.open(settings, response, route.body.maxBytes) : null;
   }
 
   async #run(): Promise<void> {
@@ -72,6 +72,7 @@ export class Exchange {
       clearTimeout(this.#timer);
       this.#notice.answered();
       this.#body?.release();
+      for (const listener of this.#whenOver) listener();
       requests.left();
     }
   }
@@ -89,6 +90,9 @@ export class Exchange {
     if (!requests.begin())
       throw new ServiceError('unavailable', 'Too many requests are at work. Try again in a moment.');
     try {
+      const whenOver = (listener: () => void) => void this.#whenOver.push(listener);
+      const answer = await this.#route.admit?.({ head: this.#request.head, principal, whenOver });
+      if (answer || this.#responder.over) return answer ?? null;
       const body = await this.#receiveBody();
       if (!body || this.#responder.over) return null;
       return await this.#handle(principal, body);
@@ -175,8 +179,11 @@ export class Exchange {
     return { ...reply, headers: { ...reply.headers, ...this.#headers } };
   }
 
+  /** A connection that is closed under an upload can lose the reply, so whoever is let in may end theirs. */
   #canKeepConnection(): boolean {
-    return canKeepConnection(this.#request, this.#body?.received ?? 0, this.#settings.limits.maxDiscardedBodyBytes);
+    const { maxDiscardedBodyBytes } = this.#settings.limits;
+    const taken = this.#authenticated ? (this.#route.body?.maxBytes ?? 0) : 0;
+    return canKeepConnection(this.#request, this.#body?.received ?? 0, Math.max(maxDiscardedBodyBytes, taken));
   }
 
   #observe(status: number): void {
@@ -189,10 +196,4 @@ export class Exchange {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(expired, ms);
   }
-}
-
-function readerOf({ limits, budgets }: ExchangeSettings, response: HttpResponse, maxBytes: number): BodyReader {
-  const unauthenticated = limits.maxUnauthenticatedBodyBytes;
-  const budget = maxBytes > unauthenticated ? budgets.large : budgets.small;
-  return new BodyReader(response, budget, maxBytes, unauthenticated);
 }

@@ -36,6 +36,14 @@ export type RouteRequest<Principal> = {
   readonly alwaysReplyWith: (headers: Readonly<Record<string, string>>) => void;
 };
 
+/** What a route judges before it takes a body. */
+export type RouteEntry<Principal> = {
+  readonly head: RequestHead;
+  readonly principal: Principal;
+  /** Calls `listener` once the request is over, whatever became of it. */
+  readonly whenOver: (listener: () => void) => void;
+};
+
 /** A reply, serialised. Header values are printable ASCII and never hold what a client sent. */
 export type Reply = {
   readonly status: number;
@@ -67,6 +75,11 @@ export type Route<Principal = unknown> = {
     /** Whether the body may be left out, and its type with it. */
     readonly optional?: boolean;
   };
+  /**
+   * Judges a request by its head and its caller before its body is taken, so that a refused one costs no
+   * room. A reply answers it at once; null lets it go on.
+   */
+  admit?(entry: RouteEntry<Principal>): Promise<Reply | null> | Reply | null;
   /** The error where `handle` takes longer than the deadline; `unavailable` by default. */
   readonly onDeadline?: ErrorCode;
   handle(request: RouteRequest<Principal>): Promise<Reply> | Reply;

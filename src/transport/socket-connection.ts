@@ -1,5 +1,6 @@
 import type { WebSocket } from 'uWebSockets.js';
 import { toBytes } from './bytes.ts';
+import type { Farewells } from './farewells.ts';
 import type { LiveSocket } from './live-socket.ts';
 
 /** What uWebSockets.js keeps with a socket. */
@@ -11,10 +12,12 @@ const DROPPED = 2;
 /** One open WebSocket as a behaviour sees it. After the socket's end every call does nothing. */
 export class SocketConnection implements LiveSocket<unknown> {
   readonly data: unknown;
+  readonly #farewells: Farewells;
   #native: WebSocket<Attached> | null;
 
-  constructor(native: WebSocket<Attached>) {
+  constructor(native: WebSocket<Attached>, farewells: Farewells) {
     this.#native = native;
+    this.#farewells = farewells;
     this.data = native.getUserData().data;
   }
 
@@ -29,6 +32,15 @@ export class SocketConnection implements LiveSocket<unknown> {
 
   close(code: number, reason: string): void {
     this.#native?.end(code, toBytes(reason));
+  }
+
+  dismiss(code: number, reason: string): void {
+    if (this.#native && !this.#farewells.take()) this.cut();
+    else this.close(code, reason);
+  }
+
+  cut(): void {
+    this.#native?.close();
   }
 
   subscribe(topic: string): void {

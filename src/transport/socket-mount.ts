@@ -2,6 +2,7 @@ import uWS, { type HttpResponse, type TemplatedApp, type us_socket_context_t, ty
 import { type ErrorCode, ServiceError } from '../domain/errors.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
+import { Farewells } from './farewells.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
@@ -28,6 +29,7 @@ export class SocketMount {
   readonly #settings: SocketSettings;
   readonly #behaviour: SocketBehaviour<unknown>;
   readonly #open = new Set<SocketConnection>();
+  readonly #farewells = new Farewells();
   readonly #onUpgraded: () => void;
   #pending = 0;
 
@@ -93,7 +95,7 @@ export class SocketMount {
    */
   async #accept(head: { params: readonly string[]; remoteAddress: string }): Promise<Attached> {
     if (this.#settings.closing()) throw new ServiceError('unavailable', 'The server is stopping.');
-    if (this.#open.size + this.#pending > this.#behaviour.maxSockets) {
+    if (this.#open.size + this.#pending > (this.#behaviour.maxSockets ?? Number.POSITIVE_INFINITY)) {
       throw new ServiceError('unavailable', 'Too many live connections. Try again in a moment.');
     }
     const data = await withTimeout(this.#behaviour.accept(head), this.#settings.limits.upgradeDeadlineMs, upgradeLate);
@@ -103,7 +105,7 @@ export class SocketMount {
 
   #opened(native: Native): void {
     this.#onUpgraded();
-    const connection = new SocketConnection(native);
+    const connection = new SocketConnection(native, this.#farewells);
     native.getUserData().live = connection;
     this.#open.add(connection);
     if (this.#settings.closing()) connection.close(GOING_AWAY, 'The server is stopping');
@@ -114,7 +116,7 @@ export class SocketMount {
     const connection = native.getUserData().live;
     if (!connection) return;
     if (isBinary) {
-      connection.close(UNSUPPORTED_DATA, 'Text messages only');
+      connection.dismiss(UNSUPPORTED_DATA, 'Text messages only');
       return;
     }
     // A copy, since the message's memory is gone when this returns. It is UTF-8, as uWebSockets.js checks.

@@ -6,6 +6,7 @@ import {
   MAX_PHOTO_SCANS,
   MAX_PHOTO_SIDE,
   PHOTO_TIMEOUT_SECONDS,
+  PHOTO_WAIT_MS,
   STORED_PHOTO_SIDE,
 } from '../limits.ts';
 import { countScans } from './jpeg-scans.ts';
@@ -15,7 +16,7 @@ export type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels
 type Reencoded =
   | { readonly kind: 'ok'; readonly jpeg: Buffer; readonly width: number; readonly height: number }
   | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
-  /** Too many photos wait, or the sender of this one is gone. */
+  /** Too many photos wait, this one did for too long, or its sender is gone. */
   | { readonly kind: 'busy' };
 
 export type PhotoProcessor = {
@@ -31,29 +32,69 @@ export type PhotoProcessor = {
 
 type Format = 'jpeg' | 'png' | 'webp';
 
-/** Decodes one photo at a time, each in at most PHOTO_TIMEOUT_SECONDS. */
-export function createPhotoProcessor(): PhotoProcessor {
+/**
+ * Decodes one photo at a time, each in at most PHOTO_TIMEOUT_SECONDS, in the order in which they came. Who
+ * sends one at a time has one place in that line.
+ *
+ * @param waitMs longest wait of a photo for its turn
+ */
+export function createPhotoProcessor(waitMs = PHOTO_WAIT_MS): PhotoProcessor {
   // One thread, and no cache, as no picture is decoded twice.
   sharp.concurrency(1);
   sharp.cache(false);
-  let last: Promise<unknown> = Promise.resolve();
-  let held = 0;
+  const line = new Line(MAX_PHOTO_QUEUE, waitMs);
   return {
     async reencode(bytes, wanted = () => true) {
       if (bytes.length > MAX_PHOTO_BYTES) return { kind: 'unusable', reason: 'too_many_bytes' };
       const format = sniff(bytes);
       if (!format) return { kind: 'unusable', reason: 'wrong_format' };
-      if (held > MAX_PHOTO_QUEUE) return { kind: 'busy' };
-      held += 1;
-      const turn = last.then(() => (wanted() ? reencode(bytes, format) : ({ kind: 'busy' } as const)));
-      last = turn.catch(() => {});
+      if (!(await line.enter())) return { kind: 'busy' };
       try {
-        return await turn;
+        return wanted() ? await reencode(bytes, format) : { kind: 'busy' };
       } finally {
-        held -= 1;
+        line.leave();
       }
     },
   };
+}
+
+/** Lets one in at a time; at most `most` others wait, each at most `waitMs`. */
+class Line {
+  readonly #most: number;
+  readonly #waitMs: number;
+  readonly #waiting = new Set<() => void>();
+  #isTaken = false;
+
+  constructor(most: number, waitMs: number) {
+    this.#most = most;
+    this.#waitMs = waitMs;
+  }
+
+  /** Resolves with true on its turn, to be followed by `leave`, and with false where it does not come. */
+  async enter(): Promise<boolean> {
+    if (!this.#isTaken) {
+      this.#isTaken = true;
+      return true;
+    }
+    if (this.#waiting.size >= this.#most) return false;
+    return new Promise((resolve) => {
+      const turn = () => settle(true);
+      const timer = setTimeout(() => settle(false), this.#waitMs);
+      const settle = (isTurn: boolean): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(turn);
+        resolve(isTurn);
+      };
+      this.#waiting.add(turn);
+    });
+  }
+
+  /** The next one's turn begins. */
+  leave(): void {
+    const [next] = this.#waiting;
+    if (next) next();
+    else this.#isTaken = false;
+  }
 }
 
 /**

@@ -1,12 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { hashSecret } from '../../src/domain/ids.ts';
+import { createDriverAllowances, type DriverAllowances } from '../../src/driver-app/allowance.ts';
 import { createDriverLive, type DriverLive } from '../../src/driver-app/live.ts';
 import type { DriverSession } from '../../src/driver-app/session.ts';
-import { DRIVER_HELLO_MS, DRIVER_MESSAGE_BURST, MAX_DRIVER_STRIKES } from '../../src/limits.ts';
+import {
+  DRIVER_HELLO_MS,
+  DRIVER_MESSAGE_BURST,
+  MAX_DRIVER_SOCKETS,
+  MAX_DRIVER_STRIKES,
+  MAX_UNSIGNED_DRIVER_SOCKETS,
+  MAX_UNSIGNED_SOCKETS_PER_ADDRESS,
+} from '../../src/limits.ts';
 import type { DriverState } from '../../src/store/drivers.ts';
 import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
-import { fakeClock, gate, MemorySocket, pass, settle } from '../tracking/sockets.ts';
+import { CUT, fakeClock, gate, MemorySocket, pass, settle } from '../tracking/sockets.ts';
 
 const TOKEN = `sdd_${'a'.repeat(32)}`;
 const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
@@ -14,6 +22,7 @@ const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
 let state: DriverState | null;
 let failures: unknown[];
 let live: DriverLive;
+let allowances: DriverAllowances;
 const find = vi.fn<(tokenHash: string, address: string) => Promise<{ driverId: string } | null>>();
 const findState = vi.fn<(driverId: string) => Promise<DriverState | null>>();
 const setDuty = vi.fn<(driverId: string, onDuty: boolean) => Promise<{ onDuty: boolean } | null>>();
@@ -30,7 +39,9 @@ beforeEach(() => {
     return state;
   });
   report.mockReset().mockReturnValue('taken');
+  allowances = createDriverAllowances(Date.now);
   live = createDriverLive({
+    allowances,
     drivers: { find },
     actions: { setDuty },
     positions: { report },
@@ -49,13 +60,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function connect(): Promise<MemorySocket<DriverSession>> {
-  const data = await live.behaviour.accept({ params: [], remoteAddress: '203.0.113.7' });
+async function connect(remoteAddress = '203.0.113.7'): Promise<MemorySocket<DriverSession>> {
+  const data = await live.behaviour.accept({ params: [], remoteAddress });
   if ('refuse' in data) throw new Error('refused');
   return new MemorySocket(live.behaviour, data);
 }
-async function signedIn(): Promise<MemorySocket<DriverSession>> {
-  const socket = await connect();
+async function signedIn(remoteAddress?: string): Promise<MemorySocket<DriverSession>> {
+  const socket = await connect(remoteAddress);
   socket.say({ type: 'hello', token: TOKEN });
   await settle();
   return socket;
@@ -72,7 +83,7 @@ describe('signing in', () => {
   it('closes a socket that does not say who it is in time', async () => {
     const socket = await connect();
     await pass(DRIVER_HELLO_MS);
-    expect(socket.closed?.code).toBe(4401);
+    expect([socket.closed?.code, socket.dismissed]).toEqual([4401, true]);
   });
 
   it('closes a socket with a wrong token, without asking where it has no token’s form', async () => {
@@ -82,6 +93,7 @@ describe('signing in', () => {
     formless.say({ type: 'hello', token: 'x' });
     await settle();
     expect([wrong.closed?.code, formless.closed?.code]).toEqual([4401, 4401]);
+    expect([wrong.dismissed, formless.dismissed]).toEqual([true, true]);
     expect(find).toHaveBeenCalledTimes(1);
   });
 
@@ -129,7 +141,7 @@ describe('signing in', () => {
   it('replaces the first connection of a driver by the second', async () => {
     const first = await signedIn();
     const second = await signedIn();
-    expect(first.closed?.code).toBe(4409);
+    expect([first.closed?.code, first.dismissed]).toEqual([4409, false]);
     expect(live.connected()).toBe(1);
     state = { onDuty: true, order: null };
     live.driverChanged(DRIVER_ID);
@@ -221,6 +233,90 @@ describe('a signed-in driver', () => {
     }
     expect(socket.ofType('error')).toEqual([]);
     expect(socket.closed).toBeNull();
+  });
+});
+
+describe('sockets that have not signed in', () => {
+  /** Opens so many, each from the address that its number is given. */
+  async function flood(count: number, addressOf: (index: number) => string) {
+    const sockets: MemorySocket<DriverSession>[] = [];
+    for (let index = 0; index < count; index += 1) sockets.push(await connect(addressOf(index)));
+    return sockets;
+  }
+  const stillOpen = (sockets: readonly MemorySocket<DriverSession>[]) => sockets.filter(({ closed }) => !closed);
+  const slowSignIn = async (address?: string) => {
+    const lookUp = gate<{ driverId: string } | null>();
+    find.mockReturnValueOnce(lookUp.promise);
+    const socket = await connect(address);
+    socket.say({ type: 'hello', token: TOKEN });
+    return { socket, lookUp };
+  };
+
+  it('are at most so many from one address, of which the oldest silent one is cut', async () => {
+    const { socket: speaking, lookUp } = await slowSignIn('198.51.100.1');
+    const sockets = await flood(MAX_UNSIGNED_SOCKETS_PER_ADDRESS + 9, () => '198.51.100.1');
+    expect(stillOpen(sockets)).toEqual(sockets.slice(10));
+    expect(sockets[0]?.closed?.code).toBe(CUT);
+    lookUp.open({ driverId: DRIVER_ID });
+    await settle();
+    expect(speaking.ofType('state')).toHaveLength(1);
+  });
+
+  it('count by the /64 of an IPv6 address', async () => {
+    const one = await flood(MAX_UNSIGNED_SOCKETS_PER_ADDRESS + 5, (index) => `2001:db8:0:1::${index.toString(16)}`);
+    const other = await flood(5, () => '2001:db8:0:2::1');
+    expect([stillOpen(one).length, stillOpen(other).length]).toEqual([MAX_UNSIGNED_SOCKETS_PER_ADDRESS, 5]);
+  });
+
+  it('keep no phone from signing in that comes from elsewhere, however many there are', async () => {
+    const attacker = (index: number) => `198.51.100.${index % 9}`;
+    let flooding = await flood(MAX_DRIVER_SOCKETS + 50, attacker);
+    expect(stillOpen(flooding)).toHaveLength(MAX_UNSIGNED_DRIVER_SOCKETS);
+    for (let round = 0; round < 20; round += 1) {
+      const { socket, lookUp } = await slowSignIn();
+      flooding = stillOpen([...flooding, ...(await flood(2 * MAX_UNSIGNED_DRIVER_SOCKETS, attacker))]);
+      expect(socket.closed).toBeNull();
+      lookUp.open({ driverId: DRIVER_ID });
+      await settle();
+      expect(socket.ofType('state')).toHaveLength(1);
+    }
+    expect(live.connected()).toBe(1);
+    await pass(DRIVER_HELLO_MS);
+    expect(stillOpen(flooding)).toEqual([]);
+  });
+
+  it('do not count against the drivers, and drivers not against them', async () => {
+    find.mockImplementation(async (hash) => ({ driverId: hash }));
+    const hello = async (index: number) => {
+      const socket = await connect();
+      socket.say({ type: 'hello', token: `sdd_${String(index).padStart(32, '0')}` });
+      return socket;
+    };
+    const silent = await flood(MAX_UNSIGNED_DRIVER_SOCKETS, (index) => `198.51.100.${index % 9}`);
+    const first = await hello(0);
+    for (let index = 1; index < MAX_DRIVER_SOCKETS; index += 1) await hello(index);
+    await settle();
+    expect(live.connected()).toBe(MAX_DRIVER_SOCKETS);
+    expect(stillOpen(silent).length).toBeGreaterThan(MAX_UNSIGNED_DRIVER_SOCKETS / 2);
+    const [oneTooMany, again] = [await hello(MAX_DRIVER_SOCKETS), await hello(0)];
+    await settle();
+    expect([oneTooMany.closed?.code, again.closed, first.closed?.code]).toEqual([1013, null, 4409]);
+  });
+});
+
+describe('the allowance of a driver', () => {
+  it('is one for all of their sockets and for positions over HTTP', async () => {
+    const first = await signedIn();
+    for (let sent = 0; sent < 9; sent += 1) first.say({ type: 'position', lat: 1, lng: 1 });
+    const second = await signedIn();
+    for (let sent = 0; sent < 4; sent += 1) allowances.messages.admit({ principal: { driverId: DRIVER_ID } });
+    for (let sent = 0; sent < DRIVER_MESSAGE_BURST; sent += 1) second.say({ type: 'position', lat: 1, lng: 1 });
+    // Two hellos and four positions over HTTP are the others.
+    expect(report).toHaveBeenCalledTimes(DRIVER_MESSAGE_BURST - 6);
+    expect(second.received.at(-1)).toMatchObject({ code: 'rate_limited' });
+    expect(() => allowances.messages.admit({ principal: { driverId: DRIVER_ID } })).toThrow('Try again');
+    const third = await signedIn();
+    expect(third.closed?.code).toBe(1013);
   });
 });
 

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { DriverActions } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
+import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { driverDutyRoutes } from '../../src/driver-app/duty-routes.ts';
+import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
@@ -25,6 +27,7 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
     returned: write,
   };
   const drivers = letIn({ driverId: DRIVER });
+  const allowances = createDriverAllowances(Date.now);
   return [
     ordersCancel({ stores: letIn({ retailerId: newId() } as RetailerKey), dispatch: { cancelOrder: write } }),
     ...driverDutyRoutes({
@@ -32,6 +35,7 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
       actions,
       positions: { report: () => 'taken' },
       store: { findDriverState: async () => null },
+      allowances,
     }),
     ...driverActionRoutes({
       drivers,
@@ -40,6 +44,8 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
         store: async () => ({ kind: 'stored', name: 'photo' }),
         discard: async (name) => void discarded.push(name),
       },
+      allowances,
+      photoTurns: new PhotoTurns(Date.now),
     }),
   ];
 }

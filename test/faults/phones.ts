@@ -5,6 +5,7 @@ import { later, type World } from './world.ts';
 
 const REQUEST_MS = 20_000;
 const ANNOUNCED_BYTES = 64 * 1024;
+const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 const BUSY_TRIES = 200;
 const BUSY_PAUSE_MS = 50;
 
@@ -73,7 +74,7 @@ export function announce(url: string, key: string, type: string, body: Buffer): 
 export async function askUntilTaken(url: string, sent: Sent): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     const answer = await ask(url, sent);
-    if (answer.status !== 503 || tries === BUSY_TRIES) return answer;
+    if (!NOT_NOW.has(answer.status) || tries === BUSY_TRIES) return answer;
     await later(BUSY_PAUSE_MS);
   }
 }

@@ -3,6 +3,8 @@ import type { ActionOutcome, DriverAction } from '../../src/dispatch/driver-acti
 import { newId } from '../../src/domain/ids.ts';
 import { canBecome, ORDER_STATUSES, type OrderStatus } from '../../src/domain/order.ts';
 import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
+import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
+import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import type { RequestHead, Route } from '../../src/transport/route.ts';
 import { carrying, database, dispatch, matcher, readEverything, retailerId, store } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
@@ -273,13 +275,28 @@ describe('a delivery over HTTP', () => {
         },
         discard: async (name) => void photos.delete(name),
       },
+      allowances: createDriverAllowances(Date.now),
+      photoTurns: new PhotoTurns(Date.now),
     });
     route = routes.find(({ pattern }) => pattern.endsWith('/deliver')) as Route<{ driverId: string }>;
   });
+  const entryOf = (orderId: string, driverId: string, actionId: string) => ({
+    head: { params: [orderId], query: new URLSearchParams({ action_id: actionId }) } as unknown as RequestHead,
+    principal: { driverId },
+  });
+  /** What is answered before the photo comes; null where it may come. */
+  const admit = async (orderId: string, driverId: string, actionId: string) => {
+    const ends: (() => void)[] = [];
+    const whenOver = (end: () => void) => void ends.push(end);
+    try {
+      return await route.admit?.({ ...entryOf(orderId, driverId, actionId), whenOver });
+    } finally {
+      for (const end of ends) end();
+    }
+  };
   const send = async (orderId: string, driverId: string, actionId: string) =>
     route.handle({
-      head: { params: [orderId], query: new URLSearchParams({ action_id: actionId }) } as unknown as RequestHead,
-      principal: { driverId },
+      ...entryOf(orderId, driverId, actionId),
       body: Buffer.from('photo'),
       signal: { aborted: false, onAbort: () => undefined },
       alwaysReplyWith: () => undefined,
@@ -294,12 +311,18 @@ describe('a delivery over HTTP', () => {
     const { order, events } = await everythingOf(database.sql, orderId);
     expect([...photos]).toEqual([order.photo_name]);
     expect(events).toHaveLength(2);
+    expect(await admit(orderId, driverId, 'tap')).toEqual(replies[0]);
   });
 
-  it('of an order that the driver may not deliver stores no photo', async () => {
+  it('of an order that the driver may not deliver is refused before its photo comes, and keeps none', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
-    await expect(send(orderId, driverId, 'early')).rejects.toMatchObject({ code: 'illegal_transition' });
-    await expect(send(newId(), driverId, 'none')).rejects.toMatchObject({ code: 'not_found' });
+    for (const attempt of [admit, send]) {
+      await expect(attempt(orderId, driverId, 'early')).rejects.toMatchObject({ code: 'illegal_transition' });
+      await expect(attempt(newId(), driverId, 'none')).rejects.toMatchObject({ code: 'not_found' });
+    }
+    await expect(admit(orderId, newId(), 'early')).rejects.toMatchObject({ code: 'not_found' });
     expect([...photos]).toEqual([]);
+    const carried = await carrying('picked_up');
+    expect(await admit(carried.orderId, carried.driverId, 'now')).toBeNull();
   });
 });

@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { makePng } from '../harness/bombs.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import {
@@ -349,7 +350,11 @@ describe('the driver', () => {
     const statuses = async (act: () => ReturnType<Driver['pickUp']>) =>
       (await Promise.all(Array.from({ length: 6 }, act))).map(({ status }) => status).toSorted();
     expect(await statuses(() => driver.pickUp(id))).toEqual([200, 409, 409, 409, 409, 409]);
-    expect(await statuses(() => driver.deliver(id, photo))).toEqual([200, 409, 409, 409, 409, 409]);
+    const [done, ...others] = await statuses(() => driver.deliver(id, photo));
+    expect(done).toBe(200);
+    // A photo that comes beside another one of the same driver is to be sent again.
+    for (const status of others) expect([409, 429]).toContain(status);
+    expect((await driver.deliver(id, photo)).status).toBe(409);
     const { events } = await show(service, store, id);
     expect(events.filter(({ type }) => type === 'picked_up' || type === 'delivered')).toHaveLength(2);
     await expect.poll(() => storedPhotos(data.dataDir).length, SOON).toBe(before + 1);
@@ -399,23 +404,48 @@ describe('the photo', () => {
     },
   );
 
-  it('that is none is refused with 422 and changes nothing; a good one is then taken', async () => {
-    const { store, driver, id } = await assigned();
-    await driver.pickUp(id);
-    await untilOrder(service, store, id, { payment_status: 'paid' });
-    const before = [await show(service, store, id), storedPhotos(data.dataDir)];
+  it('that is none is refused with 422 and changes nothing; a good one is taken a second later', async () => {
     const gif = await picture().gif().toBuffer();
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
     const huge = await picture(6_000, 4_001).png({ compressionLevel: 9 }).toBuffer();
     const junk = [Buffer.alloc(0), Buffer.from('not a photo'), photo.subarray(0, 200), gif, svg, huge];
     for (const bytes of [...junk, Buffer.concat([photo.subarray(0, 3), Buffer.alloc(5_000, 7)])]) {
+      const { store, driver, id } = await assigned();
+      await driver.pickUp(id);
+      await untilOrder(service, store, id, { payment_status: 'paid' });
+      const before = [await show(service, store, id), storedPhotos(data.dataDir)];
       const answer = await driver.deliver(id, bytes);
       expect([answer.status, answer.body.error.code], answer.text).toEqual([422, 'unusable_photo']);
+      expect((await driver.deliver(id, photo, 'text/plain')).status).toBe(415);
+      expect(await announce(driver, id, 10 * 1024 * 1024 + 1)).toBe(413);
+      expect([await show(service, store, id), storedPhotos(data.dataDir)]).toEqual(before);
+      await expect.poll(async () => (await driver.deliver(id, photo)).status, SOON).toBe(200);
     }
-    expect((await driver.deliver(id, photo, 'text/plain')).status).toBe(415);
-    expect(await announce(driver, id, 10 * 1024 * 1024 + 1)).toBe(413);
-    expect([await show(service, store, id), storedPhotos(data.dataDir)]).toEqual(before);
-    expect((await driver.deliver(id, photo)).status).toBe(200);
+  });
+
+  it('of a driver who sends damaged ones on many connections keeps nobody else waiting', async () => {
+    const hostile = await assigned();
+    await hostile.driver.pickUp(hostile.id);
+    const damaged = makePng({ width: 6_000, height: 4_000 });
+    damaged.fill(0, damaged.length - 100);
+    let isOver = false;
+    const told: number[] = [];
+    const flood = async () => {
+      while (!isOver) told.push((await hostile.driver.deliver(hostile.id, damaged, 'image/png')).status);
+    };
+    const flooding = Array.from({ length: 14 }, flood);
+    try {
+      await expect.poll(() => told, SOON).toContain(422);
+      for (let times = 0; times < 5; times += 1) {
+        const { driver, id } = await assigned();
+        await driver.pickUp(id);
+        expect((await driver.deliver(id, photo)).status).toBe(200);
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(flooding);
+    }
+    expect(told).toContain(429);
   });
 });
 

@@ -114,7 +114,7 @@ export class Phone {
     for (;;) {
       const service = await this.#service.up();
       const answer = await this.#try(service, orderId, step, stamp).catch(() => null);
-      if (answer === null || answer.status >= 500) continue;
+      if (answer === null || answer.status >= 500 || answer.status === 429) continue;
       if (answer.status !== 200) this.refused.push(`${step}: ${answer.status} ${answer.text}`);
       return;
     }

@@ -139,7 +139,10 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
     const { driver, id } = await pickedUp();
     const before = store.names().length;
     const answers = await Promise.all([1, 2, 3, 4].map((tap) => deliver(driver, id, `race-${tap}`)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409]);
+    // A tap whose turn comes while another one's photo is on its way is to be sent again.
+    const [done, ...others] = answers.map(({ status }) => status).toSorted();
+    expect(done).toBe(200);
+    for (const status of others) expect([409, 429]).toContain(status);
     await expect.poll(() => store.names().length, { timeout: 5_000, interval: 20 }).toBe(before + 1);
   });
 

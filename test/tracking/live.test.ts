@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
-import { LIVE_READ_RETRY_MS, MAX_LIVE_READS, MAX_SOCKETS_PER_ORDER, POSITION_PUBLISH_MS } from '../../src/limits.ts';
+import {
+  LIVE_READ_RETRY_MS,
+  MAX_LIVE_READS,
+  MAX_SOCKETS_PER_ORDER,
+  MAX_TRACKING_LOOKUPS_PER_ADDRESS,
+  POSITION_PUBLISH_MS,
+} from '../../src/limits.ts';
 import { createTracking, type Tracking } from '../../src/tracking/live.ts';
 import type { Viewer } from '../../src/tracking/watched.ts';
 import { assigned, DRIVER_ID, delivered, matcherAt, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
@@ -12,6 +18,7 @@ let position: { lat: number; lng: number; atMs: number } | null;
 let sockets: MemorySocket<Viewer>[];
 let failures: unknown[];
 let tracking: Tracking;
+const findByToken = vi.fn<(token: string) => Promise<TrackedOrder | null>>();
 const findById = vi.fn<(orderId: string) => Promise<TrackedOrder | null>>();
 
 beforeEach(() => {
@@ -20,10 +27,11 @@ beforeEach(() => {
   position = null;
   sockets = [];
   failures = [];
+  findByToken.mockReset().mockImplementation(async (token) => (token === TOKEN ? order : null));
   findById.mockReset().mockImplementation(async () => order);
   tracking = createTracking({
     store: {
-      findTrackedByToken: async (token) => (token === TOKEN ? order : null),
+      findTrackedByToken: findByToken,
       async findTrackedByIds(ids) {
         const found = await Promise.all(ids.map(findById));
         return new Map(found.flatMap((each, index) => (each ? [[ids[index] as string, each]] : [])));
@@ -60,6 +68,21 @@ describe('opening', () => {
     expect(await accept('../../etc')).toEqual({ refuse: 404 });
     order = delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' });
     expect(await accept(TOKEN)).toEqual({ refuse: 410 });
+  });
+
+  it('looks up so many links from one address at once, and others’ meanwhile', async () => {
+    const slow = gate<TrackedOrder | null>();
+    const accept = (remoteAddress: string) => tracking.behaviour.accept({ params: [TOKEN], remoteAddress });
+    findByToken.mockReturnValue(slow.promise);
+    const flood = Array.from({ length: MAX_TRACKING_LOOKUPS_PER_ADDRESS }, (_, index) =>
+      accept(`2001:db8:0:1::${index.toString(16)}`),
+    );
+    expect(await accept('2001:db8:0:1::ffff')).toEqual({ refuse: 503 });
+    const other = accept('198.51.100.7');
+    slow.open(order);
+    expect(await other).toMatchObject({ orderId: ORDER_ID });
+    await Promise.all(flood);
+    expect(await accept('2001:db8:0:1::ffff')).toMatchObject({ orderId: ORDER_ID });
   });
 
   it('sends the snapshot', async () => {

@@ -1,12 +1,16 @@
 import { vi } from 'vitest';
 import type { LiveSocket, SocketBehaviour } from '../../src/transport/live-socket.ts';
 
+/** What a client sees of a connection that ended without a close frame. */
+export const CUT = 1006;
+
 /** A socket that keeps what it was sent, and the topics it is subscribed to. */
 export class MemorySocket<Data> implements LiveSocket<Data> {
   readonly data: Data;
   readonly received: Record<string, unknown>[] = [];
   readonly topics = new Set<string>();
   closed: { code: number; reason: string } | null = null;
+  dismissed = false;
   readonly #behaviour: SocketBehaviour<Data>;
 
   constructor(behaviour: SocketBehaviour<Data>, data: Data) {
@@ -25,6 +29,13 @@ export class MemorySocket<Data> implements LiveSocket<Data> {
     this.closed = { code, reason };
     this.topics.clear();
     this.#behaviour.closed(this);
+  }
+  dismiss(code: number, reason: string): void {
+    this.dismissed = true;
+    this.close(code, reason);
+  }
+  cut(): void {
+    this.close(CUT, '');
   }
   subscribe(topic: string): void {
     this.topics.add(topic);

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { isMediaType } from '../../src/transport/request.ts';
+import type { Route } from '../../src/transport/route.ts';
 import { echoRoute, GOOD, gate, knowsKey, rawConnection, startServer } from '../http/support.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -205,6 +206,44 @@ function uploadRoute(lookup: Promise<unknown>) {
     body: { contentTypes: ['image/jpeg'], maxBytes: 30_000_000 },
   });
 }
+
+describe('a route that judges a request before its body', () => {
+  it('does so after 401, 415 and 413, and its listener hears the end of every request once', async () => {
+    const over = vi.fn();
+    const admit = vi.fn<NonNullable<Route<string>['admit']>>(({ whenOver }) => {
+      whenOver(over);
+      return null;
+    });
+    const { url, port } = await startServer({ routes: [echoRoute({ admit })], limits: { bodyDeadlineMs: 50 } });
+    expect((await post(url, JSON_TYPE, '{}')).status).toBe(401);
+    expect((await post(url, KEY, '{}')).status).toBe(415);
+    expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(65_537))).status).toBe(413);
+    expect(admit).not.toHaveBeenCalled();
+    expect((await post(url, { ...KEY, ...JSON_TYPE }, '{}')).status).toBe(200);
+    await expect.poll(() => over.mock.calls.length).toBe(1);
+    const silent = rawConnection(port);
+    silent.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 20\r\n\r\n{`);
+    await expect.poll(() => silent.statuses).toEqual([408]);
+    await expect.poll(() => over.mock.calls.length).toBe(2);
+    admit.mockImplementationOnce(({ whenOver }) => {
+      whenOver(over);
+      throw new ServiceError('rate_limited', 'Too many.');
+    });
+    expect((await post(url, { ...KEY, ...JSON_TYPE }, '{}')).status).toBe(429);
+    await expect.poll(() => over.mock.calls.length).toBe(3);
+  });
+
+  it('may answer it, and then its body is never handed to the route', async () => {
+    const handle = vi.fn();
+    const { port } = await startServer({
+      routes: [echoRoute({ handle, admit: () => ({ status: 200, body: 'known' }) })],
+    });
+    const client = rawConnection(port);
+    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 20\r\n\r\n{`);
+    await expect.poll(() => client.text).toMatch(/known$/);
+    expect(handle).not.toHaveBeenCalled();
+  });
+});
 
 describe('a request that its route refuses by the head alone', () => {
   const shed = () => new ServiceError('unavailable', 'Too many.');

@@ -1,8 +1,11 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { CLOSING_SOCKET_MS, MAX_CLOSING_SOCKETS } from '../../src/limits.ts';
+import { Farewells } from '../../src/transport/farewells.ts';
 import type { HttpLimits } from '../../src/transport/http-limits.ts';
 import type { LiveSocket, SocketBehaviour } from '../../src/transport/live-socket.ts';
+import { SocketConnection } from '../../src/transport/socket-connection.ts';
 import { gate, rawConnection, startServer } from '../http/support.ts';
 
 type Data = { readonly token: string };
@@ -93,6 +96,35 @@ describe('a socket', () => {
     await expect.poll(() => phone.open).toBe(true);
     phone.socket.send('x');
     await expect.poll(() => phone.closed).toEqual([4001, 'wrong token']);
+  });
+
+  it('is cut by its behaviour at once, without a word', async () => {
+    const { open, server, closed } = await start({ message: (socket) => socket.cut() });
+    const phone = open();
+    await expect.poll(() => phone.open).toBe(true);
+    phone.socket.send('x');
+    await expect.poll(() => phone.closed).toEqual([1006, '']);
+    expect([server.openSockets, closed.mock.calls.length]).toEqual([0, 1]);
+  });
+
+  it('is dismissed with a reason', async () => {
+    const { open } = await start({ message: (socket) => socket.dismiss(4001, 'no') });
+    const phone = open();
+    await expect.poll(() => phone.open).toBe(true);
+    phone.socket.send('x');
+    await expect.poll(() => phone.closed).toEqual([4001, 'no']);
+  });
+
+  it('is cut where too many were dismissed a moment ago, as a closed one stays open for a while', () => {
+    let nowMs = 0;
+    const farewells = new Farewells(() => nowMs);
+    const native = { getUserData: () => ({ data: null }), end: vi.fn(), close: vi.fn() };
+    const dismiss = () => new SocketConnection(native as never, farewells).dismiss(4001, 'no');
+    for (let times = 0; times < MAX_CLOSING_SOCKETS + 7; times++) dismiss();
+    expect([native.end.mock.calls.length, native.close.mock.calls.length]).toEqual([MAX_CLOSING_SOCKETS, 7]);
+    nowMs += CLOSING_SOCKET_MS;
+    dismiss();
+    expect(native.end).toHaveBeenCalledTimes(MAX_CLOSING_SOCKETS + 1);
   });
 
   it('that sends bytes is closed with 1003', async () => {

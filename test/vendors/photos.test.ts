@@ -179,3 +179,12 @@ test('a damaged photo does not hold up the next one', async () => {
   expect(damaged).toMatchObject({ kind: 'unusable' });
   expect(good).toMatchObject({ kind: 'ok' });
 });
+
+test('a photo waits for its turn no longer than its bound, and the next one then goes on', async () => {
+  const impatient = createPhotoProcessor(1);
+  const large = await picture(4_000, 3_000).png({ compressionLevel: 1 }).toBuffer();
+  const small = await picture(64, 32).jpeg().toBuffer();
+  const outcomes = await Promise.all([impatient.reencode(large), impatient.reencode(small), impatient.reencode(small)]);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['ok', 'busy', 'busy']);
+  expect(await impatient.reencode(small)).toMatchObject({ kind: 'ok' });
+});

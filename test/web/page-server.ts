@@ -104,6 +104,8 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
         return true;
       },
       close: (code, reason) => socket.close(code, reason),
+      dismiss: (code, reason) => socket.close(code, reason),
+      cut: () => socket.terminate(),
       subscribe: (topic) => void subscribed.add(topic),
       unsubscribe: (topic) => void subscribed.delete(topic),
     };

@@ -11,6 +11,7 @@ import type { System } from './system.ts';
 
 const OPERATOR = 'faults';
 const REQUEST_MS = 15_000;
+const RATE_PAUSE_MS = 100;
 /** Longer than the interval of the sweeps, which correct a notice that was read too early. */
 const CONVERGE_MS = 20_000;
 
@@ -45,7 +46,8 @@ export function overHttp(
   const ended: Model[] = [];
   const convergedMs: number[] = [];
 
-  async function ask(path: string, { method = 'POST', secret, body, headers }: Asked): Promise<Heard> {
+  async function ask(path: string, asked: Asked): Promise<Heard> {
+    const { method = 'POST', secret, body, headers } = asked;
     const isPhoto = body instanceof Uint8Array;
     const answer = await fetch(`${any(world.apis, random).url()}${path}`, {
       method,
@@ -57,6 +59,12 @@ export function overHttp(
       body: isPhoto ? Buffer.from(body) : JSON.stringify(body ?? {}),
       signal: AbortSignal.timeout(REQUEST_MS),
     });
+    // A driver may send so many requests a second.
+    if (answer.status === 429) {
+      await answer.arrayBuffer();
+      await later(RATE_PAUSE_MS);
+      return ask(path, asked);
+    }
     const replayed = answer.headers.get('idempotent-replayed') === 'true';
     return { status: answer.status, replayed, body: (await answer.json()) as Reply };
   }

@@ -7,12 +7,13 @@ import type { Random } from '../../harness/world.ts';
 import { anyOrder, want } from '../clients.ts';
 import { giveTokens, tokenOf } from '../driver-tokens.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
-import { openWorld, type World } from '../world.ts';
+import { later, openWorld, type World } from '../world.ts';
 
 const AT_ONCE = 16;
 const ORDERS = 60;
 const PHOTO_NAME = `${'0'.repeat(32)}.jpg`;
 const REQUEST_MS = 15_000;
+const PHOTO_PAUSE_MS = 50;
 
 /** Every id and secret that names something of a store. */
 type Named = {
@@ -184,9 +185,14 @@ async function compare(
 }
 
 /** The whole reply without the parts that always differ. */
-async function send({ apis }: World, random: Random, { method, path, secret, body, headers }: Asked) {
+async function send(
+  world: World,
+  random: Random,
+  asked: Asked,
+): Promise<{ status: number; headers: [string, string][]; text: string }> {
+  const { method, path, secret, body, headers } = asked;
   const isPhoto = Buffer.isBuffer(body);
-  const answer = await fetch(`${any(apis, random).url()}${path}`, {
+  const answer = await fetch(`${any(world.apis, random).url()}${path}`, {
     method,
     headers: {
       ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
@@ -196,6 +202,12 @@ async function send({ apis }: World, random: Random, { method, path, secret, bod
     ...(body ? { body: isPhoto ? Uint8Array.from(body) : JSON.stringify(body) } : {}),
     signal: AbortSignal.timeout(REQUEST_MS),
   });
+  // A driver sends one photo at a time.
+  if (isPhoto && answer.status === 429) {
+    await answer.arrayBuffer();
+    await later(PHOTO_PAUSE_MS);
+    return send(world, random, asked);
+  }
   const text = (await answer.text()).replace(/"request_id":"[^"]*"/, '"request_id":""');
   const told = [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
   return { status: answer.status, headers: told, text };

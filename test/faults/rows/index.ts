@@ -3,6 +3,7 @@ import { allAway } from './away.ts';
 import { driverMessages } from './driver-messages.ts';
 import { driverTaps } from './drivers.ts';
 import { foreignIds } from './foreign.ts';
+import { greedyPhotos, greedyReports, silentSockets } from './greedy-drivers.ts';
 import { mutatedBodies } from './http-bodies.ts';
 import { deafSockets } from './http-deaf.ts';
 import { rawSockets } from './http-raw.ts';
@@ -62,4 +63,7 @@ export const ROWS: readonly Row[] = [
   slowClients,
   deafSockets,
   driverMessages,
+  greedyPhotos,
+  greedyReports,
+  silentSockets,
 ];

@@ -86,7 +86,7 @@ async function handOver({ world, random, tokens, photo }: Handovers, image: Imag
 }
 
 /** Makes an order and picks it up. */
-async function pickedUp(world: World, random: Random, tokens: Handovers['tokens']) {
+export async function pickedUp(world: World, random: Random, tokens: Handovers['tokens']) {
   for (;;) {
     const order = anyOrder(world, random, true);
     note(world, order);
@@ -95,7 +95,7 @@ async function pickedUp(world: World, random: Random, tokens: Handovers['tokens'
     if (!row?.driver_id) continue;
     const key = tokens.get(row.driver_id) as string;
     await ask(`${world.apis[0]?.url()}/driver/orders/${orderId}/pick-up`, { method: 'POST', key, body: {} });
-    return { orderId, trackingToken: row.tracking_token as string, key };
+    return { orderId: orderId as string, trackingToken: row.tracking_token as string, key };
   }
 }
 

@@ -1,0 +1,75 @@
+import { ServiceError } from '../domain/errors.ts';
+import {
+  MAX_PHOTO_REFUSALS_KEPT,
+  PHOTO_REFUSED_KEPT_MS,
+  PHOTO_REFUSED_WAIT_MAX_MS,
+  PHOTO_REFUSED_WAIT_MS,
+  RETRY_AFTER_SECONDS,
+} from '../limits.ts';
+
+type Refusals = { readonly count: number; readonly atMs: number };
+
+/**
+ * Whose photo may come: one of a driver at a time, and after photos that could not be used none for a while,
+ * so that no driver takes the others' room and decoding.
+ */
+export class PhotoTurns {
+  readonly #now: () => number;
+  readonly #sending = new Set<string>();
+  /** The last refused ones are last. */
+  readonly #refused = new Map<string, Refusals>();
+
+  /** @param now a clock in milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /**
+   * Begins a driver's photo; `end` ends it.
+   *
+   * @throws {ServiceError} `rate_limited` where another one of theirs is not over
+   */
+  begin(driverId: string): void {
+    if (this.#sending.has(driverId)) {
+      const message = 'Another photo of yours is on its way; send this one after it.';
+      throw new ServiceError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    }
+    this.#sending.add(driverId);
+  }
+
+  end(driverId: string): void {
+    this.#sending.delete(driverId);
+  }
+
+  /** @throws {ServiceError} `rate_limited` until the driver has waited for their refused photos */
+  checkWait(driverId: string): void {
+    const refused = this.#refused.get(driverId);
+    if (!refused) return;
+    const waitMs = Math.min(PHOTO_REFUSED_WAIT_MS * 2 ** (refused.count - 1), PHOTO_REFUSED_WAIT_MAX_MS);
+    const leftMs = refused.atMs + waitMs - this.#now();
+    if (leftMs <= 0) return;
+    const message = 'Your last photo could not be used; wait before you send another one.';
+    throw new ServiceError('rate_limited', message, { retryAfterSeconds: Math.ceil(leftMs / 1_000) });
+  }
+
+  /** Counts a photo that could not be used. */
+  refuse(driverId: string): void {
+    this.#forgetOld();
+    const count = (this.#refused.get(driverId)?.count ?? 0) + 1;
+    this.#refused.delete(driverId);
+    this.#refused.set(driverId, { count, atMs: this.#now() });
+  }
+
+  /** A photo of theirs was good. */
+  forgive(driverId: string): void {
+    this.#refused.delete(driverId);
+  }
+
+  #forgetOld(): void {
+    const keptMs = this.#now() - PHOTO_REFUSED_KEPT_MS;
+    for (const [driverId, { atMs }] of this.#refused) {
+      if (atMs > keptMs && this.#refused.size < MAX_PHOTO_REFUSALS_KEPT) return;
+      this.#refused.delete(driverId);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { networkOf } from '../http/unknown-secrets.ts';
+import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../limits.ts';
+
+/**
+ * The look-ups that new sockets wait for, counted by network, so that a flood of unknown links takes neither
+ * the places nor the statements of other people's pages.
+ */
+export class Lookups {
+  readonly #underWay = new Map<string, number>();
+
+  /** The result of `lookUp`; null where too many from this address are under way. */
+  async run<T>(address: string, lookUp: () => Promise<T>): Promise<T | null> {
+    const network = networkOf(address);
+    const underWay = this.#underWay.get(network) ?? 0;
+    if (underWay >= MAX_TRACKING_LOOKUPS_PER_ADDRESS) return null;
+    this.#underWay.set(network, underWay + 1);
+    try {
+      return await lookUp();
+    } finally {
+      this.#end(network);
+    }
+  }
+
+  #end(network: string): void {
+    const underWay = this.#underWay.get(network) ?? 0;
+    if (underWay > 1) this.#underWay.set(network, underWay - 1);
+    else this.#underWay.delete(network);
+  }
+}

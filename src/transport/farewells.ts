@@ -1,0 +1,23 @@
+import { CLOSING_SOCKET_MS, MAX_CLOSING_SOCKETS } from '../limits.ts';
+
+/** Counts the sockets that were told why they are dismissed, in windows of CLOSING_SOCKET_MS. */
+export class Farewells {
+  readonly #now: () => number;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Whether one more may be told, and stay open until its client closes it too. */
+  take(): boolean {
+    const nowMs = this.#now();
+    if (nowMs - this.#sinceMs >= CLOSING_SOCKET_MS) {
+      this.#sinceMs = nowMs;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    return this.#count <= MAX_CLOSING_SOCKETS;
+  }
+}

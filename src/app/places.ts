@@ -12,6 +12,6 @@ export function openPlaces({ geocoderUrl }: Pick<Config, 'geocoderUrl'>, timeout
   const options = timeoutMs === undefined ? {} : { timeoutMs };
   return {
     geocoder: geocoderUrl ? createGeocoder({ url: geocoderUrl, ...options }) : null,
-    zipCentroid: loadZips(ZIPS_FILE),
+    zips: loadZips(ZIPS_FILE),
   };
 }

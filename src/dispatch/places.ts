@@ -1,9 +1,9 @@
 import type { Geocoder } from '../vendors/geocoder.ts';
-import type { ZipCentroid } from '../vendors/zips.ts';
+import type { ZipTable } from '../vendors/zips.ts';
 
 /** The sources of an address's point. */
 export type Places = {
   /** Null if none is configured. */
   readonly geocoder: Pick<Geocoder, 'geocode'> | null;
-  readonly zipCentroid: ZipCentroid;
+  readonly zips: ZipTable;
 };

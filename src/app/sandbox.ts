@@ -24,7 +24,7 @@ export async function withGeocoder(config: Config, closers: Closers): Promise<Co
   const zips = loadZips(ZIPS_FILE);
   const standIn = await startGeocoderStandIn({ zipCentroid: (zip5) => zips.area(zip5)?.point });
   closers.add('geocoder stand-in', () => standIn.close());
-  return { ...config, geocoderUrl: standIn.url };
+  return { ...config, geocoderUrl: standIn.url, geocoderInvents: true };
 }
 
 /**

@@ -4,10 +4,7 @@ import { GEOCODER_ACCURACY_METERS } from '../limits.ts';
 import type { Places } from './places.ts';
 
 /** The centroid of an address's ZIP code, from memory; null for an unknown ZIP code. */
-export function dropoffByZip(
-  { zips }: Pick<Places, 'zips'>,
-  { zip }: { readonly zip: string },
-): DropoffPoint | null {
+export function dropoffByZip({ zips }: Pick<Places, 'zips'>, { zip }: { readonly zip: string }): DropoffPoint | null {
   const area = zips.area(zip.slice(0, 5));
   return area ? { ...area, source: 'zip_centroid' } : null;
 }

@@ -3,6 +3,7 @@ import type { PickupPointSource } from '../domain/order.ts';
 import type { Point } from '../geo/point.ts';
 import { FALLBACK_ACCURACY_METERS, GEOCODER_ACCURACY_METERS } from '../limits.ts';
 import type { RetailerKey } from '../store/retailers.ts';
+import type { ZipArea } from '../vendors/zips.ts';
 import type { Places } from './places.ts';
 
 /** A pickup as a point. Its door is within `accuracyMeters` of it, as far as one can tell. */
@@ -18,30 +19,30 @@ export type LocatedPickup = {
  * unknown, else the centroid of the ZIP code.
  */
 export async function locatePickup(
-  { geocoder, zips }: Places,
+  { geocoder, geocoderInvents, zips }: Places,
   text: string,
   registered: Pick<RetailerKey, 'retailerId' | 'address' | 'point'>,
 ): Promise<LocatedPickup> {
   const zipOfStore = findZip(registered.address);
   if (foldAddress(text) === foldAddress(registered.address)) {
-    return { point: registered.point, source: 'registered', accuracyMeters: registeredAccuracy() };
+    const accuracyMeters = registeredAccuracy(registered.point, zips.area(zipOfStore ?? ''));
+    return { point: registered.point, source: 'registered', accuracyMeters };
   }
   const answer = await geocoder?.geocode(text, registered.retailerId);
+  const zip = findZip(text);
+  const area = zips.area(zip ?? '');
   if (answer?.kind === 'found') {
     // A geocoder can take one street for another one of the town, whatever the size of the house it found.
-    const accuracyMeters = Math.max(GEOCODER_ACCURACY_METERS, answer.accuracyMeters ?? 0);
-    return { point: answer.point, source: 'geocoder', accuracyMeters };
+    const least = geocoderInvents && area ? area.accuracyMeters : GEOCODER_ACCURACY_METERS;
+    return { point: answer.point, source: 'geocoder', accuracyMeters: Math.max(least, answer.accuracyMeters ?? 0) };
   }
-  const zip = findZip(text);
-  const area = zip === undefined || zip === zipOfStore ? undefined : zips.area(zip);
-  return area
+  return area && zip !== zipOfStore
     ? { ...area, source: 'zip_centroid' }
     : { point: registered.point, source: 'registered_fallback', accuracyMeters: FALLBACK_ACCURACY_METERS };
+}
 
-  /** That of the ZIP where the store was registered at its centroid, else that of a geocoder. */
-  function registeredAccuracy(): number {
-    const area = zips.area(zipOfStore ?? '');
-    const { lat, lng } = registered.point;
-    return area?.point.lat === lat && area.point.lng === lng ? area.accuracyMeters : GEOCODER_ACCURACY_METERS;
-  }
+/** That of the ZIP where the store was registered at its centroid, else that of a geocoder. */
+function registeredAccuracy({ lat, lng }: Point, area: ZipArea | undefined): number {
+  const isCentroid = area?.point.lat === lat && area.point.lng === lng;
+  return isCentroid ? area.accuracyMeters : GEOCODER_ACCURACY_METERS;
 }

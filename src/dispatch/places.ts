@@ -5,5 +5,7 @@ import type { ZipTable } from '../vendors/zips.ts';
 export type Places = {
   /** Null if none is configured. */
   readonly geocoder: Pick<Geocoder, 'geocode'> | null;
+  /** Whether the geocoder's points are made up, so that each may be anywhere in its ZIP. */
+  readonly geocoderInvents?: boolean;
   readonly zips: ZipTable;
 };

@@ -16,8 +16,8 @@ export type ZipTable = {
   /** The areas of the known ZIPs with the same first three digits, which one sorting center serves. */
   areasOfPrefix(zip5: string): readonly ZipArea[];
   /**
-   * Whether a ZIP may be in a state: it is a ZIP of that state, or its area reaches one. An unknown ZIP may be
-   * a new one, and counts by its first three digits; `unknown` where no ZIP has those.
+   * Whether a ZIP may be in a state: it is a ZIP of that state, or its area touches that of one. An unknown ZIP
+   * may be a new one, and counts by its first three digits; `unknown` where no ZIP has those.
    */
   inState(zip5: string, state: string): 'yes' | 'no' | 'unknown';
 };
@@ -26,8 +26,6 @@ export type ZipTable = {
 const RECORD_BYTES = 16;
 const UNITS_PER_DEGREE = 10_000;
 const METERS_PER_UNIT = 100;
-/** A degree of latitude is longer than that everywhere. */
-const METERS_PER_DEGREE = 110_000;
 const ZIPS_PER_PREFIX = 100;
 
 /**
@@ -64,21 +62,21 @@ class LoadedZips implements ZipTable {
 
   inState(zip5: string, state: string): 'yes' | 'no' | 'unknown' {
     const index = this.#find(zip5);
-    if (index !== undefined) return this.#stateAt(index) === codeOf(state) || this.#reaches(index, state) ? 'yes' : 'no';
+    if (index !== undefined)
+      return this.#stateAt(index) === codeOf(state) || this.#reaches(index, state) ? 'yes' : 'no';
     const prefix = this.#indexesOfPrefix(zip5);
     if (prefix.length === 0) return 'unknown';
     return prefix.some((other) => this.#stateAt(other) === codeOf(state)) ? 'yes' : 'no';
   }
 
-  /** Whether the point of a ZIP of that state is within the area of this one. */
+  /** Whether the area of this ZIP touches that of a ZIP of that state. */
   #reaches(index: number, state: string): boolean {
-    const { point, accuracyMeters } = this.#areaAt(index);
-    const height = (accuracyMeters / METERS_PER_DEGREE) * UNITS_PER_DEGREE;
-    const lat = this.#latAt(index);
+    const here = this.#areaAt(index);
     const code = codeOf(state);
     for (let other = 0; other < this.#count; other++) {
-      if (Math.abs(this.#latAt(other) - lat) > height || this.#stateAt(other) !== code) continue;
-      if (distanceMeters(point, this.#areaAt(other).point) <= accuracyMeters) return true;
+      if (this.#stateAt(other) !== code) continue;
+      const there = this.#areaAt(other);
+      if (distanceMeters(here.point, there.point) <= here.accuracyMeters + there.accuracyMeters) return true;
     }
     return false;
   }

@@ -10,7 +10,7 @@ import { Matcher } from '../../src/matcher/matcher.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { orderBody } from '../harness/service.ts';
+import { dropoffNear } from '../harness/towns.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 const point = { lat: 40.73, lng: -73.99 };
@@ -41,12 +41,11 @@ async function oneMore(sandbox: boolean): Promise<string> {
     logger,
     closers,
   });
-  const body = orderBody('store') as { readonly dropoff_address: Record<'line1' | 'city' | 'state' | 'zip', string> };
   const request: PlaceOrder = {
     retailerId: 'store',
     customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true },
     pickupAddress: 'One Test Square',
-    dropoffAddress: { ...body.dropoff_address, line2: null },
+    dropoffAddress: { ...dropoffNear(point), line2: null },
     tierId: 'standard',
   };
   const place = { name: 'Corner Market', address: 'One Test Square', point };

@@ -43,7 +43,7 @@ beforeAll(async () => {
     DATA_DIR: data.dataDir,
     GEOCODER_URL: geocoder.url,
   });
-  store = await addStore(database.sql);
+  store = await addStore(database.sql, { point: { lat: 37.76415, lng: -122.41957 } });
   photo = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#b98' } })
     .jpeg()
     .toBuffer();

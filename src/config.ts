@@ -61,6 +61,8 @@ export type Config = {
     readonly perStore: number;
   };
   readonly geocoderUrl: string | null;
+  /** Whether its points are made up within their ZIPs, as by the sandbox's stand-in; no setting. */
+  readonly geocoderInvents?: boolean;
   readonly tileUrl: string | null;
   /** The attribution that the map's licence asks for. */
   readonly tileAttribution: string;

@@ -511,8 +511,11 @@ export const MAX_SMS_PER_DAY = 1_000_000;
 export const TEXT_COUNT_DAYS = 2;
 /** Dropoffs that one worker process locates at once: as many as share a statement. */
 export const LOCATE_CONCURRENCY = 64;
-/** Dropoffs that it asks a geocoder for at once. Below MAX_GEOCODER_REQUESTS. */
-export const MAX_LOCATE_REQUESTS = 4;
+/**
+ * Wait of a dropoff whose store asks for too many at once, and up to half its order's age more, so that the
+ * backlog of one store asks less and less often.
+ */
+export const LOCATE_BUSY_SECONDS = 2;
 /** Age of an order from which a geocoder that is away is not asked any more: most are delivered. */
 export const LOCATE_USEFUL_SECONDS = 2 * 3_600;
 /** Pause of a queue after a vendor's 429. */
@@ -609,22 +612,40 @@ export const VENDOR_SOCKETS = 320;
 export const VENDOR_SOCKET_IDLE_MS = 30_000;
 /** Largest reply of a vendor in bytes. A page of MAX_MESSAGES_SEARCHED messages has about 60 KB. */
 export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
-/** Longest call to the geocoder while a store waits for its reply. Below LOCATE_TIMEOUT_MS. */
+/**
+ * Longest wait for the geocoder while a store waits for its reply: up to half of it in line, the rest for the
+ * call. Below LOCATE_TIMEOUT_MS.
+ */
 export const GEOCODER_TIMEOUT_MS = 500;
-/** Longest call to the geocoder by a job, for which nobody waits. */
+/** Longest wait for the geocoder by a job, for which nobody waits. */
 export const LOCATE_TIMEOUT_MS = 5_000;
-/** Most calls to the geocoder at once; one more goes without an answer. */
+/** Most calls to the geocoder at once. A store has at most as many as are free: half where it is alone. */
 export const MAX_GEOCODER_REQUESTS = 8;
+/**
+ * Most addresses of one store that wait for such a call; one more goes without an answer. Below
+ * LOCATE_CONCURRENCY, so that the jobs of one store leave room for those of others.
+ */
+export const MAX_GEOCODER_WAITING_PER_STORE = 48;
 /** Most addresses whose answers are kept, about 200 bytes each. */
 export const MAX_GEOCODER_CACHE = 10_000;
+/**
+ * Most addresses of one store whose answers are kept, also where none was found. Below MAX_GEOCODER_CACHE, so
+ * that invented addresses do not push out those of others.
+ */
+export const MAX_GEOCODER_CACHE_PER_STORE = 2_000;
 /** Time for which the point of an address is kept. Addresses do not move. */
 export const GEOCODER_FOUND_MS = 24 * 60 * 60_000;
 /** Time for which it is kept that an address was not found. Below GEOCODER_FOUND_MS, as maps grow. */
 export const GEOCODER_NOT_FOUND_MS = 10 * 60_000;
 /** Error assumed of a geocoder's point that states none: a street, in meters. Above PROOF_DROPOFF_METERS. */
 export const GEOCODER_ACCURACY_METERS = 1_000;
-/** Error assumed of a ZIP's centroid in meters. A ZIP is 3 km across in a town, tens of them elsewhere. */
+/** Least error assumed of a ZIP's centroid in meters. A ZIP is 3 km across in a town, tens of them elsewhere. */
 export const ZIP_ACCURACY_METERS = 10_000;
+/**
+ * Error assumed of a pickup that only the store's own point stands for: another place in its town. Above
+ * ZIP_ACCURACY_METERS.
+ */
+export const FALLBACK_ACCURACY_METERS = 50_000;
 
 // --- Photos ------------------------------------------------------------------------------------------------
 /** Longest side of a stored photo in pixels, sharp on a phone. Below MAX_PHOTO_SIDE. */
@@ -927,7 +948,7 @@ function assertRelations(): void {
   );
   atMost({ MAX_TEXT_PAUSE_SECONDS }, { OUTBOX_LEASE_SECONDS });
   below({ RELAY_SOON_MS }, { RELAY_AHEAD_MS });
-  below({ MAX_LOCATE_REQUESTS }, { MAX_GEOCODER_REQUESTS });
+  below({ MAX_GEOCODER_WAITING_PER_STORE }, { LOCATE_CONCURRENCY });
 
   // Webhooks
   below({ '2 × WEBHOOK_DNS_TIMEOUT_MS': 2 * WEBHOOK_DNS_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
@@ -951,7 +972,9 @@ function assertRelations(): void {
   below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
   below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });
   below({ GEOCODER_TIMEOUT_MS }, { LOCATE_TIMEOUT_MS });
+  below({ MAX_GEOCODER_CACHE_PER_STORE }, { MAX_GEOCODER_CACHE });
   below({ GEOCODER_NOT_FOUND_MS }, { GEOCODER_FOUND_MS });
+  below({ ZIP_ACCURACY_METERS }, { FALLBACK_ACCURACY_METERS });
   below({ PROOF_DROPOFF_METERS }, { GEOCODER_ACCURACY_METERS });
   below({ STORED_PHOTO_SIDE }, { MAX_PHOTO_SIDE });
   atMost(

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findZip } from '../../src/domain/address.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { DEMO_STORE } from '../../src/sandbox/demo.ts';
 import type { OrderRequest } from '../../test/harness/order-world.ts';
 import { orderBody } from '../../test/harness/service.ts';
+import { type Dropoff, dropoffIn } from '../../test/harness/towns.ts';
 import {
   bestOf,
   type Curve,
@@ -61,7 +63,8 @@ export async function loadOwn(
   return { figures: { conditions: conditionsOf(own, isSandbox), rates, latencies, costs: [], peers: [] }, curves };
 }
 
-type StoreFacts = { readonly retailerId: string; readonly pickup: string };
+/** `dropoff`: an address of the pickup's town; undefined where the pickup names no ZIP code. */
+type StoreFacts = { readonly retailerId: string; readonly pickup: string; readonly dropoff: Dropoff | undefined };
 
 /**
  * The store's id and address: as given, else those of the sandbox in this folder, else of an earlier order.
@@ -74,7 +77,7 @@ async function storeOf({ url, key, retailerId, pickup }: OwnService): Promise<St
     throw new NotUsable('Add --retailer: every order names the retailer_id that was issued together with the key.');
   }
   const address = pickup ?? (isDemo ? DEMO_STORE.address : await earlierPickup(url, key));
-  return { retailerId: id, pickup: address ?? UNKNOWN_PICKUP };
+  return { retailerId: id, pickup: address ?? UNKNOWN_PICKUP, dropoff: dropoffIn(findZip(address ?? '')) };
 }
 
 function sandboxHere(): { readonly apiKey?: string; readonly retailerId?: string } | undefined {
@@ -127,12 +130,13 @@ function parsed(text: string): object {
 }
 
 /** Orders of every tier. No customer is texted. */
-function ordersFor(key: string, { retailerId, pickup }: StoreFacts, count: number): OrderRequest[] {
+function ordersFor(key: string, { retailerId, pickup, dropoff }: StoreFacts, count: number): OrderRequest[] {
   const customer = { email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: false };
   return Array.from({ length: count }, (_, i) => {
     const changes = {
       customer: { ...customer, name: `Customer ${i + 1}` },
       pickup_address: pickup,
+      ...(dropoff ? { dropoff_address: dropoff } : {}),
       delivery_tier: TIER_IDS[i % TIER_IDS.length],
     };
     return {

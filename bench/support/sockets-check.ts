@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
+import { OVERSEAS_DROPOFF } from '../../test/harness/towns.ts';
 import type { Drive } from './sockets-drive.ts';
 import { CARRIES_EVERY, CHECK_EVERY, type Taken } from './sockets-reports.ts';
 import { addStore, driverId, type SocketWorld, trackingToken } from './sockets-world.ts';
@@ -153,7 +154,7 @@ async function placeOrder(
     retailer_id: await addStore(sql, point, address, apiKey),
     customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: false },
     pickup_address: address,
-    dropoff_address: { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' },
+    dropoff_address: OVERSEAS_DROPOFF,
   };
   const answer = await client.send('POST', '/orders/create', apiKey, body);
   if (answer.status !== 201) return `nobody: ${answer.status} ${answer.body}`;

@@ -9,6 +9,7 @@ import { readLiveService } from '../../src/sandbox/service-file.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { newDataDir, orderBody, type Running, startBuiltService } from '../../test/harness/service.ts';
 import { storeOf } from '../../test/harness/store.ts';
+import { OVERSEAS_DROPOFF } from '../../test/harness/towns.ts';
 
 const REQUEST_MS = 20_000;
 const METERS_PER_DEGREE = 111_195;
@@ -76,7 +77,7 @@ export async function newDelivery({ service, sql }: World, photo: Buffer): Promi
   await until(async () => (await move(north(at, 300))) === 200, 'the new driver is known');
   const onDuty = await send(service, '/driver/duty', token, { on_duty: true }, 'PUT');
   if (onDuty !== 200) throw new Error(`a driver could not go on duty: ${onDuty}`);
-  const body = orderBody(store.id, { pickup_address: 'One Bench Square' });
+  const body = orderBody(store.id, { pickup_address: 'One Bench Square', dropoff_address: OVERSEAS_DROPOFF });
   const response = await request(service, '/orders/create', store.apiKey, JSON.stringify(body), 'application/json');
   const { order } = (await response.json()) as { order: { id: string; status: string; tracking_token: string } };
   if (order.status !== 'driver_assigned') throw new Error(`an order was not given to its driver: ${order.status}`);

@@ -9,6 +9,7 @@ export function loadTestTiers(): Tiers {
     radiusMeters: 8_000,
     radiusGrowthMetersPerMinute: 1_000,
     maxRadiusMeters: 25_000,
+    maxDistanceMeters: 40_000,
     weight: id === 'priority' ? 4 : 1,
     maxWaitSeconds: 86_400,
   });

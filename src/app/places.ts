@@ -8,10 +8,14 @@ import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
  *
  * @param timeoutMs longest wait for the geocoder; by default GEOCODER_TIMEOUT_MS, which an order can wait
  */
-export function openPlaces({ geocoderUrl }: Pick<Config, 'geocoderUrl'>, timeoutMs?: number): Places {
+export function openPlaces(
+  { geocoderUrl, geocoderInvents = false }: Pick<Config, 'geocoderUrl' | 'geocoderInvents'>,
+  timeoutMs?: number,
+): Places {
   const options = timeoutMs === undefined ? {} : { timeoutMs };
   return {
     geocoder: geocoderUrl ? createGeocoder({ url: geocoderUrl, ...options }) : null,
-    zipCentroid: loadZips(ZIPS_FILE),
+    geocoderInvents,
+    zips: loadZips(ZIPS_FILE),
   };
 }

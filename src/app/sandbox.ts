@@ -21,9 +21,10 @@ export type Sandbox = {
 /** Adds the geocoder's stand-in to a sandbox with simulated drivers and no geocoder. */
 export async function withGeocoder(config: Config, closers: Closers): Promise<Config> {
   if (!config.sandbox || config.simulatedDrivers === 0 || config.geocoderUrl) return config;
-  const standIn = await startGeocoderStandIn({ zipCentroid: loadZips(ZIPS_FILE) });
+  const zips = loadZips(ZIPS_FILE);
+  const standIn = await startGeocoderStandIn({ zipCentroid: (zip5) => zips.area(zip5)?.point });
   closers.add('geocoder stand-in', () => standIn.close());
-  return { ...config, geocoderUrl: standIn.url };
+  return { ...config, geocoderUrl: standIn.url, geocoderInvents: true };
 }
 
 /**
@@ -57,7 +58,7 @@ export async function openSandbox(
 function mapOf({ geocoderUrl }: Config) {
   const geocoder = geocoderUrl ? createGeocoder({ url: geocoderUrl }) : null;
   return async (address: string) => {
-    const answer = await geocoder?.geocode(address);
+    const answer = await geocoder?.geocode(address, 'simulated drivers');
     return answer?.kind === 'found' ? answer.point : null;
   };
 }

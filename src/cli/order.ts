@@ -66,13 +66,14 @@ const TIER_OPTIONS = {
   radiusMeters: ['--radius-meters <n>', 1, 20_100_000],
   radiusGrowthMetersPerMinute: ['--radius-growth-meters-per-minute <n>', 0, 1_000_000],
   maxRadiusMeters: ['--max-radius-meters <n>', 1, 20_100_000],
+  maxDistanceMeters: ['--max-distance-meters <n>', 1, 20_100_000],
   weight: ['--weight <n>', 1, 1000],
   maxWaitSeconds: ['--max-wait-seconds <n>', 1, 604_800],
 } as const;
 
 /** `tier list|set` */
 export function addTierCommands(program: Command, act: Act): void {
-  const tier = program.command('tier').description('tiers: fees, radii, weights and waits');
+  const tier = program.command('tier').description('tiers: fees, radii, distances, weights and waits');
   tier
     .command('list')
     .description('list the tiers')

@@ -213,10 +213,10 @@ async function locateStore(context: Context, address: string, { lat, lng }: Plac
     return point;
   }
   const geocode = context.config.geocoderUrl ? createGeocoder({ url: context.config.geocoderUrl }) : null;
-  const found = await geocode?.geocode(address);
+  const found = await geocode?.geocode(address, 'operator');
   if (found?.kind === 'found') return found.point;
   const zip = findZip(address);
-  const centroid = zip === undefined ? undefined : loadZips(ZIPS_FILE)(zip);
+  const centroid = zip === undefined ? undefined : loadZips(ZIPS_FILE).area(zip)?.point;
   if (!centroid) throw new CommandError('That address could not be found: give --lat and --lng.');
   process.stderr.write(
     'The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.\n',

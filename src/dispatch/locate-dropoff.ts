@@ -1,31 +1,31 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress } from '../domain/order.ts';
-import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../limits.ts';
+import { GEOCODER_ACCURACY_METERS } from '../limits.ts';
 import type { Places } from './places.ts';
 
 /** The centroid of an address's ZIP code, from memory; null for an unknown ZIP code. */
-export function dropoffByZip(
-  { zipCentroid }: Pick<Places, 'zipCentroid'>,
-  { zip }: { readonly zip: string },
-): DropoffPoint | null {
-  const point = zipCentroid(zip.slice(0, 5));
-  return point ? { point, accuracyMeters: ZIP_ACCURACY_METERS, source: 'zip_centroid' } : null;
+export function dropoffByZip({ zips }: Pick<Places, 'zips'>, { zip }: { readonly zip: string }): DropoffPoint | null {
+  const area = zips.area(zip.slice(0, 5));
+  return area ? { ...area, source: 'zip_centroid' } : null;
 }
 
 /**
  * Finds a dropoff's point: the geocoder's, else the centroid of the ZIP code, else null. The centroid comes
- * first if the geocoder's answer is less accurate. `again` says whether a later call may find more.
+ * first if the geocoder's answer is less accurate. `again` says why a later call may find more: the geocoder
+ * is `away`, or `busy` with the many dropoffs of this store.
  */
 export async function locateDropoff(
   places: Places,
   address: DropoffAddress,
-): Promise<{ readonly dropoff: DropoffPoint | null; readonly again: boolean }> {
+  retailerId: string,
+): Promise<{ readonly dropoff: DropoffPoint | null; readonly again: 'away' | 'busy' | null }> {
   const byZip = dropoffByZip(places, address);
-  const answer = (await places.geocoder?.geocode(dropoffText(address))) ?? { kind: 'not_found' };
-  if (answer.kind !== 'found') return { dropoff: byZip, again: answer.kind === 'unavailable' };
+  const answer = (await places.geocoder?.geocode(dropoffText(address), retailerId)) ?? { kind: 'not_found' };
+  if (answer.kind === 'busy') return { dropoff: byZip, again: 'busy' };
+  if (answer.kind !== 'found') return { dropoff: byZip, again: answer.kind === 'unavailable' ? 'away' : null };
   const accuracyMeters = Math.max(1, Math.ceil(answer.accuracyMeters ?? GEOCODER_ACCURACY_METERS));
-  if (byZip && byZip.accuracyMeters < accuracyMeters) return { dropoff: byZip, again: false };
-  return { dropoff: { point: answer.point, accuracyMeters, source: 'geocoder' }, again: false };
+  if (byZip && byZip.accuracyMeters < accuracyMeters) return { dropoff: byZip, again: null };
+  return { dropoff: { point: answer.point, accuracyMeters, source: 'geocoder' }, again: null };
 }
 
 /** The address without `line2`: geocoders know houses, and a flat's number makes them miss the house. */

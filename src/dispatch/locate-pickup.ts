@@ -1,9 +1,17 @@
 import { findZip, foldAddress } from '../domain/address.ts';
 import type { PickupPointSource } from '../domain/order.ts';
 import type { Point } from '../geo/point.ts';
+import { FALLBACK_ACCURACY_METERS, GEOCODER_ACCURACY_METERS } from '../limits.ts';
+import type { RetailerKey } from '../store/retailers.ts';
+import type { ZipArea } from '../vendors/zips.ts';
 import type { Places } from './places.ts';
 
-export type LocatedPickup = { readonly point: Point; readonly source: PickupPointSource };
+/** A pickup as a point. Its door is within `accuracyMeters` of it, as far as one can tell. */
+export type LocatedPickup = {
+  readonly point: Point;
+  readonly source: PickupPointSource;
+  readonly accuracyMeters: number;
+};
 
 /**
  * Finds the pickup's point and never fails. The registered address has the registered point. For any other
@@ -11,16 +19,30 @@ export type LocatedPickup = { readonly point: Point; readonly source: PickupPoin
  * unknown, else the centroid of the ZIP code.
  */
 export async function locatePickup(
-  { geocoder, zipCentroid }: Places,
+  { geocoder, geocoderInvents, zips }: Places,
   text: string,
-  registered: { readonly address: string; readonly point: Point },
+  registered: Pick<RetailerKey, 'retailerId' | 'address' | 'point'>,
 ): Promise<LocatedPickup> {
-  if (foldAddress(text) === foldAddress(registered.address)) return { point: registered.point, source: 'registered' };
-  const answer = await geocoder?.geocode(text);
-  if (answer?.kind === 'found') return { point: answer.point, source: 'geocoder' };
+  const zipOfStore = findZip(registered.address);
+  if (foldAddress(text) === foldAddress(registered.address)) {
+    const accuracyMeters = registeredAccuracy(registered.point, zips.area(zipOfStore ?? ''));
+    return { point: registered.point, source: 'registered', accuracyMeters };
+  }
+  const answer = await geocoder?.geocode(text, registered.retailerId);
   const zip = findZip(text);
-  const centroid = zip === undefined || zip === findZip(registered.address) ? undefined : zipCentroid(zip);
-  return centroid
-    ? { point: centroid, source: 'zip_centroid' }
-    : { point: registered.point, source: 'registered_fallback' };
+  const area = zips.area(zip ?? '');
+  if (answer?.kind === 'found') {
+    // A geocoder can take one street for another one of the town, whatever the size of the house it found.
+    const least = geocoderInvents && area ? area.accuracyMeters : GEOCODER_ACCURACY_METERS;
+    return { point: answer.point, source: 'geocoder', accuracyMeters: Math.max(least, answer.accuracyMeters ?? 0) };
+  }
+  return area && zip !== zipOfStore
+    ? { ...area, source: 'zip_centroid' }
+    : { point: registered.point, source: 'registered_fallback', accuracyMeters: FALLBACK_ACCURACY_METERS };
+}
+
+/** That of the ZIP where the store was registered at its centroid, else that of a geocoder. */
+function registeredAccuracy({ lat, lng }: Point, area: ZipArea | undefined): number {
+  const isCentroid = area?.point.lat === lat && area.point.lng === lng;
+  return isCentroid ? area.accuracyMeters : GEOCODER_ACCURACY_METERS;
 }

@@ -67,17 +67,19 @@ export function createPlaceOnce(
     if (outcome.kind === 'unauthorized') return { outcome, placed: null };
     // If the key created an order before, that order is the answer, whatever refused this request.
     const placed = await find(key.retailerId, idempotency.key);
-    if (placed) return { outcome: judge(placed, idempotency), placed };
+    if (placed !== null && placed !== 'unknown') return { outcome: judge(placed, idempotency), placed };
     const isTaken = outcome.kind === 'key_used' || outcome.kind === 'repeated';
-    return { outcome: isTaken ? { kind: 'unavailable' } : outcome, placed: null };
+    // Tiers and ZIP codes change, so a request that was good before can be refused now.
+    const isOpen = outcome.kind === 'unserviceable' && placed === 'unknown';
+    return { outcome: isTaken || isOpen ? { kind: 'unavailable' } : outcome, placed: null };
   }
 
-  async function find(retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
+  async function find(retailerId: string, idempotencyKey: string): Promise<PlacedOrder | 'unknown' | null> {
     try {
       return await store.findPlaced(retailerId, idempotencyKey);
     } catch (error) {
       logger.warn({ err: errorFields(error) }, 'the order of an idempotency key could not be read');
-      return null;
+      return 'unknown';
     }
   }
 }

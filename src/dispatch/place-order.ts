@@ -1,4 +1,5 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
+import type { FieldError } from '../domain/errors.ts';
 import type { Identity } from '../domain/idempotency.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
 import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
@@ -20,6 +21,7 @@ import type { OrderEvents } from './order-events.ts';
 import type { PaymentWait } from './payment-wait.ts';
 import type { Places } from './places.ts';
 import type { Redispatch } from './redispatch.ts';
+import { addressErrors, distanceErrors } from './serviceable.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
@@ -28,6 +30,8 @@ export type PlaceOrderOutcome =
   | { readonly kind: 'created'; readonly order: CreatedOrder }
   /** The lost reply of an equal request without a key holds this one back. */
   | { readonly kind: 'repeated' }
+  /** No driver goes there: the dropoff's fields that say why. */
+  | { readonly kind: 'unserviceable'; readonly fields: readonly FieldError[] }
   | {
       readonly kind:
         | 'unauthorized'
@@ -49,8 +53,8 @@ export type PlaceOrderOperation = (
 ) => Promise<PlaceOrderOutcome>;
 
 /**
- * Places an order: locates the pickup, claims the nearest driver, commits, and waits a bounded time for the
- * charge. Only a driver lost to another process leads back, to the next claim.
+ * Places an order: locates the pickup, judges the distance, claims the nearest driver, commits, and waits a
+ * bounded time for the charge. Only a driver lost to another process leads back, to the next claim.
  */
 export function createPlaceOrder(deps: {
   readonly tiers: Pick<LoadedTiers, 'get'>;
@@ -70,7 +74,11 @@ export function createPlaceOrder(deps: {
 
   return async function placeOrder(request, key, idempotency, caller, orderId = newId()) {
     const tier = deps.tiers.get(request.tierId);
+    const wrong = addressErrors(deps.places, request.dropoffAddress);
+    if (wrong.length > 0) return { kind: 'unserviceable', fields: wrong };
     const pickup = await locatePickup(deps.places, request.pickupAddress, key);
+    const tooFar = distanceErrors(deps.places, request.dropoffAddress, pickup, tier);
+    if (tooFar.length > 0) return { kind: 'unserviceable', fields: tooFar };
     // A job asks the geocoder later.
     const dropoff = dropoffByZip(deps.places, request.dropoffAddress);
     const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });

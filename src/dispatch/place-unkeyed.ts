@@ -39,10 +39,12 @@ export function createPlaceUnkeyed(
     let waiter = caller;
     while (!client.aborted) {
       const outcome = await place(request, key, identity, waiter);
-      if (outcome.kind !== 'repeated') return outcome;
+      // Tiers and ZIP codes change, so a request that was good before can be refused now.
+      if (outcome.kind !== 'repeated' && outcome.kind !== 'unserviceable') return outcome;
       try {
         const order = await earlierOrder(fingerprint, client);
         if (order) return { kind: 'replayed', order };
+        if (outcome.kind === 'unserviceable') return outcome;
       } catch (error) {
         logger.warn({ err: errorFields(error) }, 'the outcome of an equal request could not be read');
         break;

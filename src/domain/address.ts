@@ -1,4 +1,7 @@
-/** The two-letter codes of US addresses: 50 states, DC, the territories, and the military "states". */
+/**
+ * The two-letter codes of US addresses: 50 states, DC, the territories, the freely associated states, and the
+ * military "states".
+ */
 // biome-ignore format: a table is read by its rows
 export const STATE_CODES = [
   'AL', 'AK', 'AZ', 'AR', 'CA', 'CO', 'CT', 'DE', 'FL', 'GA', 'HI', 'ID', 'IL', 'IN', 'IA', 'KS', 'KY', 'LA', 'ME',
@@ -6,6 +9,7 @@ export const STATE_CODES = [
   'RI', 'SC', 'SD', 'TN', 'TX', 'UT', 'VT', 'VA', 'WA', 'WV', 'WI', 'WY',
   'DC',
   'AS', 'GU', 'MP', 'PR', 'VI', 'UM',
+  'FM', 'MH', 'PW',
   'AA', 'AE', 'AP',
 ] as const;
 
@@ -29,4 +33,32 @@ export function findZip(text: string): string | undefined {
     groups.findLast((match) => STATE_BEFORE.test(match.input.slice(Math.max(0, match.index - 8), match.index))) ??
     groups.findLast((match) => match.index > 0 || match.input.trim() === match[0]);
   return group?.[1];
+}
+
+const MILITARY = '090 091 092 093 094 095 096 097 098 099 340 962 963 964 965 966'.split(' ');
+/**
+ * The first three digits of ZIP codes outside the 50 states and DC (USPS, Labeling List L002), by state code.
+ * Military ones move with their units, so they have no place.
+ */
+const REMOTE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
+  AA: MILITARY,
+  AE: MILITARY,
+  AP: MILITARY,
+  PR: ['006', '007', '009'],
+  VI: ['008'],
+  AS: ['967'],
+  UM: ['968', '969'],
+  GU: ['969'],
+  MP: ['969'],
+  FM: ['969'],
+  MH: ['969'],
+  PW: ['969'],
+};
+
+/**
+ * The first three digits of a ZIP in a territory, a freely associated state or a military "state"; undefined
+ * for the 50 states and DC.
+ */
+export function remotePrefixes(state: string): readonly string[] | undefined {
+  return Object.hasOwn(REMOTE_PREFIXES, state) ? REMOTE_PREFIXES[state] : undefined;
 }

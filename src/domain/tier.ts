@@ -9,7 +9,7 @@ export type ContractTierId = (typeof TIER_IDS)[number];
 /** The tier of an order that names none. */
 export const DEFAULT_TIER: ContractTierId = 'standard';
 
-/** A row of the tier table: what a delivery costs, and how far and how long it looks for a driver. */
+/** A row of the tier table: what a delivery costs, how far it goes, and how it looks for a driver. */
 export type Tier = {
   readonly id: TierId;
   readonly feeCents: Cents;
@@ -19,6 +19,8 @@ export type Tier = {
   /** What a minute of waiting adds to the radius, pro rata. */
   readonly radiusGrowthMetersPerMinute: number;
   readonly maxRadiusMeters: number;
+  /** Largest distance from pickup to dropoff of a new order. */
+  readonly maxDistanceMeters: number;
   /** A waiting order's claim on a free driver is its waited seconds times this. */
   readonly weight: number;
   /** An order that has waited this long for a driver expires. */

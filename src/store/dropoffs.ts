@@ -3,20 +3,25 @@ import type { DropoffAddress } from '../domain/order.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
 
-/** A dropoff address without a geocoder's point, and the age of its order. */
-export type UnlocatedDropoff = { readonly address: DropoffAddress; readonly ageSeconds: number };
+/** A dropoff address without a geocoder's point, and the store and age of its order. */
+export type UnlocatedDropoff = {
+  readonly address: DropoffAddress;
+  readonly retailerId: string;
+  readonly ageSeconds: number;
+};
 
 /** The dropoffs of orders before their handover that no geocoder has located, by order. */
 export async function readUnlocated({ sql }: Db, orderIds: readonly string[]): Promise<Map<string, UnlocatedDropoff>> {
   const rows = await sql`
-    select o.id, a.line1, a.line2, a.city, a.state, a.zip, extract(epoch from now() - o.created_at)::float8 as age
+    select o.id, o.retailer_id, a.line1, a.line2, a.city, a.state, a.zip,
+      extract(epoch from now() - o.created_at)::float8 as age
     from orders o join dropoff_addresses a on a.id = o.dropoff_address_id
     where o.id = any(${[...orderIds]}::uuid[]) and o.status in ('pending_dispatch', 'driver_assigned', 'picked_up')
       and a.point_source is distinct from 'geocoder'`;
   return new Map(
-    rows.map(({ id, line1, line2, city, state, zip, age }) => [
+    rows.map(({ id, retailer_id, line1, line2, city, state, zip, age }) => [
       id,
-      { address: { line1, line2, city, state, zip }, ageSeconds: age },
+      { address: { line1, line2, city, state, zip }, retailerId: retailer_id, ageSeconds: age },
     ]),
   );
 }

@@ -15,6 +15,7 @@ export async function loadTiers({ sql }: Db): Promise<Tiers> {
         radiusMeters: row.radius_meters,
         radiusGrowthMetersPerMinute: row.radius_growth_meters_per_minute,
         maxRadiusMeters: row.max_radius_meters,
+        maxDistanceMeters: row.max_distance_meters,
         weight: row.weight,
         maxWaitSeconds: row.max_wait_seconds,
       },
@@ -37,6 +38,7 @@ export async function setTier(
         radius_growth_meters_per_minute =
           coalesce(${or(changes.radiusGrowthMetersPerMinute)}, radius_growth_meters_per_minute),
         max_radius_meters = coalesce(${or(changes.maxRadiusMeters)}, max_radius_meters),
+        max_distance_meters = coalesce(${or(changes.maxDistanceMeters)}, max_distance_meters),
         weight = coalesce(${or(changes.weight)}, weight),
         max_wait_seconds = coalesce(${or(changes.maxWaitSeconds)}, max_wait_seconds)
       where id = ${tierId} returning id

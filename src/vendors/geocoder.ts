@@ -4,20 +4,29 @@ import {
   GEOCODER_NOT_FOUND_MS,
   GEOCODER_TIMEOUT_MS,
   MAX_GEOCODER_CACHE,
+  MAX_GEOCODER_CACHE_PER_STORE,
   MAX_GEOCODER_REQUESTS,
+  MAX_GEOCODER_WAITING_PER_STORE,
   MAX_VENDOR_REPLY_BYTES,
 } from '../limits.ts';
+import { FairSlots } from './fair-slots.ts';
+import { SharedCache } from './shared-cache.ts';
 
 type Geocoded =
   /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder states one. */
   | { readonly kind: 'found'; readonly point: Point; readonly accuracyMeters?: number }
   | { readonly kind: 'not_found' }
-  /** No usable answer in time, or too many calls at once. It is not kept, so a later call may succeed. */
-  | { readonly kind: 'unavailable' };
+  /** No usable answer in time. Neither this nor `busy` is kept, so a later call may succeed. */
+  | { readonly kind: 'unavailable' }
+  /** The caller asks for too many addresses at once; the geocoder was not asked for this one. */
+  | { readonly kind: 'busy' };
 
 export type Geocoder = {
-  /** Finds an address. Never throws, and takes no longer than the time-out. */
-  geocode(text: string): Promise<Geocoded>;
+  /**
+   * Finds an address. Never throws, and takes no longer than the time-out. Callers, such as stores, are served
+   * in turn.
+   */
+  geocode(text: string, caller: string): Promise<Geocoded>;
 };
 
 export type GeocoderOptions = {
@@ -37,43 +46,38 @@ export type GeocoderOptions = {
  */
 export function createGeocoder(options: GeocoderOptions): Geocoder {
   const { url, timeoutMs = GEOCODER_TIMEOUT_MS, maxRemembered = MAX_GEOCODER_CACHE, now = Date.now } = options;
-  const remembered = new Map<string, { readonly answer: Geocoded; readonly untilMs: number }>();
+  const remembered = new SharedCache<Geocoded>(maxRemembered, Math.min(maxRemembered, MAX_GEOCODER_CACHE_PER_STORE));
+  const slots = new FairSlots(MAX_GEOCODER_REQUESTS, MAX_GEOCODER_WAITING_PER_STORE);
   const asking = new Map<string, Promise<Geocoded>>();
 
-  function recall(text: string): Geocoded | undefined {
-    const entry = remembered.get(text);
-    if (!entry) return undefined;
-    // Taken out and put back, so that the Map's order is the order of use and its first entry the least
-    // recent.
-    remembered.delete(text);
-    if (entry.untilMs <= now()) return undefined;
-    remembered.set(text, entry);
-    return entry.answer;
-  }
+  const known = (text: string, caller: string) => remembered.get(caller, text, now()) ?? asking.get(text);
 
-  function remember(text: string, answer: Geocoded): void {
-    if (answer.kind === 'unavailable') return;
-    const lifeMs = answer.kind === 'found' ? GEOCODER_FOUND_MS : GEOCODER_NOT_FOUND_MS;
-    remembered.set(text, { answer, untilMs: now() + lifeMs });
-    const [oldest] = remembered.keys();
-    if (remembered.size > maxRemembered && oldest !== undefined) remembered.delete(oldest);
-  }
-
-  async function ask(text: string): Promise<Geocoded> {
-    const answer = await search(url, text, timeoutMs);
+  async function ask(text: string, caller: string, forMs: number): Promise<Geocoded> {
+    const answer = await search(url, text, forMs);
     asking.delete(text);
-    remember(text, answer);
+    if (answer.kind !== 'unavailable') {
+      const lifeMs = answer.kind === 'found' ? GEOCODER_FOUND_MS : GEOCODER_NOT_FOUND_MS;
+      remembered.set(caller, text, answer, now() + lifeMs);
+    }
     return answer;
   }
 
   return {
-    async geocode(text) {
-      const known = recall(text) ?? asking.get(text);
-      if (known) return known;
-      if (asking.size >= MAX_GEOCODER_REQUESTS) return { kind: 'unavailable' };
-      const answer = ask(text);
-      asking.set(text, answer);
-      return answer;
+    async geocode(text, caller) {
+      const answer = known(text, caller);
+      if (answer) return answer;
+      const startedMs = performance.now();
+      if (!(await slots.enter(caller, timeoutMs / 2))) return { kind: 'busy' };
+      try {
+        // Another request may have asked for it meanwhile.
+        const answer = known(text, caller);
+        if (answer) return await answer;
+        const asked = ask(text, caller, Math.ceil(timeoutMs - (performance.now() - startedMs)));
+        asking.set(text, asked);
+        return await asked;
+      } finally {
+        slots.leave(caller);
+      }
     },
   };
 }

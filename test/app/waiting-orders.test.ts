@@ -10,7 +10,7 @@ import { Matcher } from '../../src/matcher/matcher.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { orderBody } from '../harness/service.ts';
+import { dropoffNear } from '../harness/towns.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 const point = { lat: 40.73, lng: -73.99 };
@@ -40,7 +40,6 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
     logger,
     closers,
   });
-  const body = orderBody('store') as { readonly dropoff_address: Record<'line1' | 'city' | 'state' | 'zip', string> };
   const place = { name: 'Corner Market', address: 'One Test Square', point };
   let orders = 0;
   return async (retailerId: string): Promise<string> => {
@@ -48,7 +47,7 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
       retailerId,
       customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true },
       pickupAddress: 'One Test Square',
-      dropoffAddress: { ...body.dropoff_address, line2: null },
+      dropoffAddress: { ...dropoffNear(point), line2: null },
       tierId: 'standard',
     };
     const key: RetailerKey = { retailerId, keyId: 'key', ...place, ordersPerSecond: null };

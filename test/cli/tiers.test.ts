@@ -55,5 +55,9 @@ test('a tier that the table does not have is refused, and those that it has are 
 test('any tier of the table is changed', async () => {
   const { run, changes } = commands();
   await run('tier', 'set', 'express', '--weight', '2');
-  expect(changes).toEqual([['express', { weight: 2 }]]);
+  await run('tier', 'set', 'express', '--max-distance-meters', '9000');
+  expect(changes).toEqual([
+    ['express', { weight: 2 }],
+    ['express', { maxDistanceMeters: 9_000 }],
+  ]);
 });

@@ -27,6 +27,7 @@ function world(
       const n = calls.push(`${retailerId} ${idempotency?.key}`);
       await new Promise<void>((resolve) => gates.push(resolve));
       const kind = outcomes[n - 1] ?? 'created';
+      if (kind === 'unserviceable') return { kind, fields: [] };
       return kind === 'created' ? { kind, order: orderOf(`order ${n}`) } : { kind };
     },
     { findPlaced: async (_retailerId, key) => found(key) },
@@ -80,15 +81,22 @@ test('a request without an order does not bind its key: the next one creates the
   expect(calls).toHaveLength(3);
 });
 
-test.each(['key_used', 'queue_full', 'unavailable', 'outcome_unknown', 'internal', 'refused'] as const)(
-  'an order that the key created before is the answer to a request that came to %s',
-  async (kind) => {
-    const { placeOnce, letAll } = world([kind], () => ({ order: orderOf('first'), fingerprint: 'same' }));
-    const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
-    await letAll();
-    expect(await placing).toEqual({ kind: 'replayed', order: orderOf('first') });
-  },
-);
+// An address that was in reach before: the tiers or the table of ZIP codes have changed.
+const REFUSALS = [
+  'key_used',
+  'queue_full',
+  'unavailable',
+  'outcome_unknown',
+  'internal',
+  'refused',
+  'unserviceable',
+] as const;
+test.each(REFUSALS)('an order that the key created before is the answer to a request that came to %s', async (kind) => {
+  const { placeOnce, letAll } = world([kind], () => ({ order: orderOf('first'), fingerprint: 'same' }));
+  const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
+  await letAll();
+  expect(await placing).toEqual({ kind: 'replayed', order: orderOf('first') });
+});
 
 test('a key that was used for another content before is refused', async () => {
   const { placeOnce, letAll } = world(['key_used'], () => ({ order: orderOf('first'), fingerprint: 'other' }));
@@ -97,13 +105,23 @@ test('a key that was used for another content before is refused', async () => {
   expect(await placing).toEqual({ kind: 'key_reused', orderId: 'first' });
 });
 
-test('the request may be sent again if the order of a used key cannot be read', async () => {
-  const { placeOnce, letAll } = world(['key_used'], () => {
-    throw new Error('away');
-  });
-  const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
+test.each(['key_used', 'unserviceable'] as const)(
+  'a request that came to %s may be sent again if the order of its key cannot be read',
+  async (kind) => {
+    const { placeOnce, letAll } = world([kind], () => {
+      throw new Error('away');
+    });
+    const placing = placeOnce(REQUEST, STORE, said('same'), CALLER);
+    await letAll();
+    expect(await placing).toEqual({ kind: 'unavailable' });
+  },
+);
+
+test('an address that cannot be served is refused with its fields, and binds no key', async () => {
+  const { placeOnce, letAll } = world(['unserviceable']);
+  const both = [placeOnce(REQUEST, STORE, said('same'), CALLER), placeOnce(REQUEST, STORE, said('same'), CALLER)];
   await letAll();
-  expect(await placing).toEqual({ kind: 'unavailable' });
+  expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(['unserviceable', 'created']);
 });
 
 test('a dead API key gets nothing of its store’s orders', async () => {

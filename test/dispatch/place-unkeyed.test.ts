@@ -32,6 +32,7 @@ function world() {
   const { sql } = database;
   const real = storeOf(sql, `process ${++processes}`);
   const tables = { away: false };
+  const reads = { away: false };
   const sinceMs: number[] = [];
   const writes = { records: 0, takes: 0 };
   const planned: {
@@ -49,6 +50,8 @@ function world() {
       writes.records++;
       return tables.away ? Promise.reject(new Error('away')) : real.recordLostReplies(replies);
     },
+    findLostReplies: (fingerprint, most) =>
+      reads.away ? Promise.reject(new Error('away')) : real.findLostReplies(fingerprint, most),
     async takeLostReplies(replies) {
       writes.takes++;
       await planned.beforeTaking?.();
@@ -83,6 +86,9 @@ function world() {
     tables,
     sinceMs,
     writes,
+    breakReads() {
+      reads.away = true;
+    },
     close: () => dedup.close(),
     send(fingerprint: string) {
       const client = new AbortNotice();
@@ -174,6 +180,24 @@ test.each(['the same process', 'another process'])(
     expect(await fourth.id()).not.toBe(orderId);
   },
 );
+
+test('a repeated request gets its order where such an address is not served any more', async () => {
+  const { a, fingerprint, orderId } = await lostReply();
+  const b = world();
+  await untilRecorded(fingerprint);
+  for (const each of [a, b]) each.planned.instead = { kind: 'unserviceable', fields: [] };
+  const second = b.send(fingerprint);
+  expect(await second.outcome).toMatchObject({ kind: 'replayed', order: { id: orderId } });
+  second.client.answered();
+  expect(await a.send(fingerprint).outcome).toEqual({ kind: 'unserviceable', fields: [] });
+});
+
+test('a request that is refused may be sent again where lost replies cannot be read', async () => {
+  const { planned, send, breakReads } = world();
+  planned.instead = { kind: 'unserviceable', fields: [] };
+  breakReads();
+  expect(await send(newFingerprint()).outcome).toEqual({ kind: 'unavailable' });
+});
 
 test('a repeated request whose client disconnects while it takes the order leaves it to the next one', async () => {
   const { a, fingerprint, orderId } = await lostReply();

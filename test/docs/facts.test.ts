@@ -236,9 +236,13 @@ test.each([
 
 test('operate.md shows the tiers of a new installation', () => {
   const [, inserted = ''] = /insert into tiers values([^;]+);/.exec(source('migrations/0001_orders.sql')) ?? [];
+  const [, cases = ''] =
+    /max_distance_meters = case id (.*) end;/.exec(source('migrations/0017_tier_distance.sql')) ?? [];
+  const distanceOf = (id = '') => new RegExp(`'${id}' then (\\d+)`).exec(cases)?.[1] ?? /else (\d+)/.exec(cases)?.[1];
   const tiers = [...inserted.matchAll(/\('(\w+)', ([^)]+)\)/g)].map(([, id, values = '']) => [
     `\`${id}\``,
     ...values.split(', '),
+    distanceOf(id),
   ]);
   expect(tiers.length).toBe(3);
   expect(rows(section(operate, '### Tiers'))).toEqual(expect.arrayContaining(tiers));

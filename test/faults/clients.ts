@@ -33,6 +33,7 @@ export function anyOrder(
       sms_opt_in: smsOptIn,
     },
     pickup_address: STORE_ADDRESS,
+    dropoff_address: store.dropoff,
     delivery_tier: any(TIER_IDS),
   });
   const key = isKeyed ? `key-${op}` : null;

@@ -1,7 +1,7 @@
 /**
  * The rules of the contract and the README for the body of `POST /orders/create`, written a second time
  * without the service's schema, to judge its answers. Where they leave room (which exotic e-mail addresses
- * are plausible, which territories have a code) the verdict is open.
+ * are plausible, which territories have a code, whether a ZIP is one of a state) the verdict is open.
  */
 
 /** The content of a stored order. */
@@ -94,8 +94,19 @@ function judgeAddress(address: Members): [string, Verdict][] {
     ['line1', text(address.get('line1'), 200)],
     ['line2', isAbsent ? 'good' : text(line2, 200)],
     ['city', text(address.get('city'), 100)],
-    ['state', stateCode(trimmed(address.get('state')))],
-    ['zip', /^[0-9]{5}(-[0-9]{4})?$/.test(trimmed(address.get('zip')) ?? '') ? 'good' : 'bad'],
+    ...judgeRegion(trimmed(address.get('state')), trimmed(address.get('zip')) ?? ''),
+  ];
+}
+
+/** The mutated orders go to San Francisco, so that this ZIP is good there. */
+function judgeRegion(state: string | null, zip: string): [string, Verdict][] {
+  const verdicts = [stateCode(state), /^[0-9]{5}(-[0-9]{4})?$/.test(zip) ? 'good' : 'bad'] as const;
+  const isBad = verdicts.includes('bad');
+  const [stateVerdict, zipVerdict] =
+    isBad || (state?.toUpperCase() === 'CA' && zip.startsWith('94103')) ? verdicts : (['open', 'open'] as const);
+  return [
+    ['state', stateVerdict],
+    ['zip', zipVerdict],
   ];
 }
 

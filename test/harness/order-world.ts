@@ -5,24 +5,34 @@ import type { Sql } from 'postgres';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { orderBody } from './service.ts';
+import { type Dropoff, dropoffNear, townNear } from './towns.ts';
 import { driversOf, placesOf, seeded, type WorldDriver } from './world.ts';
 
 const SEED = 20_262;
 
-export type BenchStore = { readonly id: string; readonly apiKey: string; readonly point: Point };
+export type BenchStore = {
+  readonly id: string;
+  readonly apiKey: string;
+  readonly point: Point;
+  /** An address of its town. */
+  readonly dropoff: Dropoff;
+};
 export type OrderWorld = { readonly stores: readonly BenchStore[]; readonly drivers: readonly WorldDriver[] };
 export type OrderRequest = { readonly headers: Record<string, string>; readonly body: string };
 
 export const STORE_ADDRESS = 'One Bench Square';
 const CUSTOMER = { email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: true };
 
-/** Drivers and stores of the same towns. A store's orders are picked up at its point. */
+/** Drivers and stores of the same towns. A store's orders are picked up at its point and stay in its town. */
 export function makeOrderWorld(drivers: number, stores: number): OrderWorld {
   const random = seeded(SEED);
-  const place = placesOf('cities', random);
+  const place = placesOf('cities', random, (anywhere) => townNear(anywhere).point);
   return {
     drivers: driversOf(drivers, place, random).map((driver, i) => ({ ...driver, id: uuid(8, i) })),
-    stores: Array.from({ length: stores }, (_, i) => ({ id: uuid(9, i), apiKey: keyOf(i), point: place() })),
+    stores: Array.from({ length: stores }, (_, i) => {
+      const point = place();
+      return { id: uuid(9, i), apiKey: keyOf(i), point, dropoff: dropoffNear(point) };
+    }),
   };
 }
 
@@ -38,7 +48,9 @@ export function ordersOf({ stores }: OrderWorld, count: number, seed: number): O
   return Array.from({ length: count }, () => {
     const store = any(stores);
     const customer = { ...CUSTOMER, name: `Customer ${++customers}` };
-    const changes = { customer, pickup_address: STORE_ADDRESS, delivery_tier: any(TIER_IDS) };
+    const tier = any(TIER_IDS);
+    const { dropoff } = store;
+    const changes = { customer, pickup_address: STORE_ADDRESS, dropoff_address: dropoff, delivery_tier: tier };
     return {
       headers: { authorization: `Bearer ${store.apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(orderBody(store.id, changes)),

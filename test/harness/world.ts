@@ -29,13 +29,17 @@ const TIER_SETS: readonly (readonly TierId[])[] = Array.from({ length: 2 ** TIER
   TIER_IDS.filter((_, tier) => ((bits + 1) >> tier) & 1),
 );
 
-/** A source of random points of a world, for drivers and pickups. */
-export function placesOf(world: WorldName, random: Random): () => Point {
+/**
+ * A source of random points of a world, for drivers and pickups.
+ *
+ * @param settle moves the center of a town; by default it is anywhere, also at sea
+ */
+export function placesOf(world: WorldName, random: Random, settle = (center: Point): Point => center): () => Point {
   const anywhere = () => ({ lat: 25 + 24 * random(), lng: -124 + 57 * random() });
   if (world === 'uniform') return anywhere;
   if (world === 'hot_spot')
     return () => offset({ lat: 40.75, lng: -73.98 }, 10_000 * (random() - 0.5), 10_000 * (random() - 0.5));
-  const cities = Array.from({ length: CITIES }, anywhere);
+  const cities = Array.from({ length: CITIES }, () => settle(anywhere()));
   return () => {
     // Zipf's law: half of all points are in the 17 largest of 300 cities.
     const city = cities[Math.floor(CITIES ** random()) - 1] as Point;

@@ -4,11 +4,12 @@ import type { DropoffPoint } from '../../src/domain/dropoff.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { RejectedCandidate } from '../../src/domain/rejected-candidate.ts';
 import { createLocateJob } from '../../src/jobs/locate.ts';
-import { LOCATE_USEFUL_SECONDS } from '../../src/limits.ts';
+import { LOCATE_BUSY_SECONDS, LOCATE_USEFUL_SECONDS } from '../../src/limits.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { Geocoder } from '../../src/vendors/geocoder.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
+import { NO_ZIPS } from '../harness/towns.ts';
 import { noticesDuring } from '../store/transaction.ts';
 
 const ORIGIN = 'test';
@@ -69,6 +70,7 @@ type Answer = Awaited<ReturnType<Geocoder['geocode']>>;
 const FOUND: Answer = { kind: 'found', point: DOOR.point, accuracyMeters: DOOR.accuracyMeters };
 const NOT_FOUND: Answer = { kind: 'not_found' };
 const AWAY: Answer = { kind: 'unavailable' };
+const BUSY: Answer = { kind: 'busy' };
 let asked: string[];
 let told: string[];
 /** @param knowsZip whether the table of ZIP codes has the dropoff's */
@@ -76,15 +78,18 @@ function runJob(orderId: string, outboxId: number, answer: Answer, knowsZip = fa
   asked = [];
   told = [];
   const geocoder = {
-    async geocode(text: string) {
+    async geocode(text: string, caller: string) {
       asked.push(text);
+      expect(caller).toBe(retailerId);
       return answer;
     },
   };
   const events = new OrderEvents();
   events.subscribe({ detailsChanged: (id) => void told.push(id) });
-  const places = { geocoder, zipCentroid: () => (knowsZip ? BY_ZIP.point : undefined) };
-  return createLocateJob({ store: storeOf(database.sql, ORIGIN), places, events })({ orderId, outboxId });
+  const { point, accuracyMeters } = BY_ZIP;
+  const zips = { ...NO_ZIPS, area: () => (knowsZip ? { point, accuracyMeters } : undefined) };
+  const deps = { store: storeOf(database.sql, ORIGIN), places: { geocoder, zips }, events, random: () => 1 };
+  return createLocateJob(deps)({ orderId, outboxId });
 }
 const isDone = async (outboxId: number) =>
   (await database.sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
@@ -139,6 +144,21 @@ describe('the job that finds a dropoff', () => {
       update orders set created_at = now() - make_interval(secs => ${LOCATE_USEFUL_SECONDS + 1}) where id = ${orderId}`;
     expect(await runJob(orderId, outboxId, AWAY, true)).toEqual({ kind: 'done' });
     expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(BY_ZIP);
+  });
+
+  it('goes back to the queue, without an attempt, while its store asks for too many, and ever longer', async () => {
+    const { orderId, outboxId } = await newOrder();
+    const wait = async () => {
+      const result = await runJob(orderId, outboxId, BUSY, true);
+      return result.kind === 'wait' ? result.forMs / 1_000 : result.kind;
+    };
+    expect(await wait()).toBeLessThan(LOCATE_BUSY_SECONDS + 2);
+    expect(await isDone(outboxId)).toBe(false);
+    await database.sql`update orders set created_at = now() - interval '1 hour' where id = ${orderId}`;
+    expect(await wait()).toBeGreaterThan(1_800);
+    await database.sql`
+      update orders set created_at = now() - make_interval(secs => ${LOCATE_USEFUL_SECONDS + 1}) where id = ${orderId}`;
+    expect(await wait()).toBe('done');
   });
 
   it('asks no geocoder for an order that has ended or is located', async () => {

@@ -19,6 +19,7 @@ import type { DriverPosition } from '../../src/store/drivers.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import type { Logger } from '../../src/telemetry.ts';
+import { NO_ZIPS } from '../harness/towns.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { storeOn } from './store.ts';
 import { STORE, type Tables } from './tables.ts';
@@ -72,7 +73,7 @@ export async function startProcess(tables: Tables, processId: string) {
   const placeOrder = createPlaceOrder({
     ...shared,
     groupCommit,
-    places: { geocoder: null, zipCentroid: () => undefined },
+    places: { geocoder: null, zips: NO_ZIPS },
     waitingRoom: { enter: () => true, leave: () => undefined },
   });
 

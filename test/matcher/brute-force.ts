@@ -37,7 +37,7 @@ export function tiersOf(count: number): Tiers {
 
 function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters: number, weight: number): Tier {
   const radiusGrowthMetersPerMinute = growth;
-  const money = { feeCents: 1000, payoutCents: 700, maxWaitSeconds: 86_400 };
+  const money = { feeCents: 1000, payoutCents: 700, maxWaitSeconds: 86_400, maxDistanceMeters: 40_000 };
   return { id, ...money, radiusMeters, radiusGrowthMetersPerMinute, maxRadiusMeters, weight };
 }
 

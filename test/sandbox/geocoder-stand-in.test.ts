@@ -4,7 +4,8 @@ import { startGeocoderStandIn } from '../../src/sandbox/geocoder-stand-in.ts';
 import { createGeocoder } from '../../src/vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';
 
-const zipCentroid = loadZips(ZIPS_FILE);
+const zips = loadZips(ZIPS_FILE);
+const zipCentroid = (zip5: string) => zips.area(zip5)?.point;
 
 async function standIn() {
   const started = await startGeocoderStandIn({ zipCentroid });
@@ -14,9 +15,9 @@ async function standIn() {
 
 test('answers the real client with a place in the ZIP, known to a house, the same for the same text', async () => {
   const { url } = await standIn();
-  const first = await createGeocoder({ url }).geocode('350 5th Ave, New York, NY 10118');
-  const again = await createGeocoder({ url }).geocode('350  5th ave, new york, NY 10118');
-  const other = await createGeocoder({ url }).geocode('351 5th Ave, New York, NY 10118');
+  const first = await createGeocoder({ url }).geocode('350 5th Ave, New York, NY 10118', 'store');
+  const again = await createGeocoder({ url }).geocode('350  5th ave, new york, NY 10118', 'store');
+  const other = await createGeocoder({ url }).geocode('351 5th Ave, New York, NY 10118', 'store');
   if (first.kind !== 'found' || other.kind !== 'found') throw new Error('not found');
   expect(again).toEqual(first);
   expect(first.accuracyMeters).toBeLessThan(50);
@@ -27,19 +28,19 @@ test('answers the real client with a place in the ZIP, known to a house, the sam
 
 test('knows where the door of the printed example is', async () => {
   const { url } = await standIn();
-  const found = await createGeocoder({ url }).geocode('401 Valencia St, San Francisco, CA 94103');
+  const found = await createGeocoder({ url }).geocode('401 Valencia St, San Francisco, CA 94103', 'store');
   expect(found).toMatchObject({ kind: 'found', point: { lat: 37.76655, lng: -122.42185 } });
 });
 
 test('does not find an address without a known ZIP', async () => {
   const { url } = await standIn();
   for (const text of ['1 Nowhere Road', '1 Nowhere Road, CA 00000', '']) {
-    expect(await createGeocoder({ url }).geocode(text)).toEqual({ kind: 'not_found' });
+    expect(await createGeocoder({ url }).geocode(text, 'store')).toEqual({ kind: 'not_found' });
   }
 });
 
 test('injects the faults ordered from it', async () => {
   const { url, orderFaults } = await standIn();
   orderFaults({ next: [{ kind: 'status', status: 503, effect: 'before', sticky: false }] });
-  expect(await createGeocoder({ url }).geocode('1 Main St, CA 94103')).toEqual({ kind: 'unavailable' });
+  expect(await createGeocoder({ url }).geocode('1 Main St, CA 94103', 'store')).toEqual({ kind: 'unavailable' });
 });

@@ -5,6 +5,7 @@ import { TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
 import { findChromium, launchBrowser } from '../harness/chromium.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { dropoffNear } from '../harness/towns.ts';
 import {
   addFreeDriver,
   addStore,
@@ -94,7 +95,12 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
     const order = (
       await place(service, store, {
         customer: { name: evil('customer'), email: 'a@example.com', phone: newPhone(), sms_opt_in: false },
-        dropoff_address: { line1: evil('line1'), line2: evil('line2'), city: evil('city'), state: 'CA', zip: '94103' },
+        dropoff_address: {
+          ...dropoffNear(store.point),
+          line1: evil('line1'),
+          line2: evil('line2'),
+          city: evil('city'),
+        },
       })
     ).body.order;
     expect(order.status).toBe('driver_assigned');

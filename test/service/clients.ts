@@ -9,6 +9,7 @@ import type { Sql } from '../../src/postgres/connect.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { orderBody } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
+import { dropoffNear, townOf } from '../harness/towns.ts';
 
 export type WireOrder = {
   readonly id: string;
@@ -93,10 +94,9 @@ export type Store = {
 
 let places = 0;
 
-/** A point of its own for a test, hundreds of kilometers from every other one, so that fleets do not mix. */
+/** A town of its own for a test, more than 150 km from every other one, so that fleets do not mix. */
 export function newPlace(): Point {
-  const index = places++;
-  return { lat: -60 + (index % 24) * 5, lng: -150 + Math.floor(index / 24) * 10 };
+  return townOf(places++);
 }
 
 /** Adds an active store straight to the tables; a card of null is no card. */
@@ -120,9 +120,15 @@ export async function addStore(
   return store;
 }
 
-/** Sends a store's order from its own address, with changes to the body. */
+/** A body of an order from a store's own address to one of its town, with changes. */
+export function orderOf(store: Store, changes: Record<string, unknown> = {}): Record<string, unknown> {
+  const dropoff_address = dropoffNear(store.point);
+  return orderBody(store.retailerId, { pickup_address: store.address, dropoff_address, ...changes });
+}
+
+/** Sends such an order. */
 export function place(service: Address, store: Store, changes: Record<string, unknown> = {}): Promise<Answer> {
-  const body = orderBody(store.retailerId, { pickup_address: store.address, ...changes });
+  const body = orderOf(store, changes);
   return ask(service, '/orders/create', { method: 'POST', key: store.apiKey, body });
 }
 

@@ -4,7 +4,7 @@ import { connect } from '../../src/postgres/connect.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
-import { type Answer, addStore, ask, type Body, place, type Store, show } from './clients.ts';
+import { type Answer, addStore, ask, type Body, orderOf, place, type Store, show } from './clients.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const UTC_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -22,7 +22,7 @@ beforeAll(async () => {
     DATA_DIR: data.dataDir,
     SUPPORT_EMAIL: SUPPORT,
   });
-  store = await addStore(database.sql);
+  store = await addStore(database.sql, { point: { lat: 37.76415, lng: -122.41957 } });
 });
 
 afterAll(async () => {
@@ -562,9 +562,18 @@ describe('the fields', () => {
     expect((await place(service, store, { customer: { ...customer, email } })).status).toBe(201);
   });
 
-  it.each(['DC', 'pr', 'Gu', 'AE', 'ap', 'wy'])('state is taken as %s', async (state) => {
-    const answer = await place(service, store, { dropoff_address: { ...dropoff, state } });
-    expect(answer.status).toBe(201);
+  it.each([
+    ['DC', '20001'],
+    ['pr', '00901'],
+    ['Gu', '96910'],
+    ['AE', '09012'],
+    ['ap', '96204'],
+    ['wy', '82001'],
+  ])('state is taken as %s', async (state, zip) => {
+    const point = { DC: { lat: 38.9, lng: -77 }, wy: { lat: 41.1, lng: -104.8 } }[state];
+    const store = await addStore(database.sql, point ? { point } : {});
+    const answer = await place(service, store, { dropoff_address: { ...dropoff, state, zip } });
+    expect(answer.status, answer.text).toBe(201);
     expect((await show(service, store, answer.body.order.id)).dropoff_address.state).toBe(state.toUpperCase());
   });
 
@@ -582,6 +591,81 @@ describe('the fields', () => {
   ])('%s is refused as %s', async (field, value) => {
     const answer = await place(service, store, { dropoff_address: { ...dropoff, [field]: value } });
     expect(badFields(answer)).toEqual([`dropoff_address.${field}`]);
+  });
+});
+
+describe('an address that no driver goes to', () => {
+  const goTo = (state: string, zip: string) => ({ dropoff_address: { ...orderDropoff, state, zip } });
+  const orderDropoff = { line1: '1 Main St', city: 'Somewhere' };
+  const keyed = (changes: Record<string, unknown>, key: string) =>
+    create(orderOf(store, changes), { headers: { 'idempotency-key': key } });
+  const PALO_ALTO = goTo('CA', '94301');
+
+  it.each([
+    ['on the other side of the ocean', 'HI', '96813', ['zip']],
+    ['on the other coast', 'NY', '10001', ['zip']],
+    ['on the other coast, by a new ZIP', 'NY', '10099', ['zip']],
+    ['with a ZIP that nobody has', 'CA', '00000', ['zip']],
+    ['with a ZIP of another state', 'CA', '10001', ['state', 'zip']],
+    ['with a ZIP of another state, by the sorting center', 'CA', '10099', ['state', 'zip']],
+    ['with a ZIP of no territory', 'PR', '94103', ['state', 'zip']],
+  ])('%s is refused by field, and nothing is stored', async (_what, state, zip, fields) => {
+    const before = await rows();
+    const answer = await place(service, store, goTo(state, zip));
+    expectError(answer, 400, 'invalid_request');
+    expect(badFields(answer)).toEqual(fields.map((field) => `dropoff_address.${field}`));
+    expect(await rows()).toEqual(before);
+  });
+
+  it.each([
+    ['a new ZIP of the city', 'CA', '94199'],
+    ['a town at the edge of the reach', 'CA', '94301'],
+    ['an army post', 'AE', '09012'],
+    ['an island without points', 'PR', '00901'],
+    ['an associated state', 'fm', '96941'],
+  ])('is none of these: %s', async (_what, state, zip) => {
+    expect((await place(service, store, goTo(state, zip))).status).toBe(201);
+  });
+
+  it('depends on the tier', async () => {
+    const statuses = async (zip: string) =>
+      Promise.all(
+        ['priority', 'standard', 'scheduled'].map(
+          async (tier) => (await place(service, store, { ...goTo('CA', zip), delivery_tier: tier })).status,
+        ),
+      );
+    expect(await statuses('94110')).toEqual([201, 201, 201]);
+    expect(await statuses('94301')).toEqual([400, 201, 201]);
+    expect(await statuses('95113')).toEqual([400, 400, 201]);
+    expect(await statuses('95370')).toEqual([400, 400, 400]);
+  });
+
+  it('counts from the pickup that is named', async () => {
+    const pickup_address = '500 5th Ave, New York, NY 10110';
+    expect((await place(service, store, { ...goTo('NY', '10001'), pickup_address })).status).toBe(201);
+    expect((await place(service, store, { ...goTo('CA', '94103'), pickup_address })).status).toBe(400);
+  });
+
+  it('does not undo an order: its retry gets it also after the distance was lowered, and a 400 binds no key', async () => {
+    const first = await keyed(PALO_ALTO, 'before');
+    expect(first.status).toBe(201);
+    const setDistance = (maxDistanceMeters: number) => storeOf(database.sql).setTier('standard', { maxDistanceMeters });
+    const untilAnswered = (status: number) =>
+      expect.poll(async () => (await place(service, store, PALO_ALTO)).status, { timeout: 10_000 }).toBe(status);
+    await setDistance(10_000);
+    try {
+      await untilAnswered(400);
+      const again = await keyed(PALO_ALTO, 'before');
+      expect([again.status, again.body.order.id]).toEqual([201, first.body.order.id]);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      expectError(await keyed(PALO_ALTO, 'after'), 400, 'invalid_request');
+      expectError(await keyed(goTo('HI', '96813'), 'before'), 409, 'idempotency_key_reused');
+    } finally {
+      await setDistance(40_000);
+    }
+    await untilAnswered(201);
+    const later = await keyed(PALO_ALTO, 'after');
+    expect([later.status, later.headers.get('idempotent-replayed')]).toEqual([201, null]);
   });
 });
 

@@ -5,6 +5,7 @@ import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { makePng } from '../harness/bombs.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { dropoffNear } from '../harness/towns.ts';
 import {
   addDriver,
   addFreeDriver,
@@ -271,7 +272,7 @@ describe('the driver', () => {
     await expect.poll(() => phone.messages, SOON).toContainEqual({ type: 'pong' });
 
     const recipient = customer(false);
-    const dropoff = { line1: '9 Elm St', line2: 'Unit 4', city: 'Daly City', state: 'CA', zip: '94014' };
+    const dropoff = { ...dropoffNear(store.point), line1: '9 Elm St', line2: 'Unit 4' };
     const { body } = await place(service, store, { customer: recipient, dropoff_address: dropoff });
     expect(body.order.status).toBe('driver_assigned');
     const order = {
@@ -486,13 +487,7 @@ describe('the tracking link', () => {
   it('tells every step while it happens, and never a phone, an e-mail, a surname or an address', async () => {
     const store = await addStore(database.sql, { name: 'Blue Door Books' });
     const recipient = customer(true);
-    const dropoff = {
-      line1: '77 Hidden ConcurrencyLimit',
-      line2: 'Attic',
-      city: 'Daly City',
-      state: 'CA',
-      zip: '94014',
-    };
+    const dropoff = { ...dropoffNear(store.point), line1: '77 Hidden ConcurrencyLimit', line2: 'Attic' };
     const { body } = await place(service, store, { customer: recipient, dropoff_address: dropoff });
     const path = `/track/${body.order.tracking_token}`;
     const page = await connected(`${path}/live`);

@@ -122,7 +122,7 @@ describe('an application', () => {
       retailerId: made.retailer_id ?? '',
       apiKey: made.api_key ?? '',
       address: ADDRESS,
-      point: newPlace(),
+      point: { lat: 37.76, lng: -122.42 },
     };
     expect((await place(service, store)).status).toBe(201);
     expect(await sameday('retailer', 'show', id)).toMatchObject({
@@ -498,9 +498,9 @@ describe('secrets and personal data', () => {
   const dropoff = {
     line1: '77 Hidden ConcurrencyLimit',
     line2: 'Attic Nine',
-    city: 'Daly City',
-    state: 'CA',
-    zip: '94014',
+    city: 'Camp Humphreys',
+    state: 'AP',
+    zip: '96271',
   };
   const secrets: string[] = [];
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { connect } from '../../src/postgres/connect.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
-import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { untilBlocked } from '../store/transaction.ts';
 import {
   addDriver,
@@ -14,6 +14,7 @@ import {
   chargesOf,
   openPhone,
   openSocket,
+  orderOf,
   place,
   show,
   untilOrder,
@@ -69,7 +70,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
       const sent = {
         method: 'POST',
         key: store.apiKey,
-        body: orderBody(store.retailerId, { pickup_address: store.address }),
+        body: orderOf(store),
         headers: { 'idempotency-key': `round ${round}` },
       };
       const answers = await Promise.all([a, b, a, b, a, b].map((each) => ask(each, '/orders/create', sent)));
@@ -84,7 +85,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
 
   test('a client without a key that leaves while its order is committed gets that order at the other process, once', async () => {
     const store = await addStore(database.sql);
-    const body = JSON.stringify(orderBody(store.retailerId, { pickup_address: store.address }));
+    const body = JSON.stringify(orderOf(store));
     const again = () => ask(b, '/orders/create', { method: 'POST', key: store.apiKey, body: JSON.parse(body) });
     const blocker = connect({ url: database.url, applicationName: 'blocker', max: 1, statementTimeoutMs: 0 });
     onTestFinished(() => blocker.end({ timeout: 1 }));
@@ -118,7 +119,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
       const one = round % 2 === 0 ? a : b;
       const name = `Customer ${round}`;
       const customer = { name, email: 'jordan@example.com', phone: '+14155550123', sms_opt_in: false };
-      const body = orderBody(store.retailerId, { pickup_address: store.address, customer });
+      const body = orderOf(store, { customer });
       const leaver = connectTo(one, store.apiKey, JSON.stringify(body)).end();
       // A reply that had been sent when the close arrived was received.
       let late = '';
@@ -149,7 +150,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     const sent = {
       method: 'POST',
       key: store.apiKey,
-      body: orderBody(store.retailerId, { pickup_address: store.address }),
+      body: orderOf(store),
     };
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, i) => ask(i % 2 === 0 ? a : b, '/orders/create', sent)),

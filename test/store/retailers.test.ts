@@ -129,7 +129,7 @@ test('a card is set for an existing store only', async () => {
   expect(await storeOf(database.sql).setCard(newId(), 'cus_9', 'pm_9')).toBe(false);
 });
 
-test('the tiers are the three of the contract, with the prices of the first migration', async () => {
+test('the tiers are the three of the contract, with the prices and distances of the migrations', async () => {
   const tiers = await storeOf(database.sql).loadTiers();
   expect([...tiers.keys()].sort()).toEqual(['priority', 'scheduled', 'standard']);
   expect(tiers.get('standard')).toEqual({
@@ -139,10 +139,12 @@ test('the tiers are the three of the contract, with the prices of the first migr
     radiusMeters: 8_000,
     radiusGrowthMetersPerMinute: 1_000,
     maxRadiusMeters: 25_000,
+    maxDistanceMeters: 40_000,
     weight: 1,
     maxWaitSeconds: 86_400,
   });
-  expect(tiers.get('priority')?.weight).toBe(4);
+  expect(tiers.get('priority')).toMatchObject({ weight: 4, maxDistanceMeters: 25_000 });
+  expect(tiers.get('scheduled')?.maxDistanceMeters).toBe(60_000);
 });
 
 test('a change of a tier keeps its other columns and sends a notice, and a senseless one is refused', async () => {

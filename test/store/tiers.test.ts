@@ -16,9 +16,16 @@ test('a tier is a row behind those of the contract, whatever was changed last', 
   await storeOf(database.sql).setTier('standard', { feeCents: 799 });
   const tiers = await storeOf(database.sql).loadTiers();
   expect([...tiers.keys()]).toEqual([...TIER_IDS, 'express']);
-  expect(tiers.get('express')).toMatchObject({ feeCents: 999, radiusMeters: 5_000, weight: 2 });
-  expect(await storeOf(database.sql).setTier('express', { feeCents: 1_099 })).toBe(true);
-  expect((await storeOf(database.sql).loadTiers()).get('express')?.feeCents).toBe(1_099);
+  // A build of before names no distance.
+  expect(tiers.get('express')).toMatchObject({
+    feeCents: 999,
+    radiusMeters: 5_000,
+    weight: 2,
+    maxDistanceMeters: 40_000,
+  });
+  expect(await storeOf(database.sql).setTier('express', { feeCents: 1_099, maxDistanceMeters: 9_000 })).toBe(true);
+  const changed = (await storeOf(database.sql).loadTiers()).get('express');
+  expect(changed).toMatchObject({ feeCents: 1_099, maxDistanceMeters: 9_000 });
 });
 
 test.each(['', 'Express', 'next day', '1st', 'x'.repeat(33)])('no tier is called %j', async (id) => {

@@ -1,7 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { GEOCODER_FOUND_MS, GEOCODER_NOT_FOUND_MS, MAX_GEOCODER_REQUESTS } from '../../src/limits.ts';
+import {
+  GEOCODER_FOUND_MS,
+  GEOCODER_NOT_FOUND_MS,
+  MAX_GEOCODER_REQUESTS,
+  MAX_GEOCODER_WAITING_PER_STORE,
+} from '../../src/limits.ts';
 import { createGeocoder } from '../../src/vendors/geocoder.ts';
 
 const PLACE = { lat: '40.7484', lon: '-73.9857', boundingbox: ['40.7480', '40.7488', '-73.9865', '-73.9849'] };
@@ -33,7 +38,7 @@ const nothing = (_request: IncomingMessage, response: ServerResponse) => respons
 
 test('asks as Nominatim expects it and finds the place with its accuracy', async () => {
   const { geocoder, asked } = await world(found);
-  const answer = await geocoder.geocode('350 5th Ave, New York & more');
+  const answer = await geocoder.geocode('350 5th Ave, New York & more', 'store');
   expect(answer).toEqual({
     kind: 'found',
     point: { lat: 40.7484, lng: -73.9857 },
@@ -50,7 +55,7 @@ test('asks as Nominatim expects it and finds the place with its accuracy', async
 
 test('finds a place without a bounding box, its numbers as numbers', async () => {
   const { geocoder } = await world((_request, response) => response.end('[{"lat": 1.5, "lon": -2}]'));
-  expect(await geocoder.geocode('a')).toEqual({ kind: 'found', point: { lat: 1.5, lng: -2 } });
+  expect(await geocoder.geocode('a', 'store')).toEqual({ kind: 'found', point: { lat: 1.5, lng: -2 } });
 });
 
 test.each([
@@ -58,12 +63,12 @@ test.each([
   ['not_found', nothing, GEOCODER_NOT_FOUND_MS],
 ] as const)('remembers %s for its time and then asks again', async (kind, answer, lifeMs) => {
   const { geocoder, asked, clock } = await world(answer);
-  expect(await geocoder.geocode('a')).toMatchObject({ kind });
+  expect(await geocoder.geocode('a', 'store')).toMatchObject({ kind });
   clock.ms = lifeMs - 1;
-  expect(await geocoder.geocode('a')).toMatchObject({ kind });
+  expect(await geocoder.geocode('a', 'store')).toMatchObject({ kind });
   expect(asked).toHaveLength(1);
   clock.ms = lifeMs;
-  expect(await geocoder.geocode('a')).toMatchObject({ kind });
+  expect(await geocoder.geocode('a', 'store')).toMatchObject({ kind });
   expect(asked).toHaveLength(2);
 });
 
@@ -86,39 +91,97 @@ test.each([
 ])('%s is unavailable, within the time-out, and not remembered', async (_name, answer) => {
   const { geocoder, asked } = await world(answer, 300);
   const startedMs = performance.now();
-  expect(await geocoder.geocode('a')).toEqual({ kind: 'unavailable' });
+  expect(await geocoder.geocode('a', 'store')).toEqual({ kind: 'unavailable' });
   expect(performance.now() - startedMs).toBeLessThan(2_000);
-  expect(await geocoder.geocode('a')).toEqual({ kind: 'unavailable' });
+  expect(await geocoder.geocode('a', 'store')).toEqual({ kind: 'unavailable' });
   expect(asked).toHaveLength(2);
 });
 
 test('asks once for an address that many ask for at the same time', async () => {
   const { geocoder, asked } = await world(found);
-  const answers = await Promise.all(Array.from({ length: 50 }, () => geocoder.geocode('a')));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => geocoder.geocode('a', 'store')));
   expect(answers.every(({ kind }) => kind === 'found')).toBe(true);
   expect(asked).toHaveLength(1);
 });
 
-test('has a bounded number of questions open and answers the rest at once', async () => {
-  const { geocoder } = await world(found);
+/** A geocoder that answers nobody until the test lets all go. */
+async function held() {
+  const open = new Map<string, ServerResponse>();
+  let most = 0;
+  let isHeld = true;
+  const { geocoder } = await world((request, response) => {
+    if (!isHeld) return found(request, response);
+    open.set(new URL(request.url ?? '', 'http://geocoder').searchParams.get('q') ?? '', response);
+    most = Math.max(most, open.size);
+  });
+  return {
+    geocoder,
+    mostAtOnce: () => most,
+    openTexts: () => [...open.keys()],
+    letGo() {
+      isHeld = false;
+      for (const response of open.values()) response.end(JSON.stringify([PLACE]));
+    },
+  };
+}
+
+test('a flood of one store leaves a place for each of some others at once, and serves all in turn', async () => {
+  const { geocoder, openTexts, letGo, mostAtOnce } = await held();
+  const flood = Array.from({ length: 40 }, (_, n) => geocoder.geocode(`invented ${n}`, 'flood'));
+  const others = ['one', 'two', 'three'].map((store) => geocoder.geocode(`from ${store}`, store));
+  await expect.poll(openTexts).toEqual(expect.arrayContaining(['from one', 'from two', 'from three']));
+  expect(openTexts().filter((text) => text.startsWith('invented'))).toHaveLength(MAX_GEOCODER_REQUESTS / 2);
+  letGo();
+  expect((await Promise.all(others)).map(({ kind }) => kind)).toEqual(['found', 'found', 'found']);
+  expect((await Promise.all(flood)).every(({ kind }) => kind === 'found')).toBe(true);
+  expect(mostAtOnce()).toBeLessThanOrEqual(MAX_GEOCODER_REQUESTS);
+});
+
+test('a store that asks for more than its line holds is told so at once, the others are not', async () => {
+  const { geocoder, openTexts, letGo } = await held();
+  const room = MAX_GEOCODER_REQUESTS / 2 + MAX_GEOCODER_WAITING_PER_STORE;
+  const flood = Array.from({ length: room }, (_, n) => geocoder.geocode(`invented ${n}`, 'flood'));
+  expect(await geocoder.geocode('one more', 'flood')).toEqual({ kind: 'busy' });
+  const other = geocoder.geocode('an address', 'other');
+  await expect.poll(openTexts).toContain('an address');
+  letGo();
+  expect(await other).toMatchObject({ kind: 'found' });
+  await Promise.all(flood);
+});
+
+test('the time-out includes the wait in line, half of it at most', async () => {
+  const { geocoder, asked } = await world(() => {}, 300);
+  const startedMs = performance.now();
   const answers = await Promise.all(
-    Array.from({ length: MAX_GEOCODER_REQUESTS + 3 }, (_, n) => geocoder.geocode(`${n}`)),
+    Array.from({ length: MAX_GEOCODER_REQUESTS }, (_, n) => geocoder.geocode(`${n}`, 'flood')),
   );
-  expect(answers.filter(({ kind }) => kind === 'unavailable')).toHaveLength(3);
-  expect(await geocoder.geocode('later')).toMatchObject({ kind: 'found' });
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  const kinds = answers.map(({ kind }) => kind);
+  const half = MAX_GEOCODER_REQUESTS / 2;
+  expect(kinds).toEqual([...Array(half).fill('unavailable'), ...Array(half).fill('busy')]);
+  expect(asked).toHaveLength(half);
+});
+
+test('invented addresses of one store push no answer of another one out of memory', async () => {
+  const { geocoder, asked } = await world(nothing);
+  await geocoder.geocode('mine', 'store');
+  for (let n = 0; n < 20; n++) await geocoder.geocode(`invented ${n}`, 'flood');
+  const before = asked.length;
+  await geocoder.geocode('mine', 'store');
+  expect(asked).toHaveLength(before);
 });
 
 test('forgets what was asked for least recently when its memory is full', async () => {
   const { geocoder, asked } = await world(nothing);
-  for (const text of ['first', 'second', 'third', 'first', 'fourth']) await geocoder.geocode(text);
+  for (const text of ['first', 'second', 'third', 'first', 'fourth']) await geocoder.geocode(text, 'store');
   expect(asked).toHaveLength(4);
-  await geocoder.geocode('first');
+  await geocoder.geocode('first', 'store');
   expect(asked).toHaveLength(4);
-  await geocoder.geocode('second');
+  await geocoder.geocode('second', 'store');
   expect(asked).toHaveLength(5);
 });
 
 test('a server that is not there is unavailable', async () => {
   const geocoder = createGeocoder({ url: 'http://127.0.0.1:1', timeoutMs: 300 });
-  expect(await geocoder.geocode('a')).toEqual({ kind: 'unavailable' });
+  expect(await geocoder.geocode('a', 'store')).toEqual({ kind: 'unavailable' });
 });

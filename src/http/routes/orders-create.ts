@@ -94,6 +94,8 @@ function replyTo(outcome: PlaceOnceOutcome): Reply {
       throw keyReused(outcome.orderId);
     case 'unauthorized':
       throw unauthorized();
+    case 'unserviceable':
+      throw new ServiceError('invalid_request', 'No driver goes to this address; no order was created.', outcome);
     case 'refused':
       throw new ServiceError('invalid_request', 'The order holds a value that cannot be stored; it was not created.');
     case 'queue_full':

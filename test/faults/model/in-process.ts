@@ -16,6 +16,7 @@ import type { Relay } from '../../../src/queues/relay.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
 import { storeOf } from '../../harness/store.ts';
+import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
 import type { Model } from './model.ts';
@@ -78,7 +79,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
         retailerId: retailer.retailerId,
         customer: { name: `Says ${body}`, email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
         pickupAddress: retailer.address,
-        dropoffAddress: { line1: '1 First St', line2: null, city: 'New York', state: 'NY', zip: '10001' },
+        dropoffAddress: { ...OVERSEAS_DROPOFF, line2: null },
         tierId,
       };
       const identity = { key, fingerprint: fingerprintOf(request) };

@@ -2,6 +2,7 @@ import { POSITION_BROADCAST_MS } from '../../../src/limits.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
+import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import type { Random } from '../../harness/world.ts';
 import { any } from '../row.ts';
 import { later, type World } from '../world.ts';
@@ -79,7 +80,12 @@ export function overHttp(
     converged: (ms) => void convergedMs.push(ms),
     async create({ retailerId, apiKey }, { tierId, key, body: says }) {
       const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };
-      const body = orderBody(retailerId, { customer, pickup_address: STORE_ADDRESS, delivery_tier: tierId });
+      const body = orderBody(retailerId, {
+        customer,
+        pickup_address: STORE_ADDRESS,
+        dropoff_address: OVERSEAS_DROPOFF,
+        delivery_tier: tierId,
+      });
       const heard = await ask('/orders/create', { secret: apiKey, body, ...keyed(key) });
       if (heard.status !== 201) return refusalOf(heard);
       const { id, status } = heard.body.order as { id: string; status: string };

@@ -20,18 +20,18 @@ function fromNewAddress(): Record<string, string> {
 /**
  * Ends a store's key in one of two ways; resolves with the store's new state when the command has returned.
  */
-async function shut({ sql }: World, { id, point }: Store, random: Random): Promise<() => Promise<Store>> {
+async function shut({ sql }: World, { id, point, dropoff }: Store, random: Random): Promise<() => Promise<Store>> {
   const apiKey = newSecret('api_key');
   const key = { id: newId(), keyHash: hashSecret(apiKey) };
   if (random() < 0.5) {
     await storeOf(sql).rotateKey(id, key);
-    return async () => ({ id, point, apiKey });
+    return async () => ({ id, point, dropoff, apiKey });
   }
   await storeOf(sql).setRetailerStatus(id, 'suspended');
   return async () => {
     await storeOf(sql).setRetailerStatus(id, 'active');
     await storeOf(sql).rotateKey(id, key);
-    return { id, point, apiKey };
+    return { id, point, dropoff, apiKey };
   };
 }
 

@@ -6,6 +6,7 @@ import { TEST_CARDS } from '../../../src/sandbox/test-cards.ts';
 import { findChromium, launchBrowser } from '../../harness/chromium.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
+import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import type { Random } from '../../harness/world.ts';
 import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
 import { askUntilTaken, smallPhoto } from '../phones.ts';
@@ -111,7 +112,7 @@ async function look(region: Region, script: string): Promise<void> {
         phone: '+14155550123',
       },
       pickup_address: address,
-      dropoff_address: { line1, line2, city, state: 'CA', zip: '94103' },
+      dropoff_address: { ...OVERSEAS_DROPOFF, line1, line2, city },
     }),
   });
   const { id, tracking_token } = (order.body?.order ?? {}) as { id?: string; tracking_token?: string };
@@ -134,13 +135,13 @@ async function look(region: Region, script: string): Promise<void> {
   await shows(driverPage, 'order-step', 'Pick up at');
   await shows(driverPage, 'order-headline', name);
   await shows(driverPage, 'order-address', address);
-  await shows(driverPage, 'next-text', `${name}, ${line1}, ${line2}, ${city}, CA 94103`);
+  await shows(driverPage, 'next-text', `${name}, ${line1}, ${line2}, ${city}, AP 96204`);
   await act('pick-up', {});
   await shows(customerPage, 'headline', `${first} is on the way with your order`);
   await shows(customerPage, 'detail', `It was picked up at ${name} and is coming to you.`);
   await shows(driverPage, 'order-step', 'Deliver to');
   await shows(driverPage, 'order-headline', name);
-  await shows(driverPage, 'order-address', `${line1}, ${line2}, ${city}, CA 94103`);
+  await shows(driverPage, 'order-address', `${line1}, ${line2}, ${city}, AP 96204`);
   problems.push(...(await strangeIn(driverPage)));
   await act('deliver', photo, 'image/jpeg');
   await shows(customerPage, 'detail', `${first} brought it from ${name}.`);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { type Link, openLink } from '../harness/link.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
-import { addStore, orderOf } from './clients.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
+import { addStore } from './clients.ts';
 
 /** What a client may wait for a refusal; a statement's own deadline is 5 s. */
 const AT_ONCE_MS = 3_000;
@@ -30,7 +30,7 @@ const create = () =>
   fetch(`${service.url}/orders/create`, {
     method: 'POST',
     headers: { authorization: `Bearer ${store.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(orderOf(store)),
+    body: JSON.stringify(orderBody(store.retailerId)),
   });
 const isUp = async () => /sameday_database_up (\d)/.exec(await (await fetch(`${service.url}/metrics`)).text())?.[1];
 

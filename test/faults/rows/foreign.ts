@@ -3,7 +3,6 @@ import sharp from 'sharp';
 import { newId, newSecret, newTrackingToken } from '../../../src/domain/ids.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
-import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, want } from '../clients.ts';
 import { giveTokens, tokenOf } from '../driver-tokens.ts';
@@ -69,7 +68,7 @@ const ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/orders/create',
     secret: apiKey,
-    body: orderBody(retailerId, { dropoff_address: OVERSEAS_DROPOFF }),
+    body: orderBody(retailerId),
   }),
   step('pick-up'),
   step('pick-up', { action_id: 'used' }),

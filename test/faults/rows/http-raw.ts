@@ -83,10 +83,8 @@ function exchange(url: string, parts: readonly Buffer[]): Promise<{ received: Bu
   });
 }
 
-function namedOrder({ id, dropoff }: BenchStore, name: string): Buffer {
-  const customer = { name, email: 'a@b.co', phone: '+14155550123' };
-  return Buffer.from(JSON.stringify(orderBody(id, { customer, dropoff_address: dropoff })));
-}
+const namedOrder = (store: BenchStore, name: string): Buffer =>
+  Buffer.from(JSON.stringify(orderBody(store.id, { customer: { name, email: 'a@b.co', phone: '+14155550123' } })));
 
 /** Valid orders of one client on a kept connection meanwhile. */
 export function startProbes({ stores, apis }: World) {

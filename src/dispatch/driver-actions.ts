@@ -1,11 +1,11 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
-import type { JudgedStep } from '../domain/payout.ts';
+import type { JudgedStep, Receipt } from '../domain/payout.ts';
 import { MAX_ACTION_TRIES } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
-import type { ActionStamp, Receipt } from '../store/lifecycle.ts';
+import type { ActionStamp } from '../store/lifecycle.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';

@@ -1,16 +1,18 @@
 import {
   doubtsAbout,
+  type HandoverProof,
   happenedAtMs,
   isPlausibleStamp,
   type JudgedStep,
   placeOf,
+  type Receipt,
   type StepReceived,
 } from '../domain/payout.ts';
 import { distanceMeters } from '../geo/point.ts';
 import { PROOF_DROPOFF_METERS, PROOF_POSITION_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { ActionStamp, HandoverProof, Receipt } from '../store/lifecycle.ts';
+import type { ActionStamp } from '../store/lifecycle.ts';
 import type { Store } from '../store/store.ts';
 
 /** Finds out what is known of a driver's step at the moment of its receipt; null for an unknown order. */

@@ -51,6 +51,20 @@ export type StepReceived = {
   readonly position: (Point & { readonly atMs: number }) | null;
 };
 
+/** The driver's distance from the dropoff in whole meters, and the time of that position. */
+export type HandoverProof = { readonly distanceMeters: number; readonly positionAt: Date };
+
+/** What is known of a driver's action when it is received, beyond what they say of it. */
+export type Receipt = {
+  /** Where the driver was by then: from where the action belongs, in whole meters. Null where not known. */
+  readonly distanceMeters: number | null;
+  readonly positionAt: Date | null;
+  readonly stampIsPlausible: boolean;
+  readonly doubts: readonly Doubt[];
+  /** Where the driver was when they handed the parcel over; null for another action, and where not known. */
+  readonly proof: HandoverProof | null;
+};
+
 /**
  * The doubts about a driver's step. No step is refused for a doubt, since a position can be wrong.
  *

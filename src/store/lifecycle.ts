@@ -1,35 +1,13 @@
 import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
-import type { Doubt } from '../domain/payout.ts';
+import type { Receipt } from '../domain/payout.ts';
 import { RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
-import { insertPayout } from './payout-rows.ts';
+import { insertPayout, receiptData } from './payout-rows.ts';
 
 /** What a driver's phone says of an action: its id for it, and the time of it by the phone's clock. */
 export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
-
-/** The driver's distance from the dropoff in whole meters, and the time of that position. */
-export type HandoverProof = { readonly distanceMeters: number; readonly positionAt: Date };
-
-/** What is known of a driver's action when it is received, beyond what they say of it. */
-export type Receipt = {
-  /** Where the driver was by then: from where the action belongs, in whole meters. Null where not known. */
-  readonly distanceMeters: number | null;
-  readonly positionAt: Date | null;
-  readonly stampIsPlausible: boolean;
-  readonly doubts: readonly Doubt[];
-  /** Where the driver was when they handed the parcel over; null for another action, and where not known. */
-  readonly proof: HandoverProof | null;
-};
-
-/** The receipt in the form of the event's column. */
-const receiptData = ({ distanceMeters, positionAt, stampIsPlausible, doubts }: Receipt) => ({
-  distance_meters: distanceMeters,
-  position_at: positionAt?.toISOString() ?? null,
-  ...(stampIsPlausible ? {} : { captured_at_implausible: true }),
-  ...(doubts.length > 0 ? { doubts } : {}),
-});
 
 /** Parts of a driver's action. */
 type ActParts = { readonly receipt?: Receipt | null; readonly jobs?: Fragment; readonly endsWithPayout?: true };

@@ -1,5 +1,5 @@
 import type { Fragment, Sql } from 'postgres';
-import type { Doubt } from '../domain/payout.ts';
+import type { Doubt, Receipt } from '../domain/payout.ts';
 
 /**
  * The CTE that writes the payout of an ended order: `, payout as (…)`; reads `changed`. It is held where the
@@ -16,3 +16,11 @@ export const insertPayout = (sql: Sql, doubts: readonly Doubt[]): Fragment => sq
       order by 1) as reasons) held
     on conflict do nothing
   )`;
+
+/** The receipt in the form of the event's column. */
+export const receiptData = ({ distanceMeters, positionAt, stampIsPlausible, doubts }: Receipt) => ({
+  distance_meters: distanceMeters,
+  position_at: positionAt?.toISOString() ?? null,
+  ...(stampIsPlausible ? {} : { captured_at_implausible: true }),
+  ...(doubts.length > 0 ? { doubts } : {}),
+});

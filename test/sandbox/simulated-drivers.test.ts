@@ -13,7 +13,7 @@ const HOME: Point = { lat: 37.76415, lng: -122.41957 };
 /** A tick of a simulated second. */
 const TICK_MS = 4;
 
-type Seen = { readonly positions: Point[]; givenAt: number; readonly steps: Record<string, number> };
+type Seen = { readonly positions: Point[]; readonly steps: Record<string, number> };
 let server: Server | null = null;
 let drivers: { close(): void } | null = null;
 afterEach(async () => {

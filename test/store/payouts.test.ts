@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import type { Doubt } from '../../src/domain/payout.ts';
-import type { Receipt } from '../../src/store/lifecycle.ts';
+import type { Doubt, Receipt } from '../../src/domain/payout.ts';
 import type { PaymentResult } from '../../src/store/payments.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';

@@ -40,7 +40,9 @@ function addList(payout: Command, act: Act): void {
           retailerId: idOf(options.store),
           after: idOf(options.after),
         };
-        return store.listPayouts(filter, integer('--limit', options.limit, 1, LIST_LIMIT));
+        const { payouts, more } = await store.listPayouts(filter, integer('--limit', options.limit, 1, LIST_LIMIT));
+        if (more > 0) process.stderr.write(`${more} more payouts: --after ${payouts.at(-1)?.order_id}\n`);
+        return payouts;
       }),
     );
 }

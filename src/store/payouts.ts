@@ -1,6 +1,5 @@
 import type { PayoutStatus } from '../domain/payout.ts';
 import type { Db } from './db.ts';
-import type { Printable } from './operator.ts';
 
 /** Which payouts are listed; null for any. */
 export type PayoutFilter = {
@@ -16,7 +15,7 @@ export async function listPayouts(
   { sql }: Db,
   { status, driverId, retailerId, after }: PayoutFilter,
   limit: number,
-): Promise<{ readonly payouts: Printable[]; readonly more: number }> {
+): Promise<{ readonly payouts: readonly { readonly order_id: string }[]; readonly more: number }> {
   const [row] = await sql`
     with found as (
       select p.*, r.name as store, o.status as order_status, o.reason_code, o.payment_status
@@ -34,7 +33,7 @@ export async function listPayouts(
         'created_at', l.created_at, 'decided_at', l.decided_at, 'paid_at', l.paid_at, 'note', l.note)
         order by l.order_id), '[]')
        from listed l left join drivers d on d.id = l.driver_id) as payouts`;
-  const payouts = (row?.payouts ?? []) as Printable[];
+  const payouts = (row?.payouts ?? []) as { readonly order_id: string }[];
   return { payouts, more: (row?.found ?? 0) - payouts.length };
 }
 

@@ -4,6 +4,7 @@ import { addDriverCommands } from './cli/driver.ts';
 import { addOrderCommands, addStatsCommand, addTierCommands } from './cli/order.ts';
 import { print } from './cli/output.ts';
 import type { Act } from './cli/parts.ts';
+import { addPayoutCommands } from './cli/payout.ts';
 import { addRetailerCommands } from './cli/retailer.ts';
 import { addSandboxCommands } from './cli/sandbox.ts';
 import { addWebhookCommands } from './cli/webhook.ts';
@@ -27,6 +28,7 @@ const act: Act =
 addRetailerCommands(program, act);
 addDriverCommands(program, act);
 addOrderCommands(program, act);
+addPayoutCommands(program, act);
 addTierCommands(program, act);
 addWebhookCommands(program, act);
 addStatsCommand(program, act);

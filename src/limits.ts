@@ -270,6 +270,26 @@ export const DRIVER_SILENT_MS = 10 * 60_000;
 export const PROOF_DROPOFF_METERS = 200;
 /** Longest time between a position and the handover it proves. A car may be a kilometer away by then. */
 export const PROOF_POSITION_MS = 60_000;
+/**
+ * Speed in meters per second, in a straight line from stop to stop, above which nobody delivers: 144 km/h. The
+ * payout of a delivery that needed more is held.
+ */
+export const PLAUSIBLE_METERS_PER_SECOND = 40;
+/** Shortest plausible time from an assignment to the end of the order, even where both are next door. */
+export const MIN_DELIVERY_MS = 30_000;
+/**
+ * Distance from the store, beyond what its point is off, at which a driver cannot be there. A store's point may
+ * be the middle of a town's ZIP, and a fix between tall buildings is off by hundreds of meters.
+ */
+export const STORE_FAR_METERS = 2_000;
+/** The same distance from a customer's door, whose accuracy is known. Above PROOF_DROPOFF_METERS. */
+export const DOOR_FAR_METERS = 1_000;
+/** Age at which a position says nothing of where a driver is by now. Above POSITION_FRESH_MS. */
+export const RECEIPT_POSITION_MS = 10 * 60_000;
+/** Most by which the clock of a phone that is set by hand may be off. Above MAX_CLOCK_LEAD_MS. */
+export const STAMP_SKEW_MS = 5 * 60_000;
+/** Longest time for which a phone keeps an action that it cannot send. Above STAMP_SKEW_MS. */
+export const STAMP_KEPT_MS = 24 * 60 * 60_000;
 /** Longest id that a phone may give an action, in characters. A UUID has 36. */
 export const MAX_ACTION_ID_LENGTH = 64;
 /** Most attempts of an action while the step before it is being written. An order has three steps. */
@@ -788,8 +808,12 @@ export const SANDBOX_TIDY_MS = 1_000;
 export const SIMULATED_TICK_MS = 1_000;
 /** Speed of a simulated driver: a motorway's, so that a demonstration takes a minute. */
 export const SIMULATED_SPEED_METERS_PER_SECOND = 25;
-/** Longest leg of a simulated driver; a way that would take longer is driven faster. */
+/** Time in which a simulated driver wants to make a leg; for a longer way they hurry. */
 export const SIMULATED_LEG_MS = 60_000;
+/** Speed of one who hurries. Below PLAUSIBLE_METERS_PER_SECOND, so that no payout is held for it. */
+export const SIMULATED_TOP_METERS_PER_SECOND = 38;
+/** Shortest time from the assignment to the end of a simulated order. Above MIN_DELIVERY_MS. */
+export const SIMULATED_DELIVERY_MS = 35_000;
 /** Pause before a simulated driver whose socket closed connects again. */
 export const SIMULATED_RETRY_MS = 2_000;
 /** Longest request of a simulated driver. */
@@ -894,6 +918,10 @@ function assertRelations(): void {
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
   below({ POSITION_FRESH_MS }, { DRIVER_SILENT_MS });
+  below({ PROOF_DROPOFF_METERS }, { DOOR_FAR_METERS });
+  below({ POSITION_FRESH_MS }, { RECEIPT_POSITION_MS });
+  below({ MAX_CLOCK_LEAD_MS }, { STAMP_SKEW_MS });
+  below({ STAMP_SKEW_MS }, { STAMP_KEPT_MS });
 
   // Between processes
   below({ MAX_FEED_BATCH }, { MAX_FEED_PENDING });
@@ -998,6 +1026,8 @@ function assertRelations(): void {
 
   // Credentials, start and stop, sandbox
   below({ SANDBOX_CROWDED_ORDERS }, { MAX_WAITING_ORDERS });
+  below({ SIMULATED_TOP_METERS_PER_SECOND }, { PLAUSIBLE_METERS_PER_SECOND });
+  below({ MIN_DELIVERY_MS }, { SIMULATED_DELIVERY_MS });
   below({ SANDBOX_SURPLUS_AGE_MS }, { 'SANDBOX_MAX_WAIT_SECONDS in ms': SANDBOX_MAX_WAIT_SECONDS * 1_000 });
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });

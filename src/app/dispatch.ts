@@ -11,7 +11,7 @@ import { createPlaceOrder, type PlaceOrderOperation } from '../dispatch/place-or
 import { createPlaceRequest } from '../dispatch/place-request.ts';
 import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
 import { createPositions } from '../dispatch/positions.ts';
-import { createProofDistance } from '../dispatch/proof-distance.ts';
+import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createSweep } from '../dispatch/sweep.ts';
@@ -69,8 +69,8 @@ export function buildDispatch(parts: DispatchParts) {
   const writer = createPositionWriter(store, logger);
   closers.add('positions', () => writer.close());
   const positions = createPositions({ ...shared, writer });
-  const proofDistance = createProofDistance({ matcher, store, clock });
-  const actions = createDriverActions({ ...shared, proofDistance });
+  const receipts = createReceipts({ matcher, store, clock });
+  const actions = createDriverActions({ ...shared, receipts });
   const cancelOrder = createCancelOrder(shared);
   return {
     fleet,

@@ -1,4 +1,5 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
+import type { JudgedStep, Receipt } from '../domain/payout.ts';
 import { MAX_ACTION_TRIES } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -8,7 +9,7 @@ import type { ActionStamp } from '../store/lifecycle.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
-import type { ProofDistance } from './proof-distance.ts';
+import type { Receipts } from './receipts.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
@@ -51,7 +52,7 @@ export function createDriverActions(deps: {
   readonly matcher: Pick<Matcher, 'setDuty'>;
   readonly fleet: Pick<Fleet, 'markStale'>;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased'>;
-  readonly proofDistance: ProofDistance;
+  readonly receipts: Receipts;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged'>;
@@ -67,6 +68,15 @@ export function createDriverActions(deps: {
     deps.events.driverChanged(driverId);
     if (onDuty) redispatch.driverAvailable(driverId);
     return result;
+  }
+
+  /** Makes the write of a step that is judged. */
+  function step(
+    action: DriverAction,
+    to: JudgedStep,
+    write: (receipt: Receipt | null) => Promise<ChangedOrder | null>,
+  ): Promise<ActionOutcome> {
+    return act(action, to, async () => write(await deps.receipts(to, action)));
   }
 
   /** Makes the write, and explains one that changed nothing. */
@@ -118,14 +128,13 @@ export function createDriverActions(deps: {
     setDuty,
     pickUp(action) {
       const { orderId, driverId, stamp } = action;
-      return act(action, 'picked_up', () => store.pickUpOrder(orderId, driverId, stamp));
+      return step(action, 'picked_up', (receipt) => store.pickUpOrder(orderId, driverId, stamp, receipt));
     },
     foreseeDelivery: (action) => foresee(action, 'delivered'),
     async deliver(action, photoName) {
       const { orderId, driverId, stamp } = action;
-      const proof = await deps.proofDistance(orderId, driverId, stamp.capturedAt);
-      const write = () => store.deliverOrder(orderId, driverId, photoName, stamp, proof);
-      const outcome = await act(action, 'delivered', write);
+      const write = (receipt: Receipt | null) => store.deliverOrder(orderId, driverId, photoName, stamp, receipt);
+      const outcome = await step(action, 'delivered', write);
       // Also for a repeated action, as the first request may have ended before this.
       if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
       return outcome;
@@ -142,11 +151,13 @@ export function createDriverActions(deps: {
     },
     undeliverable(action, reason) {
       const { orderId, driverId, stamp } = action;
-      return act(action, 'undeliverable', () => store.markUndeliverable(orderId, driverId, reason, stamp));
+      const write = (receipt: Receipt | null) => store.markUndeliverable(orderId, driverId, reason, stamp, receipt);
+      return step(action, 'undeliverable', write);
     },
     async returned(action) {
       const { orderId, driverId, stamp } = action;
-      const outcome = await act(action, 'returned', () => store.returnOrder(orderId, driverId, stamp));
+      const write = (receipt: Receipt | null) => store.returnOrder(orderId, driverId, stamp, receipt);
+      const outcome = await step(action, 'returned', write);
       if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
       return outcome;
     },

@@ -20,7 +20,7 @@ declare module '../queues/queues.ts' {
 export function createRefundJob(deps: {
   readonly store: Pick<
     Store,
-    'readRefundState' | 'recordRefund' | 'recordRefundRefused' | 'recordUncharged' | 'finishOutbox'
+    'openRefund' | 'recordRefund' | 'recordRefundRefused' | 'recordUncharged' | 'finishOutbox'
   >;
   readonly stripe: Pick<Charger, 'refund'>;
   readonly relay: Pick<Relay, 'relay'>;
@@ -30,7 +30,7 @@ export function createRefundJob(deps: {
   const { store } = deps;
 
   return async function refundJob({ orderId, outboxId }) {
-    const state = await store.readRefundState(orderId);
+    const state = await store.openRefund(orderId);
     switch (state.kind) {
       case 'in_flight':
         return { kind: 'retry', reason: 'charge_in_flight' };

@@ -1,14 +1,8 @@
 import { WebSocket } from 'ws';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import {
-  SIMULATED_LEG_MS,
-  SIMULATED_REQUEST_MS,
-  SIMULATED_RETRY_MS,
-  SIMULATED_SPEED_METERS_PER_SECOND,
-  SIMULATED_TICK_MS,
-} from '../limits.ts';
+import { SIMULATED_DELIVERY_MS, SIMULATED_REQUEST_MS, SIMULATED_RETRY_MS, SIMULATED_TICK_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
-import { around, drawPhoto, seededRandom } from './simulated-world.ts';
+import { around, drawPhoto, seededRandom, speedOf } from './simulated-world.ts';
 
 /** What a simulated driver reads of the order it is given. */
 type GivenOrder = {
@@ -40,7 +34,7 @@ type World = {
   readonly logger: Logger;
   /** Interval at which they move, report and act. */
   readonly tickMs?: number;
-  /** Factor on their speed in the demo. */
+  /** Factor on their speed in the demo; above 1 their payouts are held. */
   readonly haste?: number;
 };
 
@@ -78,6 +72,8 @@ class SimulatedDriver {
   #wanderTo: Point;
   #leg: { readonly to: Point; readonly metersPerSecond: number } | null = null;
   #order: GivenOrder | null = null;
+  /** Simulated time since the order was given. */
+  #carriedMs = 0;
   #door: Point | null = null;
   #mishap = { givesBack: false, nobodyHome: false };
   /** The last action, which keeps its id and its time when it is sent again. */
@@ -105,10 +101,11 @@ class SimulatedDriver {
     }
     if (!this.#signedIn) return;
     const arrived = this.#driveTo(this.#destination());
+    this.#carriedMs += this.#tickMs();
     const { lat, lng } = this.#position;
     this.#socket.send(JSON.stringify({ type: 'position', lat, lng, captured_at: new Date().toISOString() }));
     if (!this.#order && arrived) this.#wanderTo = around(this.#world.home, 2_000, this.#random);
-    const step = this.#order && nextStep(this.#order.status, arrived, this.#mishap);
+    const step = this.#order && nextStep(this.#order.status, arrived, this.#carriedMs, this.#mishap);
     if (this.#order && step) void this.#act(this.#order.id, step);
   }
 
@@ -146,6 +143,7 @@ class SimulatedDriver {
   /** Finds the door on the map, or makes one up near the store, the same one for the same order. */
   #isGiven({ id, pickup, dropoff }: GivenOrder): void {
     this.#mishap = this.#mishaps.next();
+    this.#carriedMs = 0;
     const random = seededRandom(Number.parseInt(id.slice(-8), 16));
     this.#door = around(pickup, 900, random);
     const address = `${dropoff.line1}, ${dropoff.city}, ${dropoff.state} ${dropoff.zip}`;
@@ -160,15 +158,19 @@ class SimulatedDriver {
     return (this.#order && this.#door) ?? this.#wanderTo;
   }
 
+  /** Simulated time of a tick. */
+  #tickMs(): number {
+    return (this.#world.tickMs ?? SIMULATED_TICK_MS) * (this.#world.haste ?? 1);
+  }
+
   /** Moves towards a point, slowly without an order; true on arrival. */
   #driveTo(to: Point): boolean {
     const left = distanceMeters(this.#position, to);
     if (this.#leg?.to.lat !== to.lat || this.#leg.to.lng !== to.lng) {
-      const urgent = Math.max(SIMULATED_SPEED_METERS_PER_SECOND, left / (SIMULATED_LEG_MS / 1_000));
-      this.#leg = { to, metersPerSecond: this.#order ? urgent : SIMULATED_SPEED_METERS_PER_SECOND / 8 };
+      this.#leg = { to, metersPerSecond: speedOf(left, this.#order !== null) };
     }
-    const seconds = ((this.#world.tickMs ?? SIMULATED_TICK_MS) / 1_000) * (this.#world.haste ?? 1);
-    const part = Math.min(1, (this.#leg.metersPerSecond * seconds) / Math.max(left, 1));
+    const moved = this.#leg.metersPerSecond * (this.#tickMs() / 1_000);
+    const part = Math.min(1, moved / Math.max(left, 1));
     this.#position = {
       lat: this.#position.lat + (to.lat - this.#position.lat) * part,
       lng: this.#position.lng + (to.lng - this.#position.lng) * part,
@@ -214,10 +216,17 @@ class SimulatedDriver {
 const REASONS: Partial<Record<Step, string>> = { release: 'vehicle', undeliverable: 'nobody_home' };
 
 /** The driver's next action; null on the way. */
-function nextStep(status: string, arrived: boolean, mishap: { givesBack: boolean; nobodyHome: boolean }): Step | null {
+function nextStep(
+  status: string,
+  arrived: boolean,
+  carriedMs: number,
+  mishap: { givesBack: boolean; nobodyHome: boolean },
+): Step | null {
   if (status === 'driver_assigned' && mishap.givesBack) return 'release';
   if (!arrived) return null;
   if (status === 'driver_assigned') return 'pick-up';
-  if (status === 'picked_up') return mishap.nobodyHome ? 'undeliverable' : 'deliver';
+  if (status === 'picked_up' && mishap.nobodyHome) return 'undeliverable';
+  if (carriedMs < SIMULATED_DELIVERY_MS) return null;
+  if (status === 'picked_up') return 'deliver';
   return status === 'undeliverable' ? 'return' : null;
 }

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import type { Point } from '../geo/point.ts';
+import { SIMULATED_LEG_MS, SIMULATED_SPEED_METERS_PER_SECOND, SIMULATED_TOP_METERS_PER_SECOND } from '../limits.ts';
 
 /** A random point within `meters` of another, more often near than far. */
 export function around(center: Point, meters: number, random: () => number): Point {
@@ -9,6 +10,13 @@ export function around(center: Point, meters: number, random: () => number): Poi
     lat: center.lat + degrees * Math.cos(angle),
     lng: center.lng + (degrees * Math.sin(angle)) / Math.cos((center.lat * Math.PI) / 180),
   };
+}
+
+/** Speed of a simulated driver on a leg of so many meters, in meters per second; without an order they stroll. */
+export function speedOf(legMeters: number, hasOrder: boolean): number {
+  if (!hasOrder) return SIMULATED_SPEED_METERS_PER_SECOND / 8;
+  const inTime = legMeters / (SIMULATED_LEG_MS / 1_000);
+  return Math.min(SIMULATED_TOP_METERS_PER_SECOND, Math.max(SIMULATED_SPEED_METERS_PER_SECOND, inTime));
 }
 
 /** Marsaglia's xorshift32 (Journal of Statistical Software 8/14, 2003): numbers from 0 to 1, by the seed. */

@@ -16,7 +16,12 @@ export type ChangedOrder = {
   readonly outbox: readonly OutboxRow[];
 };
 
-export type OrderEvent = { readonly type: string; readonly data?: Record<string, string | number | boolean | null> };
+export type OrderEvent = {
+  readonly type: string;
+  readonly data?: Record<string, string | number | boolean | null>;
+  /** What is known of a driver's action beyond what they say, for the operator alone. */
+  readonly receipt?: Record<string, unknown>;
+};
 
 /** Optional parts of a change's statement. */
 export type ChangeParts = {
@@ -67,10 +72,11 @@ export async function changeAlike(
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
       ${update}
-      returning id, sequence, status, driver_id, retailer_id, payment_status, expires_at, clock_timestamp() as at
+      returning id, sequence, status, driver_id, driver_payout_cents, retailer_id, payment_status, expires_at,
+        clock_timestamp() as at
     ), event as (
-      insert into order_events (order_id, sequence, type, at, data)
-      select id, sequence, ${event.type}, at, ${event.data ? sql.json(event.data) : null}::jsonb from changed
+      insert into order_events (order_id, sequence, type, at, data, receipt)
+      select id, sequence, ${event.type}, at, ${asJson(sql, event.data)}, ${asJson(sql, event.receipt)} from changed
     ), ${insertJobs(sql, owed)}${webhook?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
       select pg_notify('sameday', ${notice} || string_agg(id::text, ','))
       from (select id, row_number() over () / ${NOTICE_IDS} as part from changed) c group by part
@@ -91,6 +97,9 @@ function withJobs(orders: readonly Omit<ChangedOrder, 'outbox'>[], jobs: readonl
   }
   return orders.map((order) => ({ ...order, outbox: byOrder.get(order.id) ?? [] }));
 }
+
+const asJson = (sql: Sql, value: object | undefined): Fragment =>
+  sql`${value ? sql.json(value as never) : null}::jsonb`;
 
 const noJobs = (sql: Sql): Fragment => sql`select null::text as queue, now() as run_at where false`;
 

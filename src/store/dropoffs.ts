@@ -62,13 +62,3 @@ export async function recordDropoffs(
     select id from located where (select count(*) from notice) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));
 }
-
-/** The point of an order's dropoff; null if it is unknown. */
-export async function findDropoffPoint({ sql }: Db, orderId: string): Promise<DropoffPoint | null> {
-  const [row] = await sql`
-    select a.lat, a.lng, a.accuracy_meters, a.point_source
-    from orders o join dropoff_addresses a on a.id = o.dropoff_address_id
-    where o.id = ${orderId} and a.lat is not null`;
-  if (!row) return null;
-  return { point: { lat: row.lat, lng: row.lng }, accuracyMeters: row.accuracy_meters, source: row.point_source };
-}

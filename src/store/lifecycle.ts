@@ -1,11 +1,16 @@
 import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
+import type { Receipt } from '../domain/payout.ts';
 import { RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
+import { insertPayout, receiptData } from './payout-rows.ts';
 
 /** What a driver's phone says of an action: its id for it, and the time of it by the phone's clock. */
 export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
+
+/** Parts of a driver's action. */
+type ActParts = { readonly receipt?: Receipt | null; readonly jobs?: Fragment; readonly endsWithPayout?: true };
 
 /** Changes an order for the driver who carries it, and records the action under its id, in one statement. */
 function act(
@@ -14,7 +19,7 @@ function act(
   update: Fragment,
   event: OrderEvent,
   stamp: ActionStamp,
-  jobs?: Fragment,
+  { receipt, jobs, endsWithPayout }: ActParts = {},
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const after = sql`, action as (
@@ -23,10 +28,14 @@ function act(
       ${stamp.capturedAt}::timestamptz
     from changed where ${stamp.actionId}::text is not null
     on conflict do nothing
-  )`;
+  )${endsWithPayout ? insertPayout(sql, receipt?.doubts ?? []) : sql``}`;
   const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
   const data = { ...event.data, ...captured };
-  const stamped = Object.keys(data).length > 0 ? { type: event.type, data } : { type: event.type };
+  const stamped = {
+    type: event.type,
+    ...(Object.keys(data).length > 0 ? { data } : {}),
+    ...(receipt ? { receipt: receiptData(receipt) } : {}),
+  };
   return changeOrder(db, update, stamped, { after, ...(jobs ? { jobs } : {}) });
 }
 
@@ -36,29 +45,28 @@ export function pickUpOrder(
   orderId: string,
   driverId: string,
   stamp: ActionStamp,
+  receipt: Receipt | null = null,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
     update orders set status = 'picked_up', picked_up_at = now(), sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
-  return act(db, driverId, update, { type: 'picked_up' }, stamp);
+  return act(db, driverId, update, { type: 'picked_up' }, stamp, { receipt });
 }
 
-/** The driver's distance from the dropoff in whole meters, and the time of that position. */
-export type HandoverProof = { readonly distanceMeters: number; readonly positionAt: Date };
-
-/** Records a delivery. Null if the order is another driver's or not `picked_up`. */
+/** Records a delivery, and its payout. Null if the order is another driver's or not `picked_up`. */
 export function deliverOrder(
   db: Db,
   orderId: string,
   driverId: string,
   photoName: string,
   stamp: ActionStamp,
-  proof: HandoverProof | null = null,
+  receipt: Receipt | null = null,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
+  const proof = receipt?.proof;
   const update = sql`
-    update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName}, payout_status = 'owed',
+    update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName},
       proof_distance_meters = ${proof?.distanceMeters ?? null}::int4, sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
   const event = proof
@@ -67,7 +75,7 @@ export function deliverOrder(
         data: { proof_distance_meters: proof.distanceMeters, position_at: proof.positionAt.toISOString() },
       }
     : { type: 'delivered' };
-  return act(db, driverId, update, event, stamp);
+  return act(db, driverId, update, event, stamp, { receipt, endsWithPayout: true });
 }
 
 /**
@@ -94,7 +102,7 @@ export function releaseOrder(
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const event = { type: 'released', data: { driver_id: driverId, reason } };
-  return act(db, driverId, releasing(sql, orderId, driverId, true), event, stamp, expiryOwed(sql));
+  return act(db, driverId, releasing(sql, orderId, driverId, true), event, stamp, { jobs: expiryOwed(sql) });
 }
 
 /**
@@ -136,13 +144,14 @@ export function markUndeliverable(
   driverId: string,
   reason: UndeliverableReason,
   stamp: ActionStamp,
+  receipt: Receipt | null = null,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
     update orders set status = 'undeliverable', undeliverable_at = now(), reason_code = ${reason},
       sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
-  return act(db, driverId, update, { type: 'undeliverable', data: { reason } }, stamp);
+  return act(db, driverId, update, { type: 'undeliverable', data: { reason } }, stamp, { receipt });
 }
 
 /** Ends an order for the operator: its driver is free, no payout is owed. Null if not `undeliverable`. */
@@ -163,18 +172,19 @@ export function giveUpForDriver(db: Db, orderId: string): Promise<ChangedOrder |
   return changeOrder(db, update, { type: 'undeliverable', data: { by: 'operator', reason: 'other' } });
 }
 
-/** Records a parcel's return to the store. Null if the order is another driver's or not `undeliverable`. */
+/** Records a parcel's return to the store, and its payout. Null if the order is another driver's or not `undeliverable`. */
 export function returnOrder(
   db: Db,
   orderId: string,
   driverId: string,
   stamp: ActionStamp,
+  receipt: Receipt | null = null,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
-    update orders set status = 'returned', ended_at = now(), payout_status = 'owed', sequence = sequence + 1
+    update orders set status = 'returned', ended_at = now(), sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'undeliverable'`;
-  return act(db, driverId, update, { type: 'returned' }, stamp);
+  return act(db, driverId, update, { type: 'returned' }, stamp, { receipt, endsWithPayout: true });
 }
 
 /**

@@ -80,16 +80,25 @@ export async function listOrders({ sql }: Db, status: OrderStatus | null, limit:
 /** Everything on record about one order. */
 export async function showOrder({ sql }: Db, id: string): Promise<Printable | null> {
   const [row] = await sql`
-    select to_jsonb(o) - 'request_fingerprint' as "order", to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
-      (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' || case when e.considered is null then '{}'
-              else jsonb_build_object('considered', considered_as_json(e.considered)) end order by e.sequence)
+    select to_jsonb(o) - 'request_fingerprint' || jsonb_build_object('payout_status', coalesce(po.status, 'none'),
+        'payout_at', po.paid_at) as "order",
+      to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
+      (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' - 'receipt'
+              || case when e.considered is null then '{}'
+                 else jsonb_build_object('considered', considered_as_json(e.considered)) end
+              || case when e.receipt is null then '{}' else jsonb_build_object('receipt', e.receipt) end
+              order by e.sequence)
        from order_events e where e.order_id = o.id) as events,
       (select jsonb_agg(to_jsonb(p) - 'order_id' order by p.attempt) from payments p where p.order_id = o.id)
         as payments,
+      (select jsonb_agg(to_jsonb(f) - 'order_id' order by f.attempt) from refunds f where f.order_id = o.id)
+        as refunds,
+      to_jsonb(po) - 'order_id' as payout,
       (select to_jsonb(m) - 'order_id' from messages m where m.order_id = o.id) as text,
       (select jsonb_agg(to_jsonb(b) - 'order_id' - 'retailer_id' order by b.id) from outbox b where b.order_id = o.id)
         as jobs
     from orders o join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id
+    left join payouts po on po.order_id = o.id
     where o.id = ${id} and o.status <> 'void'`;
   return row ? { ...row } : null;
 }
@@ -104,7 +113,7 @@ export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<bo
 
 /**
  * Figures for the operator: orders by status; payments, texts and webhook deliveries of the last day; drivers
- * and webhooks. `refunds_missing` counts the orders that are still paid REFUND_MISSING_SECONDS after they
+ * and webhooks; payouts by status. `refunds_missing` counts the orders that are still paid REFUND_MISSING_SECONDS after they
  * ended undelivered: Stripe refused the refund, or its job is stuck.
  */
 export async function readStats({ sql }: Db): Promise<Printable> {
@@ -121,6 +130,8 @@ export async function readStats({ sql }: Db): Promise<Printable> {
       (select count(*)::int from orders
        where status in ('cancelled', 'expired') and payment_status = 'paid'
          and ended_at < now() - make_interval(secs => ${REFUND_MISSING_SECONDS})) as refunds_missing,
+      (select coalesce(jsonb_object_agg(status, jsonb_build_object('count', n, 'cents', cents)), '{}') from
+        (select status, count(*) n, sum(amount_cents) cents from payouts group by status) s) as payouts,
       (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
        where active) as drivers,
       (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),

@@ -1,3 +1,4 @@
+import type { Fragment, Sql } from 'postgres';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 import type { Db } from './db.ts';
 
@@ -9,17 +10,38 @@ export type RefundState =
   | { readonly kind: 'in_flight' | 'nothing' | 'done' }
   | { readonly kind: 'paid'; readonly paymentIntentId: string };
 
-/** The refund state of an order; `done` for an order that did not end undelivered before its pickup. */
-export async function readRefundState({ sql }: Db, orderId: string): Promise<RefundState> {
+/**
+ * The refund state of an order; `done` for an order that did not end undelivered before its pickup. A refund
+ * that is to be made has its row from then on.
+ */
+export async function openRefund({ sql }: Db, orderId: string): Promise<RefundState> {
   const [row] = await sql`
-    select o.payment_status, o.charge_id, o.status in ('cancelled', 'expired') as ended,
-      exists (select from payments p where p.order_id = o.id and p.status = 'sending') as in_flight
-    from orders o where o.id = ${orderId}`;
+    with o as materialized (
+      select id, payment_status, charge_id, delivery_fee_cents, status, status in ('cancelled', 'expired') as ended,
+        exists (select from payments p where p.order_id = orders.id and p.status = 'sending') as in_flight
+      from orders where id = ${orderId}
+    ), opened as (
+      insert into refunds (order_id, payment_intent_id, amount_cents, reason, status)
+      select id, charge_id, delivery_fee_cents, status, 'sending' from o where ended and payment_status = 'paid'
+      on conflict do nothing
+    )
+    select payment_status, charge_id, ended, in_flight from o`;
   if (!row?.ended) return { kind: 'done' };
   if (row.payment_status === 'paid') return { kind: 'paid', paymentIntentId: row.charge_id };
   if (row.payment_status !== 'processing') return { kind: 'done' };
   return { kind: row.in_flight ? 'in_flight' : 'nothing' };
 }
+
+/** The CTE that settles the refund of `changed`: `, refund as (…)`. */
+const settling = (sql: Sql, status: 'refunded' | 'refused', refundId: string | null, code: string | null): Fragment =>
+  sql`, refund as (
+    insert into refunds (order_id, payment_intent_id, amount_cents, reason, status, stripe_refund_id, failure_code,
+      settled_at)
+    select o.id, o.charge_id, o.delivery_fee_cents, o.status, ${status}, ${refundId}, ${code}, now()
+    from changed join orders o on o.id = changed.id
+    on conflict (order_id, attempt) do update set status = excluded.status, settled_at = excluded.settled_at,
+      stripe_refund_id = excluded.stripe_refund_id, failure_code = excluded.failure_code
+  )`;
 
 /** Records a refund. Null if it was recorded before; then nothing is written. */
 export function recordRefund(
@@ -32,10 +54,12 @@ export function recordRefund(
   const before = sql`job as (
     update outbox set done_at = now() where id = ${outboxId} and done_at is null
   )`;
+  // `refund_id` is for processes of the build of before, which know no rows.
   const update = sql`
     update orders set payment_status = 'refunded', refund_id = ${refundId}, sequence = sequence + 1
     where id = ${orderId} and payment_status = 'paid' and status in ('cancelled', 'expired')`;
-  return changeOrder(db, update, { type: 'refunded' }, { before, notice: 'details' });
+  const after = settling(sql, 'refunded', refundId, null);
+  return changeOrder(db, update, { type: 'refunded' }, { before, after, notice: 'details' });
 }
 
 /**
@@ -61,7 +85,8 @@ export function recordRefundRefused(
   const update = sql`
     update orders set sequence = sequence + 1
     where id in (select order_id from job) and payment_status = 'paid' and status in ('cancelled', 'expired')`;
-  return changeOrder(db, update, { type: 'refund_failed', data: { code } }, { before, notice: 'details' });
+  const after = settling(sql, 'refused', null, code);
+  return changeOrder(db, update, { type: 'refund_failed', data: { code } }, { before, after, notice: 'details' });
 }
 
 /** Records that nothing was charged: no attempt, or only declined ones. Null if one was opened since. */

@@ -15,6 +15,8 @@ const TABLES = [
   'outbox',
   'webhook_deliveries',
   'driver_actions',
+  'payouts',
+  'refunds',
 ].join(', ');
 
 /** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */

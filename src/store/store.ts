@@ -9,6 +9,7 @@ import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
 import * as outbox from './outbox.ts';
 import * as payments from './payments.ts';
+import * as payouts from './payouts.ts';
 import * as placedOrders from './placed-orders.ts';
 import * as refunds from './refunds.ts';
 import * as requestDedup from './request-dedup.ts';
@@ -16,6 +17,7 @@ import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
+import * as trips from './trips.ts';
 import * as upkeep from './upkeep.ts';
 import * as waiting from './waiting.ts';
 import * as webhookDeliveries from './webhook-deliveries.ts';
@@ -48,6 +50,7 @@ export interface Store
     Bound<typeof ordersList>,
     Bound<typeof outbox>,
     Bound<typeof payments>,
+    Bound<typeof payouts>,
     Bound<typeof placedOrders>,
     Bound<typeof refunds>,
     Bound<typeof requestDedup>,
@@ -55,6 +58,7 @@ export interface Store
     Bound<typeof retailers>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
+    Bound<typeof trips>,
     Bound<typeof upkeep>,
     Bound<typeof waiting>,
     Bound<typeof webhookDeliveries>,
@@ -71,6 +75,7 @@ const FAMILIES = [
   ordersList,
   outbox,
   payments,
+  payouts,
   placedOrders,
   refunds,
   requestDedup,
@@ -78,6 +83,7 @@ const FAMILIES = [
   retailers,
   tiers,
   tracked,
+  trips,
   upkeep,
   waiting,
   webhookDeliveries,

@@ -45,7 +45,7 @@ async function actionsWith(action: DriverAction, afterTry: Meanwhile, afterLookU
     matcher: new Matcher(await tables.loadTiers()),
     fleet: { markStale: nothing },
     redispatch: { driverAvailable: nothing, driverFreed: nothing, orderReleased: nothing },
-    proofDistance: async () => null,
+    receipts: async () => null,
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
     relay: { relay: nothing },
     events,

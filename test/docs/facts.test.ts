@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
+import { HELD_REASONS, PAYOUT_STATUSES } from '../../src/domain/payout.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { schemas } from '../../src/http/schemas.ts';
 import * as limits from '../../src/limits.ts';
@@ -229,6 +230,8 @@ test.each([
   ['phones that fail', integrate, '### Phones', all(source('src/sandbox/twilio-stand-in.ts'), /'(\+1500555\d+)'/g)],
   ['queues', operate, '## Health, metrics and alerts', QUEUES],
   ['statuses of a delivery', operate, '### Webhooks and figures', DELIVERY_STATUSES],
+  ['statuses of a payout', operate, '### Payouts', PAYOUT_STATUSES],
+  ['reasons to hold a payout', operate, '### A payout is held', HELD_REASONS],
 ])('names each of the %s', (_what, text, heading, names) => {
   expect(names.length).toBeGreaterThan(0);
   expect(missing(names, codes(section(text, heading)))).toEqual([]);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
-import { type EventRow, findBroken, type OrderRow, type Records } from './checker.ts';
+import { type EventRow, findBroken, type OrderRow, type PayoutRow, type Records } from './checker.ts';
 import type { Heard, Wanted } from './history.ts';
 
 const STORE = 'store';
@@ -38,6 +38,18 @@ const paymentOf = (op: number, changes: Partial<Payment> = {}) =>
     ...changes,
   }) as Payment;
 const refundOf = (op: number) => ({ paymentIntent: `pi ${op}`, amount: 799 }) as Refund;
+const payoutOf = (op: number, changes: Partial<PayoutRow> = {}): PayoutRow => {
+  return { orderId: `order ${op}`, driverId: `driver ${op}`, status: 'owed', reasons: [], ...changes };
+};
+/** The second order was cancelled; here it was delivered and paid instead. */
+function delivered({ orders, events }: Records): Partial<Records> {
+  const steps = ['created', 'driver_assigned', 'payment_paid', 'sms_sent', 'picked_up', 'delivered'];
+  return {
+    orders: orders.map((o) => (o.id === 'order 2' ? { ...o, status: 'delivered' as const, paymentStatus: 'paid' } : o)),
+    events: [...events.filter(({ orderId }) => orderId !== 'order 2'), ...eventsOf(2, ...steps)],
+    refunds: [],
+  };
+}
 const textOf = (op: number) => ({ body: `Follow it here: http://sameday.test/track/token-${op}` });
 
 /** A delivered order of one driver, without a text. */
@@ -71,6 +83,7 @@ function sound(): Records {
       ...eventsOf(2, 'created', 'driver_assigned', 'sms_sent', 'cancelled', 'payment_paid', 'refunded'),
       ...eventsOf(3, 'created', 'sms_sent'),
     ],
+    payouts: [],
     payments: [paymentOf(1), paymentOf(2)],
     refunds: [refundOf(2)],
     texts: [textOf(1), textOf(2), textOf(3)],
@@ -124,8 +137,8 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
     'a step that is not allowed',
     'steps',
     ({ events, orders }) => ({
-      events: [...events, { orderId: 'order 3', sequence: 3, type: 'delivered', driverId: null, atMs: 9_000 }],
-      orders: orders.map((order) => (order.id === 'order 3' ? { ...order, status: 'delivered' as const } : order)),
+      events: [...events, { orderId: 'order 3', sequence: 3, type: 'returned', driverId: null, atMs: 9_000 }],
+      orders: orders.map((order) => (order.id === 'order 3' ? { ...order, status: 'returned' as const } : order)),
     }),
   ],
   [
@@ -149,6 +162,7 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
       orders: [...orders, orderOf(8, { ...ENDED, id: 'order 8' }), orderOf(9, { ...ENDED, id: 'order 9' })],
       events: [...events, ...carriedFrom('order 8', 20_000, 30_000), ...carriedFrom('order 9', 29_000, 40_000)],
       payments: [...payments, paymentOf(8), paymentOf(9)],
+      payouts: [payoutOf(8, { driverId: 'driver 7' }), payoutOf(9, { driverId: 'driver 7' })],
     }),
   ],
   [
@@ -183,6 +197,24 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
     'a charge of an order that counts as failed',
     'charge',
     ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), paymentStatus: 'failed' }, ...orders.slice(1)] }),
+  ],
+  ['a delivery without a payout', 'payout', delivered],
+  ["another driver's payout", 'payout', (all) => ({ ...delivered(all), payouts: [payoutOf(2, { driverId: 'x' })] })],
+  ['a payout of an order that goes on', 'payout', () => ({ payouts: [payoutOf(1)] })],
+  ['a payout for no order', 'payout', () => ({ payouts: [payoutOf(9)] })],
+  [
+    'a payout that is held as unpaid though the order is paid',
+    'payout',
+    (all) => ({ ...delivered(all), payouts: [payoutOf(2, { status: 'held', reasons: ['unpaid'] })] }),
+  ],
+  [
+    'a payout that is owed though the order is not paid',
+    'payout',
+    (all) => {
+      const { orders = [], ...rest } = delivered(all);
+      const unpaid = orders.map((order) => (order.id === 'order 2' ? { ...order, paymentStatus: 'failed' } : order));
+      return { ...rest, orders: unpaid, payments: [paymentOf(1)], payouts: [payoutOf(2)] };
+    },
   ],
   ['a text about no order', 'text', ({ texts }) => ({ texts: [...texts, textOf(9)] })],
   ['a charge of another amount', 'charge', () => ({ payments: [paymentOf(1, { amount: 800 }), paymentOf(2)] })],

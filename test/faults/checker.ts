@@ -25,6 +25,12 @@ export type EventRow = {
   /** By the database's clock. */
   readonly atMs: number;
 };
+export type PayoutRow = {
+  readonly orderId: string;
+  readonly driverId: string;
+  readonly status: string;
+  readonly reasons: readonly string[];
+};
 export type Text = { readonly body: string };
 
 /** Everything recorded outside the service, and the final content of its tables. */
@@ -33,6 +39,7 @@ export type Records = {
   readonly heard: readonly Heard[];
   readonly orders: readonly OrderRow[];
   readonly events: readonly EventRow[];
+  readonly payouts: readonly PayoutRow[];
   readonly payments: readonly Payment[];
   readonly refunds: readonly Refund[];
   readonly texts: readonly Text[];
@@ -66,6 +73,7 @@ export function findBroken(records: Records): string[] {
     ...sharedDrivers(records),
     ...wrongDriverHistories(records),
     ...wrongCharges(records),
+    ...wrongPayouts(records),
     ...wrongTexts(records),
   ];
 }
@@ -229,6 +237,28 @@ function chargeFaults(
     ],
   ];
   return faults.flatMap(([holds, fault]) => (holds ? [fault] : []));
+}
+
+/** A returned order has a payout if its driver brought it back, and none if the operator ended it. */
+function wrongPayouts({ orders, payouts }: Records): string[] {
+  const byOrder = new Map(payouts.map((payout) => [payout.orderId, payout]));
+  const known = new Set(orders.map(({ id }) => id));
+  const strange = payouts.filter(({ orderId }) => !known.has(orderId));
+  const faulty = orders.flatMap(({ id, status, driverId, paymentStatus }) => {
+    const payout = byOrder.get(id);
+    const faults: [boolean, string][] = [
+      [status === 'delivered' && !payout, 'was delivered and has no payout'],
+      [payout !== undefined && status !== 'delivered' && status !== 'returned', `is ${status} and has a payout`],
+      [payout !== undefined && payout.driverId !== driverId, "has another driver's payout"],
+      [payout?.status === 'owed' && paymentStatus !== 'paid', `owes a payout and is ${paymentStatus}`],
+      [
+        paymentStatus === 'paid' && payout?.status === 'held' && payout.reasons.includes('unpaid'),
+        'is paid and its payout is held as unpaid',
+      ],
+    ];
+    return faults.flatMap(([holds, fault]) => (holds ? [`payout: order ${id} ${fault}`] : []));
+  });
+  return [...strange.map(({ orderId }) => `payout: for an order ${orderId} that is not there`), ...faulty];
 }
 
 function wrongTexts({ wanted, orders, texts }: Records): string[] {

@@ -11,7 +11,7 @@ import { type BenchStore, makeOrderWorld } from '../harness/order-world.ts';
 import { type FreshRedis, freshRedis } from '../harness/redis.ts';
 import { type Environment, newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { fillWorld } from '../harness/stack-world.ts';
-import type { EventRow, OrderRow, Records } from './checker.ts';
+import type { EventRow, OrderRow, PayoutRow, Records } from './checker.ts';
 import { type History, openHistory, readHistory } from './history.ts';
 import { later } from './later.ts';
 import { openPostgres, type Postgres } from './postgres.ts';
@@ -232,11 +232,13 @@ async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: str
     select order_id as "orderId", sequence, type, data ->> 'driver_id' as "driverId",
       extract(epoch from at)::float8 * 1000 as "atMs"
     from order_events`;
+  const payouts = await sql`select order_id as "orderId", driver_id as "driverId", status, reasons from payouts`;
   const entries = stripe.entries() as readonly (Payment | Refund)[];
   return {
     ...readHistory(file),
     orders: orders as unknown as OrderRow[],
     events: events as unknown as EventRow[],
+    payouts: payouts as unknown as PayoutRow[],
     payments: entries.filter((entry): entry is Payment => entry.type === 'payment'),
     refunds: entries.filter((entry): entry is Refund => entry.type === 'refund'),
     texts: twilio.entries() as readonly { body: string }[],

@@ -94,6 +94,14 @@ function runJob(orderId: string, outboxId: number, answer: Answer, knowsZip = fa
 const isDone = async (outboxId: number) =>
   (await database.sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
 
+/** The dropoff's point on record; null where there is none. */
+async function pointOf(orderId: string): Promise<DropoffPoint | null> {
+  const order = await storeOf(database.sql).findStoreOrder(orderId, retailerId);
+  const { lat, lng, accuracy_meters, source } = order?.dropoff_point ?? {};
+  if (lat == null || lng == null) return null;
+  return { point: { lat, lng }, accuracyMeters: accuracy_meters, source } as DropoffPoint;
+}
+
 const trackedDropoff = async (orderId: string) =>
   (await storeOf(database.sql).findTrackedByIds([orderId])).get(orderId)?.dropoff;
 
@@ -105,13 +113,13 @@ describe('the job that finds a dropoff', () => {
 
   it('reads the address, records the point, ends, and updates the pages', async () => {
     const { orderId, outboxId } = await newOrder({ dropoff: BY_ZIP });
-    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(BY_ZIP);
+    expect(await pointOf(orderId)).toEqual(BY_ZIP);
     const heard = await noticesDuring(database, async () => {
       expect(await runJob(orderId, outboxId, FOUND)).toEqual({ kind: 'done' });
     });
     expect(heard).toEqual([`${ORIGIN}:details:${orderId}`]);
     expect(asked).toEqual(['401 Valencia St, San Francisco, CA 94103']);
-    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(DOOR);
+    expect(await pointOf(orderId)).toEqual(DOOR);
     expect(await isDone(outboxId)).toBe(true);
     expect(told).toEqual([orderId]);
     expect(await trackedDropoff(orderId)).toEqual({ ...DOOR.point, accuracyMeters: 12 });
@@ -132,7 +140,7 @@ describe('the job that finds a dropoff', () => {
     expect(await source()).toBe('not looked');
     await runJob(orderId, outboxId, NOT_FOUND);
     expect(await source()).toBe('unknown');
-    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toBeNull();
+    expect(await pointOf(orderId)).toBeNull();
     expect(await trackedDropoff(orderId)).toBeNull();
   });
 
@@ -143,7 +151,7 @@ describe('the job that finds a dropoff', () => {
     await database.sql`
       update orders set created_at = now() - make_interval(secs => ${LOCATE_USEFUL_SECONDS + 1}) where id = ${orderId}`;
     expect(await runJob(orderId, outboxId, AWAY, true)).toEqual({ kind: 'done' });
-    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(BY_ZIP);
+    expect(await pointOf(orderId)).toEqual(BY_ZIP);
   });
 
   it('goes back to the queue, without an attempt, while its store asks for too many, and ever longer', async () => {
@@ -171,14 +179,14 @@ describe('the job that finds a dropoff', () => {
     const found = await newOrder({ dropoff: DOOR });
     await runJob(found.orderId, found.outboxId, NOT_FOUND);
     expect(asked).toEqual([]);
-    expect(await storeOf(database.sql).findDropoffPoint(found.orderId)).toEqual(DOOR);
+    expect(await pointOf(found.orderId)).toEqual(DOOR);
   });
 
   it('may run twice', async () => {
     const { orderId, outboxId } = await newOrder();
     await runJob(orderId, outboxId, FOUND);
     expect(await runJob(orderId, outboxId, NOT_FOUND)).toEqual({ kind: 'done' });
-    expect(await storeOf(database.sql).findDropoffPoint(orderId)).toEqual(DOOR);
+    expect(await pointOf(orderId)).toEqual(DOOR);
   });
 });
 
@@ -230,7 +238,8 @@ describe('an order has on record', () => {
     await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
     const positionAt = new Date('2026-03-02T15:00:00.000Z');
     const proof = { distanceMeters: 34, positionAt };
-    await storeOf(database.sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', STAMP, proof);
+    const receipt = { distanceMeters: 900, positionAt, stampIsPlausible: true, doubts: [], proof };
+    await storeOf(database.sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', STAMP, receipt);
     const order = await storeOf(database.sql).findStoreOrder(orderId, retailerId);
     expect(order?.proof_distance_meters).toBe(34);
     expect(order?.events.at(-1)).toMatchObject({

@@ -58,7 +58,7 @@ function openWorker(bank: Bank, pause: Pause) {
     ...shared,
     store: {
       finishOutbox: paused('finish', store.finishOutbox),
-      readRefundState: paused('read', store.readRefundState),
+      openRefund: paused('open refund', store.openRefund),
       recordRefund: paused('record refund', store.recordRefund),
       recordRefundRefused: paused('record refusal', store.recordRefundRefused),
       recordUncharged: paused('record uncharged', store.recordUncharged),

@@ -6,6 +6,7 @@ import { startSimulatedDrivers } from '../../src/sandbox/simulated-drivers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
 import { addDriver, ask, driverOf } from './clients.ts';
 
 type Demo = { retailerId: string; apiKey: string; yourDriverToken: string };
@@ -37,9 +38,9 @@ afterAll(async () => {
 });
 
 test('the demonstration has deliveries, an order given back, one that returns, and a store that is told of all', async () => {
-  // The demonstration's own driver makes way for others who are in a hurry.
-  const own = JSON.parse(readFileSync(join(data.dataDir, 'sandbox.json'), 'utf8')) as { driverTokens: [string] };
-  await driverOf(service, '', own.driverTokens[0]).duty(false);
+  // The demonstration's own driver, who would go on duty again, makes way for others who are in a hurry.
+  const [own] = await database.sql`select id from drivers where name like '%simulated%'`;
+  await storeOf(database.sql, 'test').deactivateDriver(own?.id);
   const tokens = await Promise.all(
     Array.from({ length: 10 }, async () => (await addDriver(service, database.sql)).token),
   );

@@ -60,7 +60,6 @@ test('an order is picked up, then delivered, each with its time, event and notic
   expect(await orderRow(sql, orderId)).toMatchObject({
     status: 'delivered',
     photo_name: 'photo.webp',
-    payout_status: 'owed',
     picked_up_at: expect.any(Date),
     delivered_at: expect.any(Date),
   });

@@ -47,6 +47,9 @@ async function wholeOrder(): Promise<string> {
   await openAttempt(sql, orderId);
   await openText(sql, orderId);
   await storeOf(sql).pickUpOrder(orderId, driverId, { actionId: 'tap', capturedAt: null });
+  await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
+  await sql`
+    insert into refunds (order_id, amount_cents, reason, status) values (${orderId}, 1, 'cancelled', 'sending')`;
   await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
   return orderId;
 }

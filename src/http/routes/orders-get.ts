@@ -63,7 +63,7 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
     dispatch: order.events.filter(({ type }) => type === 'driver_assigned').map(dispatchOnWire),
     reason_code: order.reason_code,
     cancelled_by: order.cancelled_by,
-    refund_id: order.refund_id,
+    refund_id: order.stripe_refund_id,
     sequence: order.sequence,
     created_at: order.created_at,
     assigned_at: order.assigned_at,

@@ -1,0 +1,74 @@
+import {
+  doubtsAbout,
+  type HandoverProof,
+  happenedAtMs,
+  isPlausibleStamp,
+  type JudgedStep,
+  placeOf,
+  type Receipt,
+  type StepReceived,
+} from '../domain/payout.ts';
+import { distanceMeters } from '../geo/point.ts';
+import { PROOF_DROPOFF_METERS, PROOF_POSITION_MS } from '../limits.ts';
+import type { Matcher } from '../matcher/matcher.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { ActionStamp } from '../store/lifecycle.ts';
+import type { Store } from '../store/store.ts';
+
+/** Finds out what is known of a driver's step at the moment of its receipt; null for an unknown order. */
+export type Receipts = (
+  step: JudgedStep,
+  action: { readonly driverId: string; readonly orderId: string; readonly stamp: ActionStamp },
+) => Promise<Receipt | null>;
+
+/** Measures where drivers are when their steps are received, and what raises a doubt about each step. */
+export function createReceipts(deps: {
+  readonly matcher: Pick<Matcher, 'driver'>;
+  readonly store: Pick<Store, 'findTrip'>;
+  readonly clock: Clock;
+}): Receipts {
+  return async function receive(step, { orderId, driverId, stamp }) {
+    const found = await deps.store.findTrip(orderId, driverId);
+    if (!found) return null;
+    // Another process may have had the last report, which it has written since.
+    const position = newer(deps.matcher.driver(driverId)?.position ?? null, found.position);
+    const received: StepReceived = {
+      step,
+      trip: found.trip,
+      receivedAtMs: deps.clock.now(),
+      capturedAtMs: stamp.capturedAt?.getTime() ?? null,
+      position,
+    };
+    const place = placeOf(step, found.trip);
+    return {
+      distanceMeters: position && place ? Math.round(distanceMeters(position, place.point)) : null,
+      positionAt: position && new Date(position.atMs),
+      stampIsPlausible: isPlausibleStamp(received),
+      doubts: doubtsAbout(received),
+      proof: step === 'delivered' ? proofOf(received) : null,
+    };
+  };
+}
+
+type Position = NonNullable<StepReceived['position']>;
+
+function newer(one: Position | null, other: Position | null): Position | null {
+  if (!one || !other) return one ?? other;
+  return other.atMs > one.atMs ? other : one;
+}
+
+/**
+ * How far a driver was from the dropoff at the handover. Null if the dropoff's point is unknown or inaccurate
+ * by more than PROOF_DROPOFF_METERS, or if the driver's last position is further than PROOF_POSITION_MS from
+ * the handover, as for an action that a phone kept through a dead zone. The handover was when the phone says,
+ * or where that cannot be, at its receipt.
+ */
+function proofOf(received: StepReceived): HandoverProof | null {
+  const { trip, position } = received;
+  if (!position || Math.abs(happenedAtMs(received) - position.atMs) > PROOF_POSITION_MS) return null;
+  if (!trip.dropoff || trip.dropoff.accuracyMeters > PROOF_DROPOFF_METERS) return null;
+  return {
+    distanceMeters: Math.round(distanceMeters(position, trip.dropoff.point)),
+    positionAt: new Date(position.atMs),
+  };
+}

@@ -1,0 +1,133 @@
+import { distanceMeters, type Point } from '../geo/point.ts';
+import {
+  DOOR_FAR_METERS,
+  MIN_DELIVERY_MS,
+  PLAUSIBLE_METERS_PER_SECOND,
+  RECEIPT_POSITION_MS,
+  STAMP_KEPT_MS,
+  STAMP_SKEW_MS,
+  STORE_FAR_METERS,
+} from '../limits.ts';
+
+/** The statuses of a driver's payout: `held` → `owed` → `paid`; `void` for one that the operator refuses. */
+export const PAYOUT_STATUSES = ['held', 'owed', 'paid', 'void'] as const;
+export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
+
+/** Why a payout is held. All but the first are doubts whether the delivery happened. */
+export const HELD_REASONS = [
+  'unpaid',
+  'too_fast',
+  'pickup_far',
+  'handover_far',
+  'no_position',
+  'implausible_time',
+] as const;
+export type HeldReason = (typeof HELD_REASONS)[number];
+export type Doubt = Exclude<HeldReason, 'unpaid'>;
+
+/** A place that an order names; the true one is within `accuracyMeters` of the point. */
+export type Place = { readonly point: Point; readonly accuracyMeters: number };
+
+/** What a driver had to do for an order. Times are milliseconds since 1970 by the database's clock. */
+export type Trip = {
+  readonly assignedAtMs: number | null;
+  /** The driver's distance from the pickup when the order was assigned. */
+  readonly approachMeters: number;
+  readonly pickup: Place;
+  /** Null where the address could not be located. */
+  readonly dropoff: Place | null;
+};
+
+/** The steps of a driver that are judged, by the status that each leads to. */
+export type JudgedStep = 'picked_up' | 'delivered' | 'undeliverable' | 'returned';
+
+/** What is known of a driver's step when it is received. */
+export type StepReceived = {
+  readonly step: JudgedStep;
+  readonly trip: Trip;
+  readonly receivedAtMs: number;
+  readonly capturedAtMs: number | null;
+  /** The driver's last position. */
+  readonly position: (Point & { readonly atMs: number }) | null;
+};
+
+/** The driver's distance from the dropoff in whole meters, and the time of that position. */
+export type HandoverProof = { readonly distanceMeters: number; readonly positionAt: Date };
+
+/** What is known of a driver's action when it is received, beyond what they say of it. */
+export type Receipt = {
+  /** Where the driver was by then: from where the action belongs, in whole meters. Null where not known. */
+  readonly distanceMeters: number | null;
+  readonly positionAt: Date | null;
+  readonly stampIsPlausible: boolean;
+  readonly doubts: readonly Doubt[];
+  /** Where the driver was when they handed the parcel over; null for another action, and where not known. */
+  readonly proof: HandoverProof | null;
+};
+
+/**
+ * The doubts about a driver's step. No step is refused for a doubt, since a position can be wrong.
+ *
+ * The time of a step is that of its receipt: a phone that was offline sends several at once, so the time
+ * between two receipts means nothing, and the phone's own time may be invented.
+ */
+export function doubtsAbout(received: StepReceived): Doubt[] {
+  const doubts: Doubt[] = [];
+  if (isTooFast(received)) doubts.push('too_fast');
+  const far = farDoubt(received);
+  if (far) doubts.push(far);
+  if (!isPlausibleStamp(received)) doubts.push('implausible_time');
+  return doubts;
+}
+
+/** Where a step happens; null where that is not known. */
+export function placeOf(step: JudgedStep, { pickup, dropoff }: Trip): Place | null {
+  return step === 'picked_up' || step === 'returned' ? pickup : dropoff;
+}
+
+/** Whether the phone's time of a step can be; none at all can. */
+export function isPlausibleStamp({ trip, receivedAtMs, capturedAtMs }: StepReceived): boolean {
+  if (capturedAtMs === null) return true;
+  const oldestMs = Math.max((trip.assignedAtMs ?? 0) - STAMP_SKEW_MS, receivedAtMs - STAMP_KEPT_MS);
+  return capturedAtMs >= oldestMs && capturedAtMs <= receivedAtMs + STAMP_SKEW_MS;
+}
+
+/** When a step was made: as the phone says, between the assignment and the receipt; else at its receipt. */
+export function happenedAtMs(received: StepReceived): number {
+  const { trip, receivedAtMs, capturedAtMs } = received;
+  if (capturedAtMs === null || !isPlausibleStamp(received)) return receivedAtMs;
+  return Math.min(Math.max(capturedAtMs, trip.assignedAtMs ?? 0), receivedAtMs);
+}
+
+/** Whether the order ends sooner after its assignment than its whole way allows in a straight line. */
+function isTooFast({ step, trip, receivedAtMs }: StepReceived): boolean {
+  if ((step !== 'delivered' && step !== 'returned') || trip.assignedAtMs === null) return false;
+  const leg = trip.dropoff ? surelyApart(trip.pickup, trip.dropoff) : 0;
+  const wayMeters = trip.approachMeters + (step === 'returned' ? 2 * leg : leg);
+  const shortestMs = Math.max(MIN_DELIVERY_MS, (wayMeters / PLAUSIBLE_METERS_PER_SECOND) * 1_000);
+  return receivedAtMs - trip.assignedAtMs < shortestMs;
+}
+
+/** The smallest distance of two places in meters, as inaccurate as they are. */
+function surelyApart(a: Place, b: Place): number {
+  return Math.max(0, distanceMeters(a.point, b.point) - a.accuracyMeters - b.accuracyMeters);
+}
+
+/**
+ * Allows for the place's accuracy, and for the way that the driver may have made between the step and their
+ * last position. A step is where its driver is at its receipt. Only a pick-up that a phone kept counts from
+ * the phone's time: its driver has gone on to the door, where the rest of the order shows them.
+ */
+function farDoubt(received: StepReceived): Doubt | null {
+  const { step, trip, receivedAtMs, position } = received;
+  if (!position || receivedAtMs - position.atMs > RECEIPT_POSITION_MS) return 'no_position';
+  const place = placeOf(step, trip);
+  if (!place) return null;
+  const stepAtMs = step === 'picked_up' ? happenedAtMs(received) : receivedAtMs;
+  const movedMeters = (Math.abs(stepAtMs - position.atMs) / 1_000) * PLAUSIBLE_METERS_PER_SECOND;
+  const allowedMeters = place.accuracyMeters + movedMeters;
+  const atStore = place === trip.pickup;
+  const isFar = distanceMeters(position, place.point) - allowedMeters > (atStore ? STORE_FAR_METERS : DOOR_FAR_METERS);
+  if (!isFar) return null;
+  return step === 'picked_up' ? 'pickup_far' : 'handover_far';
+}

@@ -1,0 +1,40 @@
+import type { Trip } from '../domain/payout.ts';
+import type { Point } from '../geo/point.ts';
+import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../limits.ts';
+import type { Db } from './db.ts';
+
+/** What a driver had to do for an order, and their last written position. */
+export type TripRow = { readonly trip: Trip; readonly position: (Point & { readonly atMs: number }) | null };
+
+/** What the points of a pickup may be off in meters, by their source. */
+const PICKUP_ACCURACY_METERS: Readonly<Record<string, number>> = {
+  registered: 0,
+  geocoder: GEOCODER_ACCURACY_METERS,
+};
+
+/** The trip of an order, and the position of a driver; null for an unknown order. */
+export async function findTrip({ sql }: Db, orderId: string, driverId: string): Promise<TripRow | null> {
+  const [row] = await sql`
+    select o.assigned_at, o.pickup_lat, o.pickup_lng, o.pickup_point_source, a.lat, a.lng, a.accuracy_meters,
+      p.lat as driver_lat, p.lng as driver_lng, p.captured_at,
+      (select (e.data->>'distance_meters')::float8 from order_events e
+       where e.order_id = o.id and e.type = 'driver_assigned' order by e.sequence desc limit 1) as approach
+    from orders o
+    left join dropoff_addresses a on a.id = o.dropoff_address_id
+    left join driver_positions p on p.driver_id = ${driverId}
+    where o.id = ${orderId} and o.status <> 'void'`;
+  if (!row) return null;
+  const { lat, lng } = row;
+  return {
+    trip: {
+      assignedAtMs: row.assigned_at?.getTime() ?? null,
+      approachMeters: row.approach ?? 0,
+      pickup: {
+        point: { lat: row.pickup_lat, lng: row.pickup_lng },
+        accuracyMeters: PICKUP_ACCURACY_METERS[row.pickup_point_source] ?? ZIP_ACCURACY_METERS,
+      },
+      dropoff: lat === null ? null : { point: { lat, lng }, accuracyMeters: row.accuracy_meters },
+    },
+    position: row.captured_at && { lat: row.driver_lat, lng: row.driver_lng, atMs: row.captured_at.getTime() },
+  };
+}

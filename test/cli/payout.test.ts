@@ -1,0 +1,83 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { CommandError, type Context } from '../../src/cli/context.ts';
+import type { Act } from '../../src/cli/parts.ts';
+import { addPayoutCommands } from '../../src/cli/payout.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { LIST_LIMIT } from '../../src/limits.ts';
+
+const ORDER = newId();
+
+/** The commands on a table with one payout in a status; null for none. */
+function commands(status: string | null = 'held') {
+  const asked: unknown[] = [];
+  const store = {
+    async listPayouts(...args: unknown[]) {
+      asked.push(args);
+      return { payouts: [], more: 0 };
+    },
+    async settlePayout(...args: [string, string, string | null]) {
+      asked.push(args);
+      return status && { settled: status === args[1], status, amountCents: 550 };
+    },
+  } as unknown as Context['store'];
+  let printed: unknown;
+  const act: Act =
+    (work) =>
+    async (...args) => {
+      const command = args.at(-1) as Command;
+      printed = await work({ store } as Context, command.args, command.opts() as never);
+    };
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  addPayoutCommands(program, act);
+  for (const command of program.commands.flatMap((each) => each.commands)) command.exitOverride();
+  const run = async (...args: string[]) => {
+    await program.parseAsync(['payout', ...args], { from: 'user' });
+    return printed;
+  };
+  return { run, asked };
+}
+
+test('the list is of what is held, or of what the options say', async () => {
+  const { run, asked } = commands();
+  expect(await run('list')).toEqual([]);
+  const [driverId, retailerId] = [newId(), newId()];
+  const options = ['--driver', driverId, '--store', retailerId, '--after', ORDER, '--limit', '7'];
+  await run('list', '--status', 'owed', ...options);
+  expect(asked).toEqual([
+    [{ status: 'held', driverId: null, retailerId: null, after: null }, LIST_LIMIT],
+    [{ status: 'owed', driverId, retailerId, after: ORDER }, 7],
+  ]);
+});
+
+test('a list of no status, of no id or of too many is refused', async () => {
+  const { run } = commands();
+  for (const [option, value] of [
+    ['--status', 'none'],
+    ['--driver', 'ana'],
+    ['--limit', String(LIST_LIMIT + 1)],
+  ] as const) {
+    await expect(run('list', option, value)).rejects.toBeInstanceOf(CommandError);
+  }
+});
+
+test('a decision is made once, with a note, and a void needs one', async () => {
+  const { run, asked } = commands('void');
+  expect(await run('void', ORDER, '--note', ' no parcel ')).toEqual({
+    order_id: ORDER,
+    payout_status: 'void',
+    amount_cents: 550,
+  });
+  expect(asked).toEqual([[ORDER, 'void', 'no parcel']]);
+  await expect(commands().run('void', ORDER)).rejects.toMatchObject({ code: 'commander.missingMandatoryOptionValue' });
+});
+
+test('a payout that is elsewhere is named, and so is an unknown one', async () => {
+  await expect(commands('held').run('pay', ORDER)).rejects.toEqual(
+    new CommandError('That payout is held: it is not owed.'),
+  );
+  await expect(commands('paid').run('release', ORDER)).rejects.toEqual(
+    new CommandError('That payout is paid: it is not held.'),
+  );
+  await expect(commands(null).run('pay', ORDER)).rejects.toEqual(new CommandError('There is no such payout.'));
+});

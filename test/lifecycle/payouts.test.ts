@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import type { ActionOutcome } from '../../src/dispatch/driver-actions.ts';
+import { newId } from '../../src/domain/ids.ts';
+import type { Point } from '../../src/geo/point.ts';
+import { displaced } from '../geo/places.ts';
+import { database, dispatch, readEverything, retailerId, store } from './dispatch-world.ts';
+import { addDriverOnDuty, addOrder, STORE_POINT } from './orders.ts';
+
+const PHOTO = `${'0'.repeat(32)}.jpg`;
+const DOOR = displaced(STORE_POINT, 6_000, 0);
+const STAMP = { actionId: null, capturedAt: null };
+const MINUTE = 60_000;
+
+/** A paid order that was assigned some minutes ago to a driver at the store. */
+async function assigned(minutesAgo: number) {
+  const { sql } = database;
+  const driverId = await addDriverOnDuty(sql);
+  const orderId = await addOrder(sql, retailerId, 'pending_dispatch', null);
+  const addressId = newId();
+  await sql`
+    insert into dropoff_addresses (id, line1, city, state, zip, lat, lng, accuracy_meters, point_source)
+    values (${addressId}, '1 First St', 'New York', 'NY', '10001', ${DOOR.lat}, ${DOOR.lng}, 20, 'geocoder')`;
+  await sql`update orders set dropoff_address_id = ${addressId} where id = ${orderId}`;
+  await store.assignWaiting(orderId, { driverId, distanceMeters: 1_500 });
+  await sql`
+    update orders set payment_status = 'paid', assigned_at = now() - make_interval(mins => ${minutesAgo})
+    where id = ${orderId}`;
+  await readEverything();
+  const action = (capturedAt: Date | null = null) => ({ orderId, driverId, stamp: { ...STAMP, capturedAt } });
+  return {
+    orderId,
+    at: (point: Point) => expect(dispatch.positions.report(driverId, point)).toBe('taken'),
+    pickUp: (capturedAt?: Date) => done(dispatch.actions.pickUp(action(capturedAt))),
+    deliver: (capturedAt?: Date) => done(dispatch.actions.deliver(action(capturedAt), PHOTO)),
+    fail: () => done(dispatch.actions.undeliverable(action(), 'nobody_home')),
+    bringBack: () => done(dispatch.actions.returned(action())),
+    /** What the customer and the store see, and what the driver gets. */
+    async outcome() {
+      const [row] = await sql`
+        select o.status, p.status as payout, p.reasons from orders o left join payouts p on p.order_id = o.id
+        where o.id = ${orderId}`;
+      return { ...row };
+    },
+  };
+}
+
+/** No action is refused. */
+async function done(outcome: Promise<ActionOutcome>): Promise<void> {
+  expect(await outcome).toMatchObject({ kind: 'done' });
+}
+
+describe('the payout of a delivery that happened', () => {
+  it('is owed', async () => {
+    const order = await assigned(20);
+    order.at(STORE_POINT);
+    await order.pickUp();
+    order.at(DOOR);
+    await order.deliver();
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
+  });
+
+  it('is owed for an order that came back', async () => {
+    const order = await assigned(40);
+    order.at(STORE_POINT);
+    await order.pickUp();
+    order.at(DOOR);
+    await order.fail();
+    order.at(STORE_POINT);
+    await order.bringBack();
+    expect(await order.outcome()).toEqual({ status: 'returned', payout: 'owed', reasons: [] });
+  });
+
+  it('is owed if a phone without a network sent both steps at once, from the door', async () => {
+    const order = await assigned(20);
+    order.at(DOOR);
+    await order.pickUp(new Date(Date.now() - 15 * MINUTE));
+    await order.deliver(new Date(Date.now() - MINUTE));
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
+  });
+
+  it('is owed if the fix between tall buildings is off by hundreds of meters', async () => {
+    const order = await assigned(20);
+    order.at(displaced(STORE_POINT, 0, 900));
+    await order.pickUp();
+    order.at(displaced(DOOR, 0, 900));
+    await order.deliver();
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
+  });
+});
+
+describe('what did not happen counts for the customer, and its payout is held', () => {
+  it('if the steps follow each other at once', async () => {
+    for (let count = 0; count < 3; count++) {
+      const order = await assigned(0);
+      await order.pickUp();
+      await order.fail();
+      await order.bringBack();
+      const { status, payout, reasons } = await order.outcome();
+      expect({ status, payout }).toEqual({ status: 'returned', payout: 'held' });
+      expect(reasons).toEqual(['handover_far', 'too_fast']);
+    }
+  });
+
+  it('if the handover is far from the door, whatever the phone says of its time', async () => {
+    for (const capturedAt of [undefined, new Date(Date.now() - 10 * MINUTE), new Date('1990-01-01')]) {
+      const order = await assigned(20);
+      order.at(STORE_POINT);
+      await order.pickUp();
+      await order.deliver(capturedAt);
+      expect(await order.outcome()).toMatchObject({ status: 'delivered', payout: 'held' });
+      expect((await order.outcome()).reasons).toContain('handover_far');
+    }
+  });
+
+  it('if the pick-up is far from the store', async () => {
+    const order = await assigned(20);
+    order.at(displaced(STORE_POINT, 0, 7_000));
+    await order.pickUp();
+    order.at(DOOR);
+    await order.deliver();
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['pickup_far'] });
+  });
+});
+
+describe('a time that cannot be', () => {
+  it('is marked for the operator, and the distance is that at the receipt', async () => {
+    const order = await assigned(20);
+    order.at(STORE_POINT);
+    await order.pickUp();
+    order.at(displaced(DOOR, 0, 500));
+    await order.deliver(new Date('1990-01-01'));
+    expect(await order.outcome()).toMatchObject({ payout: 'held', reasons: ['implausible_time'] });
+    const [row] = await database.sql`
+      select o.proof_distance_meters, e.data, e.receipt from orders o join order_events e on e.order_id = o.id
+      where o.id = ${order.orderId} and e.type = 'delivered'`;
+    expect(row).toMatchObject({
+      proof_distance_meters: 500,
+      data: { captured_at: '1990-01-01T00:00:00.000Z', proof_distance_meters: 500 },
+      receipt: { distance_meters: 500, captured_at_implausible: true, doubts: ['implausible_time'] },
+    });
+  });
+});

@@ -1,0 +1,81 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { WebSocketServer } from 'ws';
+import { newId } from '../../src/domain/ids.ts';
+import { distanceMeters, type Point } from '../../src/geo/point.ts';
+import { MIN_DELIVERY_MS, PLAUSIBLE_METERS_PER_SECOND } from '../../src/limits.ts';
+import { startSimulatedDrivers } from '../../src/sandbox/simulated-drivers.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { displaced } from '../geo/places.ts';
+
+const HOME: Point = { lat: 37.76415, lng: -122.41957 };
+/** A tick of a simulated second. */
+const TICK_MS = 4;
+
+type Seen = { readonly positions: Point[]; readonly steps: Record<string, number> };
+let server: Server | null = null;
+let drivers: { close(): void } | null = null;
+afterEach(async () => {
+  drivers?.close();
+  await new Promise((closed) => server?.close(closed) ?? closed(null));
+});
+
+/** A service that gives its one driver an order at their first position, and counts their seconds by reports. */
+async function serve(pickup: Point, seen: Seen): Promise<string> {
+  const order = {
+    id: newId(),
+    status: 'driver_assigned',
+    pickup,
+    dropoff: { line1: '', city: '', state: '', zip: '' },
+  };
+  const http = createServer((request, response) => {
+    const [, step = ''] = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(request.url ?? '') ?? [];
+    seen.steps[step] ??= seen.positions.length;
+    order.status = { 'pick-up': 'picked_up', undeliverable: 'undeliverable' }[step] ?? 'delivered';
+    request.resume().on('end', () => response.end('{}'));
+    tell();
+  });
+  const sockets = new WebSocketServer({ server: http, path: '/driver/live' });
+  const state = () => JSON.stringify({ type: 'state', on_duty: true, order: seen.positions.length > 0 ? order : null });
+  const tell = () => {
+    for (const socket of sockets.clients) socket.send(state());
+  };
+  sockets.on('connection', (socket) => {
+    socket.on('message', (data) => {
+      const message = JSON.parse(String(data)) as Point & { type: string };
+      if (message.type === 'hello') socket.send(state());
+      if (message.type !== 'position') return;
+      seen.positions.push({ lat: message.lat, lng: message.lng });
+      if (seen.positions.length === 1) socket.send(state());
+    });
+  });
+  server = http;
+  await new Promise<void>((ready) => http.listen(0, '127.0.0.1', ready));
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}
+
+describe('a simulated driver', () => {
+  it.each([
+    ['next door', 50, 100],
+    ['in the neighbourhood', 900, 1_500],
+    ['across the town', 3_000, 9_000],
+  ])('delivers at a plausible speed, and no later than that needs: %s', async (_what, toStore, toDoor) => {
+    const seen: Seen = { positions: [], steps: {} };
+    const pickup = displaced(HOME, toStore, 0);
+    const door = displaced(pickup, toDoor, 0);
+    const baseUrl = await serve(pickup, seen);
+    const world = { baseUrl, home: HOME, locate: async () => door, logger: createLogger('silent') };
+    drivers = await startSimulatedDrivers({ ...world, tickMs: TICK_MS, haste: 1_000 / TICK_MS }, ['token']);
+    await expect.poll(() => seen.steps.deliver, { timeout: 20_000, interval: 10 }).toBeDefined();
+    const [start] = seen.positions as [Point];
+    const wayMeters = distanceMeters(start, pickup) + distanceMeters(pickup, door);
+    const seconds = (seen.steps.deliver ?? 0) - 1;
+    expect(seconds * 1_000).toBeGreaterThanOrEqual(MIN_DELIVERY_MS);
+    expect(wayMeters / seconds).toBeLessThanOrEqual(PLAUSIBLE_METERS_PER_SECOND);
+    // A demonstration stays one to look at.
+    expect(seconds).toBeLessThanOrEqual(Math.max(120, wayMeters / 30));
+    const fastest = Math.max(...seen.positions.slice(1).map((to, i) => distanceMeters(seen.positions[i] as Point, to)));
+    expect(fastest).toBeLessThanOrEqual(PLAUSIBLE_METERS_PER_SECOND);
+  });
+});

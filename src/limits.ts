@@ -604,7 +604,7 @@ export const LIST_LIMIT = 200;
 export const MAX_LIST_LIMIT = 1_000;
 /** Rows behind a page that are counted; of more the list says "more than". */
 export const LIST_COUNTED = 1_000;
-/** Most statements that count them. Above the ranks of any list. */
+/** Most statements that count them: one for each rank of a list, and a part more. */
 export const LIST_COUNT_STEPS = 5;
 /** Orders, or webhook deliveries, that the first statement of a search looks at; most searches end there. */
 export const LIST_FIRST_PART = 5_000;

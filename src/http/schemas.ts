@@ -40,7 +40,8 @@ function text(maxLength: number) {
 
 /** Text that is shown on one line, such as a name, which must not forge another one. */
 function line(maxLength: number) {
-  return { ...text(maxLength), allOf: [{ type: 'string', pattern: ONE_LINE }] } as const;
+  const patterns = [STORABLE_TEXT, ONE_LINE].map((pattern) => ({ type: 'string', pattern }));
+  return { type: 'string', minLength: 1, maxLength, allOf: patterns } as const;
 }
 
 /** What every action may hold: the phone's id for it, so that a repetition changes nothing, and its time. */

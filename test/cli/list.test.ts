@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CommandError, type Context } from '../../src/cli/context.ts';
 import { addDriverCommands } from '../../src/cli/driver.ts';
-import { Listed } from '../../src/cli/list.ts';
+import type { Listed } from '../../src/cli/list.ts';
 import { addOrderCommands } from '../../src/cli/order.ts';
 import type { Act } from '../../src/cli/parts.ts';
 import { addRetailerCommands } from '../../src/cli/retailer.ts';
@@ -45,22 +45,28 @@ async function run(line: readonly string[], page: Page = LAST) {
   return { asked, said, shown };
 }
 
-test.each(LISTS)('%s reads 200 rows from the start by default, or as many as asked for from a place on', async (list) => {
-  const [first] = (await run(list.split(' '))).asked;
-  expect(first?.at(-1)).toEqual({ limit: 200, after: null });
-  const later = await run([...list.split(' '), '--limit', '7', '--after', `2.1732300000000000.${ID}`]);
-  expect(later.asked[0]?.at(-1)).toEqual({ limit: 7, after: PLACE });
-});
+test.each(LISTS)(
+  '%s reads 200 rows from the start by default, or as many as asked for from a place on',
+  async (list) => {
+    const [first] = (await run(list.split(' '))).asked;
+    expect(first?.at(-1)).toEqual({ limit: 200, after: null });
+    const later = await run([...list.split(' '), '--limit', '7', '--after', `2.1732300000000000.${ID}`]);
+    expect(later.asked[0]?.at(-1)).toEqual({ limit: 7, after: PLACE });
+  },
+);
 
-test.each(LISTS)('%s says how many rows follow, and the command for them with the options that were typed', async (list) => {
-  const page: Page = { rows: [{ n: 1 }], next: PLACE, more: 5, isExact: true };
-  const typed = ['--limit', '1', '--search', "O'Brien & Co"];
-  const { said } = await run([...list.split(' '), ...typed, '--after', `0.1.${ID}`], page);
-  expect(said).toHaveLength(1);
-  expect(said[0]).toMatch(/^5 more \w+: node \S+/);
-  expect(said[0]).toContain(` ${list} --search 'O'\\''Brien & Co' --limit 1 --after 2.1732300000000000.${ID}`);
-  expect((await run(list.split(' '))).said).toEqual([]);
-});
+test.each(LISTS)(
+  '%s says how many rows follow, and the command for them with the options that were typed',
+  async (list) => {
+    const page: Page = { rows: [{ n: 1 }], next: PLACE, more: 5, isExact: true };
+    const typed = ['--limit', '1', '--search', "O'Brien & Co"];
+    const { said } = await run([...list.split(' '), ...typed, '--after', `0.1.${ID}`], page);
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(/^5 more \w+: node \S+/);
+    expect(said[0]).toContain(` ${list} --search 'O'\\''Brien & Co' --limit 1 --after 2.1732300000000000.${ID}`);
+    expect((await run(list.split(' '))).said).toEqual([]);
+  },
+);
 
 test('rows that were not counted to the end are said to be more than those', async () => {
   const page: Page = { rows: [{ n: 1 }], next: PLACE, more: 1000, isExact: false };

@@ -23,7 +23,8 @@ async function everyPage(read: (after: Place | null) => Promise<Page>): Promise<
   return pages;
 }
 
-const valuesOf = (pages: readonly Page[], column: string) => pages.flatMap(({ rows }) => rows.map((row) => row[column]));
+const valuesOf = (pages: readonly Page[], column: string) =>
+  pages.flatMap(({ rows }) => rows.map((row) => row[column]));
 const first = (limit: number) => ({ limit, after: null });
 
 describe('stores', () => {
@@ -165,8 +166,8 @@ describe('orders', () => {
     const [row] = await database.sql`select id from orders where status = 'returned'`;
     old = row?.id;
   });
-  const list = (search: Partial<typeof ANY_ORDER & { status: string }>, limit = 10, after: Place | null = null) =>
-    storeOf(database.sql).listOrders({ ...ANY_ORDER, ...(search as object) }, { limit, after });
+  const list = (search: object, limit = 10, after: Place | null = null) =>
+    storeOf(database.sql).listOrders({ ...ANY_ORDER, ...search }, { limit, after });
   const idsOf = ({ rows }: Page) => rows.map((row) => row.order_id);
 
   test('are found behind more of them than one statement looks at', async () => {
@@ -182,7 +183,7 @@ describe('orders', () => {
   });
 
   test('are all on some page, once', async () => {
-    const pages = await everyPage((after) => list({ retailerIds: [shop.retailerId] } as object, 1_000, after));
+    const pages = await everyPage((after) => list({ retailerIds: [shop.retailerId] }, 1_000, after));
     const ids = valuesOf(pages, 'order_id');
     expect(ids).toHaveLength(LIST_FIRST_PART + 2_000);
     expect(ids).toEqual([...new Set(ids)].toSorted().reverse());
@@ -204,7 +205,7 @@ describe('orders', () => {
     }
     // Jobs are kept for a week.
     await sql`delete from outbox where order_id = ${oldUnpaid.orderId}`;
-    const wanted = { retailerIds: [poor.retailerId] } as object;
+    const wanted = { retailerIds: [poor.retailerId] };
     const expected = [...waiting, late, unpaid, fine, oldUnpaid].map(({ orderId }) => orderId);
     expect(idsOf(await list(wanted))).toEqual(expected);
     const paged = await everyPage((after) => list(wanted, 1, after));
@@ -216,13 +217,13 @@ describe('orders', () => {
     expect(idsOf(await list({ ...wanted, status: 'undeliverable' }))).toEqual([late.orderId]);
     expect(idsOf(await list({ ...wanted, status: 'pending_dispatch' }))).toEqual(expected.slice(0, 3));
     const driverIds = [fine.order.driver?.driverId ?? ''];
-    expect(idsOf(await list({ driverIds } as object))).toEqual([fine.orderId]);
+    expect(idsOf(await list({ driverIds }))).toEqual([fine.orderId]);
   });
 
   test('that came between two pages push no row off the list', async () => {
     const { sql } = database;
     const busy = await addStoreRow(sql);
-    const wanted = { retailerIds: [busy.retailerId] } as object;
+    const wanted = { retailerIds: [busy.retailerId] };
     const waiting = [await addOrder(sql, busy), await addOrder(sql, busy), await addOrder(sql, busy)];
     const page = await list(wanted, 1);
     // The row at which the next page begins leaves its place meanwhile.
@@ -266,7 +267,13 @@ describe('webhook deliveries', () => {
     ]);
     const of = { retailerIds: [shop.retailerId] };
     const paged = await everyPage(read(of, 2));
-    expect(paged.map(({ rows, more }) => [rows.length, more])).toEqual([[2, 7], [2, 5], [2, 3], [2, 1], [1, 0]]);
+    expect(paged.map(({ rows, more }) => [rows.length, more])).toEqual([
+      [2, 7],
+      [2, 5],
+      [2, 3],
+      [2, 1],
+      [1, 0],
+    ]);
     expect(await read({ status: 'pending' }, 5)(null)).toMatchObject({ rows: [{}, {}], ...NOTHING_BEHIND });
     const [some] = paged[0]?.rows ?? [];
     expect((await read({ orderId: some?.order_id }, 5)(null)).rows).toEqual([some]);

@@ -3,6 +3,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../harness/vendor-rows.ts';
+import { noticesDuring } from './transaction.ts';
 import {
   database,
   deliveriesOf,
@@ -272,7 +273,10 @@ describe('deliveries', () => {
     const delivery = await newDelivery();
     await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
     await fail(delivery, null);
-    expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('replayed');
+    const notices = await noticesDuring(database, async () => {
+      expect(await storeOf(sql, 'me').replayDelivery(delivery.id)).toBe('replayed');
+    });
+    expect(notices).toEqual(['me:jobs:1']);
     const row = await show(delivery.id);
     expect(row).toMatchObject({ status: 'pending', attempts: 0 });
     expect(row?.outbox_id).not.toBe(delivery.outboxId);

@@ -69,9 +69,10 @@ export function addOrderCommands(program: Command, act: Act): void {
     );
 }
 
-/** Has a worker do at once what changes of this command owe. */
+/** Has a worker do at once what changes of this command owe. The changes are made, whatever becomes of that. */
 async function leaveJobs(store: Pick<Store, 'leaveToSweepers'>, changes: readonly (ChangedOrder | null)[]) {
-  await store.leaveToSweepers(changes.flatMap((order) => order?.outbox.map(({ id }) => id) ?? []));
+  const jobs = changes.flatMap((order) => order?.outbox.map(({ id }) => id) ?? []);
+  await store.leaveToSweepers(jobs).catch(() => tell('It is done; its refund and webhook follow within a minute.'));
 }
 
 const TIER_OPTIONS = {

@@ -1,5 +1,5 @@
 import type { Fragment, Row, Sql } from 'postgres';
-import { FIRST_ID } from '../domain/ids.ts';
+import { FIRST_ID, isId } from '../domain/ids.ts';
 import { ACTIVE_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
@@ -152,8 +152,9 @@ function othersStep() {
 
 const DAY_MS = 86_400_000;
 
-/** The ids that orders of the wanted time can have. */
-function idsWithin(sql: Sql, { since, until }: OrderSearch): Fragment {
+/** The ids that wanted orders can have: the one that is looked for, or those of the wanted time. */
+function idsWithin(sql: Sql, { since, until, text }: OrderSearch): Fragment {
+  if (text !== null && isId(text)) return sql`o.id = ${text}`;
   const first = since ? sql`o.id >= ${idAt(since.getTime() - LIST_CLOCK_DAYS * DAY_MS)}::uuid` : sql`true`;
   const last = until ? sql`o.id < ${idAt(until.getTime() + LIST_CLOCK_DAYS * DAY_MS)}::uuid` : sql`true`;
   return sql`${first} and ${last}`;
@@ -182,8 +183,11 @@ const searched = (sql: Sql, { text }: OrderSearch): Fragment =>
     ? sql``
     : sql`join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id`;
 
-const holdsText = (sql: Sql, text: string): Fragment => sql`(
-  o.id::text = lower(${text}) or o.tracking_token = ${text}
+const holdsText = (sql: Sql, text: string): Fragment =>
+  isId(text)
+    ? sql`o.id = ${text}`
+    : sql`(
+  o.tracking_token = ${text}
   or strpos(lower(concat_ws(' ', c.name, c.email, c.phone)), lower(${text})) > 0
   or strpos(lower(concat_ws(', ', a.line1, a.line2, a.city, a.state || ' ' || a.zip)), lower(${text})) > 0)`;
 

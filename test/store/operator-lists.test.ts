@@ -173,9 +173,10 @@ describe('orders', () => {
   test('are found behind more of them than one statement looks at', async () => {
     expect(await list({ status: 'returned' })).toMatchObject({ rows: [{ order_id: old }], ...NOTHING_BEHIND });
     expect(await list({ text: 'customer 1 ' })).toMatchObject({ rows: [{ order_id: old }], ...NOTHING_BEHIND });
-    for (const text of ['1@EXAMPLE.com', '1 valencia st, san francisco, CA 94103', old]) {
+    for (const text of ['1@EXAMPLE.com', '1 valencia st, san francisco, CA 94103']) {
       expect(idsOf(await list({ text }, LIST_FIRST_PART)), text).toContain(old);
     }
+    expect(await list({ text: old })).toMatchObject({ rows: [{ order_id: old }], ...NOTHING_BEHIND });
     const until = new Date('2025-03-01T00:00:03Z');
     expect(await list({ until })).toMatchObject({ rows: [{}, { order_id: old }], ...NOTHING_BEHIND });
     expect((await list({ since: until })).more).toBe(LIST_COUNTED);

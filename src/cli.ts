@@ -1,8 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { CommandError, withContext } from './cli/context.ts';
 import { addDriverCommands } from './cli/driver.ts';
+import { Listed } from './cli/list.ts';
 import { addOrderCommands, addStatsCommand, addTierCommands } from './cli/order.ts';
-import { print } from './cli/output.ts';
+import { escapeLines, print, tell, write } from './cli/output.ts';
 import type { Act } from './cli/parts.ts';
 import { addPayoutCommands } from './cli/payout.ts';
 import { addRetailerCommands } from './cli/retailer.ts';
@@ -13,7 +14,13 @@ import { errorFields } from './telemetry.ts';
 
 const program = new Command('sameday')
   .description('The operator’s command line of Sameday. It works on the database of the running service.')
+  .configureOutput({
+    // Its errors quote what was typed, which may have been pasted.
+    writeErr: (text) => process.stderr.write(escapeLines(text)),
+  })
   .exitOverride()
+  // The help lists the commands. A suggestion by spelling took `return` for `refund`.
+  .showSuggestionAfterError(false)
   .showHelpAfterError();
 
 const act: Act =
@@ -22,8 +29,16 @@ const act: Act =
     const command = args.at(-1) as Command;
     const options = command.opts();
     const found = await withContext(readCliConfig(), (context) => work(context, command.args, options as never));
-    print(found, command.optsWithGlobals().json === true);
+    const json = command.optsWithGlobals().json === true;
+    if (found instanceof Listed) printPage(found, command, json);
+    else print(found, json);
   };
+
+/** In JSON the rows stay as they were, so what follows them goes to standard error. */
+function printPage(list: Listed, command: Command, json: boolean): void {
+  print(list.shown, json);
+  for (const line of list.whatFollows(command)) (json ? tell : write)(line);
+}
 
 addRetailerCommands(program, act);
 addDriverCommands(program, act);
@@ -52,7 +67,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
-    process.stderr.write(`${explain(error)}\n`);
+    tell(explain(error));
     process.exitCode = 1;
   }
 }

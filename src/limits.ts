@@ -444,7 +444,7 @@ export const QUEUE_CHECK_MS = 1_000;
 export const OUTBOX_SWEEP_MS = 5_000;
 /** Most rows that one sweep takes. */
 export const OUTBOX_SWEEP_ROWS = 1_000;
-/** Pause before the next sweep where more rows are owed. Below OUTBOX_SWEEP_MS. */
+/** Pause before the next sweep where more rows are owed, or a command owes some. Below OUTBOX_SWEEP_MS. */
 export const OUTBOX_SWEEP_SOON_MS = 250;
 /** Leases that one statement ends after Redis has lost its jobs; a tenth of a second. */
 export const END_LEASES_ROWS = 5_000;
@@ -588,6 +588,8 @@ export const WEBHOOK_TRIED_SECONDS = WEBHOOK_DISABLE_SECONDS + 600;
 export const WEBHOOK_HOLD_AFTER_SECONDS = 60;
 /** Longest time for which a failing endpoint is left alone. */
 export const WEBHOOK_HOLD_MAX_SECONDS = 900;
+/** Deliveries that a new or enabled webhook makes due at once; a tenth of a second. The rest keeps its time. */
+export const WEBHOOKS_DUE_ROWS = 5_000;
 /** Days for which deliveries are kept to be listed and replayed. Above WEBHOOK_TRIED_SECONDS. */
 export const WEBHOOK_KEPT_DAYS = 30;
 
@@ -733,8 +735,22 @@ export const SIGNAL_ECHO_MS = 2_000;
 export const API_LOCK_CHECK_MS = 5_000;
 
 // --- Command line ------------------------------------------------------------------------------------------
-/** Most rows that a list command prints, newest first. */
+/** Rows on a page of a list command by default. */
 export const LIST_LIMIT = 200;
+/** Most rows on a page of a list command. At least LIST_LIMIT. */
+export const MAX_LIST_LIMIT = 1_000;
+/** Rows behind a page that are counted; of more the list says "more than". */
+export const LIST_COUNTED = 1_000;
+/** Most statements that count them: one for each rank of a list, and a part more. */
+export const LIST_COUNT_STEPS = 5;
+/** Orders, or webhook deliveries, that the first statement of a search looks at; most searches end there. */
+export const LIST_FIRST_PART = 5_000;
+/** Those that each later one looks at, in about 0.1 s. Above LIST_FIRST_PART. */
+export const LIST_PART = 50_000;
+/** Most stores, or drivers, that a filter by a part of a name may mean. */
+export const MAX_NAMED = 100;
+/** Days by which an order's id, which holds the time of its making, may differ from the time on record. */
+export const LIST_CLOCK_DAYS = 1;
 /** Connections of one command. */
 export const DB_CONNECTIONS_CLI = 1;
 
@@ -1032,6 +1048,8 @@ function assertRelations(): void {
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });
   below({ STOP_DEADLINE_MS }, { DOCKER_STOP_MS });
+  atMost({ LIST_LIMIT }, { MAX_LIST_LIMIT });
+  below({ LIST_FIRST_PART }, { LIST_PART });
   below(
     { 'pools of two processes': 2 * (DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS) },
     { POSTGRES_CONNECTIONS },

@@ -50,7 +50,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   closers.add('sockets', () => server.close());
   parts.metrics.watch(matcher, dispatch.backlog, tracking, server);
 
-  await followChanges({ ...parts, ...dispatch, tiers });
+  await followChanges({ ...parts, ...dispatch, tiers, credentials });
   const job = createRedispatchJob({ ...dispatch, store });
   const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database, pace: parts.pace };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);

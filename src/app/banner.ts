@@ -22,29 +22,34 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     dropoff_address: { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' },
   };
   const body = JSON.stringify(order);
-  const minutes = SANDBOX_MAX_WAIT_SECONDS / 60;
-  const maxWaiting = SANDBOX_ORDERS_PER_DRIVER * drivers;
+  const who = drivers > 0 ? `${drivers} simulated drivers do the driving` : 'no driver is simulated';
   return [
     '',
-    `This is the sandbox: money and messages stay on this machine, and ${drivers} simulated drivers do the driving.`,
+    `This is the sandbox: money and messages stay on this machine, and ${who}.`,
     '',
     'Create an order:',
     '',
     `  curl -s ${url}/orders/create -H 'Authorization: Bearer ${apiKey}' \\`,
     `    -H 'Content-Type: application/json' -d '${body}'`,
     '',
-    `Then open ${url}/track/ followed by the tracking_token of the reply: the driver comes, picks up and delivers.`,
+    ...(drivers > 0
+      ? [
+          `Then open ${url}/track/ followed by the tracking_token of the reply: the driver comes, picks up and delivers.`,
+        ]
+      : [
+          `Then open ${url}/track/ followed by the tracking_token of the reply: the order waits until you drive, as`,
+          'SIMULATED_DRIVERS is 0.',
+        ]),
     '',
-    `Or drive yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the browser`,
+    `${drivers > 0 ? 'Or drive' : 'Drive'} yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the browser`,
     `believe that it is at the store (developer tools, Sensors, Location): ${lat}, ${lng}`,
     '',
-    'Load it (200 orders, of which so few drivers can take some):',
+    `Load it (200 orders, of which ${drivers > 0 ? 'so few drivers can take some' : 'one driver can take one'}):`,
     '',
     `  npx autocannon -c 10 -a 200 -m POST -H 'Authorization: Bearer ${apiKey}' \\`,
     `    -H 'Content-Type: application/json' -b '${body}' ${url}/orders/create`,
     '',
-    `An order that no driver takes expires after ${minutes} minutes. Of more than ${maxWaiting} that wait, all but the`,
-    'newest expire within seconds, so that the drivers are free for yours. To remove all orders:',
+    ...leftoverLines(drivers),
     '',
     '  npm run -s sameday -- sandbox reset',
     '',
@@ -53,9 +58,20 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     `  ${url}/metrics`,
     '  npm run -s sameday -- stats',
     '  npm run -s sameday -- order list',
-    '  npm run -s sameday -- webhook list     (deliveries to the store)',
+    ...(drivers > 0 ? ['  npm run -s sameday -- webhook list     (deliveries to the store)'] : []),
     '',
     'Measure it: npm run load',
     'Ctrl-C stops everything; the data stays.',
+  ];
+}
+
+/** What becomes of orders that no driver takes. Nothing is tidied up where drivers are not simulated. */
+function leftoverLines(drivers: number): string[] {
+  if (drivers === 0) return ['To remove all orders:'];
+  const minutes = SANDBOX_MAX_WAIT_SECONDS / 60;
+  return [
+    `An order that no driver takes expires after ${minutes} minutes. Of more than ` +
+      `${SANDBOX_ORDERS_PER_DRIVER * drivers} that wait, all but the`,
+    'newest expire within seconds, so that the drivers are free for yours. To remove all orders:',
   ];
 }

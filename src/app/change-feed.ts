@@ -11,6 +11,7 @@ import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING, REDISP
 import { classifyFailure } from '../postgres/failures.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
+import type { CredentialCaches } from './credential-caches.ts';
 import type { Database } from './database.ts';
 
 export type ChangeFeedParts = {
@@ -20,6 +21,9 @@ export type ChangeFeedParts = {
   readonly sweep: Sweep;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
+  readonly credentials: {
+    readonly [Kind in keyof CredentialCaches]: Pick<CredentialCaches[Kind], 'forget'>;
+  };
   readonly paymentWait: Pick<PaymentWait, 'recheck'>;
   readonly events: OrderEvents;
   readonly logger: Logger;
@@ -33,7 +37,7 @@ export type ChangeFeedParts = {
  * Resolves after the first read.
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
-  const { fleet, unknownOutcomes, events, tiers, logger, closers } = parts;
+  const { fleet, unknownOutcomes, events, tiers, credentials, logger, closers } = parts;
   const { ordersChanged, detailsChanged, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
@@ -82,7 +86,11 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
     else if (kind === 'tier') await tiers.reload().then(sweep, readAnew);
-    else changed[kind].add(fresh);
+    else if (kind === 'retailer') credentials.stores.forget(({ retailerId }) => fresh.includes(retailerId));
+    else if (kind !== 'jobs') {
+      if (kind === 'driver') credentials.drivers.forget(({ driverId }) => fresh.includes(driverId));
+      changed[kind].add(fresh);
+    }
   }
 
   let first = true;

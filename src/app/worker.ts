@@ -1,3 +1,4 @@
+import { listenForNotices } from '../bus/notices.ts';
 import { createChargeJob } from '../jobs/charge.ts';
 import { createLocateJob } from '../jobs/locate.ts';
 import { createRefundJob } from '../jobs/refund.ts';
@@ -54,4 +55,15 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   closers.add('webhook client', async () => client.close());
   const sweeper = startSweeper(store, relay, createJobLossCheck(backend), logger);
   closers.add('sweeper', () => sweeper.close());
+  const stop = await listenForNotices(
+    database.sql,
+    database.processId,
+    {
+      changed: ({ kind }) => (kind === 'jobs' ? sweeper.sweepSoon() : undefined),
+      // A notice that was missed is made up for by the next sweep.
+      listening: () => undefined,
+    },
+    logger,
+  );
+  closers.add("workers' notices", stop);
 }

@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import type { TierId } from '../domain/tier.ts';
-import { LIST_LIMIT } from '../limits.ts';
+import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
+import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
 
 /** `driver create|list|show|deactivate` */
@@ -26,10 +27,18 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: id, driver_token: token };
       }),
     );
-  driver
-    .command('list')
-    .description('list drivers with duty, order and last written position')
-    .action(act(async ({ store }) => store.listDrivers(LIST_LIMIT)));
+  withListOptions(
+    driver
+      .command('list')
+      .description('list drivers with duty, order and last written position; those silent with an order come first'),
+    DRIVER_LIST_STATUSES,
+    'a part of the name or phone, or the whole id',
+  ).action(
+    act(async ({ store }, _args, options: ListOptions) => {
+      const search = readSearch(options, DRIVER_LIST_STATUSES);
+      return Listed.rows('drivers', await store.listDrivers(search, readPageRequest(options)));
+    }),
+  );
   driver
     .command('show <driver_id>')
     .description('show a driver')

@@ -1,24 +1,32 @@
 import type { Command } from 'commander';
-import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
-import { LIST_LIMIT } from '../limits.ts';
+import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES } from '../domain/order.ts';
+import type { ChangedOrder } from '../store/changes.ts';
+import type { Store } from '../store/store.ts';
 import { CommandError } from './context.ts';
+import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
+import { tell } from './output.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
 /** `order list|show|redispatch|cancel|return` */
 export function addOrderCommands(program: Command, act: Act): void {
   const order = program.command('order').description('orders');
-  order
-    .command('list')
-    .description('list orders, newest first')
-    .option('--status <status>', ORDER_STATUSES.join(', '))
-    .action(
-      act(async ({ store }, _args, { status }: { status?: string }) => {
-        if (status !== undefined && !ORDER_STATUSES.includes(status as OrderStatus)) {
-          throw new CommandError(`--status is one of ${ORDER_STATUSES.join(', ')}.`);
-        }
-        return store.listOrders((status as OrderStatus | undefined) ?? null, LIST_LIMIT);
-      }),
-    );
+  withListOptions(
+    order
+      .command('list')
+      .description('list orders: waiting longest, not handed over, charge refused in the last days, then the newest')
+      .option('--store <store>', 'id, or a part of the name')
+      .option('--driver <driver>', 'id, or a part of the name'),
+    ORDER_STATUSES,
+    'a part of the customer’s name, phone, e-mail or address; or the whole id or tracking token',
+  ).action(
+    act(async (context, _args, options: ListOptions & { store?: string; driver?: string }) => {
+      const search = readSearch(options, ORDER_STATUSES);
+      const page = readPageRequest(options);
+      const retailerIds = await readNamed(context, 'retailers', '--store', options.store);
+      const driverIds = await readNamed(context, 'drivers', '--driver', options.driver);
+      return Listed.rows('orders', await context.store.listOrders({ ...search, retailerIds, driverIds }, page));
+    }),
+  );
   order
     .command('show <order_id>')
     .description('show everything on record about an order')
@@ -41,9 +49,9 @@ export function addOrderCommands(program: Command, act: Act): void {
         if (!CANCEL_REASONS.includes(reason as CancelReason)) {
           throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
         }
-        // The sweeper relays its jobs when their first lease has ended.
         const cancelled = await store.cancelOrder(requireId(id), 'operator', reason as CancelReason);
         if (!cancelled) throw new CommandError('There is no such order before its pickup.');
+        await leaveJobs(store, [cancelled]);
         return { order_id: id, status: cancelled.status };
       }),
     );
@@ -52,12 +60,19 @@ export function addOrderCommands(program: Command, act: Act): void {
     .description('end an order after its pickup for its driver; the driver is free, no payout is owed')
     .action(
       act(async ({ store }, [id]) => {
-        await store.giveUpForDriver(requireId(id));
+        const givenUp = await store.giveUpForDriver(requireId(id));
         const returned = await store.returnForDriver(requireId(id));
+        await leaveJobs(store, [givenUp, returned]);
         if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
         return { order_id: id, status: returned.status };
       }),
     );
+}
+
+/** Has a worker do at once what changes of this command owe. The changes are made, whatever becomes of that. */
+async function leaveJobs(store: Pick<Store, 'leaveToSweepers'>, changes: readonly (ChangedOrder | null)[]) {
+  const jobs = changes.flatMap((order) => order?.outbox.map(({ id }) => id) ?? []);
+  await store.leaveToSweepers(jobs).catch(() => tell('It is done; its refund and webhook follow within a minute.'));
 }
 
 const TIER_OPTIONS = {
@@ -96,6 +111,12 @@ export function addTierCommands(program: Command, act: Act): void {
         throw new CommandError('--max-radius-meters must not be smaller than --radius-meters.');
       }
       await store.setTier(id, changes);
+      if (after.payoutCents > after.feeCents) {
+        tell(
+          `Each order of this tier now costs you money: its payout of ${after.payoutCents} cents is above its ` +
+            `fee of ${after.feeCents} cents.`,
+        );
+      }
       return toWire(known((await store.loadTiers()).get(id) ?? null, 'tier'));
     }),
   );

@@ -1,25 +1,72 @@
-/** Prints a command's result as JSON or as aligned text. */
-export function print(value: unknown, json: boolean): void {
-  process.stdout.write(`${json ? JSON.stringify(value, null, 2) : toText(value)}\n`);
+import { escapeUnseen } from '../domain/text.ts';
+
+/** A value that people read as a word, such as `none`, and programs as they always did. */
+export class Worded {
+  readonly #value: unknown;
+  readonly #word: string;
+
+  constructor(value: unknown, word: string) {
+    this.#value = value;
+    this.#word = word;
+  }
+
+  toJSON(): unknown {
+    return this.#value;
+  }
+
+  toString(): string {
+    return this.#word;
+  }
 }
 
+/** Prints a command's result as JSON or as aligned text. */
+export function print(value: unknown, json: boolean): void {
+  process.stdout.write(`${render(value, json)}\n`);
+}
+
+/** Adds something to the result. */
+export function write(lines: string): void {
+  process.stdout.write(`${escapeLines(lines)}\n`);
+}
+
+/** Says something on standard error, where it stays out of the way of the result. */
+export function tell(lines: string): void {
+  process.stderr.write(`${escapeLines(lines)}\n`);
+}
+
+/**
+ * What {@link print} prints. Names, addresses and notes came from outside: a control or a mark of direction in
+ * them could forge a line or give the terminal a command, so each is shown by its number.
+ */
+export function render(value: unknown, json: boolean): string {
+  // Of a string JSON escapes the line feeds itself; those that are left stand between its lines.
+  return json ? escapeLines(JSON.stringify(value, null, 2)) : toText(value);
+}
+
+/** Escapes each line of a text whose line feeds are ours. */
+export const escapeLines = (text: string): string => text.split('\n').map(escapeUnseen).join('\n');
+
 function toText(value: unknown, indent = ''): string {
-  if (Array.isArray(value)) return value.length === 0 ? '(none)' : toTable(value);
-  if (value === null || typeof value !== 'object' || value instanceof Date) return indent + scalar(value);
-  const entries = Object.entries(value);
+  if (Array.isArray(value) && value.length === 0) return `${indent}(none)`;
+  if (Array.isArray(value)) return isPlain(value[0]) ? lines(value, indent) : toTable(value);
+  if (isPlain(value)) return indent + scalar(value);
+  const entries = Object.entries(value as object);
   const width = Math.max(...entries.map(([key]) => key.length));
   return entries
     .map(([key, part]) =>
       isNested(part)
-        ? `${indent}${key}\n${toText(part, `${indent}  `)}`
-        : `${indent}${key.padEnd(width)}  ${scalar(part)}`,
+        ? `${indent}${scalar(key)}\n${toText(part, `${indent}  `)}`
+        : `${indent}${scalar(key).padEnd(width)}  ${scalar(part)}`,
     )
     .join('\n');
 }
 
+const lines = (values: readonly unknown[], indent: string): string =>
+  values.map((value) => indent + scalar(value)).join('\n');
+
 function toTable(rows: readonly Record<string, unknown>[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const cells = [columns, ...rows.map((row) => columns.map((column) => scalar(row[column])))];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => row[column]))].map((row) => row.map(scalar));
   const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]?.length ?? 0)));
   return cells
     .map((line) =>
@@ -31,12 +78,20 @@ function toTable(rows: readonly Record<string, unknown>[]): string {
     .join('\n');
 }
 
+/** Whether a value is shown as it is: text, a number, a time, and nothing with parts of its own. */
+function isPlain(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || value instanceof Date || value instanceof Worded;
+}
+
+/** Whether a value has lines of its own; a list of plain values has one. */
 function isNested(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !(value instanceof Date) && Object.keys(value).length > 0;
+  if (isPlain(value)) return false;
+  return Array.isArray(value) ? !value.every(isPlain) : Object.keys(value as object).length > 0;
 }
 
 function scalar(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (Array.isArray(value) && value.every(isPlain)) return value.length === 0 ? '-' : value.map(scalar).join(', ');
+  return escapeUnseen(isPlain(value) ? String(value) : JSON.stringify(value));
 }

@@ -1,4 +1,5 @@
 import { isId } from '../domain/ids.ts';
+import { staysOnOneLine } from '../domain/text.ts';
 import type { TierId } from '../domain/tier.ts';
 import { MAX_NAME_LENGTH } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
@@ -20,11 +21,14 @@ export function known<T>(value: T | null, what: string): T {
   return value;
 }
 
-/** Trims an option's value, of 1 to twice MAX_NAME_LENGTH characters. */
+/** Trims an option's value, one line of 1 to twice MAX_NAME_LENGTH characters. */
 export function text(option: string, value: string): string {
   const trimmed = value.trim();
   if (trimmed === '' || [...trimmed].length > MAX_NAME_LENGTH * 2) {
     throw new CommandError(`${option} takes 1 to ${MAX_NAME_LENGTH * 2} characters.`);
+  }
+  if (!staysOnOneLine(trimmed)) {
+    throw new CommandError(`${option} takes one line, without control characters and overrides of direction.`);
   }
   return trimmed;
 }

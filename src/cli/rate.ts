@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { MAX_STORE_RATE } from '../limits.ts';
+import { Worded } from './output.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
 /** `retailer set-rate` */
@@ -12,9 +13,15 @@ export function addSetRate(retailer: Command, act: Act): void {
       act(async ({ store }, [id], { perSecond }: { perSecond: string }) => {
         const ordersPerSecond = readRate(perSecond);
         known((await store.setOrdersPerSecond(requireId(id), ordersPerSecond)) || null, 'store');
-        return { retailer_id: id, orders_per_second: ordersPerSecond };
+        return { retailer_id: id, orders_per_second: rateInWords(ordersPerSecond) };
       }),
     );
+}
+
+/** A store's rate as the command takes it; in JSON it stays the value of the column. */
+export function rateInWords(ordersPerSecond: number | null): Worded {
+  if (ordersPerSecond === null) return new Worded(null, 'default');
+  return new Worded(ordersPerSecond, ordersPerSecond === 0 ? 'none' : String(ordersPerSecond));
 }
 
 /** The value of the column: 0 for no bound, null for the bound of all stores. */

@@ -2,21 +2,23 @@ import type { Command } from 'commander';
 import { findZip } from '../domain/address.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPoint, type Point } from '../geo/point.ts';
-import { LIST_LIMIT } from '../limits.ts';
 import { TEST_CARDS } from '../sandbox/test-cards.ts';
+import { APPLICATION_STATUSES, RETAILER_STATUSES } from '../store/pages.ts';
 import type { NewRetailer } from '../store/retailers.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { CommandError, type Context } from './context.ts';
+import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
+import { tell } from './output.ts';
 import { type Act, known, requireId, text } from './parts.ts';
-import { addSetRate } from './rate.ts';
+import { addSetRate, rateInWords } from './rate.ts';
 import { addSetWebhook } from './webhook.ts';
 
 type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
 type PlaceOptions = { lat?: string; lng?: string };
 
 /**
- * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|show|suspend|activate|rotate-key`
+ * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|applications|show|suspend|activate|rotate-key`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
@@ -30,11 +32,14 @@ export function addRetailerCommands(program: Command, act: Act): void {
   addRotateKey(retailer, act);
 }
 
+/** Kinds of `--test-card`; a store without a card is made with `none`. */
+const CARD_KINDS = [...Object.keys(TEST_CARDS), 'none'];
+
 const withCard = (command: Command) =>
   command
     .option('--stripe-customer <cus>', "the store's customer at Stripe")
     .option('--payment-method <pm>', 'a card of that customer')
-    .option('--test-card <kind>', `sandbox only: ${Object.keys(TEST_CARDS).join(', ')}`);
+    .option('--test-card <kind>', `sandbox only: ${CARD_KINDS.join(', ')}; ok by default for a new store`);
 const withPlace = (command: Command) =>
   command.option('--lat <degrees>', "the store's latitude").option('--lng <degrees>', "the store's longitude");
 
@@ -108,26 +113,55 @@ function addSetCard(retailer: Command, act: Act): void {
         const card = chosenCard(context, options);
         if (!card) throw new CommandError('Name the card: --stripe-customer and --payment-method, or --test-card.');
         known((await context.store.setCard(requireId(id), card.customer, card.paymentMethod)) || null, 'store');
-        return { retailer_id: id, card: 'set' };
+        return { retailer_id: id, card: card.paymentMethod === null ? 'none' : 'set' };
       }),
     );
 }
 
-/** `retailer list|show` */
+/** `retailer list|applications|show` */
 function addLists(retailer: Command, act: Act): void {
-  retailer
-    .command('list')
-    .description('list stores and open applications')
-    .action(
-      act(async ({ store }) => ({
-        retailers: await store.listRetailers(LIST_LIMIT),
-        applications: await store.listApplications(LIST_LIMIT),
-      })),
-    );
+  withListOptions(
+    retailer
+      .command('list')
+      .description(
+        'list stores: with a disabled webhook, without a card, suspended, then the newest; and applications',
+      ),
+    RETAILER_STATUSES,
+    'a part of the name or address, or the whole id',
+  ).action(
+    act(async ({ store }, _args, options: ListOptions) => {
+      const [search, page] = [readSearch(options, RETAILER_STATUSES), readPageRequest(options)];
+      const retailers = await store.listRetailers(search, page);
+      // They stand beside the first page of all stores.
+      const stores = { what: 'stores', page: retailers };
+      if (page.after !== null || search.status !== null) return new Listed({ retailers: retailers.rows }, [stores]);
+      const applications = await store.listApplications({ ...search, status: 'applied' }, page);
+      return new Listed({ retailers: retailers.rows, applications: applications.rows }, [
+        stores,
+        { what: 'applications', page: applications, command: 'applications' },
+      ]);
+    }),
+  );
+  withListOptions(
+    retailer.command('applications').description('list applications: the open ones, longest first, then the others'),
+    APPLICATION_STATUSES,
+    'a part of the name, address or e-mail, or the whole id',
+  ).action(
+    act(async ({ store }, _args, options: ListOptions) => {
+      const search = readSearch(options, APPLICATION_STATUSES);
+      return Listed.rows('applications', await store.listApplications(search, readPageRequest(options)));
+    }),
+  );
   retailer
     .command('show <id>')
     .description('show a store or an application')
-    .action(act(async ({ store }, [id]) => known(await store.showRetailer(requireId(id)), 'store or application')));
+    .action(
+      act(async ({ store }, [id]) => {
+        const shown = known(await store.showRetailer(requireId(id)), 'store or application');
+        const rate = shown.orders_per_second;
+        return rate === undefined ? shown : { ...shown, orders_per_second: rateInWords(rate as number | null) };
+      }),
+    );
 }
 
 /** `retailer suspend|activate` */
@@ -186,12 +220,15 @@ async function newRetailer(
   };
 }
 
-function chosenCard(context: Context, options: CardOptions): { customer: string; paymentMethod: string } | null {
+type Card = { readonly customer: string | null; readonly paymentMethod: string | null };
+
+/** The card that the options name; null where they name none. */
+function chosenCard(context: Context, options: CardOptions): Card | null {
   if (options.testCard !== undefined) {
     if (!context.sandbox) throw new CommandError('--test-card is for the sandbox only.');
-    const card = TEST_CARDS[options.testCard as keyof typeof TEST_CARDS];
-    if (!card) throw new CommandError(`--test-card is one of ${Object.keys(TEST_CARDS).join(', ')}.`);
-    return card;
+    if (!CARD_KINDS.includes(options.testCard))
+      throw new CommandError(`--test-card is one of ${CARD_KINDS.join(', ')}.`);
+    return TEST_CARDS[options.testCard as keyof typeof TEST_CARDS] ?? { customer: null, paymentMethod: null };
   }
   const { stripeCustomer: customer, paymentMethod } = options;
   if (!customer && !paymentMethod) return null;
@@ -218,8 +255,6 @@ async function locateStore(context: Context, address: string, { lat, lng }: Plac
   const zip = findZip(address);
   const centroid = zip === undefined ? undefined : loadZips(ZIPS_FILE).area(zip)?.point;
   if (!centroid) throw new CommandError('That address could not be found: give --lat and --lng.');
-  process.stderr.write(
-    'The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.\n',
-  );
+  tell('The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.');
   return centroid;
 }

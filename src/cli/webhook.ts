@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { LIST_LIMIT } from '../limits.ts';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../store/webhook-events.ts';
+import { DELIVERY_STATUSES } from '../store/webhook-events.ts';
 import { readWebhookUrl } from '../vendors/webhook-client.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
+import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { type Act, known, requireId } from './parts.ts';
 
 type SetOptions = { url?: string; on?: boolean; off?: boolean };
@@ -15,7 +15,7 @@ export function addSetWebhook(retailer: Command, act: Act): void {
     .description("set a store's webhook; the signing secret is shown once")
     .option('--url <url>', 'an https URL on the public Internet; creates a new secret')
     .option('--on', 'enable a disabled webhook with its old secret')
-    .option('--off', 'remove the webhook')
+    .option('--off', 'disable the webhook, which keeps its address and secret')
     .action(
       act(async (context, [id], options: SetOptions) => {
         const retailerId = requireId(id);
@@ -24,7 +24,7 @@ export function addSetWebhook(retailer: Command, act: Act): void {
         }
         if (options.url !== undefined) return setUrl(context, retailerId, options.url);
         const { store } = context;
-        const done = await (options.on ? store.enableWebhook(retailerId) : store.removeWebhook(retailerId));
+        const done = await (options.on ? store.enableWebhook(retailerId) : store.disableWebhook(retailerId));
         known(done || null, 'webhook');
         return { retailer_id: retailerId, webhook: options.on ? 'on' : 'off' };
       }),
@@ -48,20 +48,29 @@ const REFUSED = {
 /** `webhook list|replay` */
 export function addWebhookCommands(program: Command, act: Act): void {
   const webhook = program.command('webhook').description('webhook deliveries');
-  webhook
-    .command('list')
-    .description('list deliveries, newest first')
-    .option('--retailer <retailer_id>')
-    .option('--status <status>', DELIVERY_STATUSES.join(', '))
-    .action(
-      act(async ({ store }, _args, { retailer, status }: { retailer?: string; status?: string }) => {
-        if (status !== undefined && !DELIVERY_STATUSES.includes(status as DeliveryStatus)) {
-          throw new CommandError(`--status is one of ${DELIVERY_STATUSES.join(', ')}.`);
-        }
-        const retailerId = retailer === undefined ? null : requireId(retailer);
-        return store.listDeliveries({ retailerId, status: (status as DeliveryStatus | undefined) ?? null }, LIST_LIMIT);
-      }),
-    );
+  withListOptions(
+    webhook
+      .command('list')
+      .description('list deliveries: given up in the last days, then the newest')
+      .option('--retailer <retailer_id>')
+      .option('--store <store>', 'id, or a part of the name')
+      .option('--order <order_id>'),
+    DELIVERY_STATUSES,
+    'a part of the event or the result',
+  ).action(
+    act(async (context, _args, options: ListOptions & { retailer?: string; store?: string; order?: string }) => {
+      const search = readSearch(options, DELIVERY_STATUSES);
+      const page = readPageRequest(options);
+      const { retailer, order } = options;
+      if (retailer !== undefined && options.store !== undefined) throw new CommandError('Give --retailer or --store.');
+      const retailerIds =
+        retailer === undefined
+          ? await readNamed(context, 'retailers', '--store', options.store)
+          : [requireId(retailer)];
+      const orderId = order === undefined ? null : requireId(order);
+      return Listed.rows('deliveries', await context.store.listDeliveries({ ...search, retailerIds, orderId }, page));
+    }),
+  );
   webhook
     .command('replay <delivery_id>')
     .description('send a delivery again, with the same id and body')

@@ -1,4 +1,4 @@
-import type { CreatedOrder } from '../domain/order.ts';
+import type { EarlierOrder } from '../domain/order.ts';
 import { MAX_LOST_REPLIES_PER_STATEMENT, MAX_LOST_REPLY_RESOLVES } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Store } from '../store/store.ts';
@@ -10,11 +10,11 @@ export type EarlierOrderStore = Pick<Store, 'findLostReplies' | 'findPlacedByIds
  * The order of an equal request whose reply was lost, which this request now answers for; null if there is
  * none left, or if the client has disconnected. If this reply is lost too, that is recorded.
  */
-export type EarlierOrder = (fingerprint: string, client: Client) => Promise<CreatedOrder | null>;
+export type FindEarlierOrder = (fingerprint: string, client: Client) => Promise<EarlierOrder | null>;
 
 type Taker = {
   readonly client: Client;
-  readonly resolve: (order: CreatedOrder | null) => void;
+  readonly resolve: (order: EarlierOrder | null) => void;
   readonly reject: (error: unknown) => void;
 };
 
@@ -26,7 +26,7 @@ type Taker = {
 export function createEarlierOrder(
   store: EarlierOrderStore,
   dedup: Pick<RequestDedup, 'take' | 'forget'>,
-): EarlierOrder {
+): FindEarlierOrder {
   /** Those that wait for the next turn, by fingerprint. Its size is bounded by the requests in flight. */
   const waiting = new Map<string, Taker[]>();
   const resolveUnknown = batched(
@@ -74,7 +74,7 @@ export function createEarlierOrder(
     );
   }
 
-  async function give(fingerprint: string, order: CreatedOrder, { client, resolve, reject }: Taker): Promise<void> {
+  async function give(fingerprint: string, order: EarlierOrder, { client, resolve, reject }: Taker): Promise<void> {
     try {
       if (await dedup.take({ fingerprint, orderId: order.id }, client)) resolve(order);
     } catch (error) {
@@ -83,7 +83,7 @@ export function createEarlierOrder(
   }
 
   /** The orders that exist, by id. The others never will. */
-  async function resolveAll(ids: readonly string[]): Promise<ReadonlyMap<string, CreatedOrder>> {
+  async function resolveAll(ids: readonly string[]): Promise<ReadonlyMap<string, EarlierOrder>> {
     const there = await store.findPlacedByIds(ids);
     const unknown = ids.filter((id) => !there.has(id));
     if (unknown.length === 0) return there;

@@ -1,5 +1,5 @@
 import type { Idempotency } from '../domain/idempotency.ts';
-import type { CreatedOrder, PlaceOrder } from '../domain/order.ts';
+import type { EarlierOrder, PlaceOrder } from '../domain/order.ts';
 import type { PlacedOrder } from '../store/placed-orders.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { Store } from '../store/store.ts';
@@ -12,7 +12,7 @@ import type { PlaceOrderOperation, PlaceOrderOutcome } from './place-order.ts';
  */
 export type PlaceOnceOutcome =
   | Exclude<PlaceOrderOutcome, { kind: 'repeated' }>
-  | { readonly kind: 'replayed'; readonly order: CreatedOrder }
+  | { readonly kind: 'replayed'; readonly order: EarlierOrder }
   | { readonly kind: 'key_reused'; readonly orderId: string };
 
 /** Places the order of a request with an idempotency key. */
@@ -62,7 +62,8 @@ export function createPlaceOnce(
   ): Promise<Placed> {
     const outcome = await placeOrder(request, key, idempotency, caller);
     if (outcome.kind === 'created') {
-      return { outcome, placed: { order: outcome.order, fingerprint: idempotency.fingerprint } };
+      const order = { ...outcome.order, statusNow: outcome.order.status };
+      return { outcome, placed: { order, fingerprint: idempotency.fingerprint } };
     }
     if (outcome.kind === 'unauthorized') return { outcome, placed: null };
     // If the key created an order before, that order is the answer, whatever refused this request.

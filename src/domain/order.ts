@@ -84,3 +84,6 @@ export type CreatedOrder = {
   readonly trackingToken: string;
   readonly createdAt: Date;
 };
+
+/** An order that was created before, as its store saw it then, and its status by now. */
+export type EarlierOrder = CreatedOrder & { readonly statusNow: OrderStatus };

@@ -18,6 +18,8 @@ export type Credentials<Holder> = {
    * nothing.
    */
   remembers(secretHash: string): boolean;
+  /** Has the secrets of these holders looked up before they count again, as what is known of them changed. */
+  forget(holds: (holder: Holder) => boolean): void;
 };
 
 /**
@@ -39,11 +41,16 @@ export function createCredentials<Holder>(
 ): Credentials<Holder> {
   const kept = new Map<string, { readonly holder: Holder; readonly untilMs: number }>();
   const asked = new Map<string, { readonly answer: Promise<Holder | null>; readonly sinceMs: number }>();
+  /** How often `forget` was called. */
+  let forgotten = 0;
 
   async function ask(secretHash: string): Promise<Holder | null> {
     // Counted from before the look-up, since its result is as old as that.
     const untilMs = options.now() + options.keepMs;
+    const forgottenBefore = forgotten;
     const holder = await lookUp(secretHash);
+    // It may have been read before the change; the answer to a request that came before, too.
+    if (forgotten !== forgottenBefore) return holder;
     if (holder === null) {
       // A key that was good once is no guess, and a suspended store's may be good again at any time.
       const before = kept.get(secretHash);
@@ -99,6 +106,14 @@ export function createCredentials<Holder>(
     },
     remembers: (secretHash) =>
       (recall(secretHash)?.leftMs ?? Number.NEGATIVE_INFINITY) > options.keepMs - options.rememberMs,
+    forget(holds) {
+      forgotten++;
+      // A request that comes later must not join a look-up that may have read what was before.
+      asked.clear();
+      for (const [secretHash, known] of kept) {
+        if (holds(known.holder)) kept.set(secretHash, { ...known, untilMs: Number.NEGATIVE_INFINITY });
+      }
+    },
   };
 }
 
@@ -113,7 +128,10 @@ export type Authenticator<Holder> = {
   remembers(head: RequestHead): boolean;
 };
 
-export function createAuthenticator<Holder>(kind: SecretKind, credentials: Credentials<Holder>): Authenticator<Holder> {
+export function createAuthenticator<Holder>(
+  kind: SecretKind,
+  credentials: Pick<Credentials<Holder>, 'find' | 'remembers'>,
+): Authenticator<Holder> {
   const name = kind === 'api_key' ? 'API key' : 'driver token';
   return {
     async authenticate(head) {

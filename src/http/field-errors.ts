@@ -1,5 +1,6 @@
 import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
+import { ONE_LINE } from '../domain/text.ts';
 import { MAX_FIELD_ERRORS } from '../limits.ts';
 import { ACTION_ID, CURSOR, E164_PHONE, PAGE_SIZE, PLAUSIBLE_EMAIL, STORABLE_TEXT, TIMESTAMP, ZIP } from './schemas.ts';
 import type { SchemaError } from './validators.js';
@@ -24,6 +25,7 @@ function fieldOf({ instancePath, keyword, params }: SchemaError): string {
 
 const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [STORABLE_TEXT]: 'must not contain U+0000 or half of a surrogate pair',
+  [ONE_LINE]: 'must be one line, without control characters and overrides of direction',
   [E164_PHONE]: 'must be in E.164 form, like +14155550123',
   [ZIP]: 'must be a ZIP code, like 94103 or 94103-1234',
   [PLAUSIBLE_EMAIL]: 'must be an e-mail address, like jo@example.com',

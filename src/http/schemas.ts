@@ -1,5 +1,6 @@
 import { STATE_CODES } from '../domain/address.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
+import { ONE_LINE } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import {
   MAX_ACCURACY_METERS,
@@ -22,7 +23,7 @@ export const ZIP = '^\\d{5}(?:-\\d{4})?$';
  * address literals are left out, because no customer has one.
  */
 export const PLAUSIBLE_EMAIL =
-  '^[^\\s@\\p{Cc}\\p{Cs}]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?\\.)+[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}]$';
+  '^[^\\s@\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?\\.)+[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}]$';
 /** RFC 3339, as `Date.prototype.toISOString` and every phone's platform writes it. */
 export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$';
 
@@ -35,6 +36,12 @@ export const CURSOR = '^[\\w-]+$';
 
 function text(maxLength: number) {
   return { type: 'string', minLength: 1, maxLength, pattern: STORABLE_TEXT } as const;
+}
+
+/** Text that is shown on one line, such as a name, which must not forge another one. */
+function line(maxLength: number) {
+  const patterns = [STORABLE_TEXT, ONE_LINE].map((pattern) => ({ type: 'string', pattern }));
+  return { type: 'string', minLength: 1, maxLength, allOf: patterns } as const;
 }
 
 /** What every action may hold: the phone's id for it, so that a repetition changes nothing, and its time. */
@@ -59,20 +66,20 @@ export const schemas = {
         type: 'object',
         required: ['name', 'email', 'phone'],
         properties: {
-          name: text(MAX_NAME_LENGTH),
+          name: line(MAX_NAME_LENGTH),
           email: { type: 'string', minLength: 1, maxLength: MAX_EMAIL_LENGTH, pattern: PLAUSIBLE_EMAIL },
           phone: { type: 'string', minLength: 1, pattern: E164_PHONE },
           sms_opt_in: { type: 'boolean', default: false },
         },
       },
-      pickup_address: text(MAX_PICKUP_ADDRESS_LENGTH),
+      pickup_address: line(MAX_PICKUP_ADDRESS_LENGTH),
       dropoff_address: {
         type: 'object',
         required: ['line1', 'city', 'state', 'zip'],
         properties: {
-          line1: text(MAX_ADDRESS_LINE_LENGTH),
-          line2: text(MAX_ADDRESS_LINE_LENGTH),
-          city: text(MAX_CITY_LENGTH),
+          line1: line(MAX_ADDRESS_LINE_LENGTH),
+          line2: line(MAX_ADDRESS_LINE_LENGTH),
+          city: line(MAX_CITY_LENGTH),
           state: { type: 'string', enum: STATE_CODES },
           zip: { type: 'string', minLength: 1, pattern: ZIP },
         },

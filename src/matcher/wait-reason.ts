@@ -1,21 +1,22 @@
 import type { Drivers } from './drivers.ts';
 import type { WaitingOrder } from './waiting.ts';
 
-export type WaitReason = 'no_driver_on_duty' | 'none_qualified' | 'all_drivers_busy' | 'none_in_radius';
+export type WaitReason = 'no_driver_on_duty' | 'none_qualified' | 'given_back' | 'all_drivers_busy' | 'none_in_radius';
 
 /**
- * The first reason that holds why an order waits: nobody is on duty; nobody on duty serves the tier; all who do
- * carry an order; the free ones are beyond the radius or have been silent for too long. Drivers whom the order
- * excludes count only as on duty. Costs no search.
+ * The first reason that holds why an order waits: nobody is on duty; nobody on duty serves the tier; of those
+ * who do, all have given the order back; the others carry an order; the free ones among the others are beyond
+ * the radius or have been silent for too long. The last one is `given_back`, too, if a driver who gave the
+ * order back is free: they may be the only one in reach. Costs no search.
  */
 export function waitReason(drivers: Drivers, { tierId, excludedDriverIds }: WaitingOrder): WaitReason {
-  let { onDuty, free } = drivers.counts(tierId);
-  for (const driverId of excludedDriverIds ?? []) {
-    if (!drivers.serves(driverId, tierId)) continue;
-    if (drivers.get(driverId)?.onDuty) onDuty--;
-    if (drivers.isFree(driverId)) free--;
-  }
+  const { onDuty, free } = drivers.counts(tierId);
+  const gaveBack = [...(excludedDriverIds ?? [])].filter((driverId) => drivers.serves(driverId, tierId));
+  const gaveBackOnDuty = gaveBack.filter((driverId) => drivers.get(driverId)?.onDuty).length;
+  const gaveBackFree = gaveBack.filter((driverId) => drivers.isFree(driverId)).length;
   if (drivers.counts().onDuty === 0) return 'no_driver_on_duty';
   if (onDuty === 0) return 'none_qualified';
-  return free === 0 ? 'all_drivers_busy' : 'none_in_radius';
+  if (onDuty === gaveBackOnDuty) return 'given_back';
+  if (free === gaveBackFree) return 'all_drivers_busy';
+  return gaveBackFree > 0 ? 'given_back' : 'none_in_radius';
 }

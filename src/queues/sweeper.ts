@@ -25,6 +25,12 @@ export type SweeperStore = Pick<
   | 'pruneTextCounts'
 >;
 
+export type Sweeper = {
+  /** Sweeps within OUTBOX_SWEEP_SOON_MS and the time of a sweep, however often it is called. */
+  sweepSoon(): void;
+  close(): Promise<void>;
+};
+
 /**
  * Relays owed jobs again: a process died before it handed them over, a queue lost them or had no room, or
  * they used up their attempts. Also prunes old rows. A step that fails does not keep the others from running.
@@ -34,14 +40,18 @@ export function startSweeper(
   { relay, openQueues }: Pick<Relay, 'relay' | 'openQueues'>,
   jobLoss: JobLossCheck,
   logger: Logger,
-): { close(): Promise<void> } {
-  let running = Promise.resolve();
+): Sweeper {
+  let running: Promise<void> | null = null;
   let timer = setTimeout(next, OUTBOX_SWEEP_MS);
+  let isSoon = false;
   let isClosed = false;
 
   function next(): void {
+    isSoon = false;
     running = sweep().then((more) => {
-      if (!isClosed) timer = setTimeout(next, more ? OUTBOX_SWEEP_SOON_MS : OUTBOX_SWEEP_MS);
+      running = null;
+      isSoon ||= more;
+      if (!isClosed) timer = setTimeout(next, isSoon ? OUTBOX_SWEEP_SOON_MS : OUTBOX_SWEEP_MS);
     });
   }
 
@@ -82,6 +92,14 @@ export function startSweeper(
   }
 
   return {
+    sweepSoon() {
+      if (isSoon || isClosed) return;
+      isSoon = true;
+      // The sweep under way may have looked already; it sets the next one's time.
+      if (running) return;
+      clearTimeout(timer);
+      timer = setTimeout(next, OUTBOX_SWEEP_SOON_MS);
+    },
     async close() {
       isClosed = true;
       clearTimeout(timer);

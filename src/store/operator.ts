@@ -1,32 +1,6 @@
-import type { Row, Sql } from 'postgres';
-import type { OrderStatus } from '../domain/order.ts';
 import { REFUND_MISSING_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { active } from './fragments.ts';
-
-/** A row for the operator's command line; its column names are wire names. */
-export type Printable = Record<string, unknown>;
-
-const printable = (rows: readonly Row[]): Printable[] => rows.map((row) => ({ ...row }));
-
-/** Stores, newest first. */
-export async function listRetailers({ sql }: Db, limit: number): Promise<Printable[]> {
-  return printable(
-    await sql`
-      select r.id as retailer_id, r.name, r.status, r.address, r.stripe_payment_method_id is not null as has_card,
-        r.created_at
-      from retailers r order by r.created_at desc limit ${limit}`,
-  );
-}
-
-/** Undecided applications, oldest first. */
-export async function listApplications({ sql }: Db, limit: number): Promise<Printable[]> {
-  return printable(
-    await sql`
-      select id as application_id, name, address, contact_email, status, applied_at
-      from retailer_applications where status = 'applied' order by applied_at limit ${limit}`,
-  );
-}
+import type { Printable } from './pages.ts';
 
 /** A store with its webhook and its keys' ids, or an application; null for neither. */
 export async function showRetailer({ sql }: Db, id: string): Promise<Printable | null> {
@@ -45,36 +19,6 @@ export async function showRetailer({ sql }: Db, id: string): Promise<Printable |
       retailer_id
     from retailer_applications where id = ${id}`;
   return application ? { ...application } : null;
-}
-
-const driverColumns = (sql: Sql) => sql`
-  d.id as driver_id, d.name, d.phone, d.tiers, d.active, d.on_duty, o.id as order_id, o.status as order_status,
-  p.lat, p.lng, p.captured_at as position_at, d.created_at
-  from drivers d
-  left join driver_positions p on p.driver_id = d.id
-  left join orders o on o.driver_id = d.id and o.status in ${active(sql)}`;
-
-/** Drivers, newest first, with their duty, order and last written position. */
-export async function listDrivers({ sql }: Db, limit: number): Promise<Printable[]> {
-  return printable(await sql`select ${driverColumns(sql)} order by d.created_at desc limit ${limit}`);
-}
-
-/** A driver with their duty, order and last written position; null for an unknown one. */
-export async function showDriver({ sql }: Db, id: string): Promise<Printable | null> {
-  const [row] = await sql`select ${driverColumns(sql)} where d.id = ${id}`;
-  return row ? { ...row } : null;
-}
-
-/** Orders, newest first, of one status or of all. */
-export async function listOrders({ sql }: Db, status: OrderStatus | null, limit: number): Promise<Printable[]> {
-  return printable(
-    await sql`
-      select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
-        o.driver_id, o.created_at
-      from orders o join retailers r on r.id = o.retailer_id
-      where o.status <> 'void' and (${status}::text is null or o.status = ${status})
-      order by o.id desc limit ${limit}`,
-  );
 }
 
 /** Everything on record about one order. */
@@ -138,7 +82,7 @@ export async function readStats({ sql }: Db): Promise<Printable> {
          'disabled', coalesce(
            jsonb_agg(jsonb_build_object('retailer_id', retailer_id, 'webhook_disabled_at', disabled_at))
              filter (where disabled_at is not null), '[]'))
-       from webhook_endpoints) as webhooks,
+       from webhook_endpoints where disabled_because is distinct from 'off') as webhooks,
       (select coalesce(jsonb_object_agg(status, n), '{}') from
         (select status, count(*) n from webhook_deliveries
          where created_at > now() - interval '1 day' group by 1) s) as webhook_deliveries_last_day,

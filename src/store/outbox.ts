@@ -27,6 +27,20 @@ export async function endLeases({ sql }: Db, limit: number): Promise<number> {
 }
 
 /**
+ * Leaves jobs to the sweepers at once, for a process that relays none: ends their first lease, and sends the
+ * notice of it. If it fails, the sweepers take them when that lease has ended.
+ */
+export async function leaveToSweepers({ sql, processId }: Db, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`
+    with left_over as (
+      update outbox set lease_until = now()
+      where id = any(${[...ids]}::int8[]) and done_at is null returning id
+    )
+    select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from left_over having count(*) > 0`;
+}
+
+/**
  * Takes up to `limit` owed rows of these queues whose lease has ended, for this process to relay again. Their
  * new lease is short, so that a process that dies before it hands them over does not hold them up.
  */

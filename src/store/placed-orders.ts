@@ -1,9 +1,9 @@
 import type { Fragment, Row, Sql } from 'postgres';
-import type { CreatedOrder } from '../domain/order.ts';
+import type { EarlierOrder } from '../domain/order.ts';
 import type { Db } from './db.ts';
 
-/** An order as its creation was answered, but with its present payment status. */
-export type PlacedOrder = { readonly order: CreatedOrder; readonly fingerprint: string };
+/** An order as its creation was answered, but with its present payment status, and its status by now. */
+export type PlacedOrder = { readonly order: EarlierOrder; readonly fingerprint: string };
 
 /** The order that a store created with an idempotency key, however old; null for an unused key. */
 export async function findPlaced({ sql }: Db, retailerId: string, idempotencyKey: string): Promise<PlacedOrder | null> {
@@ -12,7 +12,7 @@ export async function findPlaced({ sql }: Db, retailerId: string, idempotencyKey
 }
 
 /** The orders with these ids that exist, by id. */
-export async function findPlacedByIds({ sql }: Db, ids: readonly string[]): Promise<Map<string, CreatedOrder>> {
+export async function findPlacedByIds({ sql }: Db, ids: readonly string[]): Promise<Map<string, EarlierOrder>> {
   const placed = await readPlaced(sql, sql`o.id = any(${[...ids]}::uuid[])`);
   return new Map(placed.map(({ order }) => [order.id, order]));
 }
@@ -20,15 +20,15 @@ export async function findPlacedByIds({ sql }: Db, ids: readonly string[]): Prom
 async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder[]> {
   const rows = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
-      o.request_fingerprint,
+      o.status, o.request_fingerprint,
       -- The assignment of an order that was created with a driver has the time of its creation.
       exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
         and e.at = o.created_at) as was_assigned
     from orders o where ${which} and o.status <> 'void'`;
-  return rows.map((row) => ({ order: toCreated(row), fingerprint: row.request_fingerprint }));
+  return rows.map((row) => ({ order: toEarlier(row), fingerprint: row.request_fingerprint }));
 }
 
-function toCreated(row: Row): CreatedOrder {
+function toEarlier(row: Row): EarlierOrder {
   return {
     id: row.id,
     status: row.was_assigned ? 'driver_assigned' : 'pending_dispatch',
@@ -37,5 +37,6 @@ function toCreated(row: Row): CreatedOrder {
     paymentStatus: row.payment_status,
     trackingToken: row.tracking_token,
     createdAt: row.created_at,
+    statusNow: row.status,
   };
 }

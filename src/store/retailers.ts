@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres';
+import type { Fragment, Sql } from 'postgres';
 import type { Point } from '../geo/point.ts';
 import type { Db } from './db.ts';
 
@@ -122,21 +122,13 @@ export async function rejectApplication({ sql }: Db, applicationId: string, note
  * Suspends or activates a store; false for an unknown one. After a suspension has returned, no new request
  * creates an order for the store.
  */
-export async function setRetailerStatus(
-  { sql }: Db,
-  retailerId: string,
-  status: 'active' | 'suspended',
-): Promise<boolean> {
-  const rows = await sql`
-    update retailers set status = ${status}, updated_at = now() where id = ${retailerId} returning id`;
-  return rows.length === 1;
+export function setRetailerStatus(db: Db, retailerId: string, status: 'active' | 'suspended'): Promise<boolean> {
+  return changeRetailer(db, retailerId, db.sql`status = ${status}`);
 }
 
 /** Sets the most orders a store may create a second: 0 for no bound, null for the bound of all stores. */
-export async function setOrdersPerSecond({ sql }: Db, retailerId: string, perSecond: number | null): Promise<boolean> {
-  const rows = await sql`
-    update retailers set orders_per_second = ${perSecond}, updated_at = now() where id = ${retailerId} returning id`;
-  return rows.length === 1;
+export function setOrdersPerSecond(db: Db, retailerId: string, perSecond: number | null): Promise<boolean> {
+  return changeRetailer(db, retailerId, db.sql`orders_per_second = ${perSecond}`);
 }
 
 /**
@@ -153,17 +145,29 @@ export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): P
   return rows.length === 1;
 }
 
-/** Sets Stripe's customer and card that a store's deliveries are charged to; false for an unknown store. */
-export async function setCard(
-  { sql }: Db,
+/**
+ * Sets Stripe's customer and card that a store's deliveries are charged to, or takes them away; false for an
+ * unknown store.
+ */
+export function setCard(
+  db: Db,
   retailerId: string,
-  stripeCustomerId: string,
-  stripePaymentMethodId: string,
+  stripeCustomerId: string | null,
+  stripePaymentMethodId: string | null,
 ): Promise<boolean> {
+  const card = db.sql`stripe_customer_id = ${stripeCustomerId}, stripe_payment_method_id = ${stripePaymentMethodId}`;
+  return changeRetailer(db, retailerId, card);
+}
+
+/** Changes a store and sends the notice of it, in one statement; false for an unknown store. */
+async function changeRetailer({ sql, processId }: Db, retailerId: string, set: Fragment): Promise<boolean> {
   const rows = await sql`
-    update retailers set stripe_customer_id = ${stripeCustomerId},
-      stripe_payment_method_id = ${stripePaymentMethodId}, updated_at = now()
-    where id = ${retailerId} returning id`;
+    with changed as (
+      update retailers set ${set}, updated_at = now() where id = ${retailerId} returning id
+    ), notice as (
+      select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed
+    )
+    select id from changed, notice`;
   return rows.length === 1;
 }
 

@@ -4,6 +4,9 @@ import * as dropoffs from './dropoffs.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as messages from './messages.ts';
 import * as operator from './operator.ts';
+import * as operatorDeliveries from './operator-deliveries.ts';
+import * as operatorLists from './operator-lists.ts';
+import * as operatorOrders from './operator-orders.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
@@ -45,6 +48,9 @@ export interface Store
     Bound<typeof lifecycle>,
     Bound<typeof messages>,
     Bound<typeof operator>,
+    Bound<typeof operatorDeliveries>,
+    Bound<typeof operatorLists>,
+    Bound<typeof operatorOrders>,
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
@@ -70,6 +76,9 @@ const FAMILIES = [
   lifecycle,
   messages,
   operator,
+  operatorDeliveries,
+  operatorLists,
+  operatorOrders,
   orders,
   ordersCreate,
   ordersList,

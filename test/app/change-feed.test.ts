@@ -8,6 +8,7 @@ import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
@@ -15,6 +16,12 @@ import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+
+/** Stores and drivers whose keys and tokens the process knows, as a test adds them. */
+const STORES = new Set<string>();
+const DRIVERS = new Set<string>();
+const forgotten = (known: ReadonlySet<string>, holds: (id: string) => boolean) =>
+  [...known].filter(holds).map((id) => `forgotten ${id}`);
 
 const logger = createLogger('silent');
 const soon = { timeout: 10_000, interval: 10 };
@@ -67,6 +74,12 @@ async function api() {
     sweep: { run: nothing, listening: () => undefined },
     unknownOutcomes,
     tiers: { reload: nothing },
+    credentials: {
+      stores: {
+        forget: (holds) => seen.push(...forgotten(STORES, (retailerId) => holds({ retailerId } as RetailerKey))),
+      },
+      drivers: { forget: (holds) => seen.push(...forgotten(DRIVERS, (driverId) => holds({ driverId }))) },
+    },
     paymentWait,
     events,
     logger,
@@ -195,4 +208,39 @@ test('a notice that everything changed has everything read anew', async () => {
   await expect.poll(() => seen, soon).toContain('everything changed');
   expect(seen).toContain('drivers read all');
   expect(seen).not.toContain(`orders read ${orderId}`);
+});
+
+test('the keys of a store that a command changed, and the token of a driver, are looked up again', async () => {
+  const { sql } = database;
+  const [store, other] = [await addStoreRow(sql), await addStoreRow(sql)];
+  const driverId = await addDriverRow(sql);
+  for (const id of [store.retailerId, other.retailerId]) STORES.add(id);
+  DRIVERS.add(driverId);
+  const { seen } = await api();
+  const cli = storeOf(sql, 'cli');
+  const changes = [
+    () => cli.setRetailerStatus(store.retailerId, 'suspended'),
+    () => cli.setRetailerStatus(store.retailerId, 'active'),
+    () => cli.setOrdersPerSecond(store.retailerId, 5),
+    () => cli.setCard(store.retailerId, 'cus_1', 'pm_1'),
+    () => cli.setWebhook(store.retailerId, 'https://store.test/', 'whsec_x'),
+    () => cli.disableWebhook(store.retailerId),
+    () => cli.enableWebhook(store.retailerId),
+  ];
+  for (const change of changes) {
+    seen.length = 0;
+    await change();
+    await expect.poll(() => seen, soon).toEqual([`forgotten ${store.retailerId}`]);
+  }
+  await cli.deactivateDriver(driverId);
+  await expect.poll(() => seen, soon).toContain(`phone ${driverId}`);
+  expect(seen).toContain(`forgotten ${driverId}`);
+});
+
+test('jobs that a command owes are no matter of the change feed', async () => {
+  const { orderId } = await assignedOrder();
+  const { handled } = await api();
+  const [row] = await database.sql`select id from outbox where order_id = ${orderId}`;
+  await storeOf(database.sql, 'cli').leaveToSweepers([row?.id]);
+  expect(await handled()).toEqual([]);
 });

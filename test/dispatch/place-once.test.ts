@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPlaceOnce } from '../../src/dispatch/place-once.ts';
 import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
-import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
+import type { EarlierOrder, PlaceOrder } from '../../src/domain/order.ts';
 import type { PlacedOrder } from '../../src/store/placed-orders.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -11,7 +11,7 @@ const keyOf = (retailerId: string) => ({ retailerId }) as RetailerKey;
 const STORE = keyOf('store');
 const CALLER = { sinceMs: 0, signal: { aborted: false } };
 const said = (fingerprint: string, key = 'key') => ({ key, fingerprint });
-const orderOf = (id: string) => ({ id }) as CreatedOrder;
+const orderOf = (id: string) => ({ id }) as EarlierOrder;
 
 type Refusal = Exclude<PlaceOrderOutcome, { kind: 'created' }>['kind'];
 

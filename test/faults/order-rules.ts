@@ -110,11 +110,14 @@ function judgeRegion(state: string | null, zip: string): [string, Verdict][] {
   ];
 }
 
-/** Text of at least one and at most so many code points, without U+0000 and halves of surrogate pairs. */
+/**
+ * Text of at least one and at most so many code points, on one line, without halves of surrogate pairs and
+ * overrides of direction.
+ */
 function text(value: unknown, maxLength: number): Verdict {
   const inner = trimmed(value);
   if (inner === null || inner === '') return 'bad';
-  return [...inner].length <= maxLength && isStorable(inner) ? 'good' : 'bad';
+  return [...inner].length <= maxLength && isOneLine(inner) ? 'good' : 'bad';
 }
 
 function email(value: unknown): Verdict {
@@ -153,10 +156,20 @@ export function asText(order: Expected): string {
 
 const trimmed = (value: unknown): string | null => (typeof value === 'string' ? value.trim() : null);
 
-function isStorable(value: string): boolean {
+/** Controls, halves of surrogate pairs, line separators, and overrides and isolates of direction. */
+const REFUSED: readonly (readonly [from: number, to: number])[] = [
+  [0x00, 0x08],
+  [0x0a, 0x1f],
+  [0x7f, 0x9f],
+  [0x2028, 0x202e],
+  [0x2066, 0x2069],
+  [0xd800, 0xdfff],
+];
+
+function isOneLine(value: string): boolean {
   for (const character of value) {
     const code = character.codePointAt(0) as number;
-    if (code === 0 || (code >= 0xd800 && code <= 0xdfff)) return false;
+    if (REFUSED.some(([from, to]) => code >= from && code <= to)) return false;
   }
   return true;
 }

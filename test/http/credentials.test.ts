@@ -30,6 +30,7 @@ function world(options: { maxKept?: number; mostUnknown?: number } = {}) {
   };
   return {
     asked,
+    forget: credentials.forget,
     credentials: {
       find: (hash: string) => credentials.find(hash, ADDRESS),
       remembers: (hash: string) => credentials.remembers(hash),
@@ -237,6 +238,42 @@ describe('an address that sent too many secrets that nobody holds', () => {
   test('does not stop others, and one that sends good keys alone is never refused', async () => {
     const { find } = await guessed();
     for (let i = 0; i < 10; i++) expect(await find(`key ${i}`, undefined, '203.0.113.8')).toBe(`holder of key ${i}`);
+  });
+});
+
+describe('a holder of whom something changed', () => {
+  test('is looked up again at once, and others are not', async () => {
+    const { find, forget, count } = world();
+    await find('a');
+    await find('b');
+    forget((holder) => holder === 'holder of a');
+    expect(await find('a', 'suspended a')).toBe('suspended a');
+    expect(await find('b')).toBe('holder of b');
+    expect(count()).toBe(3);
+    expect(await find('a')).toBe('suspended a');
+    expect(count()).toBe(3);
+  });
+
+  test('is nobody from then on where the look-up finds nobody', async () => {
+    const { find, forget } = world();
+    await find('a');
+    forget(() => true);
+    expect(await find('a', null)).toBeNull();
+  });
+
+  test('is not kept as a look-up that began before found them', async () => {
+    const { credentials, forget, asked, count } = world();
+    const before = credentials.find('a');
+    await untilAsked();
+    forget(() => true);
+    const after = credentials.find('a');
+    await untilAsked();
+    expect(count()).toBe(2);
+    asked[1]?.answer('a as changed');
+    asked[0]?.answer('a as before');
+    expect([await before, await after]).toEqual(['a as before', 'a as changed']);
+    expect(await credentials.find('a')).toBe('a as changed');
+    expect(count()).toBe(2);
   });
 });
 

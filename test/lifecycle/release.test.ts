@@ -18,7 +18,7 @@ describe('an order that was released', () => {
     await expect.poll(() => matcher.isWaiting(orderId)).toBe(true);
     expect(matcher.bestDriverFor(orderId, Date.now())).toBeUndefined();
     expect(matcher.bestWaitingFor(driverId, Date.now())).toBeUndefined();
-    expect(matcher.whyWaiting(orderId)).toBe('none_qualified');
+    expect(matcher.whyWaiting(orderId)).toBe('given_back');
     expect(await store.assignWaiting(orderId, { driverId, distanceMeters: 1 })).toEqual({
       kind: 'driver_lost',
     });

@@ -260,11 +260,13 @@ export class BruteForce implements MatcherFace {
     const order = this.orders.get(orderId);
     if (!order) return undefined;
     if (this.onDutyCount() === 0) return 'no_driver_on_duty';
-    const qualified = [...this.known.values()].filter(
-      (driver) => driver.onDuty && this.serves(driver, order.tierId) && !order.excludedDriverIds?.has(driver.id),
-    );
+    const qualified = [...this.known.values()].filter((driver) => driver.onDuty && this.serves(driver, order.tierId));
     if (qualified.length === 0) return 'none_qualified';
-    return qualified.some((driver) => this.isFree(driver)) ? 'none_in_radius' : 'all_drivers_busy';
+    const gaveBack = (driver: FleetDriver) => order.excludedDriverIds?.has(driver.id) === true;
+    if (qualified.every(gaveBack)) return 'given_back';
+    const free = qualified.filter((driver) => this.isFree(driver));
+    if (free.every(gaveBack)) return 'all_drivers_busy';
+    return free.some(gaveBack) ? 'given_back' : 'none_in_radius';
   }
 
   /** The whole steps of a late order's claim, and the minutes that an order costs. */

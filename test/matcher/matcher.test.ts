@@ -376,15 +376,30 @@ describe('an assignment in flight', () => {
 describe('the reason an order waits', () => {
   it('is the first of nobody on duty, none qualified, all busy and none in radius', () => {
     expect(matcher.whyWaiting('one')).toBeUndefined();
-    wait('one', { excludedDriverIds: new Set(['excluded']) });
+    wait('one');
     put('off', 0, { onDuty: false });
     expect(matcher.whyWaiting('one')).toBe('no_driver_on_duty');
     put('other-tier', 0, { tierIds: ['priority'] });
-    put('excluded', 0);
     expect(matcher.whyWaiting('one')).toBe('none_qualified');
     put('busy', 0, { orderId: 'other' });
     expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
     put('far', 5);
+    expect(matcher.whyWaiting('one')).toBe('none_in_radius');
+  });
+
+  it('is that it was given back where the only driver for it, or the only one in reach, has done so', () => {
+    wait('one', { excludedDriverIds: new Set(['gave-back']) });
+    put('gave-back', 0, { onDuty: false });
+    expect(matcher.whyWaiting('one')).toBe('no_driver_on_duty');
+    put('other-tier', 0, { tierIds: ['priority'] });
+    expect(matcher.whyWaiting('one')).toBe('none_qualified');
+    put('gave-back', 0);
+    expect(matcher.whyWaiting('one')).toBe('given_back');
+    put('busy', 0, { orderId: 'other' });
+    expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
+    put('far', 5);
+    expect(matcher.whyWaiting('one')).toBe('given_back');
+    put('gave-back', 0, { orderId: 'another' });
     expect(matcher.whyWaiting('one')).toBe('none_in_radius');
   });
 });

@@ -5,6 +5,7 @@ import {
   OUTBOX_KEPT_DAYS,
   OUTBOX_PRUNE_ROWS,
   OUTBOX_SWEEP_MS,
+  OUTBOX_SWEEP_SOON_MS,
   WEBHOOK_KEPT_DAYS,
 } from '../../src/limits.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
@@ -100,4 +101,39 @@ test('the leases of lost jobs end in parts before the sweep takes owed rows', as
   onTestFinished(() => sweeper.close());
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
   expect(done).toEqual([...Array(3).fill(`ended ${END_LEASES_ROWS}`), 'taken', 'taken']);
+});
+
+test('a sweep that is asked for comes soon, once for many calls, and once more if one was under way', async () => {
+  let sweeps = 0;
+  let finish = (): void => undefined;
+  const sweeper = startSweeper(
+    sweeperStore({
+      async takeExpired() {
+        sweeps++;
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        return [];
+      },
+    }),
+    relay,
+    memory,
+    createLogger('silent'),
+  );
+  onTestFinished(() => {
+    finish();
+    return sweeper.close();
+  });
+  for (let call = 0; call < 5; call++) sweeper.sweepSoon();
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_SOON_MS);
+  expect(sweeps).toBe(1);
+  for (let call = 0; call < 5; call++) sweeper.sweepSoon();
+  finish();
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_SOON_MS);
+  expect(sweeps).toBe(2);
+  finish();
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS - 1);
+  expect(sweeps).toBe(2);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(sweeps).toBe(3);
 });

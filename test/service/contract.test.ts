@@ -787,6 +787,25 @@ describe('Idempotency-Key', () => {
     expect([later.text, isReplayed(later)]).toEqual([answers[0]?.text, true]);
   });
 
+  it('shows the order as it was answered first, and says in the message what became of it', async () => {
+    const { body: first } = await createOnce('then cancelled');
+    expect((await createOnce('then cancelled')).body).toEqual(first);
+    expect((await send(`/orders/${first.order.id}/cancel`, { reason: 'other' }, 'its cancel')).status).toBe(200);
+    const again = await createOnce('then cancelled');
+    expect([again.status, isReplayed(again), again.body.order]).toEqual([201, true, first.order]);
+    expect(again.body.message).toBe('The order was created before and was cancelled; no driver comes.');
+    const said = async (status: string) => {
+      await database.sql`update orders set status = ${status}, driver_id = ${newId()} where id = ${first.order.id}`;
+      return (await createOnce('then cancelled')).body.message;
+    };
+    expect(await said('driver_assigned')).toMatch(/before and a driver is on the way/);
+    expect(await said('picked_up')).toMatch(/before and its driver has the parcel/);
+    expect(await said('delivered')).toMatch(/before and was delivered/);
+    expect(await said('expired')).toMatch(/before and expired/);
+    expect(await said('undeliverable')).toMatch(/could not be handed over; its driver brings/);
+    expect(await said('returned')).toMatch(/could not be handed over; it has ended/);
+  });
+
   it('takes what differs only in what the contract does not name, or in outer spaces, for the same', async () => {
     const first = await createOnce('same');
     const again = await createOnce('same', { pickup_address: `  ${orderBody('').pickup_address} `, note: 'new' });

@@ -190,6 +190,34 @@ describe('a store', () => {
     );
   });
 
+  it('is made without a card in the sandbox, and gets and loses one later', async () => {
+    const store = await newStore('--test-card', 'none');
+    const cardOf = async () =>
+      (await sameday<{ stripe_payment_method_id: string }>('retailer', 'show', store.retailerId))
+        .stripe_payment_method_id;
+    expect(await cardOf()).toBeNull();
+    const setCard = (kind: string) => sameday('retailer', 'set-card', store.retailerId, '--test-card', kind);
+    expect(await setCard('ok')).toMatchObject({ card: 'set' });
+    expect(await cardOf()).toBe('pm_card_visa');
+    expect(await setCard('none')).toMatchObject({ card: 'none' });
+    const driver = await newDriver();
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    const { body } = await place(service, store);
+    await untilOrder(service, store, body.order.id, { payment_failure_code: 'no_card_on_file' });
+    await driver.duty(false);
+  });
+
+  it("'s rate is shown in the words in which it is set", async () => {
+    const store = await newStore();
+    const set = (rate: string) => said(['retailer', 'set-rate', store.retailerId, '--per-second', rate]);
+    const shown = async () => (await said(['retailer', 'show', store.retailerId])).stdout;
+    for (const rate of ['none', '7', 'default']) {
+      expect((await set(rate)).stdout).toMatch(new RegExp(`^orders_per_second +${rate}$`, 'm'));
+      expect(await shown()).toMatch(new RegExp(`^orders_per_second +${rate}$`, 'm'));
+    }
+  });
+
   it('creates no more orders a second than it was set to, from a second later on, and as many as it likes without', async () => {
     const store = await newStore();
     const setRate = (rate: string) => sameday('retailer', 'set-rate', store.retailerId, '--per-second', rate);
@@ -301,6 +329,7 @@ describe('a driver', () => {
     const driver = await newDriver('--tiers', 'priority, scheduled');
     const expected = { driver_id: driver.id, active: true, on_duty: false, tiers: ['priority', 'scheduled'] };
     expect(await sameday('driver', 'list')).toContainEqual(expect.objectContaining(expected));
+    expect((await said(['driver', 'show', driver.id])).stdout).toMatch(/^tiers +priority, scheduled$/m);
     await driver.at({ lat: 12.5, lng: 45.25 });
     await driver.duty(true);
     await expect
@@ -401,6 +430,65 @@ describe('a tier', () => {
   });
 });
 
+describe('a tier whose payout is above its fee', () => {
+  it('is set, with a warning', async () => {
+    const set = (cents: number) => said(['tier', 'set', 'scheduled', '--payout-cents', String(cents)]);
+    const dear = await set(600);
+    expect([dear.code, dear.stderr]).toEqual([
+      0,
+      'Each order of this tier now costs you money: its payout of 600 cents is above its fee of 599 cents.\n',
+    ]);
+    const usual = await set(450);
+    expect([usual.code, usual.stderr]).toEqual([0, '']);
+  });
+});
+
+describe('a list', () => {
+  it('of more rows than a page prints how many follow and the command for them, which works', async () => {
+    await Promise.all(Array.from({ length: 3 }, () => newStore()));
+    const page = await said(['retailer', 'list', '--limit', '2', '--search', 'corner market']);
+    const [, more, line = ''] = /^(\d+) more stores: node \S+ (.*)$/m.exec(page.stdout) ?? [];
+    expect(Number(more)).toBeGreaterThan(0);
+    const next = await said(line.replaceAll("'", '').split(/ (?!market)/));
+    expect([next.code, next.stderr]).toEqual([0, '']);
+    const idsIn = (text: string) => text.match(/[0-9a-f]{8}-\S{27}(?= +Corner)/g) ?? [];
+    expect(idsIn(page.stdout)).toHaveLength(2);
+    expect(idsIn(next.stdout)).toHaveLength(2);
+    expect(new Set([...idsIn(page.stdout), ...idsIn(next.stdout)]).size).toBe(4);
+    const json = await said(['retailer', 'list', '--limit', '1', '--json']);
+    expect(JSON.parse(json.stdout).retailers).toHaveLength(1);
+    expect(json.stderr).toMatch(/^\d+ more stores: .* --limit 1 --json --after \S+\n/);
+  });
+
+  it('is refused where an option is wrong, by its name', async () => {
+    const wrong = await said(['order', 'list', '--since', 'yesterday']);
+    expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([1, '', expect.stringMatching(/^--since takes a time/)]);
+  });
+});
+
+describe('a name with controls', () => {
+  const hostile = 'Eve\u001b]52;c;eA==\u0007\nstatus  active\u202e';
+
+  it('is refused on the way in, and harmless where it is in the tables already', async () => {
+    const refused = await said(['driver', 'create', '--name', hostile, '--phone', '+14155550100']);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^--name takes one line/)]);
+    const create = ['--address', `${ADDRESS} 94110`, '--lat', '1', '--lng', '1'];
+    expect((await said(['retailer', 'create', '--name', hostile, ...create])).code).toBe(1);
+    const store = await newStore();
+    await database.sql`update retailers set name = ${hostile} where id = ${store.retailerId}`;
+    for (const command of [
+      ['retailer', 'show', store.retailerId],
+      ['retailer', 'list', '--search', store.retailerId],
+      ['retailer', 'show', store.retailerId, '--json'],
+    ]) {
+      const { stdout } = await said(command);
+      expect(stdout).toContain('Eve\\u001b]52;c;eA==\\u0007');
+      expect(stdout).not.toMatch(/[\p{Cc}\u202e](?<!\n)/u);
+      expect(stdout.match(/^status +active/gm)?.length ?? 0).toBeLessThan(2);
+    }
+  });
+});
+
 describe('stats', () => {
   it('count orders, payments, texts, drivers and what the queues owe', async () => {
     const [orders] = await database.sql`select count(*)::int as n from orders`;
@@ -428,7 +516,7 @@ describe('a command that cannot be done', () => {
     [['retailer', 'set-rate', id, '--per-second', '0'], '--per-second takes a whole number from 1 to 10000.'],
     [['retailer', 'set-card', id], 'Name the card: --stripe-customer and --payment-method, or --test-card.'],
     [['retailer', 'set-card', id, '--stripe-customer', 'cus_x'], '--stripe-customer and --payment-method go together.'],
-    [['retailer', 'set-card', id, '--test-card', 'gold'], '--test-card is one of ok, declined, needs-auth.'],
+    [['retailer', 'set-card', id, '--test-card', 'gold'], '--test-card is one of ok, declined, needs-auth, none.'],
     [[...create, 'Nowhere'], 'That address could not be found: give --lat and --lng.'],
     [[...create, 'X 94110', '--lat', '12'], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
     [[...create, 'X 94110', '--lat', '91', '--lng', '0'], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
@@ -463,10 +551,13 @@ describe('a command that cannot be done', () => {
     [['retailer', 'vanish'], "error: unknown command 'vanish'"],
     [['order', 'show'], "error: missing required argument 'order_id'"],
     [['stats', '--yesterday'], "error: unknown option '--yesterday'"],
+    [['order', 'refund', id], "error: unknown command 'refund'"],
+    [['driver', 'activate', id], "error: unknown command 'activate'"],
   ])('is explained with its usage and exits with 2 where it is no command: %j', async (args, sentence) => {
     const { code, stdout, stderr } = await said(args);
     expect([code, stdout, stderr.split('\n')[0]]).toEqual([2, '', sentence]);
     expect(stderr).toContain('Usage: sameday');
+    expect(stderr).not.toContain('Did you mean');
   });
 
   it('changes nothing', async () => {

@@ -114,6 +114,17 @@ it('tells of a cancellation and of the refund that follows, at once', async () =
   await driver.duty(false);
 });
 
+it('tells of what the operator does with a command, and refunds it, at once', async () => {
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const { id } = (await place(service, store)).body.order;
+  await untilOrder(service, store, id, { payment_status: 'paid' });
+  await cli('order', 'cancel', id);
+  // The first lease of a job is 30 s.
+  await until(id, 3, 10_000);
+  expect(told(id)).toEqual(['assigned', 'cancelled', 'refunded']);
+  await driver.duty(false);
+});
+
 it('tells of a charge that failed, at once', async () => {
   const { store: poor, secret: key } = await toldStore({ card: TEST_CARDS.declined });
   await addFreeDriver(service, database.sql, poor.point);
@@ -191,7 +202,12 @@ it('disables an endpoint that says it is gone, and shows it to the operator', as
   expect(await cli('retailer', 'set-webhook', store.retailerId, '--on')).toMatchObject({ webhook: 'on' });
   expect((await shown()).webhook).toMatchObject({ webhook_disabled_at: null });
   expect(await cli('retailer', 'set-webhook', store.retailerId, '--off')).toMatchObject({ webhook: 'off' });
-  expect((await shown()).webhook).toBeNull();
+  expect((await shown()).webhook).toMatchObject({ webhook_disabled_because: 'off' });
+  expect(await cli('retailer', 'set-webhook', store.retailerId, '--on')).toMatchObject({ webhook: 'on' });
+  expect((await shown()).webhook).toMatchObject({ webhook_disabled_at: null });
+  const later = (await place(service, store)).body.order;
+  expect((await cancel(store, later.id, 'other')).status).toBe(200);
+  await until(later.id, 1);
 });
 
 it('refuses an address that is not public', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
-import { openTransaction } from './transaction.ts';
+import { noticesDuring, openTransaction } from './transaction.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -150,4 +150,18 @@ test('the backlog counts the due and the failed rows of every queue', async () =
     { queue: 'sms', ...idle },
     { queue: 'webhook', ...idle },
   ]);
+});
+
+test('jobs that are left to the sweepers are theirs at once, and a notice is sent; done ones are left out', async () => {
+  const { sql } = database;
+  const [owed, done, other] = await addRows([{ lease: 30 }, { lease: 30, done: 0 }, { lease: 30 }]);
+  const store = storeOf(sql, 'me');
+  const notices = await noticesDuring(database, async () => {
+    await store.leaveToSweepers([owed ?? 0, done ?? 0]);
+    await store.leaveToSweepers([done ?? 0]);
+    await store.leaveToSweepers([]);
+  });
+  expect(notices).toEqual(['me:jobs:1']);
+  expect((await store.takeExpired(10)).map(({ id }) => id)).toEqual([owed]);
+  expect(await leaseOf(other)).toBeGreaterThan(20);
 });

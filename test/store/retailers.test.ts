@@ -212,3 +212,22 @@ test('a measurement during which the process was suspended is left out', async (
   standsStillMs = 0;
   expect(clock.now()).toBe(Math.round(performance.now()));
 });
+
+test('a change of a store sends a notice of it, and one of an unknown store none', async () => {
+  const { retailerId } = await addStoreRow(database.sql);
+  const store = storeOf(database.sql, 'me');
+  const change = async (id: string) => [
+    await store.setRetailerStatus(id, 'suspended'),
+    await store.setRetailerStatus(id, 'active'),
+    await store.setOrdersPerSecond(id, 7),
+    await store.setCard(id, null, null),
+    await store.setWebhook(id, 'https://store.test/', 'whsec_x'),
+    await store.disableWebhook(id),
+    await store.enableWebhook(id),
+  ];
+  const notices = await noticesDuring(database, async () => {
+    expect(await change(retailerId)).toEqual(Array(7).fill(true));
+    expect(await change(newId())).toEqual(Array(7).fill(false));
+  });
+  expect(notices).toEqual(Array(7).fill(`me:retailer:${retailerId}`));
+});

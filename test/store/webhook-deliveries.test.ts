@@ -3,6 +3,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../harness/vendor-rows.ts';
+import { noticesDuring } from './transaction.ts';
 import {
   database,
   deliveriesOf,
@@ -128,7 +129,7 @@ describe('a change without a delivery', () => {
   };
 
   it('writes neither delivery nor job for a store without an endpoint', async () => {
-    await storeOf(database.sql).removeWebhook(retailerId);
+    await storeOf(database.sql).disableWebhook(retailerId);
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
@@ -243,7 +244,7 @@ describe('an attempt', () => {
 
   it('without an endpoint gives the delivery up', async () => {
     const delivery = await newDelivery();
-    await storeOf(database.sql).removeWebhook(retailerId);
+    await storeOf(database.sql).disableWebhook(retailerId);
     const opened = (await storeOf(database.sql).openDelivery(delivery.outboxId)) as OwedDelivery;
     expect(opened.endpoint).toBeNull();
     await storeOf(database.sql).recordUndeliverable(opened, 'no_endpoint');
@@ -255,12 +256,14 @@ describe('deliveries', () => {
   it('are listed newest first, by store and by status', async () => {
     const [first, second] = [await newDelivery(), await newDelivery()];
     await storeOf(database.sql).recordDelivered(first, '200');
-    const list = async (status: 'pending' | 'delivered' | null) =>
-      (await storeOf(database.sql).listDeliveries({ retailerId, status }, 10)).map((row) => row.delivery_id);
+    const all = { retailerIds: [retailerId], orderId: null, since: null, until: null, text: null };
+    const read = async (status: 'pending' | 'delivered' | null) =>
+      (await storeOf(database.sql).listDeliveries({ ...all, status }, { limit: 10, after: null })).rows;
+    const list = async (...status: Parameters<typeof read>) => (await read(...status)).map((row) => row.delivery_id);
     expect(await list(null)).toEqual([second.id, first.id]);
     expect(await list('delivered')).toEqual([first.id]);
     expect(await list('pending')).toEqual([second.id]);
-    const [row] = await storeOf(database.sql).listDeliveries({ retailerId, status: 'delivered' }, 10);
+    const [row] = await read('delivered');
     expect(row).toMatchObject({ type: 'order.assigned', attempts: 1, result: '200', next_try_at: null });
     expect(JSON.stringify(row)).not.toContain('whsec_');
   });
@@ -270,7 +273,10 @@ describe('deliveries', () => {
     const delivery = await newDelivery();
     await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
     await fail(delivery, null);
-    expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('replayed');
+    const notices = await noticesDuring(database, async () => {
+      expect(await storeOf(sql, 'me').replayDelivery(delivery.id)).toBe('replayed');
+    });
+    expect(notices).toEqual(['me:jobs:1']);
     const row = await show(delivery.id);
     expect(row).toMatchObject({ status: 'pending', attempts: 0 });
     expect(row?.outbox_id).not.toBe(delivery.outboxId);
@@ -285,7 +291,7 @@ describe('deliveries', () => {
     const delivery = await newDelivery();
     expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('still_tried');
     await storeOf(sql).recordDelivered(delivery, '200');
-    await storeOf(sql).removeWebhook(retailerId);
+    await storeOf(sql).disableWebhook(retailerId);
     expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered' });
     expect(await storeOf(sql).replayDelivery(newId())).toBe('unknown');

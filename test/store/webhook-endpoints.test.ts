@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { storeOf } from '../harness/store.ts';
+import { noticesDuring } from './transaction.ts';
 import {
   database,
   endpoint,
@@ -86,5 +87,39 @@ describe('an endpoint', () => {
     expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
     expect(await storeOf(database.sql).enableWebhook(newId())).toBe(false);
     expect(await storeOf(database.sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
+  });
+
+  it('that is switched off gets nothing, keeps its address and secret, and is switched on again', async () => {
+    const delivery = await newDelivery();
+    expect(await storeOf(database.sql).disableWebhook(retailerId)).toBe(true);
+    expect(await endpoint()).toMatchObject({ disabled_because: 'off', disabled_at: expect.any(Date) });
+    expect(await types(await newOrder(await newDriver()))).toEqual([]);
+    expect(await reopened(delivery)).toMatchObject({ endpoint: null });
+    const { webhooks } = await storeOf(database.sql).readStats();
+    expect(JSON.stringify(webhooks)).not.toContain(retailerId);
+    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
+    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', url: URL_OF_STORE, disabled_at: null });
+    expect(await reopened(delivery)).toMatchObject({ endpoint: { url: URL_OF_STORE } });
+  });
+
+  it.each(['set anew', 'enabled'])('that is %s has its waiting deliveries made at once', async (how) => {
+    const { sql } = database;
+    const [waiting, due] = [await newDelivery(), await newDelivery()];
+    await storeOf(sql).postponeDelivery(waiting, 14_400);
+    const [other] = await sql`
+      insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+      values ('redispatch', ${newId()}, ${retailerId}, now() + interval '1 day', now() + interval '1 day') returning id`;
+    const notices = await noticesDuring(database, async () => {
+      const store = storeOf(sql, 'me');
+      const change =
+        how === 'enabled' ? store.enableWebhook(retailerId) : store.setWebhook(retailerId, URL_OF_STORE, 'whsec_x');
+      expect(await change).toBe(true);
+    });
+    expect(notices).toEqual([`me:retailer:${retailerId}`, 'me:jobs:1']);
+    const taken = (await storeOf(sql).takeExpired(100)).map(({ id }) => id);
+    expect(taken).toContain(waiting.outboxId);
+    expect(taken).not.toContain(due.outboxId);
+    expect(taken).not.toContain(other?.id);
+    expect(await reopened(waiting)).toMatchObject({ dueInSeconds: 0 });
   });
 });

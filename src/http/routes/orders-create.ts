@@ -3,7 +3,7 @@ import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import type { PlaceRequest } from '../../dispatch/place-request.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
-import type { CreatedOrder } from '../../domain/order.ts';
+import type { CreatedOrder, EarlierOrder, OrderStatus } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
@@ -86,9 +86,10 @@ function messageFor(body: JsonObject): string {
 function replyTo(outcome: PlaceOnceOutcome): Reply {
   switch (outcome.kind) {
     case 'created':
+      return json(201, { success: true, message: confirmation(outcome.order), order: toWire(outcome.order) });
     case 'replayed': {
-      const body = { success: true, message: confirmation(outcome.order), order: toWire(outcome.order) };
-      return json(201, body, outcome.kind === 'replayed' ? REPLAYED : {});
+      const { order } = outcome;
+      return json(201, { success: true, message: reminder(order), order: toWire(order) }, REPLAYED);
     }
     case 'key_reused':
       throw keyReused(outcome.orderId);
@@ -114,6 +115,25 @@ function confirmation(order: CreatedOrder): string {
   return order.status === 'driver_assigned'
     ? 'The order was created and a driver is on the way to the pickup.'
     : 'The order was created and waits for a driver; nothing is charged yet.';
+}
+
+/** What became of an order, in the words that stand behind "The order was created before". */
+const SINCE: Readonly<Record<OrderStatus, string>> = {
+  pending_dispatch: ' and waits for another driver.',
+  driver_assigned: ' and a driver is on the way to the pickup.',
+  picked_up: ' and its driver has the parcel.',
+  delivered: ' and was delivered.',
+  cancelled: ' and was cancelled; no driver comes.',
+  expired: ' and expired, as no driver took it in time.',
+  undeliverable: ' and could not be handed over; its driver brings the parcel back.',
+  returned: ' and could not be handed over; it has ended.',
+};
+
+/** The first message again for as long as it is true. The order stays as it was answered first. */
+function reminder(order: EarlierOrder): string {
+  const isUncharged = order.status !== 'pending_dispatch' || order.paymentStatus === 'not_charged';
+  if (order.statusNow === order.status && isUncharged) return confirmation(order);
+  return `The order was created before${SINCE[order.statusNow]}`;
 }
 
 function toWire(order: CreatedOrder) {

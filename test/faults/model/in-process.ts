@@ -56,7 +56,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const config = { geocoderUrl: null } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  await followChanges({ ...parts, ...dispatch, database: { sql, processId: PROCESS_ID } });
+  const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
+  await followChanges({ ...parts, ...dispatch, credentials, database: { sql, processId: PROCESS_ID } });
 
   const bank = openBank();
   const chargeJob = createChargeJob({ ...parts, stripe: bank, orderLocks: limitConcurrency(4) });

@@ -58,7 +58,7 @@ export function apiRoutes(parts: {
     ...healthRoutes(parts.database, parts.metrics),
     ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
     ordersGet({ stores, store, matcher }),
-    ordersList({ stores, store }),
+    ordersList({ stores, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ...driverDutyRoutes({ drivers, actions, positions, store }),
     ...driverActionRoutes({ drivers, actions, photos }),

@@ -3,10 +3,10 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /**
  * What a notice is about. `order`: the status of an order or its driver changed. `details`: only its payment,
- * its text or its dropoff's point, for which dispatch reads nothing. `everything`: too much changed to name
- * it.
+ * its text or its dropoff's point, for which dispatch reads nothing. `retailer`: what holds a store back.
+ * `everything`: too much changed to name it.
  */
-export const NOTICE_KINDS = ['order', 'details', 'driver', 'tier', 'everything'] as const;
+export const NOTICE_KINDS = ['order', 'details', 'driver', 'retailer', 'tier', 'everything'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 export type Notice = {

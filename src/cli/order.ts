@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES, type OrderStatus } from '../domain/order.ts';
-import { LIST_LIMIT } from '../limits.ts';
+import { LIST_LIMIT, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
 import { CommandError } from './context.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
-/** `order list|show|redispatch|cancel|return` */
+/** `order list|show|redispatch|cancel|return|charge` */
 export function addOrderCommands(program: Command, act: Act): void {
   const order = program.command('order').description('orders');
   order
@@ -12,17 +12,21 @@ export function addOrderCommands(program: Command, act: Act): void {
     .description('list orders, newest first')
     .option('--status <status>', ORDER_STATUSES.join(', '))
     .action(
-      act(async ({ store }, _args, { status }: { status?: string }) => {
+      act(async ({ store, config }, _args, { status }: { status?: string }) => {
         if (status !== undefined && !ORDER_STATUSES.includes(status as OrderStatus)) {
           throw new CommandError(`--status is one of ${ORDER_STATUSES.join(', ')}.`);
         }
-        return store.listOrders((status as OrderStatus | undefined) ?? null, LIST_LIMIT);
+        return store.listOrders((status as OrderStatus | undefined) ?? null, LIST_LIMIT, config.unpaidOrdersAllowed);
       }),
     );
   order
     .command('show <order_id>')
     .description('show everything on record about an order')
-    .action(act(async ({ store }, [id]) => known(await store.showOrder(requireId(id)), 'order')));
+    .action(
+      act(async ({ store, config }, [id]) =>
+        known(await store.showOrder(requireId(id), config.unpaidOrdersAllowed), 'order'),
+      ),
+    );
   order
     .command('redispatch <order_id>')
     .description('match a waiting order again now')
@@ -56,6 +60,22 @@ export function addOrderCommands(program: Command, act: Act): void {
         const returned = await store.returnForDriver(requireId(id));
         if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
         return { order_id: id, status: returned.status };
+      }),
+    );
+  addCharge(order, act);
+}
+
+/** `order charge` */
+function addCharge(order: Command, act: Act): void {
+  order
+    .command('charge <order_id>')
+    .description('try a failed charge again, on the card that its store has now')
+    .action(
+      act(async ({ store }, [id]) => {
+        const orderId = requireId(id);
+        const [retried] = await store.retryCharges({ orderId }, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
+        if (!retried) throw new CommandError('There is no such order whose charge failed and is still owed.');
+        return { order_id: orderId, payment_status: 'processing' };
       }),
     );
 }
@@ -106,9 +126,9 @@ export function addStatsCommand(program: Command, act: Act): void {
     .command('stats')
     .description('show figures of orders, payments, texts, webhooks, drivers and queues')
     .action(
-      act(async ({ store, sandbox }) => ({
+      act(async ({ store, sandbox, config }) => ({
         mode: sandbox ? 'sandbox' : 'live',
-        ...(await store.readStats()),
+        ...(await store.readStats(config.unpaidOrdersAllowed)),
         queues: (await store.readBacklog()).map(({ queue, owed, oldestSeconds, failed }) => ({
           queue,
           owed,

@@ -8,6 +8,7 @@ import type { NewRetailer } from '../store/retailers.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { CommandError, type Context } from './context.ts';
+import { addHeldOrders } from './held-orders.ts';
 import { type Act, known, requireId, text } from './parts.ts';
 import { addSetRate } from './rate.ts';
 import { addSetWebhook } from './webhook.ts';
@@ -17,6 +18,7 @@ type PlaceOptions = { lat?: string; lng?: string };
 
 /**
  * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|show|suspend|activate|rotate-key`
+ * and `retailer charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
@@ -28,6 +30,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
   addLists(retailer, act);
   addStatus(retailer, act);
   addRotateKey(retailer, act);
+  addHeldOrders(retailer, act);
 }
 
 const withCard = (command: Command) =>
@@ -127,7 +130,11 @@ function addLists(retailer: Command, act: Act): void {
   retailer
     .command('show <id>')
     .description('show a store or an application')
-    .action(act(async ({ store }, [id]) => known(await store.showRetailer(requireId(id)), 'store or application')));
+    .action(
+      act(async ({ store, config }, [id]) =>
+        known(await store.showRetailer(requireId(id), config.unpaidOrdersAllowed), 'store or application'),
+      ),
+    );
 }
 
 /** `retailer suspend|activate` */
@@ -139,7 +146,9 @@ function addStatus(retailer: Command, act: Act): void {
     retailer
       .command(`${name} <retailer_id>`)
       .description(
-        `${name} a store; once it returns, the store ${status === 'active' ? 'can' : 'cannot'} create orders`,
+        status === 'active'
+          ? `${name} a store; once it returns, the store can create orders, and its waiting ones get drivers`
+          : `${name} a store; once it returns, the store cannot create orders, and its waiting ones get no driver`,
       )
       .action(
         act(async ({ store }, [id]) => {

@@ -1,8 +1,8 @@
-import type { Row, Sql } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
-import { REFUND_MISSING_SECONDS } from '../limits.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED, REFUND_MISSING_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { active } from './fragments.ts';
+import { active, holdReason } from './fragments.ts';
 
 /** A row for the operator's command line; its column names are wire names. */
 export type Printable = Record<string, unknown>;
@@ -29,10 +29,17 @@ export async function listApplications({ sql }: Db, limit: number): Promise<Prin
 }
 
 /** A store with its webhook and its keys' ids, or an application; null for neither. */
-export async function showRetailer({ sql }: Db, id: string): Promise<Printable | null> {
+export async function showRetailer(
+  { sql }: Db,
+  id: string,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Printable | null> {
   const [retailer] = await sql`
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
-      r.stripe_payment_method_id, r.orders_per_second, r.created_at,
+      r.stripe_payment_method_id, r.orders_per_second, r.created_at, ${holdOfStore(sql, unpaidAllowed)} as held_because,
+      r.unpaid_orders, r.payment_failed_at,
+      (select count(*)::int from orders o where o.retailer_id = r.id and ${chargeFailed(sql)}) as failed_charges,
+      (select count(*)::int from orders o where o.retailer_id = r.id and o.status = 'pending_dispatch') as waiting_orders,
       (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at)
               order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys,
       (select json_build_object('url', w.url, 'set_at', w.set_at, 'failing_since', w.failing_since,
@@ -66,11 +73,16 @@ export async function showDriver({ sql }: Db, id: string): Promise<Printable | n
 }
 
 /** Orders, newest first, of one status or of all. */
-export async function listOrders({ sql }: Db, status: OrderStatus | null, limit: number): Promise<Printable[]> {
+export async function listOrders(
+  { sql }: Db,
+  status: OrderStatus | null,
+  limit: number,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Printable[]> {
   return printable(
     await sql`
       select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
-        o.driver_id, o.created_at
+        o.driver_id, o.created_at, ${holdReason(sql, unpaidAllowed)} as waiting_because
       from orders o join retailers r on r.id = o.retailer_id
       where o.status <> 'void' and (${status}::text is null or o.status = ${status})
       order by o.id desc limit ${limit}`,
@@ -78,9 +90,13 @@ export async function listOrders({ sql }: Db, status: OrderStatus | null, limit:
 }
 
 /** Everything on record about one order. */
-export async function showOrder({ sql }: Db, id: string): Promise<Printable | null> {
+export async function showOrder(
+  { sql }: Db,
+  id: string,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Printable | null> {
   const [row] = await sql`
-    select to_jsonb(o) - 'request_fingerprint' as "order", to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
+    select to_jsonb(o) - 'request_fingerprint' as "order", ${holdReason(sql, unpaidAllowed)} as waiting_because, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
       (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' || case when e.considered is null then '{}'
               else jsonb_build_object('considered', considered_as_json(e.considered)) end order by e.sequence)
        from order_events e where e.order_id = o.id) as events,
@@ -90,8 +106,11 @@ export async function showOrder({ sql }: Db, id: string): Promise<Printable | nu
       (select jsonb_agg(to_jsonb(b) - 'order_id' - 'retailer_id' order by b.id) from outbox b where b.order_id = o.id)
         as jobs
     from orders o join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id
+      left join retailers r on r.id = o.retailer_id
     where o.id = ${id} and o.status <> 'void'`;
-  return row ? { ...row } : null;
+  if (!row) return null;
+  const { waiting_because: why, ...shown } = row;
+  return why === null ? shown : { waiting_because: why, ...shown };
 }
 
 /** Sends a notice at which the running processes try a waiting order again; false if it does not wait. */
@@ -102,12 +121,25 @@ export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<bo
   return rows.length === 1;
 }
 
+/** Whether the charge of the order `o` failed and can be tried again. */
+const chargeFailed = (sql: Sql): Fragment =>
+  sql`o.payment_status = 'failed' and o.status not in ('cancelled', 'expired', 'void')`;
+
+/** Why the waiting orders of the store `r` are held; null where they are not. */
+const holdOfStore = (sql: Sql, unpaidAllowed: number): Fragment => sql`
+  case when r.status <> 'active' then 'store_suspended'
+    when unpaid_credit(r.id, ${unpaidAllowed}::int) <= 0 then 'payment_required' end`;
+
 /**
  * Figures for the operator: orders by status; payments, texts and webhook deliveries of the last day; drivers
- * and webhooks. `refunds_missing` counts the orders that are still paid REFUND_MISSING_SECONDS after they
- * ended undelivered: Stripe refused the refund, or its job is stuck.
+ * and webhooks. `failed_charges` counts the orders whose charge failed and is still owed, `held_stores` the
+ * stores whose waiting orders get no driver. `refunds_missing` counts the orders that are still paid
+ * REFUND_MISSING_SECONDS after they ended undelivered: Stripe refused the refund, or its job is stuck.
  */
-export async function readStats({ sql }: Db): Promise<Printable> {
+export async function readStats(
+  { sql }: Db,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Printable> {
   const [row] = await sql`
     select
       (select coalesce(jsonb_object_agg(status, n), '{}') from
@@ -121,6 +153,11 @@ export async function readStats({ sql }: Db): Promise<Printable> {
       (select count(*)::int from orders
        where status in ('cancelled', 'expired') and payment_status = 'paid'
          and ended_at < now() - make_interval(secs => ${REFUND_MISSING_SECONDS})) as refunds_missing,
+      (select count(*)::int from orders o where ${chargeFailed(sql)}) as failed_charges,
+      (select coalesce(jsonb_object_agg(why, n), '{}') from
+        (select ${holdOfStore(sql, unpaidAllowed)} as why, count(*) n from retailers r
+         where r.status <> 'active' or r.payment_failed_at is not null group by 1) h
+       where why is not null) as held_stores,
       (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
        where active) as drivers,
       (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),

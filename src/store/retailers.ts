@@ -120,15 +120,16 @@ export async function rejectApplication({ sql }: Db, applicationId: string, note
 
 /**
  * Suspends or activates a store; false for an unknown one. After a suspension has returned, no new request
- * creates an order for the store.
+ * creates an order for the store, and no waiting order of it gets a driver.
  */
 export async function setRetailerStatus(
-  { sql }: Db,
+  { sql, processId }: Db,
   retailerId: string,
   status: 'active' | 'suspended',
 ): Promise<boolean> {
   const rows = await sql`
-    update retailers set status = ${status}, updated_at = now() where id = ${retailerId} returning id`;
+    update retailers set status = ${status}, updated_at = now() where id = ${retailerId}
+    returning id, pg_notify('sameday', ${processId} || ':retailer:' || id)`;
   return rows.length === 1;
 }
 
@@ -153,17 +154,20 @@ export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): P
   return rows.length === 1;
 }
 
-/** Sets Stripe's customer and card that a store's deliveries are charged to; false for an unknown store. */
+/**
+ * Sets Stripe's customer and card that a store's deliveries are charged to; false for an unknown store. Its
+ * unpaid orders do not count against the new card; until one is paid on it the store is as unproven as before.
+ */
 export async function setCard(
-  { sql }: Db,
+  { sql, processId }: Db,
   retailerId: string,
   stripeCustomerId: string,
   stripePaymentMethodId: string,
 ): Promise<boolean> {
   const rows = await sql`
     update retailers set stripe_customer_id = ${stripeCustomerId},
-      stripe_payment_method_id = ${stripePaymentMethodId}, updated_at = now()
-    where id = ${retailerId} returning id`;
+      stripe_payment_method_id = ${stripePaymentMethodId}, unpaid_orders = 0, updated_at = now()
+    where id = ${retailerId} returning id, pg_notify('sameday', ${processId} || ':retailer:' || id)`;
   return rows.length === 1;
 }
 

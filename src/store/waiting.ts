@@ -16,10 +16,12 @@ export type WaitingRow = {
   readonly sinceMs: number;
   /** Drivers who released it. */
   readonly excludedDriverIds?: ReadonlySet<string>;
+  /** Whether its fee was charged, or is being charged, since a driver had it before. */
+  readonly isCharged?: boolean;
 };
 
 const columns = (sql: Sql) =>
-  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, excluded_driver_ids`;
+  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, excluded_driver_ids, payment_status`;
 /** An order whose time is up does not wait any more, even before it is expired: no driver can get it. */
 const waits = (sql: Sql) => sql`status = 'pending_dispatch' and expires_at > now()`;
 
@@ -31,6 +33,7 @@ function toWaiting(row: Row): WaitingRow {
     point: { lat: row.pickup_lat, lng: row.pickup_lng },
     sinceMs: row.created_at.getTime(),
     ...(row.excluded_driver_ids.length > 0 ? { excludedDriverIds: new Set<string>(row.excluded_driver_ids) } : {}),
+    ...(['processing', 'paid'].includes(row.payment_status) ? { isCharged: true } : {}),
   };
 }
 

@@ -87,7 +87,8 @@ export async function startProcess(tables: Tables, processId: string) {
   });
   const connection = createConnection(tables);
   const database = { sql: connection.sql, processId };
-  await followChanges({ ...shared, database, sweep, closers });
+  const holds = { reload: async () => undefined, refresh: async () => undefined };
+  await followChanges({ ...shared, database, holds, sweep, closers });
   // The start has swept; the events of a test are to be enough without a sweep.
   await sweep.run();
   return {

@@ -95,7 +95,7 @@ export async function assignWaiting(
     ), changed as (
       update orders o set status = 'driver_assigned', driver_id = driver.id, assigned_at = now(),
         sequence = sequence + 1,
-        payment_status = case when payment_status = 'not_charged' then 'processing' else payment_status end
+        payment_status = case when o.payment_status = 'not_charged' then 'processing' else o.payment_status end
       from driver, waiting, store
       where o.id = waiting.id and store.hold is null
         and not driver.id = any(o.excluded_driver_ids)

@@ -82,8 +82,8 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   });
 
   async function noticed({ kind, ids, own, paid }: Notice): Promise<void> {
-    // Of this process's own notices that of a write of unknown outcome counts, and that of a store, whose hold
-    // the jobs of this process change too.
+    // Of this process's own notices that of a write of unknown outcome counts, and that of a store, whose
+    // hold the jobs of this process change too.
     const isFresh = (id: string) => kind === 'retailer' || (kind === 'order' && unknownOutcomes.has(id));
     const fresh = own ? ids.filter(isFresh) : ids;
     if (fresh.length === 0) return;

@@ -40,7 +40,10 @@ async function retryAll(store: Store, retailerId: string): Promise<number> {
     const retried = await store.retryCharges(which, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
     count += retried.length;
     if (retried.length === 0) return count;
-    after = retried.map(({ id }) => id).toSorted().at(-1) as string;
+    after = retried
+      .map(({ id }) => id)
+      .toSorted()
+      .at(-1) as string;
   }
 }
 

@@ -7,8 +7,9 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /**
  * The outcome of an order's commit. Of all but `created` and `unknown` nothing was written, and nothing will
- * be. `held`: its store is held, so the order can be committed without a driver only. `repeated`: the lost reply of an equal request without a key holds the order back. `refused`: the
- * database does not accept the row. `unknown`: the outcome could not be resolved in time.
+ * be. `held`: its store is held, so that it can be committed without a driver only. `repeated`: the lost
+ * reply of an equal request without a key holds the order back. `refused`: the database does not accept the
+ * row. `unknown`: the outcome could not be resolved in time.
  */
 export type CommitOutcome =
   | { readonly kind: 'created'; readonly order: CommittedOrder }

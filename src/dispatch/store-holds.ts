@@ -7,7 +7,9 @@ import { errorFields, type Logger } from '../telemetry.ts';
 import { createBatches } from './batches.ts';
 import type { Redispatch } from './redispatch.ts';
 
-/** Keeps the matcher in step with what holds stores back. The row is the arbiter, and memory spares it the question. */
+/**
+ * Keeps the matcher in step with what holds stores back. The row is the arbiter; memory spares it questions.
+ */
 export type StoreHolds = {
   /** Reads every store that is held or may be soon: at start, and with each sweep. */
   reload(): Promise<void>;

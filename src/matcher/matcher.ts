@@ -50,7 +50,7 @@ export class Matcher {
   private readonly sources: Sources;
   /** The orders whose assignment is in flight, each with its driver. */
   private readonly assigning = new Map<string, string>();
-  /** By store, how many of its orders may get a driver before it is held. A store without a bound is missing. */
+  /** By store, how many of its orders may get a driver before it is held; without a bound it is missing. */
   private readonly credits = new Map<string, number>();
 
   /** @throws for a table of more than `MAX_TIERS` rows */
@@ -344,8 +344,8 @@ export class Matcher {
   /**
    * Ends what {@link beginAssign} began. `assigned`: the driver holds the order, which no longer waits.
    * `driver_lost`: the order waits as before, and the driver is set aside. `held`: the order waits as before,
-   * and the driver is as free as before. `order_gone`: the order no longer waits, and the driver is as free as
-   * before. False if nothing was begun.
+   * and the driver is as free as before. `order_gone`: the order no longer waits, and the driver is as free
+   * as before. False if nothing was begun.
    */
   endAssign(orderId: string, outcome: AssignOutcome, nowMs: number): boolean {
     const driverId = this.assigning.get(orderId);

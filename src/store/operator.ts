@@ -39,7 +39,8 @@ export async function showRetailer(
       r.stripe_payment_method_id, r.orders_per_second, r.created_at, ${holdOfStore(sql, unpaidAllowed)} as held_because,
       r.unpaid_orders, r.payment_failed_at,
       (select count(*)::int from orders o where o.retailer_id = r.id and ${chargeFailed(sql)}) as failed_charges,
-      (select count(*)::int from orders o where o.retailer_id = r.id and o.status = 'pending_dispatch') as waiting_orders,
+      (select count(*)::int from orders o
+       where o.retailer_id = r.id and o.status = 'pending_dispatch') as waiting_orders,
       (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at)
               order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys,
       (select json_build_object('url', w.url, 'set_at', w.set_at, 'failing_since', w.failing_since,
@@ -96,7 +97,8 @@ export async function showOrder(
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Printable | null> {
   const [row] = await sql`
-    select to_jsonb(o) - 'request_fingerprint' as "order", ${holdReason(sql, unpaidAllowed)} as waiting_because, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
+    select to_jsonb(o) - 'request_fingerprint' as "order", ${holdReason(sql, unpaidAllowed)} as waiting_because,
+      to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
       (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' || case when e.considered is null then '{}'
               else jsonb_build_object('considered', considered_as_json(e.considered)) end order by e.sequence)
        from order_events e where e.order_id = o.id) as events,

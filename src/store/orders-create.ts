@@ -152,7 +152,8 @@ export async function insertOrders(
              jsonb_build_object('driver_id', driver_id, 'distance_meters', round(distance)), rejected
       from good where driver_id is not null and ${wasCreated}
     ), unproven as (
-      insert into unproven_orders (retailer_id, order_id) select retailer_id, id from good where on_credit and ${wasCreated}
+      insert into unproven_orders (retailer_id, order_id)
+      select retailer_id, id from good where on_credit and ${wasCreated}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       select queue, created.id, created.retailer_id, j.run_at, j.run_at + ${firstLease(sql)}

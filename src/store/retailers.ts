@@ -156,7 +156,8 @@ export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): P
 
 /**
  * Sets Stripe's customer and card that a store's deliveries are charged to; false for an unknown store. Its
- * unpaid orders do not count against the new card; until one is paid on it the store is as unproven as before.
+ * unpaid orders do not count against the new card. Until one is paid on it, the store is as unproven as
+ * before.
  */
 export async function setCard(
   { sql, processId }: Db,

@@ -8,9 +8,9 @@ export type ChargesToRetry =
   | { readonly retailerId: string; readonly after: string; readonly limit: number };
 
 /**
- * Makes failed charges owed again, each for `attempts` more attempts under keys of their own, on the card that
- * the store has then. Leaves out an order that owes nothing: one that was cancelled or has expired, whose
- * attempts are used up for ever, or of which one is being sent.
+ * Makes failed charges owed again, each for `attempts` more attempts under keys of their own, on the card
+ * that the store has then. Leaves out an order that was cancelled or has expired, whose attempts are used up
+ * for ever, or of which one is being sent.
  *
  * Until its result the order counts as under way and not as unpaid.
  *

@@ -29,7 +29,12 @@ async function startList(next: OrderCursor | null = null, orders: readonly Liste
         orders?: object[];
         error?: { fields: { field: string; message: string }[] };
       };
-      return { status: response.status, fields: body.error?.fields ?? [], nextCursor: body.next_cursor, orders: body.orders };
+      return {
+        status: response.status,
+        fields: body.error?.fields ?? [],
+        nextCursor: body.next_cursor,
+        orders: body.orders,
+      };
     },
   };
 }

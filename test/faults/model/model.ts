@@ -27,7 +27,13 @@ export class Model {
 
   /** @param point the point of all stores */
   constructor(storeIds: readonly string[], drivers: readonly ModelDriver[], point: Point, tiers: Tiers) {
-    this.stores = storeIds.map((id) => ({ id, isActive: true, made: new Map(), cancelled: new Map(), credit: new Credit() }));
+    this.stores = storeIds.map((id) => ({
+      id,
+      isActive: true,
+      made: new Map(),
+      cancelled: new Map(),
+      credit: new Credit(),
+    }));
     this.drivers = drivers;
     this.#point = point;
     this.#tiers = tiers;

@@ -8,11 +8,13 @@ import {
   DEFAULT_STORE_RATE,
   DEFAULT_STRIPE_RATE,
   DEFAULT_TWILIO_RATE,
+  DEFAULT_UNPAID_ORDERS_ALLOWED,
   MAX_PAYMENT_WAIT_MS,
   MAX_SIMULATED_DRIVERS,
   MAX_SMS_DELAY_SECONDS,
   MAX_SMS_PER_DAY,
   MAX_STORE_RATE,
+  MAX_UNPAID_ORDERS_ALLOWED,
   MAX_VENDOR_RATE,
 } from './limits.ts';
 import { isCountry } from './vendors/sms-countries.ts';
@@ -69,6 +71,8 @@ export type Config = {
   readonly paymentWaitMs: number;
   /** Orders a second that a store without a setting of its own may create; 0 for no bound. */
   readonly storeRate: number;
+  /** Unpaid orders in a row after which a store's further ones wait; 0 and 1: from the first one on. */
+  readonly unpaidOrdersAllowed: number;
   readonly supportEmail: string;
   readonly logLevel: string;
   readonly simulatedDrivers: number;
@@ -99,6 +103,7 @@ export function readCliConfig(): Config {
     DATA_DIR: process.env.DATA_DIR,
     GEOCODER_URL: process.env.GEOCODER_URL,
     REDIS_URL: process.env.REDIS_URL,
+    UNPAID_ORDERS_ALLOWED: process.env.UNPAID_ORDERS_ALLOWED,
     SANDBOX: '1',
   });
   const sandbox = process.env.SANDBOX?.trim() || (config.databaseUrl ? '0' : '1');
@@ -140,6 +145,12 @@ export function parseConfig(env: Environment): Config {
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
     storeRate: read.integer('STORE_RATE', sandbox ? 0 : DEFAULT_STORE_RATE, 0, MAX_STORE_RATE),
+    unpaidOrdersAllowed: read.integer(
+      'UNPAID_ORDERS_ALLOWED',
+      DEFAULT_UNPAID_ORDERS_ALLOWED,
+      0,
+      MAX_UNPAID_ORDERS_ALLOWED,
+    ),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
     simulatedDrivers: read.integer(

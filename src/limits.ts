@@ -496,6 +496,13 @@ export const MAX_JOBS_PER_STATEMENT = 64;
 export const MAX_JOB_STATEMENTS = 1;
 /** Attempts of a charge, the first one included; another one follows only a decline that may pass. */
 export const MAX_PAYMENT_ATTEMPTS = 3;
+/**
+ * Attempts of one order's charge with all that an operator asked for. At least MAX_PAYMENT_ATTEMPTS and below
+ * MAX_CHARGES_SEARCHED, or a look-up could miss one.
+ */
+export const MAX_PAYMENT_ATTEMPTS_EVER = 99;
+/** Failed charges that one statement makes owed again, and waiting orders that one statement cancels. */
+export const OPERATOR_BATCH = 500;
 /** Age from which a charge is looked up, not sent. Below 24 hours, when Stripe may forget its key. */
 export const STRIPE_KEY_SECONDS = 23 * 3_600;
 /**
@@ -604,6 +611,10 @@ export const MAX_PAYMENT_WAITERS = 2_000;
 export const PAYMENT_WAIT_MISSES = 5;
 /** Orders a second that a store may create by default. Two cores sustain a few hundred for all stores. */
 export const DEFAULT_STORE_RATE = 50;
+/** Unpaid orders in a row after which a store's further ones wait, by default. */
+export const DEFAULT_UNPAID_ORDERS_ALLOWED = 3;
+/** Most unpaid orders that may be allowed. Above DEFAULT_UNPAID_ORDERS_ALLOWED. */
+export const MAX_UNPAID_ORDERS_ALLOWED = 1_000;
 /** Highest rate of orders a second that a store may be set to. */
 export const MAX_STORE_RATE = 10_000;
 /** Charges a second by default. Stripe accepts about 100 requests; VENDOR_SOCKETS carry 160 of 2 s each. */
@@ -1014,6 +1025,9 @@ function assertRelations(): void {
   atMost({ DEFAULT_SMS_PER_STORE }, { MAX_SMS_PER_DAY });
   atMost({ 'charges in flight at DEFAULT_STRIPE_RATE': DEFAULT_STRIPE_RATE * CHARGE_SECONDS }, { VENDOR_SOCKETS });
   below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
+  atMost({ MAX_PAYMENT_ATTEMPTS }, { MAX_PAYMENT_ATTEMPTS_EVER });
+  below({ MAX_PAYMENT_ATTEMPTS_EVER }, { MAX_CHARGES_SEARCHED });
+  below({ DEFAULT_UNPAID_ORDERS_ALLOWED }, { MAX_UNPAID_ORDERS_ALLOWED });
   below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });
   below({ GEOCODER_TIMEOUT_MS }, { LOCATE_TIMEOUT_MS });
   below({ MAX_GEOCODER_CACHE_PER_STORE }, { MAX_GEOCODER_CACHE });

@@ -5,6 +5,7 @@ import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
+import type { StoreHolds } from '../dispatch/store-holds.ts';
 import type { Sweep } from '../dispatch/sweep.ts';
 import type { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING, REDISPATCH_SWEEP_MS } from '../limits.ts';
@@ -18,6 +19,7 @@ export type ChangeFeedParts = {
   readonly database: Pick<Database, 'sql' | 'processId'>;
   readonly fleet: Pick<Fleet, 'holderOf' | 'refreshOrders' | 'refreshDrivers' | 'rebuild'>;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'matchOrder'>;
+  readonly holds: Pick<StoreHolds, 'reload' | 'refresh'>;
   readonly sweep: Sweep;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
@@ -37,11 +39,12 @@ export type ChangeFeedParts = {
  * Resolves after the first read.
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
-  const { fleet, unknownOutcomes, events, tiers, credentials, logger, closers } = parts;
+  const { fleet, holds, unknownOutcomes, events, tiers, credentials, logger, closers } = parts;
   const { ordersChanged, detailsChanged, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
     await tiers.reload();
+    await holds.reload();
     await fleet.rebuild();
     parts.sweep.listening();
     events.everythingChanged();
@@ -50,8 +53,8 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
 
   let sweeping = Promise.resolve();
   function sweep(): Promise<void> {
-    sweeping = parts.sweep
-      .run()
+    sweeping = Promise.all([holds.reload(), parts.sweep.run()])
+      .then(() => undefined)
       .catch((error) => logger.warn({ err: errorFields(error) }, 'waiting orders could not be swept'));
     return sweeping;
   }
@@ -74,20 +77,26 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     order: batches(ordersChanged),
     details: batches(detailsChanged),
     driver: batches(driversChanged),
+    retailer: batches((ids) => holds.refresh(ids)),
   };
-  // The order is read at once, because the notice of the write may be minutes late or never come.
-  events.subscribe({ outcomeUnknown: (orderId) => changed.order.add([orderId]) });
+  events.subscribe({
+    // The order is read at once, because the notice of the write may be minutes late or never come.
+    outcomeUnknown: (orderId) => changed.order.add([orderId]),
+    storeChanged: (retailerId) => changed.retailer.add([retailerId]),
+  });
 
   async function noticed({ kind, ids, own, paid }: Notice): Promise<void> {
-    // Of this process's own notices only that of a write of unknown outcome counts.
-    const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
+    // Of this process's own notices that of a write of unknown outcome counts, and that of a store, whose
+    // hold the jobs of this process change too.
+    const isFresh = (id: string) => kind === 'retailer' || (kind === 'order' && unknownOutcomes.has(id));
+    const fresh = own ? ids.filter(isFresh) : ids;
     if (fresh.length === 0) return;
     if (paid) for (const id of fresh) events.paymentRecorded(id, 'paid');
     else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
     else if (kind === 'tier') await tiers.reload().then(sweep, readAnew);
-    else if (kind === 'retailer') credentials.stores.forget(({ retailerId }) => fresh.includes(retailerId));
     else if (kind !== 'jobs') {
+      if (kind === 'retailer') credentials.stores.forget(({ retailerId }) => fresh.includes(retailerId));
       if (kind === 'driver') credentials.drivers.forget(({ driverId }) => fresh.includes(driverId));
       changed[kind].add(fresh);
     }

@@ -14,6 +14,7 @@ import { createPositions } from '../dispatch/positions.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
+import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
 import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { createWaitingRoom } from '../dispatch/waiting-room.ts';
@@ -56,7 +57,10 @@ export function buildDispatch(parts: DispatchParts) {
   const { config, store, matcher, events, clock, logger, closers } = parts;
   const unknownOutcomes = new UnknownOutcomes(UNKNOWN_OUTCOME_MS, MAX_UNKNOWN_OUTCOMES, clock.now, events);
   const fleet = new Fleet(matcher, store, events);
-  const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes });
+  const unpaidAllowed = config.unpaidOrdersAllowed;
+  const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes, unpaidAllowed });
+  const holds = createStoreHolds({ ...parts, redispatch, unpaidAllowed });
+  closers.add('store holds', async () => holds.close());
   const shared = { ...parts, fleet, unknownOutcomes, redispatch };
   const sweep = createSweep(shared);
   const { admission, groupCommit, backlog } = buildCommit(parts);
@@ -76,6 +80,7 @@ export function buildDispatch(parts: DispatchParts) {
     fleet,
     unknownOutcomes,
     redispatch,
+    holds,
     sweep,
     placeRequest,
     positions,
@@ -92,7 +97,7 @@ function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
   const admission = new AdmissionControl(ADMISSION_SLICE_MS, backlog);
   const orderJobs = { locate: config.geocoderUrl !== null, smsDelaySeconds: config.sms.delaySeconds };
   const groupCommit = createGroupCommit(
-    { store, database, backlog, pace, orderJobs },
+    { store, database, backlog, pace, orderJobs, unpaidAllowed: config.unpaidOrdersAllowed },
     {
       maxBatch: MAX_COMMIT_BATCH,
       maxInFlight: MAX_COMMITS_IN_FLIGHT,

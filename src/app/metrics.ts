@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CommitBacklog } from '../dispatch/commit-backlog.ts';
+import { HOLD_REASONS } from '../domain/hold.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Backlog } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
@@ -71,6 +72,15 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());
       gauge('sameday_drivers_free', 'Drivers on duty without an order', () => matcher.freeCount());
       gauge('sameday_orders_waiting', 'Orders waiting for a driver', () => matcher.waitingCount());
+      new Gauge({
+        name: 'sameday_orders_held',
+        help: 'Orders waiting for a driver whose store is held, by reason',
+        labelNames: ['reason'],
+        registers,
+        collect() {
+          for (const reason of HOLD_REASONS) this.set({ reason }, matcher.heldCount(reason));
+        },
+      });
       gauge('sameday_commits_pending', 'Orders waiting for their commit', () => backlog.orders);
       gauge('sameday_tracking_sockets', 'Open tracking sockets', () => tracking.watched().sockets);
       gauge('sameday_http_in_flight', 'Requests not answered yet', () => server.inFlight);

@@ -62,7 +62,7 @@ export function apiRoutes(parts: {
     ...healthRoutes(parts.database, parts.metrics),
     ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
     ordersGet({ stores, store, matcher }),
-    ordersList({ stores, store }),
+    ordersList({ stores, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),

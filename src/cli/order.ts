@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES } from '../domain/order.ts';
+import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import { CommandError } from './context.ts';
@@ -7,7 +8,7 @@ import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withL
 import { tell } from './output.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
-/** `order list|show|redispatch|cancel|return` */
+/** `order list|show|redispatch|cancel|return|charge` */
 export function addOrderCommands(program: Command, act: Act): void {
   const order = program.command('order').description('orders');
   withListOptions(
@@ -24,13 +25,18 @@ export function addOrderCommands(program: Command, act: Act): void {
       const page = readPageRequest(options);
       const retailerIds = await readNamed(context, 'retailers', '--store', options.store);
       const driverIds = await readNamed(context, 'drivers', '--driver', options.driver);
-      return Listed.rows('orders', await context.store.listOrders({ ...search, retailerIds, driverIds }, page));
+      const wanted = { ...search, retailerIds, driverIds };
+      return Listed.rows('orders', await context.store.listOrders(wanted, page, context.config.unpaidOrdersAllowed));
     }),
   );
   order
     .command('show <order_id>')
     .description('show everything on record about an order')
-    .action(act(async ({ store }, [id]) => known(await store.showOrder(requireId(id)), 'order')));
+    .action(
+      act(async ({ store, config }, [id]) =>
+        known(await store.showOrder(requireId(id), config.unpaidOrdersAllowed), 'order'),
+      ),
+    );
   order
     .command('redispatch <order_id>')
     .description('match a waiting order again now')
@@ -65,6 +71,22 @@ export function addOrderCommands(program: Command, act: Act): void {
         await leaveJobs(store, [givenUp, returned]);
         if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
         return { order_id: id, status: returned.status };
+      }),
+    );
+  addCharge(order, act);
+}
+
+/** `order charge` */
+function addCharge(order: Command, act: Act): void {
+  order
+    .command('charge <order_id>')
+    .description('try a failed charge again, on the card that its store has now')
+    .action(
+      act(async ({ store }, [id]) => {
+        const orderId = requireId(id);
+        const [retried] = await store.retryCharges({ orderId }, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
+        if (!retried) throw new CommandError('There is no such order whose charge failed and is still owed.');
+        return { order_id: orderId, payment_status: 'processing' };
       }),
     );
 }
@@ -128,9 +150,9 @@ export function addStatsCommand(program: Command, act: Act): void {
     .command('stats')
     .description('show figures of orders, payments, texts, webhooks, drivers and queues')
     .action(
-      act(async ({ store, sandbox }) => ({
+      act(async ({ store, sandbox, config }) => ({
         mode: sandbox ? 'sandbox' : 'live',
-        ...(await store.readStats()),
+        ...(await store.readStats(config.unpaidOrdersAllowed)),
         queues: (await store.readBacklog()).map(({ queue, owed, oldestSeconds, failed }) => ({
           queue,
           owed,

@@ -8,6 +8,7 @@ import type { NewRetailer } from '../store/retailers.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { CommandError, type Context } from './context.ts';
+import { addHeldOrders } from './held-orders.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { tell } from './output.ts';
 import { type Act, known, requireId, text } from './parts.ts';
@@ -19,6 +20,7 @@ type PlaceOptions = { lat?: string; lng?: string };
 
 /**
  * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|applications|show|suspend|activate|rotate-key`
+ * and `retailer charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
@@ -30,6 +32,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
   addLists(retailer, act);
   addStatus(retailer, act);
   addRotateKey(retailer, act);
+  addHeldOrders(retailer, act);
 }
 
 /** Kinds of `--test-card`; a store without a card is made with `none`. */
@@ -156,8 +159,11 @@ function addLists(retailer: Command, act: Act): void {
     .command('show <id>')
     .description('show a store or an application')
     .action(
-      act(async ({ store }, [id]) => {
-        const shown = known(await store.showRetailer(requireId(id)), 'store or application');
+      act(async ({ store, config }, [id]) => {
+        const shown = known(
+          await store.showRetailer(requireId(id), config.unpaidOrdersAllowed),
+          'store or application',
+        );
         const rate = shown.orders_per_second;
         return rate === undefined ? shown : { ...shown, orders_per_second: rateInWords(rate as number | null) };
       }),
@@ -173,7 +179,9 @@ function addStatus(retailer: Command, act: Act): void {
     retailer
       .command(`${name} <retailer_id>`)
       .description(
-        `${name} a store; once it returns, the store ${status === 'active' ? 'can' : 'cannot'} create orders`,
+        status === 'active'
+          ? `${name} a store; once it returns, the store can create orders, and its waiting ones get drivers`
+          : `${name} a store; once it returns, the store cannot create orders, and its waiting ones get no driver`,
       )
       .action(
         act(async ({ store }, [id]) => {

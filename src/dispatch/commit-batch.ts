@@ -7,8 +7,9 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /**
  * The outcome of an order's commit. Of all but `created` and `unknown` nothing was written, and nothing will
- * be. `repeated`: the lost reply of an equal request without a key holds the order back. `refused`: the
- * database does not accept the row. `unknown`: the outcome could not be resolved in time.
+ * be. `held`: its store is held, so that it can be committed without a driver only. `repeated`: the lost
+ * reply of an equal request without a key holds the order back. `refused`: the database does not accept the
+ * row. `unknown`: the outcome could not be resolved in time.
  */
 export type CommitOutcome =
   | { readonly kind: 'created'; readonly order: CommittedOrder }
@@ -17,6 +18,7 @@ export type CommitOutcome =
         | 'key_dead'
         | 'key_used'
         | 'repeated'
+        | 'held'
         | 'driver_lost'
         | 'refused'
         | 'failed'
@@ -37,6 +39,8 @@ export function createCommitBatch(
   parts: {
     readonly store: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>;
     readonly orderJobs: OrderJobs;
+    /** Unpaid orders in a row after which a store's further ones get no driver. */
+    readonly unpaidAllowed?: number | undefined;
     unresolved(): void;
   },
   bounds: { readonly resolveMs: number; readonly resolvePauseMs: number },
@@ -49,7 +53,7 @@ export function createCommitBatch(
   async function commitBatch(orders: readonly NewOrder[], retriesLeft = MAX_COMMIT_RETRIES): Promise<Outcomes> {
     let inserted: Inserted;
     try {
-      inserted = await store.insertOrders(orders, parts.orderJobs);
+      inserted = await store.insertOrders(orders, parts.orderJobs, parts.unpaidAllowed);
     } catch (error) {
       return afterFailure(error, orders, retriesLeft);
     }
@@ -77,11 +81,12 @@ export function createCommitBatch(
     const missing = orders.filter((order) => !inserted.get(order.id));
     if (missing.length === 0) return outcomes;
     try {
-      const reasons = await store.explainRefused(missing);
+      const reasons = await store.explainRefused(missing, parts.unpaidAllowed);
       for (const { id } of missing) {
         // A dead API key comes first: its caller is told nothing about earlier orders.
         const reason = reasons.get(id) ?? 'driver_lost';
-        const kind = reason === 'driver_lost' && inserted.has(id) ? 'repeated' : reason;
+        const isRepeated = inserted.has(id) && (reason === 'driver_lost' || reason === 'held');
+        const kind = isRepeated ? 'repeated' : reason;
         outcomes.set(id, { kind: kind === 'voided' ? 'failed' : kind });
       }
     } catch (error) {

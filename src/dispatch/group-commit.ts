@@ -50,6 +50,8 @@ export function createGroupCommit(
     readonly pace: Pick<JobPace, 'orderTook'>;
     /** Whether each order gets a job that asks a geocoder for its dropoff. */
     readonly orderJobs: OrderJobs;
+    /** Unpaid orders in a row after which a store's further ones get no driver. */
+    readonly unpaidAllowed?: number | undefined;
   },
   bounds: {
     maxBatch: number;

@@ -19,6 +19,8 @@ export type OrderSubscriber = {
   driverMoved?(position: DriverPosition, orderId: string | null): void;
   /** A driver's phone reported a position to this process. */
   positionReported?(position: DriverPosition): void;
+  /** What holds a store back may be otherwise than this process believes. */
+  storeChanged?(retailerId: string): void;
   /** Notices may have been missed: what is shown has to be read again. */
   everythingChanged?(): void;
 };
@@ -64,6 +66,10 @@ export class OrderEvents implements Required<OrderSubscriber> {
 
   positionReported(position: DriverPosition): void {
     for (const each of this.#subscribers) each.positionReported?.(position);
+  }
+
+  storeChanged(retailerId: string): void {
+    for (const each of this.#subscribers) each.storeChanged?.(retailerId);
   }
 
   everythingChanged(): void {

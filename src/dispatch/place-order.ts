@@ -67,7 +67,7 @@ export function createPlaceOrder(deps: {
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'orderQueued' | 'recheckDriver'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'add'>;
   readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
-  readonly events: Pick<OrderEvents, 'orderChanged'>;
+  readonly events: Pick<OrderEvents, 'orderChanged' | 'storeChanged'>;
   readonly clock: Clock;
 }): PlaceOrderOperation {
   const { matcher } = deps;
@@ -87,7 +87,7 @@ export function createPlaceOrder(deps: {
 
   /**
    * Claims the nearest driver and commits. An order that loses the race for a driver claims the next nearest
-   * and joins the next commit. Null if no driver is left; then nothing was written.
+   * and joins the next commit. Null if no driver is left, or if the store is held; then nothing was written.
    */
   async function claimAndCommit(draft: NewOrder, caller: Caller): Promise<PlaceOrderOutcome | null> {
     const lost = new Set<string>();
@@ -97,6 +97,8 @@ export function createPlaceOrder(deps: {
       const outcome = await deps.groupCommit.commit({ ...draft, driver }, caller);
       if (outcome.kind === 'created') return assigned(draft, outcome.order, driver.driverId);
       releaseClaim(driver.driverId, draft.id, outcome.kind);
+      hear(draft.request.retailerId, outcome.kind);
+      if (outcome.kind === 'held') return null;
       if (outcome.kind !== 'driver_lost') return refused(draft, outcome.kind);
       lost.add(driver.driverId);
     }
@@ -150,14 +152,21 @@ export function createPlaceOrder(deps: {
 
   /** Claims the nearest driver, and lists the candidates rejected at that moment. */
   function claim(order: NewOrder, lost: ReadonlySet<string>): ChosenDriver | null {
+    const { retailerId } = order.request;
     const query = {
       tierId: order.tier.id,
       point: order.pickup,
       radiusMeters: order.tier.radiusMeters,
       nowMs: deps.clock.now(),
     };
-    const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id });
+    const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id, retailerId });
     return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;
+  }
+
+  /** An order took credit that it did not use, or memory believed in credit that is not there. */
+  function hear(retailerId: string, outcome: CommitOutcome['kind']): void {
+    if (outcome === 'held') matcher.setHold({ retailerId, reason: 'payment_required', credit: 0 });
+    if (matcher.isWatched(retailerId)) deps.events.storeChanged(retailerId);
   }
 
   /**
@@ -178,8 +187,9 @@ const REFUSALS = {
   key_dead: 'unauthorized',
   key_used: 'key_used',
   repeated: 'repeated',
-  // Only an order with a driver can lose one.
+  // Only an order with a driver can lose one, or be held.
   driver_lost: 'internal',
+  held: 'internal',
   refused: 'refused',
   failed: 'internal',
   unavailable: 'unavailable',

@@ -53,7 +53,8 @@ export type RedispatchParts = {
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
-  readonly events: Pick<OrderEvents, 'orderChanged'>;
+  readonly events: Pick<OrderEvents, 'orderChanged' | 'storeChanged'>;
+  readonly unpaidAllowed?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 };
@@ -71,8 +72,8 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       if (!best) return;
       const outcome = await assign(best.orderId, { driverId, distanceMeters: best.distanceMeters });
       if (outcome === 'order_gone') continue;
-      if (outcome !== 'driver_lost' || left-- === 0) return;
-      await matchOrder(best.orderId, left);
+      if ((outcome !== 'driver_lost' && outcome !== 'held') || left-- === 0) return;
+      if (outcome === 'driver_lost') await matchOrder(best.orderId, left);
     }
   }
 
@@ -82,7 +83,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       const driver = matcher.bestDriverFor(orderId, clock.now(), lost);
       if (!driver) break;
       const outcome = await assign(orderId, driver, lost);
-      if (outcome === 'order_gone') lost.add(driver.driverId);
+      if (outcome === 'order_gone' || outcome === 'held') lost.add(driver.driverId);
       if (outcome !== 'driver_lost') break;
       lost.add(driver.driverId);
     }
@@ -98,7 +99,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     orderId: string,
     driver: FoundDriver,
     lost?: ReadonlySet<string>,
-  ): Promise<'assigned' | 'driver_lost' | 'order_gone' | 'failed'> {
+  ): Promise<AssignOutcome['kind'] | 'failed'> {
     // In memory an order can wait and be carried at the same time, if one of the two was read too early.
     const carrier = matcher.holderOf(orderId);
     const drivers = carrier === undefined ? [driver.driverId] : [driver.driverId, carrier];
@@ -106,6 +107,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     const order = matcher.waitingOrder(orderId);
     const rejectedCandidates = matcher.rejectedCandidatesFor(orderId, driver, clock.now(), lost);
     const outcome = await write(orderId, { ...driver, rejectedCandidates });
+    if (order && outcome?.kind !== 'assigned') hear(order.retailerId, outcome);
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
       // It may have been written after all: the tables are read, now or by the next sweep.
@@ -127,10 +129,16 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     return outcome.kind;
   }
 
+  /** The order took credit that it did not use, or memory did not know that its store is held. */
+  function hear(retailerId: string, outcome: AssignOutcome | null): void {
+    if (outcome?.kind === 'held') matcher.setHold({ retailerId, reason: outcome.reason, credit: 0 });
+    if (matcher.isWatched(retailerId)) events.storeChanged(retailerId);
+  }
+
   /** Null if the write failed or its outcome is unknown. */
   async function write(orderId: string, driver: ChosenDriver): Promise<AssignOutcome | null> {
     try {
-      return await parts.unknownOutcomes.watch(orderId, store.assignWaiting(orderId, driver));
+      return await parts.unknownOutcomes.watch(orderId, store.assignWaiting(orderId, driver, parts.unpaidAllowed));
     } catch (error) {
       logger.warn({ err: errorFields(error), orderId }, 'a waiting order could not be assigned');
       return null;
@@ -157,7 +165,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       matches.map(async (match) => {
         const outcome = await assign(match.orderId, match);
         if (outcome === 'driver_lost') await matchOrder(match.orderId);
-        if (outcome === 'driver_lost' || outcome === 'order_gone') await matchDriver(match.driverId);
+        if (outcome !== 'assigned' && outcome !== 'failed') await matchDriver(match.driverId);
       }),
     );
   }

@@ -96,7 +96,7 @@ function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResul
     case 'paid':
       return { status: 'paid', paymentIntentId: outcome.paymentIntentId };
     case 'declined': {
-      const final = !outcome.mayPass || attempt.attempt >= MAX_PAYMENT_ATTEMPTS;
+      const final = !outcome.mayPass || attempt.isLast;
       return { status: 'declined', failureCode: outcome.code, final };
     }
     case 'needs_authentication':

@@ -1,4 +1,5 @@
 import type { FleetDriver } from '../domain/driver.ts';
+import type { HoldReason, StoreHold } from '../domain/hold.ts';
 import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
@@ -15,8 +16,11 @@ import { type WaitingOrder, WaitingOrders } from './waiting.ts';
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder, WaitReason };
 
-/** The outcome of an assignment: the row took it, or refused the driver, or the order no longer waits. */
-export type AssignOutcome = 'assigned' | 'driver_lost' | 'order_gone';
+/**
+ * The outcome of an assignment: the row took it, or refused the driver, or refused any driver for now, or the
+ * order no longer waits.
+ */
+export type AssignOutcome = 'assigned' | 'driver_lost' | 'held' | 'order_gone';
 
 /**
  * The free drivers and the waiting orders in memory: a view of the tables that answers in microseconds. It is
@@ -47,6 +51,8 @@ export class Matcher {
   private readonly sources: Sources;
   /** The orders whose assignment is in flight, each with its driver. */
   private readonly assigning = new Map<string, string>();
+  /** By store, how many of its orders may get a driver before it is held; without a bound it is missing. */
+  private readonly credits = new Map<string, number>();
 
   /** @throws for a table of more than `MAX_TIERS` rows */
   constructor(tiers: Tiers) {
@@ -144,10 +150,16 @@ export class Matcher {
     return this.search.nearest(query);
   }
 
-  /** Gives the order to the nearest available driver. */
-  claimNearest(query: DriverQuery & { readonly orderId: string }): FoundDriver | undefined {
+  /** Gives the order to the nearest available driver; nobody gets an order of a store that is held. */
+  claimNearest(
+    query: DriverQuery & { readonly orderId: string; readonly retailerId?: string },
+  ): FoundDriver | undefined {
+    const { orderId, retailerId } = query;
+    if (retailerId !== undefined && this.holdOf(retailerId) !== null) return undefined;
     const found = this.search.nearest(query);
-    if (found) this.drivers.claim(found.driverId, query.orderId);
+    if (!found) return undefined;
+    this.drivers.claim(found.driverId, orderId);
+    if (retailerId !== undefined) this.takeCredit(retailerId);
     return found;
   }
 
@@ -236,7 +248,7 @@ export class Matcher {
   bestDriverFor(orderId: string, nowMs: number, alsoExclude?: ReadonlySet<string>): FoundDriver | undefined {
     const order = this.waiting.get(orderId);
     const tier = order && this.tiers.get(order.tierId);
-    if (!tier || this.assigning.has(orderId)) return undefined;
+    if (!tier || this.assigning.has(orderId) || this.waiting.holdOf(order) !== null) return undefined;
     const query = queryFor(order, tier, nowMs);
     const { exclude } = query;
     const both = exclude && alsoExclude ? new Set([...exclude, ...alsoExclude]) : (alsoExclude ?? exclude);
@@ -244,9 +256,60 @@ export class Matcher {
   }
 
   /** Why an order waits; undefined for one that does not. Costs no search. */
-  whyWaiting(orderId: string): WaitReason | undefined {
+  whyWaiting(orderId: string): WaitReason | HoldReason | undefined {
     const order = this.waiting.get(orderId);
-    return order && waitReason(this.drivers, order);
+    return order && (this.waiting.holdOf(order) ?? waitReason(this.drivers, order));
+  }
+
+  // --- Held stores -----------------------------------------------------------------------------------------
+
+  /**
+   * Holds a store, or lets it go: its waiting orders get no driver while there is a reason, and go on
+   * waiting. Without a reason so many of its orders get one as it has credit; the last one holds it with
+   * `payment_required` until this is called again. Goes through the store's waiting orders.
+   */
+  setHold({ retailerId, reason, credit }: StoreHold): void {
+    if (reason === null) this.credits.set(retailerId, credit);
+    else this.credits.delete(retailerId);
+    if (this.waiting.holdOfRetailer(retailerId) !== reason) this.waiting.setHold(retailerId, reason);
+  }
+
+  /** Lets a store go that has nothing to be held for. */
+  endHold(retailerId: string): void {
+    this.credits.delete(retailerId);
+    if (this.holdOf(retailerId) !== null) this.waiting.setHold(retailerId, null);
+  }
+
+  /** Why a store is held; null for one that is not. */
+  holdOf(retailerId: string): HoldReason | null {
+    return this.waiting.holdOfRetailer(retailerId);
+  }
+
+  /** Whether a store is held, or may be soon. */
+  isWatched(retailerId: string): boolean {
+    return this.credits.has(retailerId) || this.holdOf(retailerId) !== null;
+  }
+
+  /** The stores that are held or may be soon. */
+  watchedRetailers(): string[] {
+    return [...this.credits.keys(), ...this.waiting.heldRetailers()];
+  }
+
+  /** The waiting orders of a store, in the order of arrival. */
+  waitingOrdersOf(retailerId: string): WaitingOrder[] {
+    return this.waiting.ofRetailer(retailerId);
+  }
+
+  /** The number of waiting orders whose store is held for this reason. */
+  heldCount(reason: HoldReason): number {
+    return this.waiting.heldCount(reason);
+  }
+
+  private takeCredit(retailerId: string): void {
+    const left = this.credits.get(retailerId);
+    if (left === undefined) return;
+    if (left > 1) this.credits.set(retailerId, left - 1);
+    else this.setHold({ retailerId, reason: 'payment_required', credit: 0 });
   }
 
   // --- Several at once -------------------------------------------------------------------------------------
@@ -266,7 +329,8 @@ export class Matcher {
     const orders = orderIds
       .slice(0, MAX_BATCH)
       .flatMap((orderId) => this.waiting.get(orderId) ?? [])
-      .filter((order) => !this.assigning.has(order.orderId) && this.tiers.get(order.tierId) !== undefined);
+      .filter((order) => !this.assigning.has(order.orderId) && this.tiers.get(order.tierId) !== undefined)
+      .filter((order) => this.waiting.holdOf(order) === null);
     return matchOrders(orders, this.sources, nowMs);
   }
 
@@ -277,19 +341,26 @@ export class Matcher {
 
   // --- Assigning -------------------------------------------------------------------------------------------
 
-  /** Marks a waiting order and a free driver for each other. False, without effect, if one of them is not. */
+  /**
+   * Marks a waiting order and a free driver for each other. False, without effect, if one of them is not, or
+   * if the order is held.
+   */
   beginAssign(orderId: string, driverId: string): boolean {
-    if (!this.waiting.has(orderId) || this.assigning.has(orderId) || !this.drivers.isFree(driverId)) return false;
+    const order = this.waiting.get(orderId);
+    if (!order || this.waiting.holdOf(order) !== null) return false;
+    if (this.assigning.has(orderId) || !this.drivers.isFree(driverId)) return false;
     this.drivers.claim(driverId, orderId);
     this.waiting.hide(orderId);
     this.assigning.set(orderId, driverId);
+    if (!order.isCharged) this.takeCredit(order.retailerId);
     return true;
   }
 
   /**
    * Ends what {@link beginAssign} began. `assigned`: the driver holds the order, which no longer waits.
-   * `driver_lost`: the order waits as before, and the driver is set aside. `order_gone`: the order no longer
-   * waits, and the driver is as free as before. False if nothing was begun.
+   * `driver_lost`: the order waits as before, and the driver is set aside. `held`: the order waits as before,
+   * and the driver is as free as before. `order_gone`: the order no longer waits, and the driver is as free
+   * as before. False if nothing was begun.
    */
   endAssign(orderId: string, outcome: AssignOutcome, nowMs: number): boolean {
     const driverId = this.assigning.get(orderId);
@@ -297,6 +368,11 @@ export class Matcher {
     this.assigning.delete(orderId);
     if (outcome === 'driver_lost') {
       this.drivers.setAside(driverId, orderId, nowMs);
+      this.waiting.show(orderId);
+      return true;
+    }
+    if (outcome === 'held') {
+      this.drivers.unclaim(driverId, orderId);
       this.waiting.show(orderId);
       return true;
     }

@@ -1,3 +1,4 @@
+import type { HoldReason } from '../domain/hold.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
@@ -16,6 +17,8 @@ export type WaitingOrder = {
   readonly fairStartMs?: number | undefined;
   /** Drivers who must not get this order, such as one who released it. */
   readonly excludedDriverIds?: ReadonlySet<string> | undefined;
+  /** Whether its fee was charged, or is being charged: then it never waits for a payment. */
+  readonly isCharged?: boolean | undefined;
 };
 
 /** Since when a waiting order counts as waiting. */
@@ -35,7 +38,10 @@ export class WaitingOrders {
   private readonly numbers = new Map<string, number>();
   private readonly orders: (WaitingOrder | undefined)[] = [];
   private readonly freeNumbers: number[] = [];
-  private readonly countByRetailer = new Map<string, number>();
+  private readonly byRetailer = new Map<string, Set<number>>();
+  private readonly holds = new Map<string, HoldReason>();
+  /** Orders that are not found whatever their store's hold. */
+  private readonly hidden = new Set<number>();
   private rounds: Iterator<number> | undefined;
 
   constructor(tiers: TierTable) {
@@ -53,7 +59,40 @@ export class WaitingOrders {
   }
 
   countOf(retailerId: string): number {
-    return this.countByRetailer.get(retailerId) ?? 0;
+    return this.byRetailer.get(retailerId)?.size ?? 0;
+  }
+
+  /** The waiting orders of a store, in the order of arrival. */
+  ofRetailer(retailerId: string): WaitingOrder[] {
+    return Array.from(this.byRetailer.get(retailerId) ?? [], (number) => this.orders[number] as WaitingOrder);
+  }
+
+  /** Holds the waiting orders of a store, which are counted and not found for any driver, or lets them go. */
+  setHold(retailerId: string, reason: HoldReason | null): void {
+    if (reason === null) this.holds.delete(retailerId);
+    else this.holds.set(retailerId, reason);
+    for (const number of this.byRetailer.get(retailerId) ?? []) this.showOrHide(number);
+  }
+
+  holdOfRetailer(retailerId: string): HoldReason | null {
+    return this.holds.get(retailerId) ?? null;
+  }
+
+  /** Why the order is held; null for one that is not. */
+  holdOf({ retailerId, isCharged }: WaitingOrder): HoldReason | null {
+    const reason = this.holds.get(retailerId) ?? null;
+    return reason === 'payment_required' && isCharged ? null : reason;
+  }
+
+  heldRetailers(): Iterable<string> {
+    return this.holds.keys();
+  }
+
+  /** The number of waiting orders of stores that are held for this reason. */
+  heldCount(reason: HoldReason): number {
+    let count = 0;
+    for (const [retailerId, why] of this.holds) if (why === reason) count += this.countOf(retailerId);
+    return count;
   }
 
   has(orderId: string): boolean {
@@ -92,11 +131,14 @@ export class WaitingOrders {
     if (known !== undefined) this.forget(known);
     this.numbers.set(order.orderId, number);
     this.orders[number] = order;
-    this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
+    const siblings = this.byRetailer.get(order.retailerId);
+    if (siblings) siblings.add(number);
+    else this.byRetailer.set(order.retailerId, new Set([number]));
     const fromMs = countsFrom(order);
     this.index.locate(number, order.point.lat, order.point.lng, fromMs, order.sinceMs);
     this.shares.taken(order.retailerId, fromMs);
-    if (!hidden) this.place(number);
+    if (hidden) this.hidden.add(number);
+    this.showOrHide(number);
   }
 
   delete(orderId: string): boolean {
@@ -111,12 +153,16 @@ export class WaitingOrders {
   /** Hides an order, which goes on waiting. */
   hide(orderId: string): void {
     const number = this.numbers.get(orderId);
-    if (number !== undefined) this.index.remove(number);
+    if (number === undefined) return;
+    this.hidden.add(number);
+    this.showOrHide(number);
   }
 
   show(orderId: string): void {
     const number = this.numbers.get(orderId);
-    if (number !== undefined) this.place(number);
+    if (number === undefined) return;
+    this.hidden.delete(number);
+    this.showOrHide(number);
   }
 
   /** The order of least cost to a driver (`OrderSearch.leastCost`). */
@@ -134,6 +180,12 @@ export class WaitingOrders {
     if (this.countOf(retailerId) === 0) this.shares.forget(retailerId);
   }
 
+  private showOrHide(number: number): void {
+    const isFound = !this.hidden.has(number) && this.holdOf(this.orders[number] as WaitingOrder) === null;
+    if (!isFound) this.index.remove(number);
+    else if (!this.index.has(number)) this.place(number);
+  }
+
   /** Indexes an order under its tier, or under none while the table does not have it. */
   private place(number: number): void {
     this.index.put(number, this.tiers.bit((this.orders[number] as WaitingOrder).tierId));
@@ -142,11 +194,12 @@ export class WaitingOrders {
   private forget(number: number): void {
     const order = this.orders[number] as WaitingOrder;
     this.index.remove(number);
+    this.hidden.delete(number);
     this.orders[number] = undefined;
-    const left = this.countOf(order.retailerId) - 1;
-    if (left > 0) this.countByRetailer.set(order.retailerId, left);
-    else {
-      this.countByRetailer.delete(order.retailerId);
+    const siblings = this.byRetailer.get(order.retailerId);
+    siblings?.delete(number);
+    if (siblings?.size === 0) {
+      this.byRetailer.delete(order.retailerId);
       this.shares.forget(order.retailerId);
     }
   }

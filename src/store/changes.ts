@@ -126,7 +126,7 @@ export const insertJobs = (sql: Sql, owed: Fragment): Fragment => sql`
  */
 export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => sql`
   locked as materialized (
-    select id from orders where id = any(${[...orderIds]}::uuid[]) order by id for no key update
+    select id, retailer_id from orders where id = any(${[...orderIds]}::uuid[]) order by id for no key update
   )`;
 
 /**
@@ -137,6 +137,7 @@ export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => s
  * @param update an `update orders o set … where …` without `returning`; it must add 1 to `sequence`
  * @param events `select id, sequence, type, data from changed …`
  * @param about what the notice adds to the ids
+ * @param after CTEs after the update, `, name as (…)`; they may read `changed`
  * @returns the ids of the changed orders
  */
 export async function changeOrders(
@@ -145,13 +146,14 @@ export async function changeOrders(
   update: Fragment,
   events: Fragment,
   about: ':paid' | '' = '',
+  after: Fragment = sql``,
 ): Promise<Map<string, true>> {
   const rows = await sql`
     with ${before}, changed as (
-      ${update} returning o.id, o.sequence
+      ${update} returning o.id, o.sequence, o.retailer_id
     ), event as (
       insert into order_events (order_id, sequence, type, data) ${events}
-    ), notice as (
+    )${after}, notice as (
       select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',') || ${about})
       from changed having count(*) > 0
     )
@@ -163,3 +165,15 @@ export async function changeOrders(
 export function refundOwed(sql: Sql): Fragment {
   return sql`select 'refund' as queue, now() as run_at where changed.payment_status in ('processing', 'paid')`;
 }
+
+/**
+ * What ends a wait for a driver, for good and undelivered: its refund is owed, and the job that would have
+ * ended it and the one that locates the dropoff are done.
+ */
+export const endOfWait = (sql: Sql) => ({
+  jobs: refundOwed(sql),
+  after: sql`, waited as (
+    update outbox b set done_at = coalesce(b.done_at, now()) from changed
+    where b.order_id = changed.id and b.queue in ('redispatch', 'locate')
+  )`,
+});

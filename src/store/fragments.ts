@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from 'postgres';
+import type { HoldReason } from '../domain/hold.ts';
 import { OUTBOX_FIRST_LEASE_SECONDS } from '../limits.ts';
 import { ARRAY_OF } from '../postgres/types.ts';
 
@@ -11,6 +12,16 @@ export const active = (sql: Sql): Fragment => sql`('driver_assigned', 'picked_up
 
 /** Time for which a new job is left to the process that committed it. */
 export const firstLease = (sql: Sql): Fragment => sql`make_interval(secs => ${OUTBOX_FIRST_LEASE_SECONDS})`;
+
+/**
+ * Why the waiting order `o` of the store `r` is held; null for one that is not, and for one that does not
+ * wait. It reads the credit without a lock, for showing; `assignWaiting` decides.
+ */
+export const holdReason = (sql: Sql, unpaidAllowed: number): Fragment => sql`
+  case when o.status <> 'pending_dispatch' then null
+    when r.status <> 'active' then ${'store_suspended' satisfies HoldReason}::text
+    when o.payment_status in ('processing', 'paid') then null
+    when unpaid_credit(r.id, ${unpaidAllowed}::int) <= 0 then ${'payment_required' satisfies HoldReason}::text end`;
 
 /** The rows of `jobs` in the form that `parseOutboxRows` reads; an empty list for none. */
 export const jobsAsJson = (sql: Sql): Fragment => sql`(select ${jobListAsJson(sql)} from jobs)`;

@@ -1,9 +1,9 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import { FIRST_ID, isId } from '../domain/ids.ts';
 import { ACTIVE_STATUSES, type OrderStatus } from '../domain/order.ts';
-import { LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED, LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
-import { active } from './fragments.ts';
+import { active, holdReason } from './fragments.ts';
 import {
   type From,
   inOrder,
@@ -38,14 +38,19 @@ const OTHERS = 3;
  * No index over all orders would serve the filters, and each would be written with every order. So the others
  * are searched in parts of the primary key, whose ids grow with time.
  */
-export function listOrders(db: Db, search: OrderSearch, page: PageRequest): Promise<Page> {
+export function listOrders(
+  db: Db,
+  search: OrderSearch,
+  page: PageRequest,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Page> {
   const { sql } = db;
   const steps = [waitingStep, undeliverableStep, unpaidStep, othersStep()];
   const step = async (from: From, most: number): Promise<Step> => {
     const made = mayHold(from.rank, search.status) ? await steps[from.rank]?.(sql, search, from, most) : undefined;
     return made ?? endOf(from.rank, []);
   };
-  return readPage(page, step, (places) => readOrders(db, places));
+  return readPage(page, step, (places) => readOrders(db, places, unpaidAllowed));
 }
 
 /** Whether a rank has orders of a status. */
@@ -191,10 +196,10 @@ const holdsText = (sql: Sql, text: string): Fragment =>
   or strpos(lower(concat_ws(' ', c.name, c.email, c.phone)), lower(${text})) > 0
   or strpos(lower(concat_ws(', ', a.line1, a.line2, a.city, a.state || ' ' || a.zip)), lower(${text})) > 0)`;
 
-async function readOrders({ sql }: Db, places: readonly Place[]) {
+async function readOrders({ sql }: Db, places: readonly Place[], unpaidAllowed: number) {
   const rows = await sql`
     select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
-      o.driver_id, o.created_at
+      o.driver_id, o.created_at, ${holdReason(sql, unpaidAllowed)} as waiting_because
     from orders o join retailers r on r.id = o.retailer_id
     where o.id = any(${places.map(({ id }) => id)}::uuid[])`;
   return inOrder(places, printable(rows), 'order_id');

@@ -1,12 +1,22 @@
-import { REFUND_MISSING_SECONDS } from '../limits.ts';
+import type { Fragment, Sql } from 'postgres';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED, REFUND_MISSING_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
+import { holdReason } from './fragments.ts';
 import type { Printable } from './pages.ts';
 
 /** A store with its webhook and its keys' ids, or an application; null for neither. */
-export async function showRetailer({ sql }: Db, id: string): Promise<Printable | null> {
+export async function showRetailer(
+  { sql }: Db,
+  id: string,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Printable | null> {
   const [retailer] = await sql`
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
-      r.stripe_payment_method_id, r.orders_per_second, r.created_at,
+      r.stripe_payment_method_id, r.orders_per_second, r.created_at, ${holdOfStore(sql, unpaidAllowed)} as held_because,
+      r.unpaid_orders, r.payment_failed_at,
+      (select count(*)::int from orders o where o.retailer_id = r.id and ${chargeFailed(sql)}) as failed_charges,
+      (select count(*)::int from orders o
+       where o.retailer_id = r.id and o.status = 'pending_dispatch') as waiting_orders,
       (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at)
               order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys,
       (select json_build_object('url', w.url, 'set_at', w.set_at, 'failing_since', w.failing_since,
@@ -22,11 +32,15 @@ export async function showRetailer({ sql }: Db, id: string): Promise<Printable |
 }
 
 /** Everything on record about one order. */
-export async function showOrder({ sql }: Db, id: string): Promise<Printable | null> {
+export async function showOrder(
+  { sql }: Db,
+  id: string,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Printable | null> {
   const [row] = await sql`
     select to_jsonb(o) - 'request_fingerprint' || jsonb_build_object('payout_status', coalesce(po.status, 'none'),
         'payout_at', po.paid_at) as "order",
-      to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
+      ${holdReason(sql, unpaidAllowed)} as waiting_because, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
       (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' - 'receipt'
               || case when e.considered is null then '{}'
                  else jsonb_build_object('considered', considered_as_json(e.considered)) end
@@ -43,8 +57,11 @@ export async function showOrder({ sql }: Db, id: string): Promise<Printable | nu
         as jobs
     from orders o join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id
     left join payouts po on po.order_id = o.id
+    left join retailers r on r.id = o.retailer_id
     where o.id = ${id} and o.status <> 'void'`;
-  return row ? { ...row } : null;
+  if (!row) return null;
+  const { waiting_because: why, ...shown } = row;
+  return why === null ? shown : { waiting_because: why, ...shown };
 }
 
 /** Sends a notice at which the running processes try a waiting order again; false if it does not wait. */
@@ -55,12 +72,26 @@ export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<bo
   return rows.length === 1;
 }
 
+/** Whether the charge of the order `o` failed and can be tried again. */
+const chargeFailed = (sql: Sql): Fragment =>
+  sql`o.payment_status = 'failed' and o.status not in ('cancelled', 'expired', 'void')`;
+
+/** Why the waiting orders of the store `r` are held; null where they are not. */
+const holdOfStore = (sql: Sql, unpaidAllowed: number): Fragment => sql`
+  case when r.status <> 'active' then 'store_suspended'
+    when unpaid_credit(r.id, ${unpaidAllowed}::int) <= 0 then 'payment_required' end`;
+
 /**
  * Figures for the operator: orders by status; payments, texts and webhook deliveries of the last day; drivers
- * and webhooks; payouts by status. `refunds_missing` counts the orders that are still paid REFUND_MISSING_SECONDS after they
- * ended undelivered: Stripe refused the refund, or its job is stuck.
+ * and webhooks; payouts by status. `failed_charges` counts the orders whose charge failed and is still owed,
+ * `held_stores` the stores whose waiting orders get no driver. `refunds_missing` counts the orders that are
+ * still paid REFUND_MISSING_SECONDS after they ended undelivered: Stripe refused the refund, or its job is
+ * stuck.
  */
-export async function readStats({ sql }: Db): Promise<Printable> {
+export async function readStats(
+  { sql }: Db,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Printable> {
   const [row] = await sql`
     select
       (select coalesce(jsonb_object_agg(status, n), '{}') from
@@ -76,6 +107,11 @@ export async function readStats({ sql }: Db): Promise<Printable> {
          and ended_at < now() - make_interval(secs => ${REFUND_MISSING_SECONDS})) as refunds_missing,
       (select coalesce(jsonb_object_agg(status, jsonb_build_object('count', n, 'cents', cents)), '{}') from
         (select status, count(*) n, sum(amount_cents) cents from payouts group by status) s) as payouts,
+      (select count(*)::int from orders o where ${chargeFailed(sql)}) as failed_charges,
+      (select coalesce(jsonb_object_agg(why, n), '{}') from
+        (select ${holdOfStore(sql, unpaidAllowed)} as why, count(*) n from retailers r
+         where r.status <> 'active' or r.payment_failed_at is not null group by 1) h
+       where why is not null) as held_stores,
       (select jsonb_build_object('active', count(*), 'on_duty', count(*) filter (where on_duty)) from drivers
        where active) as drivers,
       (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),

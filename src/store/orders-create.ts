@@ -5,7 +5,7 @@ import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { NOTICE_IDS } from '../limits.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED, NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { firstLease, jobListAsJson, rowsOf } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
@@ -49,8 +49,11 @@ export type OrderJobs = {
   readonly smsDelaySeconds: number;
 };
 
-/** Why an order was not inserted. `key_dead` refers to the API key, `key_used` to the idempotency key. */
-export type RefusedOrder = 'key_dead' | 'key_used' | 'driver_lost' | 'voided';
+/**
+ * Why an order was not inserted. `key_dead` refers to the API key, `key_used` to the idempotency key. `held`:
+ * its store has no credit left, so that it may only wait.
+ */
+export type RefusedOrder = 'key_dead' | 'key_used' | 'held' | 'driver_lost' | 'voided';
 
 const INPUT = rowsOf<NewOrder>([
   ['id', 'uuid', (order) => order.id],
@@ -96,6 +99,10 @@ const INPUT = rowsOf<NewOrder>([
  * order whose driver another process has taken. Rows are inserted in the order of their drivers, so that two
  * processes with the same drivers cannot deadlock.
  *
+ * Orders with a driver of an unproven store, whose last charge failed, count against its credit. Its row is
+ * locked before anything is inserted, and those beyond the credit are left out.
+ *
+ * @param unpaidAllowed unpaid orders in a row after which a store's further ones get no driver
  * @returns by id, the created orders, and null for a request without a key that a lost reply holds back (see
  *   `heldBack`); {@link explainRefused} tells why any other order is missing
  */
@@ -103,6 +110,7 @@ export async function insertOrders(
   { commits: sql, processId }: Db,
   orders: readonly NewOrder[],
   { locate, smsDelaySeconds }: OrderJobs = { locate: false, smsDelaySeconds: 0 },
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Map<string, CommittedOrder | null>> {
   // `is true` keeps Postgres, which expects one row here, from comparing every order with every other.
   const wasCreated = sql`(id in (select id from created)) is true`;
@@ -111,12 +119,20 @@ export async function insertOrders(
     ), held as materialized (${heldBack(sql)}
     ), good as materialized (
       select i.*, date_trunc('milliseconds', now()) as at,
-             case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status
+             case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status,
+             i.driver_id is not null and r.payment_failed_at is not null as on_credit
       from input i
       join retailers r on r.id = i.retailer_id and r.status = 'active'
       join api_keys k on k.id = i.key_id and k.retailer_id = r.id and k.revoked_at is null
       left join drivers d on d.id = i.driver_id and d.active and d.on_duty
       where (i.driver_id is null or d.id is not null) and i.id not in (select id from held)
+    ), credits as materialized (
+      select store, lock_unpaid_credit(store, ${unpaidAllowed}::int) as orders
+      from (select distinct retailer_id as store from good where on_credit order by 1) stores
+    ), beyond_credit as materialized (
+      select n.id from (
+        select id, retailer_id, row_number() over (partition by retailer_id order by id) as n from good where on_credit
+      ) n join credits c on c.store = n.retailer_id where n.n > c.orders
     ), created as (
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
         delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
@@ -128,7 +144,7 @@ export async function insertOrders(
         case when driver_id is null then 1 else 2 end, at, fair_start, case when driver_id is not null then at end,
         at + make_interval(secs => max_wait), idempotency_key,
         case when idempotency_key is not null then fingerprint end
-      from good order by driver_id, id
+      from good where id not in (select id from beyond_credit) order by driver_id, id
       on conflict do nothing
       returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
     ), new_customers as (
@@ -145,6 +161,9 @@ export async function insertOrders(
       select id, 2, 'driver_assigned', at,
              jsonb_build_object('driver_id', driver_id, 'distance_meters', round(distance)), rejected
       from good where driver_id is not null and ${wasCreated}
+    ), unproven as (
+      insert into unproven_orders (retailer_id, order_id)
+      select retailer_id, id from good where on_credit and ${wasCreated}
     ), jobs as (
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       select queue, created.id, created.retailer_id, j.run_at, j.run_at + ${firstLease(sql)}
@@ -187,16 +206,22 @@ const REFUSED = rowsOf<NewOrder>([
   ['id', 'uuid', (order) => order.id],
   ['key_id', 'uuid', (order) => order.keyId],
   ['retailer_id', 'uuid', (order) => order.request.retailerId],
+  ['driver_id', 'uuid', (order) => order.driver?.driverId ?? null],
   ['idempotency_key', 'text', (order) => order.idempotency?.key ?? null],
 ]);
 
 /**
  * The reasons why orders of a batch were not inserted, by their ids: a voided id, a dead API key, a used
- * idempotency key, or else a driver who is no longer free.
+ * idempotency key, a store without credit, or else a driver who is no longer free.
  */
-export async function explainRefused({ sql }: Db, orders: readonly NewOrder[]): Promise<Map<string, RefusedOrder>> {
+export async function explainRefused(
+  { sql }: Db,
+  orders: readonly NewOrder[],
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+): Promise<Map<string, RefusedOrder>> {
   const rows = await sql`
-    select i.id, o.id is not null as voided, k.id is null as key_dead, u.id is not null as key_used
+    select i.id, o.id is not null as voided, k.id is null as key_dead, u.id is not null as key_used,
+      i.driver_id is not null and unpaid_credit(i.retailer_id, ${unpaidAllowed}::int) <= 0 as held
     from (${REFUSED(sql, orders)}) i
     left join orders o on o.id = i.id
     left join (api_keys k join retailers r on r.id = k.retailer_id and r.status = 'active')
@@ -205,10 +230,11 @@ export async function explainRefused({ sql }: Db, orders: readonly NewOrder[]): 
   return new Map(rows.map((row) => [row.id, reasonOf(row)]));
 }
 
-function reasonOf({ voided, key_dead, key_used }: Row): RefusedOrder {
+function reasonOf({ voided, key_dead, key_used, held }: Row): RefusedOrder {
   if (voided) return 'voided';
   if (key_dead) return 'key_dead';
-  return key_used ? 'key_used' : 'driver_lost';
+  if (key_used) return 'key_used';
+  return held ? 'held' : 'driver_lost';
 }
 
 /**

@@ -14,8 +14,10 @@ export type OrderFilter = {
   readonly cursor: OrderCursor | null;
 };
 
-/** Orders with wire names, and the cursor of the next page; null after the last page. */
-export type OrderPage = { readonly orders: readonly object[]; readonly next: OrderCursor | null };
+/** An order with wire names. */
+export type ListedOrder = { readonly id: string; readonly status: OrderStatus };
+/** The orders, and the cursor of the next page; null after the last page. */
+export type OrderPage = { readonly orders: readonly ListedOrder[]; readonly next: OrderCursor | null };
 
 /**
  * A store's orders by the time of their last change, oldest first. An order that changes while pages are read
@@ -49,8 +51,8 @@ export async function listStoreOrders({ sql }: Db, retailerId: string, filter: O
 }
 
 /** The order without the cursor's column. */
-function withoutMicros(row: Row): object {
+function withoutMicros(row: Row): ListedOrder {
   const { micros, ...order } = row;
   void micros;
-  return order;
+  return order as ListedOrder;
 }

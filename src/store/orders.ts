@@ -1,28 +1,19 @@
 import type { Fragment, Sql } from 'postgres';
+import type { HoldReason } from '../domain/hold.ts';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import { type ChangedOrder, changeAlike, changeOrder, insertJobs, refundOwed } from './changes.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
+import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
 import type { Db } from './db.ts';
 import { active, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 import { webhookParts } from './webhook-events.ts';
 
-/**
- * What an expiry is: it ends a wait for a driver, and with it the job that would have ended it and the one
- * that locates the dropoff.
- */
 const EXPIRED = { type: 'expired' };
 const expiring = (sql: Sql, which: Fragment): Fragment => sql`
   update orders set status = 'expired', ended_at = now(), reason_code = 'no_driver', sequence = sequence + 1
   where ${which}`;
-const endOfWait = (sql: Sql) => ({
-  jobs: refundOwed(sql),
-  after: sql`, waited as (
-    update outbox b set done_at = coalesce(b.done_at, now()) from changed
-    where b.order_id = changed.id and b.queue in ('redispatch', 'locate')
-  )`,
-});
 
 /** Expires a waiting order. Null if it no longer waits or its time is not up. */
 export function expireOrder(db: Db, orderId: string): Promise<ChangedOrder | null> {
@@ -64,6 +55,8 @@ export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: S
 export type AssignOutcome =
   | { readonly kind: 'assigned'; readonly outbox: readonly OutboxRow[] }
   | { readonly kind: 'driver_lost' }
+  /** Its store is held: it goes on waiting, whichever driver is free. */
+  | { readonly kind: 'held'; readonly reason: HoldReason }
   | { readonly kind: 'order_gone' };
 
 /**
@@ -72,12 +65,14 @@ export type AssignOutcome =
  * an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
- * process assigns it.
+ * process assigns it. The row of an unproven store is locked after it, and its credit is counted under that
+ * lock; an order that was charged before costs no credit.
  */
 export async function assignWaiting(
   { sql, processId }: Db,
   orderId: string,
   driver: ChosenDriver,
+  unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<AssignOutcome> {
   const webhook = webhookParts(sql, { type: 'driver_assigned' });
   const rejected = rejectedCandidatesText(driver);
@@ -87,15 +82,22 @@ export async function assignWaiting(
     ${webhook?.job ?? sql``}`;
   const rows = await sql`
     with waiting as materialized (
-      select id from orders where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
+      select id, retailer_id, payment_status from orders
+      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
     ), driver as (
       select id from drivers where id = ${driver.driverId} and active and on_duty
+    ), store as materialized (
+      select r.payment_failed_at is not null as is_unproven,
+        case when r.status <> 'active' then 'store_suspended'
+          when r.payment_failed_at is null or w.payment_status in ('processing', 'paid') then null
+          when lock_unpaid_credit(r.id, ${unpaidAllowed}::int) <= 0 then 'payment_required' end as hold
+      from waiting w left join retailers r on r.id = w.retailer_id
     ), changed as (
       update orders o set status = 'driver_assigned', driver_id = driver.id, assigned_at = now(),
         sequence = sequence + 1,
-        payment_status = case when payment_status = 'not_charged' then 'processing' else payment_status end
-      from driver, waiting
-      where o.id = waiting.id
+        payment_status = case when o.payment_status = 'not_charged' then 'processing' else o.payment_status end
+      from driver, waiting, store
+      where o.id = waiting.id and store.hold is null
         and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id
                         and a.status in ${active(sql)})
@@ -105,19 +107,23 @@ export async function assignWaiting(
       select id, sequence, 'driver_assigned', at, jsonb_build_object('driver_id', driver_id,
         'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${rejected}::text
       from changed
+    ), unproven as (
+      insert into unproven_orders (retailer_id, order_id) select retailer_id, id from changed
+      where payment_status = 'processing' and (select is_unproven from store) on conflict do nothing
     ), waited as (
       update outbox set done_at = now()
       where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
     ), ${insertJobs(sql, owed)}${webhook?.delivery ?? sql``}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
-    select exists (select from waiting) as waiting,
+    select exists (select from waiting) as waiting, (select hold from store) as hold,
       (select count(*) from notice)::int as assigned,
       ${jobsAsJson(sql)} as outbox`.catch(driverTaken);
   const row = rows?.[0];
   if (!row) return { kind: 'driver_lost' };
   if (row.assigned === 1) return { kind: 'assigned', outbox: parseOutboxRows(row.outbox) };
-  return row.waiting ? { kind: 'driver_lost' } : { kind: 'order_gone' };
+  if (!row.waiting) return { kind: 'order_gone' };
+  return row.hold === null ? { kind: 'driver_lost' } : { kind: 'held', reason: row.hold };
 }
 
 /** The unique index is violated if two processes assign the same driver at the same moment. */

@@ -3,6 +3,7 @@ import type { PaymentStatus } from '../domain/order.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
+import { countUnpaid, lockStore, lockUnproven, retailerNotice } from './unproven.ts';
 
 /** An attempt to charge an order, stored before it is sent. It is sent again unchanged. */
 export type PaymentAttempt = {
@@ -14,6 +15,8 @@ export type PaymentAttempt = {
   readonly stripePaymentMethodId: string | null;
   /** Seconds since this attempt was first sent; 0 for a new one. */
   readonly ageSeconds: number;
+  /** Whether no other attempt may follow it. */
+  readonly isLast: boolean;
 };
 
 /**
@@ -21,7 +24,7 @@ export type PaymentAttempt = {
  * last decline. An order that owes nothing is missing: it was never assigned, its result is recorded, or its
  * attempts are used up.
  *
- * @param maxAttempts attempts of an order, the first one included
+ * @param maxAttempts attempts of an order, the first one included, unless an operator had it tried again
  */
 export async function openPaymentAttempts(
   { sql }: Db,
@@ -54,6 +57,7 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
   return sql`
     with owed as (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id, r.stripe_payment_method_id,
+        coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
         coalesce((select max(attempt) from payments p where p.order_id = o.id), 0)
           + case when exists (select from payments p where p.order_id = o.id and p.status = 'sending') then 0 else 1 end
           as attempt
@@ -68,10 +72,11 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
     )
     insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
     select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
-    where attempt <= ${maxAttempts}
+    where attempt <= allowed
     on conflict (order_id, attempt) do update set status = payments.status
     returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status,
       (select retailer_id from owed where owed.id = order_id) as retailer_id,
+      attempt >= (select allowed from owed where owed.id = order_id) as is_last,
       extract(epoch from now() - first_sent_at)::float8 as age`;
 }
 
@@ -84,6 +89,7 @@ function toAttempt(row: Row): PaymentAttempt {
     stripeCustomerId: row.stripe_customer_id,
     stripePaymentMethodId: row.stripe_payment_method_id,
     ageSeconds: row.age,
+    isLast: row.is_last,
   };
 }
 
@@ -117,7 +123,7 @@ const PAID = rowsOf<PaidAttempt>([
 
 /**
  * Records paid attempts: each attempt, its order's payment status, the event, the outbox row and the notice,
- * in one statement.
+ * in one statement. A store whose last charge had failed is proven again.
  *
  * @param paid at most one attempt an order
  * @returns the ids of the written orders; for a missing one a result was recorded before, and nothing was
@@ -128,7 +134,7 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
   const orderIds = paid.map(({ orderId }) => orderId);
   const recorded = sql`
     input as (${PAID(sql, paid)}
-    ), ${lockOrders(sql, orderIds)}, recorded as (
+    ), ${lockOrders(sql, orderIds)}, ${lockUnproven(sql)}, recorded as (
       update payments p set status = 'paid', settled_at = now(), failure_code = null, payment_intent_id = i.intent
       from input i join locked on locked.id = i.order_id
       where p.order_id = i.order_id and p.attempt = i.attempt and p.status = 'sending'
@@ -139,14 +145,23 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
   const update = sql`
     update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
       sequence = o.sequence + 1
-    from recorded s where o.id = s.order_id and o.payment_status = 'processing'`;
+    from recorded s where o.id = s.order_id and o.payment_status = 'processing'
+      and (select count(*) from unproven) >= 0`;
   const events = sql`select id, sequence, 'payment_paid', null::jsonb from changed`;
-  return changeOrders(db, recorded, update, events, ':paid');
+  const proven = sql`, proven as (
+      update retailers r set unpaid_orders = 0, payment_failed_at = null
+      where r.id in (select id from unproven where id in (select retailer_id from changed))
+      returning r.id, ${retailerNotice(db, sql`r.id`)}
+    ), cleared as (
+      delete from unproven_orders where retailer_id in (select id from proven)
+    )`;
+  return changeOrders(db, recorded, update, events, ':paid', proven);
 }
 
 /**
  * Records a declined attempt in the same way. Null if its result was recorded before. A decline that is not
- * final leaves the order `processing` and its outbox row owed.
+ * final leaves the order `processing` and its outbox row owed. A final one counts as an unpaid order of its
+ * store, which is unproven from then on, with all its orders whose charge has no result yet.
  */
 export function recordDeclined(
   db: Db,
@@ -158,7 +173,8 @@ export function recordDeclined(
   const paymentStatus: PaymentStatus = final ? 'failed' : 'processing';
   const update = sql`
     update orders set payment_status = ${paymentStatus}, payment_failure_code = ${failureCode}, sequence = sequence + 1
-    where id in (select order_id from recorded) and payment_status = 'processing'`;
+    where id in (select order_id from recorded) and payment_status = 'processing'
+      ${final ? sql`and (select count(*) from store) >= 0` : sql``}`;
   const recorded = sql`
     ${lockOrders(sql, [attempt.orderId])}, recorded as (
       update payments set status = 'declined', settled_at = now(), failure_code = ${failureCode}
@@ -168,7 +184,8 @@ export function recordDeclined(
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}
       where id = ${outboxId} and done_at is null and ${final}
-    )`;
+    )${final ? lockStore(sql) : sql``}`;
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode } };
-  return changeOrder(db, update, event, { before: recorded, notice: 'details' });
+  const after = final ? { after: countUnpaid(db) } : {};
+  return changeOrder(db, update, event, { before: recorded, notice: 'details', ...after });
 }

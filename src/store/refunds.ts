@@ -91,7 +91,7 @@ export function recordRefundRefused(
 
 /** Records that nothing was charged: no attempt, or only declined ones. Null if one was opened since. */
 export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
-  const { sql } = db;
+  const { sql, processId } = db;
   const before = sql`job as (
     update outbox set done_at = now() where id = ${outboxId} and done_at is null
   )`;
@@ -101,5 +101,9 @@ export function recordUncharged(db: Db, orderId: string, outboxId: number): Prom
         then 'failed' else 'not_charged' end
     where id = ${orderId} and payment_status = 'processing' and status in ('cancelled', 'expired')
       and not exists (select from payments p where p.order_id = orders.id and p.status in ('sending', 'paid'))`;
-  return changeOrder(db, update, { type: 'not_charged' }, { before, notice: 'details' });
+  const after = sql`, under_way as (
+      delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
+      returning pg_notify('sameday', ${processId} || ':retailer:' || u.retailer_id)
+    )`;
+  return changeOrder(db, update, { type: 'not_charged' }, { before, after, notice: 'details' });
 }

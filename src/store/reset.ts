@@ -7,6 +7,7 @@ import type { Db } from './db.ts';
 const TABLES = [
   'unheard_requests',
   'orders',
+  'unproven_orders',
   'customers',
   'dropoff_addresses',
   'order_events',
@@ -41,6 +42,7 @@ export async function removeAllOrders({ sql, processId }: Db): Promise<number> {
       `lock table ${TABLES} in access exclusive mode;
       select count(*)::int as orders from orders where status <> 'void';
       truncate ${TABLES};
+      update retailers set unpaid_orders = 0, payment_failed_at = null where payment_failed_at is not null;
       ${REMOVE_JOBS};
       select pg_notify('sameday', '${processId}:everything:orders')`,
     )

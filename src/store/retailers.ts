@@ -120,7 +120,7 @@ export async function rejectApplication({ sql }: Db, applicationId: string, note
 
 /**
  * Suspends or activates a store; false for an unknown one. After a suspension has returned, no new request
- * creates an order for the store.
+ * creates an order for the store, and no waiting order of it gets a driver.
  */
 export function setRetailerStatus(db: Db, retailerId: string, status: 'active' | 'suspended'): Promise<boolean> {
   return changeRetailer(db, retailerId, db.sql`status = ${status}`);
@@ -147,7 +147,8 @@ export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): P
 
 /**
  * Sets Stripe's customer and card that a store's deliveries are charged to, or takes them away; false for an
- * unknown store.
+ * unknown store. Its unpaid orders do not count against the new card. Until one is paid on it, the store is as
+ * unproven as before.
  */
 export function setCard(
   db: Db,
@@ -155,7 +156,8 @@ export function setCard(
   stripeCustomerId: string | null,
   stripePaymentMethodId: string | null,
 ): Promise<boolean> {
-  const card = db.sql`stripe_customer_id = ${stripeCustomerId}, stripe_payment_method_id = ${stripePaymentMethodId}`;
+  const card = db.sql`stripe_customer_id = ${stripeCustomerId}, stripe_payment_method_id = ${stripePaymentMethodId},
+    unpaid_orders = 0`;
   return changeRetailer(db, retailerId, card);
 }
 

@@ -1,6 +1,7 @@
 import type { Db } from './db.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
+import * as holds from './holds.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as messages from './messages.ts';
 import * as operator from './operator.ts';
@@ -18,6 +19,7 @@ import * as refunds from './refunds.ts';
 import * as requestDedup from './request-dedup.ts';
 import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
+import * as retries from './retries.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
 import * as trips from './trips.ts';
@@ -45,6 +47,7 @@ type Bound<Family> = {
 export interface Store
   extends Bound<typeof drivers>,
     Bound<typeof dropoffs>,
+    Bound<typeof holds>,
     Bound<typeof lifecycle>,
     Bound<typeof messages>,
     Bound<typeof operator>,
@@ -62,6 +65,7 @@ export interface Store
     Bound<typeof requestDedup>,
     Bound<typeof reset>,
     Bound<typeof retailers>,
+    Bound<typeof retries>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
     Bound<typeof trips>,
@@ -73,6 +77,7 @@ export interface Store
 const FAMILIES = [
   drivers,
   dropoffs,
+  holds,
   lifecycle,
   messages,
   operator,
@@ -90,6 +95,7 @@ const FAMILIES = [
   requestDedup,
   reset,
   retailers,
+  retries,
   tiers,
   tracked,
   trips,

@@ -18,10 +18,13 @@ export type WaitingRow = {
   readonly fairStartMs?: number;
   /** Drivers who released it. */
   readonly excludedDriverIds?: ReadonlySet<string>;
+  /** Whether its fee was charged, or is being charged, since a driver had it before. */
+  readonly isCharged?: boolean;
 };
 
 const columns = (sql: Sql) =>
-  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, fair_start, excluded_driver_ids`;
+  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, fair_start, excluded_driver_ids,
+    payment_status`;
 /** An order whose time is up does not wait any more, even before it is expired: no driver can get it. */
 const waits = (sql: Sql) => sql`status = 'pending_dispatch' and expires_at > now()`;
 
@@ -34,6 +37,7 @@ function toWaiting(row: Row): WaitingRow {
     sinceMs: row.created_at.getTime(),
     ...(row.fair_start === null ? {} : { fairStartMs: row.fair_start.getTime() }),
     ...(row.excluded_driver_ids.length > 0 ? { excludedDriverIds: new Set<string>(row.excluded_driver_ids) } : {}),
+    ...(['processing', 'paid'].includes(row.payment_status) ? { isCharged: true } : {}),
   };
 }
 

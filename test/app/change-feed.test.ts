@@ -71,6 +71,7 @@ async function api() {
     database: { sql, processId: 'api' },
     fleet: new Fleet(new Matcher(TIERS), store, events),
     redispatch: { driverAvailable: (driverId) => seen.push(`woken ${driverId}`), matchOrder: nothing },
+    holds: { reload: nothing, refresh: nothing },
     sweep: { run: nothing, listening: () => undefined },
     unknownOutcomes,
     tiers: { reload: nothing },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
+import { HOLD_REASONS } from '../../src/domain/hold.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
 import { HELD_REASONS, PAYOUT_STATUSES } from '../../src/domain/payout.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
@@ -216,6 +217,8 @@ test.each([
   ['reasons not to deliver', drive, '### HTTP', UNDELIVERABLE_REASONS],
   ['reasons to wait', integrate, '### Read one order', union('src/matcher/wait-reason.ts', 'WaitReason')],
   ['reasons to wait', operate, '### An order waits', union('src/matcher/wait-reason.ts', 'WaitReason')],
+  ['reasons to hold', integrate, '### Read one order', HOLD_REASONS],
+  ['reasons to hold', operate, '### An order waits', HOLD_REASONS],
   [
     'reasons to pass over',
     integrate,

@@ -2,21 +2,22 @@ import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { MAX_FIELD_ERRORS } from '../../src/limits.ts';
-import type { OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
+import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { letIn, startServer } from './support.ts';
 
 /** The route alone, and what it asked the tables for. */
-async function startList(next: OrderCursor | null = null) {
+async function startList(next: OrderCursor | null = null, orders: readonly ListedOrder[] = []) {
   const asked: OrderFilter[] = [];
   const route = ordersList({
     stores: letIn({ keyId: newId(), retailerId: newId() } as RetailerKey),
     store: {
       async listStoreOrders(_retailerId, filter) {
         asked.push(filter);
-        return { orders: [], next };
+        return { orders, next };
       },
     },
+    matcher: { whyWaiting: (orderId) => (orderId === 'held' ? 'payment_required' : 'all_drivers_busy') },
   });
   const { url } = await startServer({ routes: [route] });
   return {
@@ -25,9 +26,15 @@ async function startList(next: OrderCursor | null = null) {
       const response = await fetch(`${url}/orders?${query}`);
       const body = (await response.json()) as {
         next_cursor?: string | null;
+        orders?: object[];
         error?: { fields: { field: string; message: string }[] };
       };
-      return { status: response.status, fields: body.error?.fields ?? [], nextCursor: body.next_cursor };
+      return {
+        status: response.status,
+        fields: body.error?.fields ?? [],
+        nextCursor: body.next_cursor,
+        orders: body.orders,
+      };
     },
   };
 }
@@ -85,4 +92,13 @@ test('takes back the cursor that it gave', async () => {
   const { nextCursor } = await ask('limit=1');
   expect((await ask(`cursor=${nextCursor}`)).status).toBe(200);
   expect(asked[1]?.cursor).toEqual(next);
+});
+
+test('a waiting order says why it waits, and any other says nothing', async () => {
+  const orders = [
+    { id: 'held', status: 'pending_dispatch' },
+    { id: 'carried', status: 'driver_assigned' },
+  ] as const;
+  const { ask } = await startList(null, orders);
+  expect((await ask('')).orders).toEqual([{ ...orders[0], waiting_because: 'payment_required' }, orders[1]]);
 });

@@ -89,7 +89,8 @@ export async function startProcess(tables: Tables, processId: string) {
   const connection = createConnection(tables);
   const database = { sql: connection.sql, processId };
   const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
-  await followChanges({ ...shared, database, sweep, credentials, closers });
+  const holds = { reload: async () => undefined, refresh: async () => undefined };
+  await followChanges({ ...shared, database, holds, sweep, credentials, closers });
   // The start has swept; the events of a test are to be enough without a sweep.
   await sweep.run();
   return {

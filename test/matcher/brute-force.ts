@@ -1,4 +1,5 @@
 import type { FleetDriver } from '../../src/domain/driver.ts';
+import type { HoldReason, StoreHold } from '../../src/domain/hold.ts';
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
 import { chordSquared, distanceMeters, type Point, writeVector } from '../../src/geo/point.ts';
 import {
@@ -49,12 +50,16 @@ export type MatcherFace = Omit<
   | 'availableDrivers'
   | 'fairStart'
   | 'forgetShares'
+  | 'heldCount'
   | 'isAvailable'
+  | 'isWatched'
   | 'matchOrders'
   | 'matchDrivers'
   | 'rejectedCandidates'
   | 'rejectedCandidatesFor'
   | 'tier'
+  | 'waitingOrdersOf'
+  | 'watchedRetailers'
 >;
 
 /** The matcher as its documentation reads: every answer looks at every driver and every order. */
@@ -62,6 +67,7 @@ export class BruteForce implements MatcherFace {
   readonly known = new Map<string, Known>();
   readonly orders = new Map<string, WaitingOrder>();
   readonly inFlight = new Map<string, string>();
+  readonly holds = new Map<string, StoreHold>();
   tiers: Tiers;
 
   constructor(tiers: Tiers) {
@@ -147,10 +153,37 @@ export class BruteForce implements MatcherFace {
     return meters <= query.radiusMeters ? { driverId: found.id, distanceMeters: meters } : undefined;
   }
 
-  claimNearest(query: DriverQuery & { orderId: string }): FoundDriver | undefined {
-    const found = this.nearest(query);
-    if (found) this.claim(found.driverId, query.orderId);
+  claimNearest(query: DriverQuery & { orderId: string; retailerId?: string }): FoundDriver | undefined {
+    const { retailerId = '' } = query;
+    const found = this.holdOf(retailerId) === null ? this.nearest(query) : undefined;
+    if (!found) return undefined;
+    this.claim(found.driverId, query.orderId);
+    this.takeCredit(retailerId);
     return found;
+  }
+
+  setHold(hold: StoreHold): void {
+    this.holds.set(hold.retailerId, hold);
+  }
+
+  endHold(retailerId: string): void {
+    this.holds.delete(retailerId);
+  }
+
+  holdOf(retailerId: string): HoldReason | null {
+    return this.holds.get(retailerId)?.reason ?? null;
+  }
+
+  private takeCredit(retailerId: string): void {
+    const hold = this.holds.get(retailerId);
+    if (!hold || hold.reason !== null) return;
+    const credit = hold.credit - 1;
+    this.holds.set(retailerId, { ...hold, credit, reason: credit > 0 ? null : 'payment_required' });
+  }
+
+  private isHeld(order: WaitingOrder): boolean {
+    const reason = this.holdOf(order.retailerId);
+    return reason === 'store_suspended' || (reason === 'payment_required' && !order.isCharged);
   }
 
   claim(id: string, orderId: string): boolean {
@@ -214,7 +247,7 @@ export class BruteForce implements MatcherFace {
     if (!driver) return undefined;
     return [...this.orders.values()]
       .filter((order) => this.isAvailable(driver, order.tierId, nowMs) && !this.inFlight.has(order.orderId))
-      .filter((order) => !order.excludedDriverIds?.has(driverId))
+      .filter((order) => !order.excludedDriverIds?.has(driverId) && !this.isHeld(order))
       .map((order) => ({ order, distanceMeters: distanceMeters(order.point, driver.position as Point) }))
       .filter(({ order, distanceMeters }) => distanceMeters <= this.radiusOf(order, nowMs))
       .map((found) => ({ ...found, ...this.worthOf(found.order, found.distanceMeters, nowMs) }))
@@ -232,15 +265,18 @@ export class BruteForce implements MatcherFace {
   bestDriverFor(orderId: string, nowMs: number, alsoExclude?: ReadonlySet<string>): FoundDriver | undefined {
     const order = this.orders.get(orderId);
     if (!order || !this.tiers.has(order.tierId) || this.inFlight.has(orderId)) return undefined;
+    if (this.isHeld(order)) return undefined;
     const exclude = new Set([...(order.excludedDriverIds ?? []), ...(alsoExclude ?? [])]);
     return this.nearest({ ...order, nowMs, exclude, radiusMeters: this.radiusOf(order, nowMs) });
   }
 
   beginAssign(orderId: string, driverId: string): boolean {
     const driver = this.known.get(driverId);
-    if (!this.orders.has(orderId) || this.inFlight.has(orderId) || !driver || !this.isFree(driver)) return false;
+    const order = this.orders.get(orderId);
+    if (!order || this.inFlight.has(orderId) || !driver || !this.isFree(driver) || this.isHeld(order)) return false;
     driver.orderId = orderId;
     this.inFlight.set(orderId, driverId);
+    if (!order.isCharged) this.takeCredit(order.retailerId);
     return true;
   }
 
@@ -250,15 +286,17 @@ export class BruteForce implements MatcherFace {
     this.inFlight.delete(orderId);
     const driver = this.known.get(driverId);
     if (outcome === 'driver_lost') this.setAside(driverId, orderId, nowMs);
-    else this.orders.delete(orderId);
+    else if (outcome !== 'held') this.orders.delete(orderId);
     if (outcome === 'assigned' && driver) Object.assign(driver, { orderId, setAsideUntil: undefined });
-    if (outcome === 'order_gone' && driver?.orderId === orderId) driver.orderId = null;
+    const isFreed = outcome === 'order_gone' || outcome === 'held';
+    if (isFreed && driver?.orderId === orderId) driver.orderId = null;
     return true;
   }
 
-  whyWaiting(orderId: string): WaitReason | undefined {
+  whyWaiting(orderId: string): WaitReason | HoldReason | undefined {
     const order = this.orders.get(orderId);
     if (!order) return undefined;
+    if (this.isHeld(order)) return this.holdOf(order.retailerId) ?? undefined;
     if (this.onDutyCount() === 0) return 'no_driver_on_duty';
     const qualified = [...this.known.values()].filter((driver) => driver.onDuty && this.serves(driver, order.tierId));
     if (qualified.length === 0) return 'none_qualified';

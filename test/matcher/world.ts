@@ -136,6 +136,7 @@ export class World {
       radiusMeters: this.pick([0, 100, 2_000, 30_000, 20_100_000]),
       nowMs: this.nowMs,
       exclude: this.chance(0.3) ? new Set(Array.from({ length: 10 }, () => this.driverId())) : undefined,
+      ...(this.chance(0.5) ? { retailerId: this.storeId() } : {}),
     };
     const claims = this.chance(0.5);
     return (subject) => (claims ? subject.claimNearest(query) : subject.nearest(query));
@@ -146,7 +147,8 @@ export class World {
     const id = this.driverId();
     const { nowMs } = this;
     const what = this.random();
-    if (what < 0.3) return this.wait(orderId);
+    if (what < 0.28) return this.wait(orderId);
+    if (what < 0.3) return this.hold();
     if (what < 0.35) return (subject) => subject.unwait(orderId);
     if (what < 0.6) return (subject) => subject.bestWaitingFor(id, nowMs);
     if (what < 0.7) return (subject) => subject.bestDriverFor(orderId, nowMs, new Set([id]));
@@ -158,7 +160,7 @@ export class World {
         return [best, best && subject.beginAssign(best.orderId, id)];
       };
     }
-    const outcome = this.pick<AssignOutcome>(['assigned', 'driver_lost', 'order_gone']);
+    const outcome = this.pick<AssignOutcome>(['assigned', 'driver_lost', 'held', 'order_gone']);
     return (subject) => {
       const holding = subject.driver(id)?.orderId;
       return subject.endAssign(holding ?? orderId, outcome, nowMs);
@@ -170,14 +172,28 @@ export class World {
     const sinceMs = this.nowMs - waitedMs + (this.chance(0.1) ? 30_000 : 0);
     const order = {
       orderId,
-      retailerId: `store-${this.below(3)}`,
+      retailerId: this.storeId(),
       tierId: this.pick(this.allTierIds),
       point: this.place(),
       sinceMs,
       fairStartMs: this.chance(0.3) ? sinceMs + this.below(20) * 60_000 : undefined,
       excludedDriverIds: this.chance(0.2) ? new Set(Array.from({ length: 5 }, () => this.driverId())) : undefined,
     };
-    return (subject) => subject.wait(order);
+    const isCharged = this.chance(0.2);
+    return (subject) => subject.wait({ ...order, isCharged });
+  }
+
+  /** A store is held, has so much credit, or is let go; the last one mostly, so that orders go on. */
+  private hold(): (subject: MatcherFace) => unknown {
+    const retailerId = this.storeId();
+    if (this.chance(0.6)) return (subject) => subject.endHold(retailerId);
+    const reason = this.pick([null, null, 'store_suspended', 'payment_required'] as const);
+    const hold = { retailerId, reason, credit: reason === null ? 1 + this.below(4) : 0 };
+    return (subject) => [subject.setHold(hold), subject.holdOf(retailerId)];
+  }
+
+  private storeId(): string {
+    return `store-${this.below(3)}`;
   }
 
   driverId(): string {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { failCharges } from '../harness/unpaid.ts';
 import { openAttempt, openText } from '../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
@@ -46,6 +47,8 @@ async function wholeOrder(): Promise<string> {
   await storeOf(sql).writePositions([{ driverId, lat: 1, lng: 2, atMs: Date.now() }]);
   await openAttempt(sql, orderId);
   await openText(sql, orderId);
+  await failCharges(sql, store, 1);
+  await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   await storeOf(sql).pickUpOrder(orderId, driverId, { actionId: 'tap', capturedAt: null });
   await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
   await sql`
@@ -62,9 +65,10 @@ test('every table of orders is emptied, the others keep their rows, and all proc
   const before = await filled();
   const notices = await noticesDuring(database, async () => {
     // The tombstone is no order.
-    expect(await storeOf(sql, 'cli-1').removeAllOrders()).toBe(2);
+    expect(await storeOf(sql, 'cli-1').removeAllOrders()).toBe(6);
   });
   expect(notices).toEqual(['cli-1:everything:orders']);
+  expect(await storeOf(sql).loadHolds()).toEqual([]);
   const after = await filled();
   expect(after).toEqual(before.filter((name) => KEPT.includes(name)));
   const emptied = before.filter((name) => !KEPT.includes(name));

@@ -1,6 +1,7 @@
 import { isId } from '../../domain/ids.ts';
 import { DEFAULT_PAGE_SIZE } from '../../limits.ts';
-import type { OrderCursor, OrderFilter } from '../../store/orders-list.ts';
+import type { Matcher } from '../../matcher/matcher.ts';
+import type { ListedOrder, OrderCursor, OrderFilter } from '../../store/orders-list.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
@@ -16,8 +17,9 @@ import { validators } from '../validators.js';
 export function ordersList(parts: {
   readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
   readonly store: Pick<Store, 'listStoreOrders'>;
+  readonly matcher: Pick<Matcher, 'whyWaiting'>;
 }): Route<RetailerKey> {
-  const { stores, store } = parts;
+  const { stores, store, matcher } = parts;
   return {
     method: 'get',
     pattern: '/orders',
@@ -25,9 +27,14 @@ export function ordersList(parts: {
     async handle({ head, principal: key }) {
       const filter = valid(readFilter(head.query));
       const { orders, next } = await asAvailable(store.listStoreOrders(key.retailerId, filter));
-      return json(200, { success: true, orders, next_cursor: next && encodeCursor(next) });
+      return json(200, { success: true, orders: orders.map(toWire), next_cursor: next && encodeCursor(next) });
     },
   };
+
+  function toWire(order: ListedOrder): object {
+    const waitReason = order.status === 'pending_dispatch' ? matcher.whyWaiting(order.id) : undefined;
+    return waitReason ? { ...order, waiting_because: waitReason } : order;
+  }
 }
 
 /** Names everything that is wrong at once. */

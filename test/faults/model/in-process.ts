@@ -162,6 +162,11 @@ function memoryDiffers(matcher: Matcher, model: Model): string | null {
     if (held !== carried) return `driver ${driver.id} holds ${held} in memory and carries ${carried}`;
     if (known.onDuty !== driver.onDuty) return `driver ${driver.id} is on duty in memory alone, or not there`;
   }
+  for (const store of model.stores) {
+    const held = matcher.holdOf(store.id);
+    const should = model.holdOf(store);
+    if (held !== should) return `store ${store.id} is held for ${held} in memory and not for ${should}`;
+  }
   for (const { id, status } of model.orders.values()) {
     if (matcher.isWaiting(id) !== (status === 'pending_dispatch'))
       return `${status} order ${id} is otherwise in memory`;

@@ -1,8 +1,9 @@
+import type { HoldReason } from '../../../src/domain/hold.ts';
 import { canBecome, type OrderStatus } from '../../../src/domain/order.ts';
 import type { Tier, Tiers } from '../../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../../src/geo/point.ts';
 import type { BankAnswer, Step } from './commands.ts';
-import { Money } from './money.ts';
+import { Credit, Money } from './money.ts';
 import { type Answer, LEADS, type ModelDriver, type ModelOrder, type ModelStore } from './nouns.ts';
 
 /**
@@ -19,12 +20,20 @@ export class Model {
   readonly stores: readonly ModelStore[];
   readonly drivers: readonly ModelDriver[];
   readonly orders = new Map<string, ModelOrder>();
+  /** Whether a store was let go since all agreed: several orders and drivers are then matched at once. */
+  hasLetGo = false;
   readonly #point: Point;
   readonly #tiers: Tiers;
 
   /** @param point the point of all stores */
   constructor(storeIds: readonly string[], drivers: readonly ModelDriver[], point: Point, tiers: Tiers) {
-    this.stores = storeIds.map((id) => ({ id, isActive: true, made: new Map(), cancelled: new Map() }));
+    this.stores = storeIds.map((id) => ({
+      id,
+      isActive: true,
+      made: new Map(),
+      cancelled: new Map(),
+      credit: new Credit(),
+    }));
     this.drivers = drivers;
     this.#point = point;
     this.#tiers = tiers;
@@ -128,6 +137,9 @@ export class Model {
     if (!order) return { kind: 'no_job' };
     const { kind, event } = order.money.charge(bank, order.status === 'cancelled' || order.status === 'expired');
     if (event) order.events.push(event);
+    const { credit } = this.#storeOf(order);
+    if (event === 'payment_failed') credit.fail(orderId, this.#ofStore(order.storeId));
+    if (event === 'payment_paid') this.hasLetGo ||= credit.prove();
     return { kind };
   }
 
@@ -148,11 +160,12 @@ export class Model {
     const driver = this.drivers.find(({ id }) => id === driverId);
     if (order.status !== 'pending_dispatch') return `${order.status} order ${order.id} was given to a driver`;
     if (!driver || !this.#fits(order, driver)) return `order ${order.id} was given to ${driverId}, who cannot have it`;
-    const better = isBestAsked ? this.#better(order, driver) : undefined;
+    const better = isBestAsked && !this.hasLetGo ? this.#better(order, driver) : undefined;
     if (better) return `order ${order.id} was given to ${driverId}, though ${better}`;
     this.#change(order, 'driver_assigned', 'driver_assigned');
     order.driverId = driverId;
     order.money.owe();
+    this.#storeOf(order).credit.give(order);
     return null;
   }
 
@@ -170,6 +183,18 @@ export class Model {
       (other) => this.#fits(other, driver) && claim(other) > claim(order) + CLAIM_SLACK,
     );
     return stronger && `${stronger.id} has the stronger claim`;
+  }
+
+  /** Suspends a store, or ends its suspension. */
+  setActive(store: ModelStore, isActive: boolean): void {
+    this.hasLetGo ||= isActive && !store.isActive;
+    store.isActive = isActive;
+  }
+
+  /** Why the waiting orders of a store get no driver; null where they may. */
+  holdOf({ isActive, credit }: ModelStore): HoldReason | null {
+    if (!isActive) return 'store_suspended';
+    return credit.isSpent() ? 'payment_required' : null;
   }
 
   /** Pairs of a waiting order and a driver who could get it. */
@@ -200,7 +225,22 @@ export class Model {
     return distanceMeters(this.#point, point);
   }
 
-  #fits({ tierId, excluded }: ModelOrder, driver: ModelDriver): boolean {
+  #storeOf({ storeId }: ModelOrder): ModelStore {
+    return this.stores.find(({ id }) => id === storeId) as ModelStore;
+  }
+
+  #ofStore(storeId: string): ModelOrder[] {
+    return this.#all().filter((order) => order.storeId === storeId);
+  }
+
+  #isHeld(order: ModelOrder): boolean {
+    const hold = this.holdOf(this.#storeOf(order));
+    return hold === 'store_suspended' || (hold === 'payment_required' && !order.money.isCharged());
+  }
+
+  #fits(order: ModelOrder, driver: ModelDriver): boolean {
+    const { tierId, excluded } = order;
+    if (order.status === 'pending_dispatch' && this.#isHeld(order)) return false;
     const { radiusMeters } = this.#tiers.get(tierId) as Tier;
     const mayWork =
       driver.isActive && driver.onDuty && driver.tierIds.includes(tierId) && !excluded.includes(driver.id);

@@ -1,5 +1,5 @@
 import type { PaymentStatus } from '../../../src/domain/order.ts';
-import { MAX_PAYMENT_ATTEMPTS } from '../../../src/limits.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED, MAX_PAYMENT_ATTEMPTS } from '../../../src/limits.ts';
 import type { BankAnswer } from './commands.ts';
 
 type Attempt = { state: 'sending' | 'paid' | 'declined'; bank: 'done' | 'soft' | 'hard' | null };
@@ -12,6 +12,8 @@ export class Money {
   readonly attempts: Attempt[] = [];
   wasOwed = false;
   refundOwed = false;
+  /** Whether its charge is over though it counts as under way: it ended first. */
+  isJobDone = false;
   #ended = false;
   #refunded = false;
   #refundTold = false;
@@ -28,6 +30,11 @@ export class Money {
     this.refundOwed = this.status === 'processing' || this.status === 'paid';
   }
 
+  /** Whether its fee was charged or is being charged. */
+  isCharged(): boolean {
+    return this.status === 'processing' || this.status === 'paid';
+  }
+
   /** Whether the bank holds money for it. */
   isHeld(): boolean {
     return this.attempts.some(({ bank }) => bank === 'done') && !this.#refunded;
@@ -36,7 +43,10 @@ export class Money {
   charge(bank: BankAnswer, hasEnded: boolean): Ran {
     if (!this.wasOwed) return { kind: 'no_job' };
     const attempt = this.#attempt(hasEnded);
-    if (!attempt) return { kind: 'done' };
+    if (!attempt) {
+      this.isJobDone = true;
+      return { kind: 'done' };
+    }
     if (bank === 'unreached') return { kind: 'retry' };
     // The same key gets the first answer.
     attempt.bank ??= bank === 'lost' ? 'done' : bank;
@@ -84,5 +94,44 @@ export class Money {
     if (this.attempts.at(-1)?.state === 'sending') return { kind: 'retry' };
     this.status = this.attempts.length > 0 ? 'failed' : 'not_charged';
     return { kind: 'done', event: 'not_charged' };
+  }
+}
+
+type Charged = { readonly id: string; readonly money: Money };
+
+/** A model of how many orders of a store may have a driver before one of them is paid. */
+export class Credit {
+  #isUnproven = false;
+  #unpaid = 0;
+  readonly #underWay = new Map<string, Charged>();
+
+  /** The charge of an order failed for good; `all` are the store's orders. */
+  fail(orderId: string, all: readonly Charged[]): void {
+    if (!this.#isUnproven) {
+      for (const order of all) if (!order.money.isJobDone) this.#underWay.set(order.id, order);
+    }
+    this.#underWay.delete(orderId);
+    this.#isUnproven = true;
+    this.#unpaid++;
+  }
+
+  /** An order was paid; whether the store had been unproven. */
+  prove(): boolean {
+    const wasUnproven = this.#isUnproven;
+    this.#isUnproven = false;
+    this.#unpaid = 0;
+    this.#underWay.clear();
+    return wasUnproven;
+  }
+
+  /** An order got a driver. */
+  give(order: Charged): void {
+    if (this.#isUnproven) this.#underWay.set(order.id, order);
+  }
+
+  isSpent(): boolean {
+    if (!this.#isUnproven) return false;
+    const underWay = [...this.#underWay.values()].filter(({ money }) => money.status === 'processing');
+    return this.#unpaid + underWay.length >= DEFAULT_UNPAID_ORDERS_ALLOWED;
   }
 }

@@ -2,7 +2,7 @@ import type { OrderStatus } from '../../../src/domain/order.ts';
 import type { TierId } from '../../../src/domain/tier.ts';
 import type { Point } from '../../../src/geo/point.ts';
 import type { Step } from './commands.ts';
-import type { Money } from './money.ts';
+import type { Credit, Money } from './money.ts';
 
 /** An answer. Of two answers the fields that the model knows must agree. */
 export type Answer = {
@@ -43,6 +43,7 @@ export type ModelOrder = {
 export type ModelStore = {
   readonly id: string;
   isActive: boolean;
+  readonly credit: Credit;
   /** By idempotency key: the order that it made, and the one that it cancelled with the reason. */
   readonly made: Map<string, string>;
   readonly cancelled: Map<string, { readonly orderId: string; readonly reason: string }>;

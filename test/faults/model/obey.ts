@@ -61,7 +61,7 @@ export async function obey(system: System, place: Place, model: Model, command: 
     }
     case 'suspend':
       await system.suspend(place.stores[command.store] as PlaceStore, command.active);
-      (model.stores[command.store] as ModelStore).isActive = command.active;
+      model.setActive(model.stores[command.store] as ModelStore, command.active);
       return null;
     case 'deactivate': {
       await system.deactivate(place.drivers[command.driver] as PlaceDriver);

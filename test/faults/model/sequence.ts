@@ -72,6 +72,7 @@ async function converge(system: System, sql: Sql, model: Model): Promise<string 
     const tookMs = performance.now() - startedMs;
     if (open === null) {
       system.converged(tookMs);
+      model.hasLetGo = false;
       return null;
     }
     if (tookMs > system.convergeMs) return open;

@@ -1,0 +1,57 @@
+import { type ChangedOrder, changeAlike } from './changes.ts';
+import type { Db } from './db.ts';
+import { lockUnproven, retailerNotice } from './unproven.ts';
+
+/** Failed charges to try again: that of one order, or those of a store from an order on. */
+export type ChargesToRetry =
+  | { readonly orderId: string }
+  | { readonly retailerId: string; readonly after: string; readonly limit: number };
+
+/**
+ * Makes failed charges owed again, each for `attempts` more attempts under keys of their own, on the card
+ * that the store has then. Leaves out an order that was cancelled or has expired, whose attempts are used up
+ * for ever, or of which one is being sent.
+ *
+ * Until its result the order counts as under way and not as unpaid.
+ *
+ * @param ever the most attempts that an order may have in all
+ */
+export async function retryCharges(
+  db: Db,
+  which: ChargesToRetry,
+  attempts: number,
+  ever: number,
+): Promise<ChangedOrder[]> {
+  const { sql } = db;
+  const asked =
+    'orderId' in which
+      ? sql`o.id = ${which.orderId}`
+      : sql`o.retailer_id = ${which.retailerId} and o.id > ${which.after}`;
+  const before = sql`
+    locked as materialized (
+      select o.id, o.retailer_id,
+        coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) + ${attempts}::int as allowed
+      from orders o
+      where ${asked} and o.payment_status = 'failed' and o.status not in ('cancelled', 'expired', 'void')
+        and not exists (select from payments p where p.order_id = o.id and p.status in ('sending', 'paid'))
+        and coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) <= ${ever - attempts}::int
+      order by o.id limit ${'limit' in which ? which.limit : 1} for no key update of o
+    ), ${lockUnproven(sql)}`;
+  const update = sql`
+    update orders set payment_status = 'processing', sequence = sequence + 1,
+      payment_attempts_allowed = (select allowed from locked where locked.id = orders.id)
+    where id in (select id from locked) and (select count(*) from unproven) >= 0`;
+  const after = sql`, under_way as (
+      insert into unproven_orders (retailer_id, order_id)
+      select retailer_id, id from changed where retailer_id in (select id from unproven)
+      on conflict do nothing
+    ), counted as (
+      update retailers r set unpaid_orders = greatest(0, r.unpaid_orders - c.orders)
+      from (select retailer_id, count(*)::int as orders from changed group by 1) c
+      where r.id = c.retailer_id and r.id in (select id from unproven)
+      returning ${retailerNotice(db, sql`r.id`)}
+    )`;
+  const jobs = sql`select 'charge' as queue, now() as run_at`;
+  const event = { type: 'payment_retried', data: { by: 'operator' } };
+  return changeAlike(db, update, event, { before, jobs, after, notice: 'details' });
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { addFreeDriver, addStore, ask, chargesOf, place, type Store, show, untilOrder } from './clients.ts';
+
+const SOON = { timeout: 10_000, interval: 20 };
+
+let database: FreshDatabase;
+let service: Running;
+let env: Record<string, string>;
+const data = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', SIMULATED_DRIVERS: '0' };
+  service = await startBuiltService(env);
+});
+afterAll(async () => {
+  await service?.stop();
+  await database?.drop();
+  data.remove();
+});
+
+const sameday = <Result = Record<string, unknown>>(...args: string[]) => runCli<Result>(env, ...args);
+const drivers = (store: Store, count: number) =>
+  Promise.all(Array.from({ length: count }, () => addFreeDriver(service, database.sql, store.point)));
+const statusOf = async (store: Store): Promise<string> => (await place(service, store)).body.order.status;
+const waits = async (store: Store, orderId: string) => {
+  await untilOrder(service, store, orderId, { status: 'pending_dispatch' });
+  return (await show(service, store, orderId)).waiting_because;
+};
+
+it('a store whose card is declined gets three deliveries; further orders wait and say why until it pays', async () => {
+  const store = await addStore(database.sql, { card: TEST_CARDS.declined });
+  await drivers(store, 8);
+  const failed: string[] = [];
+  for (let i = 0; i < 3; i++) {
+    const { order } = (await place(service, store)).body;
+    expect(order).toMatchObject({ status: 'driver_assigned', payment_status: 'failed' });
+    failed.push(order.id);
+  }
+  const { status, body } = await place(service, store);
+  expect([status, body.message, body.order.status, body.order.payment_status]).toEqual([
+    201,
+    'The order was created and waits for a driver; nothing is charged yet.',
+    'pending_dispatch',
+    'not_charged',
+  ]);
+  const { id } = body.order;
+  expect(await waits(store, id)).toBe('payment_required');
+  const list = await ask<{ orders: { id: string }[] }>(service, '/orders?status=pending_dispatch', {
+    key: store.apiKey,
+  });
+  expect(list.body.orders).toEqual([expect.objectContaining({ id, waiting_because: 'payment_required' })]);
+  expect(await (await fetch(`${service.url}/metrics`)).text()).toMatch(
+    /sameday_orders_held\{reason="payment_required"\} 1/,
+  );
+  expect(await sameday('retailer', 'show', store.retailerId)).toMatchObject({
+    held_because: 'payment_required',
+    unpaid_orders: 3,
+    failed_charges: 3,
+    waiting_orders: 1,
+  });
+  expect(await sameday('order', 'show', id)).toMatchObject({ waiting_because: 'payment_required' });
+  expect(await sameday('stats')).toMatchObject({ held_stores: { payment_required: 1 }, failed_charges: 3 });
+
+  await sameday('retailer', 'set-card', store.retailerId, '--test-card', 'ok');
+  await untilOrder(service, store, id, { status: 'driver_assigned', payment_status: 'paid' });
+  await expect
+    .poll(() => sameday('retailer', 'show', store.retailerId), SOON)
+    .toMatchObject({
+      held_because: null,
+      unpaid_orders: 0,
+      payment_failed_at: null,
+    });
+  expect(await statusOf(store)).toBe('driver_assigned');
+
+  expect(await sameday('order', 'charge', failed[0] as string)).toEqual({
+    order_id: failed[0],
+    payment_status: 'processing',
+  });
+  expect(await sameday('retailer', 'charge-failed', store.retailerId)).toMatchObject({ charges_retried: 2 });
+  await expect(sameday('order', 'charge', failed[0] as string)).rejects.toThrow('whose charge failed');
+  for (const orderId of failed) {
+    await untilOrder(service, store, orderId, { payment_status: 'paid' }, 50_000);
+    expect(chargesOf(data.dataDir, orderId).map(({ key, answer }) => [key, answer.kind])).toEqual([
+      [`${orderId}:1`, 'declined'],
+      [`${orderId}:2`, 'paid'],
+    ]);
+  }
+});
+
+it('a suspended store’s orders under way go on, its waiting ones wait, and all of them can be cancelled at once', async () => {
+  const store = await addStore(database.sql);
+  const [driver] = await drivers(store, 1);
+  const carried = (await place(service, store)).body.order;
+  expect(carried.status).toBe('driver_assigned');
+  const waiting = [(await place(service, store)).body.order.id, (await place(service, store)).body.order.id];
+  await sameday('retailer', 'suspend', store.retailerId);
+  expect((await place(service, store)).status).toBe(401);
+  await drivers(store, 2);
+  expect((await driver?.pickUp(carried.id))?.status).toBe(200);
+  for (const id of waiting) {
+    await expect
+      .poll(() => sameday('order', 'show', id), SOON)
+      .toMatchObject({
+        waiting_because: 'store_suspended',
+        order: { status: 'pending_dispatch', driver_id: null },
+      });
+  }
+  await expect(sameday('retailer', 'cancel-waiting', store.retailerId)).rejects.toThrow(
+    '2 orders of “Corner Market” wait. Add --yes to cancel them all.',
+  );
+  const cancelled = await sameday('retailer', 'cancel-waiting', store.retailerId, '--yes');
+  expect(cancelled).toEqual({ retailer_id: store.retailerId, orders_cancelled: 2 });
+  expect(await sameday('retailer', 'cancel-waiting', store.retailerId)).toMatchObject({ orders_cancelled: 0 });
+  await sameday('retailer', 'activate', store.retailerId);
+  for (const id of waiting) {
+    expect(await sameday('order', 'show', id)).toMatchObject({
+      order: { status: 'cancelled', cancelled_by: 'operator', payment_status: 'not_charged' },
+    });
+  }
+  await expect.poll(() => statusOf(store), SOON).toBe('driver_assigned');
+});
+
+it('a store that is active again gets drivers for its waiting orders at once', async () => {
+  const store = await addStore(database.sql);
+  const { id } = (await place(service, store)).body.order;
+  await sameday('retailer', 'suspend', store.retailerId);
+  await drivers(store, 1);
+  expect(await sameday('order', 'show', id)).toMatchObject({ waiting_because: 'store_suspended' });
+  await sameday('retailer', 'activate', store.retailerId);
+  // Far sooner than the sweep.
+  await untilOrder(service, store, id, { status: 'driver_assigned' }, 5_000);
+});

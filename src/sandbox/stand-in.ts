@@ -183,9 +183,19 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Adds a record to a stand-in's memory and drops the oldest beyond MAX_STAND_IN_RECORDS. */
-export function keepLatest<Value>(records: Map<string, Value>, key: string, value: Value): void {
-  records.set(key, value);
-  const [oldest] = records.keys();
-  if (records.size > MAX_STAND_IN_RECORDS && oldest !== undefined) records.delete(oldest);
+/** A stand-in's memory, which drops the oldest record beyond `most`. */
+export class LatestRecords<Value> extends Map<string, Value> {
+  readonly #most: number;
+
+  constructor(most: number = MAX_STAND_IN_RECORDS) {
+    super();
+    this.#most = most;
+  }
+
+  override set(key: string, value: Value): this {
+    super.set(key, value);
+    const [oldest] = this.keys();
+    if (this.size > this.#most && oldest !== undefined) this.delete(oldest);
+    return this;
+  }
 }

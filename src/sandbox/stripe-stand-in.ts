@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Ledger, openLedger } from './ledger.ts';
 import {
-  keepLatest,
+  LatestRecords,
   type StandIn,
   type StandInReply,
   type StandInRequest,
@@ -28,18 +28,26 @@ type StripeEntry = Payment | Refund | Failure;
  * exists unless its name contains "missing", and every `sk_test_…` key is accepted. Faults and ledger: see
  * stand-in.ts.
  */
-export async function startStripeStandIn(options: { ledgerFile: string; port?: number }): Promise<StandIn> {
-  return startStandIn(new StripeApi(options.ledgerFile), options.port ?? 0);
+export async function startStripeStandIn(options: {
+  ledgerFile: string;
+  port?: number;
+  /** Most records of each kind that it remembers; MAX_STAND_IN_RECORDS by default. */
+  maxRecords?: number;
+}): Promise<StandIn> {
+  return startStandIn(new StripeApi(options.ledgerFile, options.maxRecords), options.port ?? 0);
 }
 
 class StripeApi implements VendorApi {
   readonly #ledger: Ledger<StripeEntry>;
-  readonly #entries = new Map<string, StripeEntry>();
-  readonly #byKey = new Map<string, StripeEntry>();
-  readonly #refunds = new Map<string, Refund>();
+  readonly #entries: LatestRecords<StripeEntry>;
+  readonly #byKey: LatestRecords<StripeEntry>;
+  readonly #refunds: LatestRecords<Refund>;
   readonly #inProgress = new Set<string>();
 
-  constructor(ledgerFile: string) {
+  constructor(ledgerFile: string, maxRecords: number | undefined) {
+    this.#entries = new LatestRecords(maxRecords);
+    this.#byKey = new LatestRecords(maxRecords);
+    this.#refunds = new LatestRecords(maxRecords);
     this.#ledger = openLedger<StripeEntry>(ledgerFile, (entry) => this.#keep(entry));
   }
 
@@ -199,9 +207,9 @@ class StripeApi implements VendorApi {
   }
 
   #keep(entry: StripeEntry): void {
-    keepLatest(this.#entries, entry.type === 'failure' ? `failure_${entry.key}` : entry.id, entry);
-    if (entry.key !== null) keepLatest(this.#byKey, entry.key, entry);
-    if (entry.type === 'refund') keepLatest(this.#refunds, entry.paymentIntent, entry);
+    this.#entries.set(entry.type === 'failure' ? `failure_${entry.key}` : entry.id, entry);
+    if (entry.key !== null) this.#byKey.set(entry.key, entry);
+    if (entry.type === 'refund') this.#refunds.set(entry.paymentIntent, entry);
   }
 }
 

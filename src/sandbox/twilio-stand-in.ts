@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Ledger, openLedger } from './ledger.ts';
 import {
-  keepLatest,
+  LatestRecords,
   type StandIn,
   type StandInReply,
   type StandInRequest,
@@ -38,17 +38,20 @@ export async function startTwilioStandIn(options: {
   ledgerFile: string;
   port?: number;
   authToken?: string;
+  /** Most messages that it remembers; MAX_STAND_IN_RECORDS by default. */
+  maxRecords?: number;
 }): Promise<StandIn> {
-  return startStandIn(new TwilioApi(options.ledgerFile, options.authToken), options.port ?? 0);
+  return startStandIn(new TwilioApi(options), options.port ?? 0);
 }
 
 class TwilioApi implements VendorApi {
   readonly #ledger: Ledger<Message>;
-  readonly #messages = new Map<string, Message>();
+  readonly #messages: LatestRecords<Message>;
   readonly #authToken: string | undefined;
 
-  constructor(ledgerFile: string, authToken: string | undefined) {
-    this.#ledger = openLedger<Message>(ledgerFile, (message) => keepLatest(this.#messages, message.sid, message));
+  constructor({ ledgerFile, authToken, maxRecords }: Parameters<typeof startTwilioStandIn>[0]) {
+    this.#messages = new LatestRecords(maxRecords);
+    this.#ledger = openLedger<Message>(ledgerFile, (message) => this.#messages.set(message.sid, message));
     this.#authToken = authToken;
   }
 
@@ -106,7 +109,7 @@ class TwilioApi implements VendorApi {
       atMs: Date.now(),
     };
     this.#ledger.append(message);
-    keepLatest(this.#messages, message.sid, message);
+    this.#messages.set(message.sid, message);
     return { status: 201, body: { ...messageBody(message), status: 'queued', date_sent: null } };
   }
 

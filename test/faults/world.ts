@@ -18,6 +18,8 @@ import { openPostgres, type Postgres } from './postgres.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const DRAIN_MS = 180_000;
+/** More than any row makes: what a stand-in forgot would count as never done. */
+const MAX_RECORDS = 1_000_000;
 const READY_MS = 30_000;
 const POLL_MS = 20;
 
@@ -86,8 +88,8 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   await fillWorld(sql, { ...world, phones: 0 });
   delete process.env.REDIS_URL;
   const redis = await freshRedis();
-  const stripe = await startStripeStandIn({ ledgerFile: join(dataDir, 'stripe.jsonl') });
-  const twilio = await startTwilioStandIn({ ledgerFile: join(dataDir, 'twilio.jsonl') });
+  const stripe = await startStripeStandIn({ ledgerFile: join(dataDir, 'stripe.jsonl'), maxRecords: MAX_RECORDS });
+  const twilio = await startTwilioStandIn({ ledgerFile: join(dataDir, 'twilio.jsonl'), maxRecords: MAX_RECORDS });
   const file = join(dataDir, 'history.jsonl');
   const history = openHistory(file);
   let isClosed = false;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
-import { type EventRow, findBroken, type OrderRow, type PayoutRow, type Records } from './checker.ts';
+import { type EventRow, findBroken, notHeld, type OrderRow, type PayoutRow, type Records } from './checker.ts';
 import type { Heard, Wanted } from './history.ts';
 
 const STORE = 'store';
@@ -246,4 +246,11 @@ test.each(PLANTED)('%s is found', (_what, promise, plant) => {
   const found = findBroken({ ...records, ...plant(records) });
   expect(found.length).toBeGreaterThan(0);
   expect(new Set(found.map((finding) => finding.split(':')[0]))).toEqual(new Set([promise]));
+});
+
+test('the payout of an invented delivery that is not held is found', () => {
+  const held = payoutOf(1, { status: 'held', reasons: ['too_fast'] });
+  expect(notHeld([held], ['order 1'])).toEqual([]);
+  expect(notHeld([held, payoutOf(2)], ['order 1', 'order 2'])).toHaveLength(1);
+  expect(notHeld([held], ['order 9'])).toHaveLength(1);
 });

@@ -261,6 +261,15 @@ function wrongPayouts({ orders, payouts }: Records): string[] {
   return [...strange.map(({ orderId }) => `payout: for an order ${orderId} that is not there`), ...faulty];
 }
 
+/** Of orders that cannot have been delivered, those whose payout is not held. */
+export function notHeld(payouts: readonly PayoutRow[], orderIds: readonly string[]): string[] {
+  const byOrder = new Map(payouts.map((payout) => [payout.orderId, payout]));
+  return orderIds.flatMap((id) => {
+    const status = byOrder.get(id)?.status ?? 'missing';
+    return status === 'held' ? [] : [`payout: of the invented delivery ${id} is ${status}`];
+  });
+}
+
 function wrongTexts({ wanted, orders, texts }: Records): string[] {
   const consent = new Map(wanted.map(({ customer, smsOptIn }) => [customer, smsOptIn]));
   const counts = new Map<string, number>();

@@ -8,6 +8,7 @@ import { mutatedBodies } from './http-bodies.ts';
 import { deafSockets } from './http-deaf.ts';
 import { rawSockets } from './http-raw.ts';
 import { slowClients } from './http-slow.ts';
+import { inventedDeliveries } from './invented.ts';
 import { suspensions, unknownKeys } from './keys.ts';
 import { modelInProcess, modelOverHttp } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
@@ -48,6 +49,7 @@ export const ROWS: readonly Row[] = [
   cancelRaces,
   suspensions,
   driverTaps,
+  inventedDeliveries,
   sameKey,
   noKeyRetries,
   idlePool,

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import {
   DEFAULT_PAYMENT_WAIT_MS,
+  DEFAULT_READ_RATE,
   DEFAULT_SIMULATED_DRIVERS,
   DEFAULT_STORE_RATE,
   DEFAULT_STRIPE_RATE,
@@ -52,6 +53,8 @@ export type Config = {
   readonly paymentWaitMs: number;
   /** Orders a second that a store without a setting of its own may create; 0 for no bound. */
   readonly storeRate: number;
+  /** Reads a second that a store may make; 0 for no bound. */
+  readonly readRate: number;
   readonly supportEmail: string;
   readonly logLevel: string;
   readonly simulatedDrivers: number;
@@ -119,6 +122,7 @@ export function parseConfig(env: Environment): Config {
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
     storeRate: read.integer('STORE_RATE', sandbox ? 0 : DEFAULT_STORE_RATE, 0, MAX_STORE_RATE),
+    readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
     simulatedDrivers: read.integer(

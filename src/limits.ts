@@ -114,6 +114,8 @@ export const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
 export const MIGRATION_WAIT_MS = 60_000;
 /** Connections of one process to Postgres, besides those of its commits and the one that listens. */
 export const DB_CONNECTIONS = 10;
+/** Connections of one process for lists of orders, which may be slow and must not delay anything else. */
+export const LIST_DB_CONNECTIONS = 4;
 /** Most statements of one process that wait for an answer; one more is refused with 503. */
 export const MAX_PENDING_QUERIES = 5_000;
 /** Interval at which the database's clock is read. Clocks drift by less than a millisecond meanwhile. */
@@ -225,6 +227,18 @@ export const POSITION_FLUSH_MS = 250;
 export const LIST_OVERLAP_MS = 10_000;
 /** Orders on a page of a store's list, unless the store asks for another number up to 100. */
 export const DEFAULT_PAGE_SIZE = 50;
+/** Orders that one page of such a list looks at before it ends early: 10 ms. Above the largest page, of 100. */
+export const LIST_SCAN_ROWS = 5_000;
+/** Time after which Postgres ends the statement of such a list. Below LIST_DEADLINE_MS. */
+export const LIST_STATEMENT_MS = 1_000;
+/** Longest wait for a list of orders, a connection's included. Below QUERY_DEADLINE_MS. */
+export const LIST_DEADLINE_MS = 2_000;
+/** Lists of one store that one process reads at once. Below LIST_DB_CONNECTIONS: others go on beside them. */
+export const MAX_LISTS_PER_STORE = 2;
+/** Lists of one store that wait for those; one more is refused with 429. */
+export const MAX_WAITING_LISTS_PER_STORE = 8;
+/** Longest wait of a list for those before it; then it is refused with 429. Below REQUEST_DEADLINE_MS. */
+export const LIST_WAIT_MS = 2_000;
 /** Silence after which a driver loses an order not yet picked up. Above POSITION_FRESH_MS. */
 export const DRIVER_SILENT_MS = 10 * 60_000;
 /** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */
@@ -496,6 +510,8 @@ export const MAX_PAYMENT_WAITERS = 2_000;
 export const PAYMENT_WAIT_MISSES = 5;
 /** Orders a second that a store may create by default. Two cores sustain a few hundred for all stores. */
 export const DEFAULT_STORE_RATE = 50;
+/** Reads a second that a store may make by default. One that asks for every new order again has half of it. */
+export const DEFAULT_READ_RATE = 100;
 /** Highest rate of orders a second that a store may be set to. */
 export const MAX_STORE_RATE = 10_000;
 /** Charges a second by default. Stripe accepts about 100 requests; VENDOR_SOCKETS carry 160 of 2 s each. */
@@ -687,6 +703,8 @@ const POSTGRES_NOTICE_BYTES = 8_000;
 const NOTICE_HEADER_BYTES = 32;
 /** A UUID and a comma. */
 const NOTICE_ID_BYTES = 37;
+/** Largest page of a list that its schema allows, in orders. */
+const LARGEST_PAGE = 100;
 /** Time for which a network that was cut may still deliver what it kept. */
 const NETWORK_HOLDS_MS = 120_000;
 /** Time for which BullMQ has Redis block while a worker waits for jobs. */
@@ -771,6 +789,11 @@ function assertRelations(): void {
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
+  below({ LARGEST_PAGE }, { LIST_SCAN_ROWS });
+  below({ LIST_STATEMENT_MS }, { LIST_DEADLINE_MS });
+  below({ LIST_DEADLINE_MS }, { QUERY_DEADLINE_MS });
+  below({ MAX_LISTS_PER_STORE }, { LIST_DB_CONNECTIONS });
+  below({ LIST_WAIT_MS }, { REQUEST_DEADLINE_MS });
   below({ POSITION_FRESH_MS }, { DRIVER_SILENT_MS });
 
   // Between processes
@@ -834,6 +857,7 @@ function assertRelations(): void {
   below({ MAX_PAYMENT_WAIT_MS }, { REQUEST_DEADLINE_MS });
   below({ MAX_PAYMENT_WAITERS }, { MAX_REQUESTS_IN_FLIGHT });
   atMost({ DEFAULT_STORE_RATE }, { MAX_STORE_RATE });
+  atMost({ DEFAULT_READ_RATE }, { MAX_STORE_RATE });
   atMost({ DEFAULT_STRIPE_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });
@@ -864,7 +888,10 @@ function assertRelations(): void {
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });
   below({ STOP_DEADLINE_MS }, { DOCKER_STOP_MS });
   below(
-    { 'pools of two processes': 2 * (DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS) },
+    {
+      'pools of two processes':
+        2 * (DB_CONNECTIONS + LIST_DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS),
+    },
     { POSTGRES_CONNECTIONS },
   );
 }

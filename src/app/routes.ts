@@ -11,7 +11,7 @@ import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
-import { createStoreRates } from '../http/store-rate.ts';
+import { createReadRates, createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -51,14 +51,15 @@ export function apiRoutes(parts: {
   const { config, store, dispatch, matcher, photos, failed } = parts;
   const stores = createAuthenticator('api_key', parts.credentials.stores);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
+  const reads = createReadRates(config.readRate);
   const { actions, positions } = dispatch;
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
     ...healthRoutes(parts.database, parts.metrics),
     ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
-    ordersGet({ stores, store, matcher }),
-    ordersList({ stores, store }),
+    ordersGet({ stores, reads, store, matcher }),
+    ordersList({ stores, reads, store }),
     ordersCancel({ stores, dispatch }),
     ...driverDutyRoutes({ drivers, actions, positions, store }),
     ...driverActionRoutes({ drivers, actions, photos }),

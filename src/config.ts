@@ -2,11 +2,13 @@ import { resolve } from 'node:path';
 import {
   DEFAULT_PAYMENT_WAIT_MS,
   DEFAULT_READ_RATE,
+  DEFAULT_RELEASES_PER_HOUR,
   DEFAULT_SIMULATED_DRIVERS,
   DEFAULT_STORE_RATE,
   DEFAULT_STRIPE_RATE,
   DEFAULT_TWILIO_RATE,
   MAX_PAYMENT_WAIT_MS,
+  MAX_RELEASES_PER_HOUR,
   MAX_SIMULATED_DRIVERS,
   MAX_STORE_RATE,
   MAX_VENDOR_RATE,
@@ -55,6 +57,8 @@ export type Config = {
   readonly storeRate: number;
   /** Reads a second that a store may make; 0 for no bound. */
   readonly readRate: number;
+  /** Orders that a driver may give back within an hour before they have to wait; 0 for no bound. */
+  readonly releasesPerHour: number;
   readonly supportEmail: string;
   readonly logLevel: string;
   readonly simulatedDrivers: number;
@@ -122,6 +126,7 @@ export function parseConfig(env: Environment): Config {
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
     storeRate: read.integer('STORE_RATE', sandbox ? 0 : DEFAULT_STORE_RATE, 0, MAX_STORE_RATE),
+    releasesPerHour: read.integer('RELEASES_PER_HOUR', DEFAULT_RELEASES_PER_HOUR, 0, MAX_RELEASES_PER_HOUR),
     readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),

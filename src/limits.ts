@@ -241,6 +241,17 @@ export const MAX_WAITING_LISTS_PER_STORE = 8;
 export const LIST_WAIT_MS = 2_000;
 /** Silence after which a driver loses an order not yet picked up. Above POSITION_FRESH_MS. */
 export const DRIVER_SILENT_MS = 10 * 60_000;
+/** Time in which so many releases use up a driver's budget, and the pause after that: an hour. */
+export const RELEASE_PAUSE_SECONDS = 3_600;
+/** Time for which a driver's releases lengthen the next pause. Above RELEASE_PAUSE_SECONDS. */
+export const RELEASE_COUNTED_SECONDS = 24 * 3_600;
+/** Most releases that are read to find the pause. Above the budget's largest figure. */
+export const MAX_RELEASES_READ = 2_000;
+/**
+ * Distance from the store in meters at which a driver sees the customer's name, unit and phone before the
+ * pickup: outside of a dead zone in the store, with the error of a phone between houses.
+ */
+export const CUSTOMER_SHOWN_METERS = 300;
 /** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */
 export const PROOF_DROPOFF_METERS = 200;
 /** Longest time between a position and the handover it proves. A car may be a kilometer away by then. */
@@ -514,6 +525,10 @@ export const DEFAULT_STORE_RATE = 50;
 export const DEFAULT_READ_RATE = 100;
 /** Highest rate of orders a second that a store may be set to. */
 export const MAX_STORE_RATE = 10_000;
+/** Orders that a driver may give back within an hour by default; then they have to wait. */
+export const DEFAULT_RELEASES_PER_HOUR = 10;
+/** Most releases within an hour that a driver may be allowed. Above DEFAULT_RELEASES_PER_HOUR. */
+export const MAX_RELEASES_PER_HOUR = 1_000;
 /** Charges a second by default. Stripe accepts about 100 requests; VENDOR_SOCKETS carry 160 of 2 s each. */
 export const DEFAULT_STRIPE_RATE = 80;
 /** Texts a second by default: what Twilio sends from one US long code. */
@@ -795,6 +810,8 @@ function assertRelations(): void {
   below({ MAX_LISTS_PER_STORE }, { LIST_DB_CONNECTIONS });
   below({ LIST_WAIT_MS }, { REQUEST_DEADLINE_MS });
   below({ POSITION_FRESH_MS }, { DRIVER_SILENT_MS });
+  below({ RELEASE_PAUSE_SECONDS }, { RELEASE_COUNTED_SECONDS });
+  below({ MAX_RELEASES_PER_HOUR }, { MAX_RELEASES_READ });
 
   // Between processes
   below({ MAX_FEED_BATCH }, { MAX_FEED_PENDING });
@@ -858,6 +875,7 @@ function assertRelations(): void {
   below({ MAX_PAYMENT_WAITERS }, { MAX_REQUESTS_IN_FLIGHT });
   atMost({ DEFAULT_STORE_RATE }, { MAX_STORE_RATE });
   atMost({ DEFAULT_READ_RATE }, { MAX_STORE_RATE });
+  below({ DEFAULT_RELEASES_PER_HOUR }, { MAX_RELEASES_PER_HOUR });
   atMost({ DEFAULT_STRIPE_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });

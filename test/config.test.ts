@@ -46,6 +46,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     paymentWaitMs: 3_000,
     storeRate: 0,
     readRate: 0,
+    releasesPerHour: 10,
     supportEmail: 'support@localhost',
     logLevel: 'warn',
     simulatedDrivers: 20,

@@ -13,6 +13,7 @@ import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
 import { createPositions } from '../dispatch/positions.ts';
 import { createProofDistance } from '../dispatch/proof-distance.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
+import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createSweep } from '../dispatch/sweep.ts';
 import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
@@ -70,7 +71,8 @@ export function buildDispatch(parts: DispatchParts) {
   closers.add('positions', () => writer.close());
   const positions = createPositions({ ...shared, writer });
   const proofDistance = createProofDistance({ matcher, store, clock });
-  const actions = createDriverActions({ ...shared, proofDistance });
+  const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
+  const actions = createDriverActions({ ...shared, proofDistance, releaseBudget });
   const cancelOrder = createCancelOrder(shared);
   return {
     fleet,

@@ -10,12 +10,14 @@ import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { ProofDistance } from './proof-distance.ts';
 import type { Redispatch } from './redispatch.ts';
+import type { ReleaseBudget } from './release-budget.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** The result of a driver's action. Only `done` changed the order, now or when the action was first sent. */
 export type ActionOutcome =
   | { readonly kind: 'done'; readonly status: OrderStatus; readonly sequence: number; readonly repeated: boolean }
   | { readonly kind: 'not_found' }
+  | { readonly kind: 'too_many_releases'; readonly retryAfterSeconds: number }
   | { readonly kind: 'illegal'; readonly status: OrderStatus };
 
 /** A driver's action on an order. */
@@ -52,6 +54,7 @@ export function createDriverActions(deps: {
   readonly fleet: Pick<Fleet, 'markStale'>;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased'>;
   readonly proofDistance: ProofDistance;
+  readonly releaseBudget: ReleaseBudget;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged'>;
@@ -132,6 +135,11 @@ export function createDriverActions(deps: {
     },
     async release(action, reason) {
       const { orderId, driverId, stamp } = action;
+      const retryAfterSeconds = await deps.releaseBudget(driverId);
+      // One that was done before gets its first answer.
+      if (retryAfterSeconds > 0) {
+        return (await foresee(action, 'pending_dispatch')) ?? { kind: 'too_many_releases', retryAfterSeconds };
+      }
       const write = () => store.releaseOrder(orderId, driverId, reason, stamp);
       const outcome = await act(action, 'pending_dispatch', write);
       if (outcome.kind === 'done') {

@@ -20,7 +20,7 @@ const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES
 export function driverDutyRoutes(parts: {
   readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
   readonly actions: Pick<DriverActions, 'setDuty'>;
-  readonly positions: Pick<Positions, 'report'>;
+  readonly positions: Pick<Positions, 'report' | 'last'>;
   readonly store: Pick<Store, 'findDriverState'>;
 }): Route<Driver>[] {
   const { actions, positions, store } = parts;
@@ -59,7 +59,7 @@ export function driverDutyRoutes(parts: {
     async handle({ principal }) {
       const state = await asAvailable(store.findDriverState(principal.driverId));
       if (!state) throw unauthorized('driver token');
-      return json(200, { success: true, ...driverStateOnWire(state) });
+      return json(200, { success: true, ...driverStateOnWire(state, positions.last(principal.driverId)) });
     },
   };
 

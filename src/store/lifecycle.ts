@@ -1,13 +1,16 @@
 import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
-import { RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
+import { MAX_RELEASES_READ, RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
 
 /** What a driver's phone says of an action: its id for it, and the time of it by the phone's clock. */
 export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
 
-/** Changes an order for the driver who carries it, and records the action under its id, in one statement. */
+/**
+ * Changes an order for the driver who carries it, and records the action under its id, in one statement. A
+ * release is recorded without an id too, since releases are counted.
+ */
 function act(
   db: Db,
   driverId: string,
@@ -19,9 +22,9 @@ function act(
   const { sql } = db;
   const after = sql`, action as (
     insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
-    select ${driverId}::uuid, ${stamp.actionId}::text, id, ${event.type}, status, sequence,
-      ${stamp.capturedAt}::timestamptz
-    from changed where ${stamp.actionId}::text is not null
+    select ${driverId}::uuid, coalesce(${stamp.actionId}::text, gen_random_uuid()::text), id, ${event.type}, status,
+      sequence, ${stamp.capturedAt}::timestamptz
+    from changed where ${stamp.actionId}::text is not null or ${event.type}::text = 'released'
     on conflict do nothing
   )`;
   const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
@@ -222,4 +225,13 @@ export async function findAction(
   const [row] = await sql`
     select order_id, status, sequence from driver_actions where driver_id = ${driverId} and action_id = ${actionId}`;
   return row ? { orderId: row.order_id, status: row.status, sequence: row.sequence } : null;
+}
+
+/** The seconds since each of a driver's own releases within `seconds`, the last one first. */
+export async function findReleaseAges({ sql }: Db, driverId: string, seconds: number): Promise<number[]> {
+  const rows = await sql`
+    select extract(epoch from now() - received_at)::float8 as age from driver_actions
+    where driver_id = ${driverId} and type = 'released' and received_at > now() - make_interval(secs => ${seconds})
+    order by received_at desc limit ${MAX_RELEASES_READ}`;
+  return rows.map(({ age }) => age);
 }

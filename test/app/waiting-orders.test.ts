@@ -28,7 +28,7 @@ async function oneMore(sandbox: boolean): Promise<string> {
     new Map(orders.map(({ id }) => [id, { id, createdAt: new Date(), expiresAt: new Date(), outbox: [] }]));
   const store = { insertOrders, findPlaced: async () => null } as Partial<DispatchParts['store']>;
   const { placeRequest } = buildDispatch({
-    config: { geocoderUrl: null, sandbox } as Config,
+    config: { geocoderUrl: null, releasesPerHour: 0, sandbox } as Config,
     database: { isAway: () => false },
     store: store as DispatchParts['store'],
     matcher,

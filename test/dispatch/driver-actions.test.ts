@@ -46,6 +46,7 @@ async function actionsWith(action: DriverAction, afterTry: Meanwhile, afterLookU
     fleet: { markStale: nothing },
     redispatch: { driverAvailable: nothing, driverFreed: nothing, orderReleased: nothing },
     proofDistance: async () => null,
+    releaseBudget: async () => 0,
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
     relay: { relay: nothing },
     events,

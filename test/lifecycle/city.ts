@@ -65,7 +65,7 @@ export async function startProcess(tables: Tables, processId: string) {
   const redispatch = createRedispatch(parts);
   const shared = { ...parts, redispatch };
   const sweep = createSweep(shared);
-  const actions = createDriverActions({ ...shared, proofDistance: async () => null });
+  const actions = createDriverActions({ ...shared, proofDistance: async () => null, releaseBudget: async () => 0 });
   const positions = createPositions({ ...shared, writer: createWriter(tables) });
   const cancelOrder = createCancelOrder(shared);
   const groupCommit = createCommits(tables, processId);

@@ -52,7 +52,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const events = new OrderEvents();
   const pace = { orderTook: () => undefined };
   const parts = { store, matcher, tiers: tierTable, relay, paymentWait, pace, events, clock, logger, closers };
-  const config = { geocoderUrl: null } as Config;
+  const config = { geocoderUrl: null, releasesPerHour: 0 } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
   await followChanges({ ...parts, ...dispatch, database: { sql, processId: PROCESS_ID } });

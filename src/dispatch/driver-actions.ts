@@ -50,9 +50,9 @@ export type ActionStore = Pick<
 /** The actions of drivers. Each is one conditional write; memory follows it. */
 export function createDriverActions(deps: {
   readonly store: ActionStore;
-  readonly matcher: Pick<Matcher, 'setDuty'>;
+  readonly matcher: Pick<Matcher, 'setDuty' | 'driver'>;
   readonly fleet: Pick<Fleet, 'markStale'>;
-  readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased'>;
+  readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased' | 'recheckDriver'>;
   readonly proofDistance: ProofDistance;
   readonly releaseBudget: ReleaseBudget;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
@@ -70,6 +70,12 @@ export function createDriverActions(deps: {
     deps.events.driverChanged(driverId);
     if (onDuty) redispatch.driverAvailable(driverId);
     return result;
+  }
+
+  /** Follows the end of a driver's order; one who was deactivated meanwhile leaves memory with it. */
+  function freed(driverId: string, orderId: string): void {
+    redispatch.driverFreed(driverId, orderId);
+    if (matcher.driver(driverId)?.onDuty === false) redispatch.recheckDriver(driverId);
   }
 
   /** Makes the write, and explains one that changed nothing. */
@@ -130,7 +136,7 @@ export function createDriverActions(deps: {
       const write = () => store.deliverOrder(orderId, driverId, photoName, stamp, proof);
       const outcome = await act(action, 'delivered', write);
       // Also for a repeated action, as the first request may have ended before this.
-      if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
+      if (outcome.kind === 'done') freed(driverId, orderId);
       return outcome;
     },
     async release(action, reason) {
@@ -155,7 +161,7 @@ export function createDriverActions(deps: {
     async returned(action) {
       const { orderId, driverId, stamp } = action;
       const outcome = await act(action, 'returned', () => store.returnOrder(orderId, driverId, stamp));
-      if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
+      if (outcome.kind === 'done') freed(driverId, orderId);
       return outcome;
     },
   };

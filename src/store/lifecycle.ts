@@ -74,15 +74,15 @@ export function deliverOrder(
 }
 
 /**
- * Makes an order wait again, for at least RELEASED_ORDER_WAIT_SECONDS.
+ * Makes a driver's order wait again, for at least RELEASED_ORDER_WAIT_SECONDS.
  *
  * @param byDriver whether the driver released it; then they are not offered it again
  */
-const releasing = (sql: Sql, orderId: string, driverId: string, byDriver: boolean) => sql`
+const releasing = (sql: Sql, driverId: string, byDriver: boolean) => sql`
   update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null, sequence = sequence + 1,
     excluded_driver_ids = case when ${byDriver} then excluded_driver_ids || driver_id else excluded_driver_ids end,
     expires_at = greatest(expires_at, now() + make_interval(secs => ${RELEASED_ORDER_WAIT_SECONDS}))
-  where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
+  where driver_id = ${driverId} and status = 'driver_assigned'`;
 const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, changed.expires_at as run_at`;
 
 /** Releases an order before its pickup. Null if the order is another driver's or not `driver_assigned`. */
@@ -95,7 +95,30 @@ export function releaseOrder(
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const event = { type: 'released', data: { driver_id: driverId, reason } };
-  return act(db, driverId, releasing(sql, orderId, driverId, true), event, stamp, expiryOwed(sql));
+  const update = sql`${releasing(sql, driverId, true)} and id = ${orderId}`;
+  return act(db, driverId, update, event, stamp, expiryOwed(sql));
+}
+
+/** The order that a deactivated driver lost, and the one that they still carry. */
+export type Deactivated = { readonly released: ChangedOrder | null; readonly carriedOrderId: string | null };
+
+/**
+ * Deactivates a driver for good. An order before its pickup waits for the next driver; one after it stays
+ * until the driver ends it. Null for an unknown driver.
+ */
+export async function deactivateDriver(db: Db, driverId: string): Promise<Deactivated | null> {
+  const { sql, processId } = db;
+  // The notice stands in `returning`, since a `with` query that only reads runs only where it is read.
+  const before = sql`deactivated as (
+    update drivers set active = false, on_duty = false where id = ${driverId}
+    returning id, pg_notify('sameday', ${processId} || ':driver:' || id)
+  )`;
+  const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_deactivated' } };
+  const released = await changeOrder(db, releasing(sql, driverId, false), event, { before, jobs: expiryOwed(sql) });
+  const [driver] = await sql`
+    select o.id as order_id from drivers d
+    left join orders o on o.driver_id = d.id and o.status in ('picked_up', 'undeliverable') where d.id = ${driverId}`;
+  return driver ? { released, carriedOrderId: driver.order_id } : null;
 }
 
 /**
@@ -109,7 +132,7 @@ export function releaseFromSilent(
   silentMs: number,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
-  const update = sql`${releasing(sql, orderId, driverId, false)} and not exists (
+  const update = sql`${releasing(sql, driverId, false)} and id = ${orderId} and not exists (
     select from driver_positions p where p.driver_id = ${driverId}
     and p.received_at > now() - make_interval(secs => ${silentMs / 1000}))`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_silent' } };

@@ -44,7 +44,7 @@ async function actionsWith(action: DriverAction, afterTry: Meanwhile, afterLookU
     store,
     matcher: new Matcher(await tables.loadTiers()),
     fleet: { markStale: nothing },
-    redispatch: { driverAvailable: nothing, driverFreed: nothing, orderReleased: nothing },
+    redispatch: { driverAvailable: nothing, driverFreed: nothing, orderReleased: nothing, recheckDriver: nothing },
     proofDistance: async () => null,
     releaseBudget: async () => 0,
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),

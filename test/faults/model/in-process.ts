@@ -153,7 +153,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
 function memoryDiffers(matcher: Matcher, model: Model): string | null {
   for (const driver of model.drivers) {
     const known = matcher.driver(driver.id);
-    if ((known !== undefined) !== driver.isActive) return `driver ${driver.id} is ${known ? '' : 'not '}in memory`;
+    const isDriver = driver.isActive || model.carried(driver.id) !== undefined;
+    if ((known !== undefined) !== isDriver) return `driver ${driver.id} is ${known ? '' : 'not '}in memory`;
     if (!known) continue;
     const carried = model.carried(driver.id)?.id ?? null;
     const held = matcher.orderOf(driver.id);

@@ -60,6 +60,8 @@ export type Config = {
   /** Orders that a driver may give back within an hour before they have to wait; 0 for no bound. */
   readonly releasesPerHour: number;
   readonly supportEmail: string;
+  /** What readers of `/metrics` have to send; null for anybody in the sandbox, and for nobody outside. */
+  readonly metricsToken: string | null;
   readonly logLevel: string;
   readonly simulatedDrivers: number;
 };
@@ -129,6 +131,7 @@ export function parseConfig(env: Environment): Config {
     releasesPerHour: read.integer('RELEASES_PER_HOUR', DEFAULT_RELEASES_PER_HOUR, 0, MAX_RELEASES_PER_HOUR),
     readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
+    metricsToken: read.matching('METRICS_TOKEN', /^[!-~]{16,}$/, 'at least 16 visible characters'),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
     simulatedDrivers: read.integer(
       'SIMULATED_DRIVERS',
@@ -272,5 +275,5 @@ function reader(env: Environment, problems: string[]) {
     };
   }
 
-  return { text, integer, choice, flag, url, roles, photoBucket, stripe, twilio };
+  return { text, integer, choice, flag, url, matching, roles, photoBucket, stripe, twilio };
 }

@@ -330,6 +330,13 @@ export const ARRIVAL_HANDOVER_MS = 2 * 60_000;
 export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
 /** Most sockets of drivers in one process. */
 export const MAX_DRIVER_SOCKETS = 10_000;
+/** Most connections of one process, HTTP and sockets together. Above MAX_CONNECTIONS. */
+export const MAX_OPEN_CONNECTIONS = MAX_CONNECTIONS + MAX_TRACKING_SOCKETS + MAX_DRIVER_SOCKETS;
+/**
+ * Open files that connections leave to the process itself: those to databases, vendors and stores' webhooks,
+ * and its own files. Where the limit is lower than twice that, half of it.
+ */
+export const OPEN_FILES_KEPT = 2_048;
 /** Largest message of a driver's phone in bytes. A position has about 120. */
 export const DRIVER_MESSAGE_BYTES = 1_024;
 /** Longest time for a driver's socket to send its token. */
@@ -820,6 +827,7 @@ function assertRelations(): void {
   // Live pages
   const socketIdleMs = { 'SOCKET_IDLE_SECONDS in ms': SOCKET_IDLE_SECONDS * 1_000 };
   below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
+  below({ MAX_CONNECTIONS }, { MAX_OPEN_CONNECTIONS });
   below({ TRACKING_PING_MIN_MS }, { TRACKING_PING_MS });
   below({ '2 × TRACKING_PING_MS': 2 * TRACKING_PING_MS }, socketIdleMs);
   below({ '2 × DRIVER_PING_MS': 2 * DRIVER_PING_MS }, socketIdleMs);

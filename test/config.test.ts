@@ -48,6 +48,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     readRate: 0,
     releasesPerHour: 10,
     supportEmail: 'support@localhost',
+    metricsToken: null,
     logLevel: 'warn',
     simulatedDrivers: 20,
   } satisfies Config);

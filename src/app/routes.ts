@@ -26,13 +26,22 @@ import type { Photos } from './photos.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
-/** The routes of every process that listens. */
-export function healthRoutes({ sql }: Pick<Database, 'sql'>, metricsOf: Metrics): Route[] {
+/** The routes of every process that listens. Outside the sandbox metrics are there only with a token. */
+export function healthRoutes(
+  { metricsToken, sandbox }: Pick<Config, 'metricsToken' | 'sandbox'>,
+  { sql }: Pick<Database, 'sql'>,
+  metricsOf: Metrics,
+): Route[] {
   const isReady = async () => {
     await sql`select 1`;
     return true;
   };
-  return [healthzRoute(), readyzRoute(isReady), metricsRoute(metricsOf.registry)];
+  const hasMetrics = sandbox || metricsToken !== null;
+  return [
+    healthzRoute(),
+    readyzRoute(isReady),
+    ...(hasMetrics ? [metricsRoute(metricsOf.registry, metricsToken)] : []),
+  ];
 }
 
 /** Every route of the `api` role. */
@@ -56,7 +65,7 @@ export function apiRoutes(parts: {
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
-    ...healthRoutes(parts.database, parts.metrics),
+    ...healthRoutes(config, parts.database, parts.metrics),
     ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
     ordersGet({ stores, reads, store, matcher }),
     ordersList({ stores, reads, store }),

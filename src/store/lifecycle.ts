@@ -121,9 +121,13 @@ export async function deactivateDriver(db: Db, driverId: string): Promise<Deacti
   return driver ? { released, carriedOrderId: driver.order_id } : null;
 }
 
+/** Whether a driver was deactivated, which an assignment at the same moment does not see. */
+const isDeactivated = (sql: Sql, driverId: Fragment): Fragment =>
+  sql`exists (select from drivers d where d.id = ${driverId} and not d.active)`;
+
 /**
- * Releases an order whose driver has been silent for `silentMs` before the pickup. The driver may be offered
- * it again. Null if the driver has picked it up or reported a position meanwhile.
+ * Releases an order whose driver has been silent for `silentMs` before the pickup, or was deactivated. A
+ * silent one may be offered it again. Null if the driver has picked it up or reported a position meanwhile.
  */
 export function releaseFromSilent(
   db: Db,
@@ -132,14 +136,17 @@ export function releaseFromSilent(
   silentMs: number,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
-  const update = sql`${releasing(sql, driverId, false)} and id = ${orderId} and not exists (
-    select from driver_positions p where p.driver_id = ${driverId}
-    and p.received_at > now() - make_interval(secs => ${silentMs / 1000}))`;
+  const update = sql`${releasing(sql, driverId, false)} and id = ${orderId}
+    and (${isDeactivated(sql, sql`${driverId}`)} or not exists (
+      select from driver_positions p where p.driver_id = ${driverId}
+      and p.received_at > now() - make_interval(secs => ${silentMs / 1000})))`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_silent' } };
   return changeOrder(db, update, event, { jobs: expiryOwed(sql) });
 }
 
-/** Orders before their pickup whose driver has been silent for `silentMs`, at most `limit`. */
+/**
+ * Orders before their pickup whose driver has been silent for `silentMs`, or was deactivated, at most `limit`.
+ */
 export async function findSilent(
   { sql }: Db,
   silentMs: number,
@@ -148,7 +155,8 @@ export async function findSilent(
   const rows = await sql`
     select o.id, o.driver_id from orders o left join driver_positions p on p.driver_id = o.driver_id
     where o.status = 'driver_assigned'
-      and greatest(o.assigned_at, p.received_at) < now() - make_interval(secs => ${silentMs / 1000})
+      and (greatest(o.assigned_at, p.received_at) < now() - make_interval(secs => ${silentMs / 1000})
+        or ${isDeactivated(sql, sql`o.driver_id`)})
     limit ${limit}`;
   return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id }));
 }

@@ -132,7 +132,8 @@ function replyTo(outcome: ActionOutcome): Reply {
       throw new ServiceError('not_found', 'There is no such order.');
     case 'too_many_releases': {
       const { retryAfterSeconds } = outcome;
-      const message = `You gave back too many orders. You can give one back again ${inWords(retryAfterSeconds)}. If you cannot do this one, tell your operator.`;
+      const again = `You can give one back again ${inWords(retryAfterSeconds)}.`;
+      const message = `You gave back too many orders. ${again} If you cannot do this one, tell your operator.`;
       throw new ServiceError('too_many_releases', message, { retryAfterSeconds });
     }
     case 'illegal':

@@ -91,7 +91,8 @@ function toFleetDriver(row: Row): FleetDriver {
 
 /**
  * The drivers as the matcher needs them, with those who were deactivated and still carry a parcel: those of
- * `ids`, where a missing one is no driver any more, or all. All are read in parts, because a million take longer than STATEMENT_TIMEOUT_MS.
+ * `ids`, where a missing one is no driver any more, or all. All are read in parts, because a million take
+ * longer than STATEMENT_TIMEOUT_MS.
  *
  * @param part drivers that one statement reads
  */

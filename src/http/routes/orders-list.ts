@@ -59,7 +59,9 @@ async function inTime<Result>(read: Promise<Result>): Promise<Result> {
 
 /** Ended by Postgres's time-out, or given up here while it waited for a connection or an answer. */
 const NOT_IN_TIME: ReadonlySet<unknown> = new Set(['57014', 'DEADLINE_UNSENT', 'DEADLINE_SENT']);
-const TOO_SLOW = `The list took longer than ${LIST_STATEMENT_MS / 1_000} s to read. Try again, with a later updated_after or a smaller limit.`;
+const TOO_SLOW =
+  `The list took longer than ${LIST_STATEMENT_MS / 1_000} s to read. ` +
+  'Try again, with a later updated_after or a smaller limit.';
 
 /** Names everything that is wrong at once. */
 function readFilter(query: URLSearchParams): Validated<OrderFilter> {

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import {
   DEFAULT_PAYMENT_WAIT_MS,
+  DEFAULT_READ_RATE,
+  DEFAULT_RELEASES_PER_HOUR,
   DEFAULT_SIMULATED_DRIVERS,
   DEFAULT_SMS_DELAY_SECONDS,
   DEFAULT_SMS_PER_PHONE,
@@ -10,6 +12,7 @@ import {
   DEFAULT_TWILIO_RATE,
   DEFAULT_UNPAID_ORDERS_ALLOWED,
   MAX_PAYMENT_WAIT_MS,
+  MAX_RELEASES_PER_HOUR,
   MAX_SIMULATED_DRIVERS,
   MAX_SMS_DELAY_SECONDS,
   MAX_SMS_PER_DAY,
@@ -73,7 +76,13 @@ export type Config = {
   readonly storeRate: number;
   /** Unpaid orders in a row after which a store's further ones wait; 0 and 1: from the first one on. */
   readonly unpaidOrdersAllowed: number;
+  /** Reads a second that a store may make; 0 for no bound. */
+  readonly readRate: number;
+  /** Orders that a driver may give back within an hour before they have to wait; 0 for no bound. */
+  readonly releasesPerHour: number;
   readonly supportEmail: string;
+  /** What readers of `/metrics` have to send; null for anybody in the sandbox, and for nobody outside. */
+  readonly metricsToken: string | null;
   readonly logLevel: string;
   readonly simulatedDrivers: number;
 };
@@ -151,7 +160,10 @@ export function parseConfig(env: Environment): Config {
       0,
       MAX_UNPAID_ORDERS_ALLOWED,
     ),
+    releasesPerHour: read.integer('RELEASES_PER_HOUR', DEFAULT_RELEASES_PER_HOUR, 0, MAX_RELEASES_PER_HOUR),
+    readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
+    metricsToken: read.matching('METRICS_TOKEN', /^[!-~]{16,}$/, 'at least 16 visible characters'),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
     simulatedDrivers: read.integer(
       'SIMULATED_DRIVERS',
@@ -313,5 +325,5 @@ function reader(env: Environment, problems: string[]) {
     return new Set(codes);
   }
 
-  return { text, integer, choice, flag, url, roles, photoBucket, stripe, twilio, sms };
+  return { text, integer, choice, flag, url, matching, roles, photoBucket, stripe, twilio, sms };
 }

@@ -124,6 +124,8 @@ export const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
 export const MIGRATION_WAIT_MS = 60_000;
 /** Connections of one process to Postgres, besides those of its commits and the one that listens. */
 export const DB_CONNECTIONS = 10;
+/** Connections of one process for lists of orders, which may be slow and must not delay anything else. */
+export const LIST_DB_CONNECTIONS = 4;
 /** Most statements of one process that wait for an answer; one more is refused with 503. */
 export const MAX_PENDING_QUERIES = 5_000;
 /** Interval at which the database's clock is read. Clocks drift by less than a millisecond meanwhile. */
@@ -264,8 +266,31 @@ export const POSITION_FLUSH_MS = 250;
 export const LIST_OVERLAP_MS = 10_000;
 /** Orders on a page of a store's list, unless the store asks for another number up to 100. */
 export const DEFAULT_PAGE_SIZE = 50;
+/** Orders that one page of such a list looks at before it ends early: 10 ms. Above the largest page, of 100. */
+export const LIST_SCAN_ROWS = 5_000;
+/** Time after which Postgres ends the statement of such a list. Below LIST_DEADLINE_MS. */
+export const LIST_STATEMENT_MS = 1_000;
+/** Longest wait for a list of orders, a connection's included. Below QUERY_DEADLINE_MS. */
+export const LIST_DEADLINE_MS = 2_000;
+/** Lists of one store that one process reads at once. Below LIST_DB_CONNECTIONS: others go on beside them. */
+export const MAX_LISTS_PER_STORE = 2;
+/** Lists of one store that wait for those; one more is refused with 429. */
+export const MAX_WAITING_LISTS_PER_STORE = 8;
+/** Longest wait of a list for those before it; then it is refused with 429. Below REQUEST_DEADLINE_MS. */
+export const LIST_WAIT_MS = 2_000;
 /** Silence after which a driver loses an order not yet picked up. Above POSITION_FRESH_MS. */
 export const DRIVER_SILENT_MS = 10 * 60_000;
+/** Time in which so many releases use up a driver's budget, and the pause after that: an hour. */
+export const RELEASE_PAUSE_SECONDS = 3_600;
+/** Time for which a driver's releases lengthen the next pause. Above RELEASE_PAUSE_SECONDS. */
+export const RELEASE_COUNTED_SECONDS = 24 * 3_600;
+/** Most releases that are read to find the pause. Above the budget's largest figure. */
+export const MAX_RELEASES_READ = 2_000;
+/**
+ * Distance from the store in meters at which a driver sees the customer's name, unit and phone before the
+ * pickup: outside of a dead zone in the store, with the error of a phone between houses.
+ */
+export const CUSTOMER_SHOWN_METERS = 300;
 /** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */
 export const PROOF_DROPOFF_METERS = 200;
 /** Longest time between a position and the handover it proves. A car may be a kilometer away by then. */
@@ -379,6 +404,14 @@ export const MAX_UNSIGNED_DRIVER_SOCKETS = 1_000;
  * MAX_UNSIGNED_DRIVER_SOCKETS, so that no address takes all.
  */
 export const MAX_UNSIGNED_SOCKETS_PER_ADDRESS = 250;
+/** Most connections of one process, HTTP and sockets together. Above MAX_CONNECTIONS. */
+export const MAX_OPEN_CONNECTIONS =
+  MAX_CONNECTIONS + MAX_TRACKING_SOCKETS + MAX_DRIVER_SOCKETS + MAX_UNSIGNED_DRIVER_SOCKETS;
+/**
+ * Open files that connections leave to the process itself: those to databases, vendors and stores' webhooks,
+ * and its own files. Where the limit is lower than twice that, half of it.
+ */
+export const OPEN_FILES_KEPT = 2_048;
 /** Largest message of a driver's phone in bytes. A position has about 120. */
 export const DRIVER_MESSAGE_BYTES = 1_024;
 /** Longest time for a driver's socket to send its token. */
@@ -611,12 +644,18 @@ export const MAX_PAYMENT_WAITERS = 2_000;
 export const PAYMENT_WAIT_MISSES = 5;
 /** Orders a second that a store may create by default. Two cores sustain a few hundred for all stores. */
 export const DEFAULT_STORE_RATE = 50;
+/** Reads a second that a store may make by default. One that asks for every new order again has half of it. */
+export const DEFAULT_READ_RATE = 100;
 /** Unpaid orders in a row after which a store's further ones wait, by default. */
 export const DEFAULT_UNPAID_ORDERS_ALLOWED = 3;
 /** Most unpaid orders that may be allowed. Above DEFAULT_UNPAID_ORDERS_ALLOWED. */
 export const MAX_UNPAID_ORDERS_ALLOWED = 1_000;
 /** Highest rate of orders a second that a store may be set to. */
 export const MAX_STORE_RATE = 10_000;
+/** Orders that a driver may give back within an hour by default; then they have to wait. */
+export const DEFAULT_RELEASES_PER_HOUR = 10;
+/** Most releases within an hour that a driver may be allowed. Above DEFAULT_RELEASES_PER_HOUR. */
+export const MAX_RELEASES_PER_HOUR = 1_000;
 /** Charges a second by default. Stripe accepts about 100 requests; VENDOR_SOCKETS carry 160 of 2 s each. */
 export const DEFAULT_STRIPE_RATE = 80;
 /** Texts a second by default: what Twilio sends from one US long code. */
@@ -855,6 +894,8 @@ const POSTGRES_NOTICE_BYTES = 8_000;
 const NOTICE_HEADER_BYTES = 32;
 /** A UUID and a comma. */
 const NOTICE_ID_BYTES = 37;
+/** Largest page of a list that its schema allows, in orders. */
+const LARGEST_PAGE = 100;
 /** Time for which a network that was cut may still deliver what it kept. */
 const NETWORK_HOLDS_MS = 120_000;
 /** Time for which BullMQ has Redis block while a worker waits for jobs. */
@@ -944,11 +985,18 @@ function assertRelations(): void {
   below({ FAIR_SHARE_MS }, { MAX_FAIR_LEAD_MS });
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
+  below({ LARGEST_PAGE }, { LIST_SCAN_ROWS });
+  below({ LIST_STATEMENT_MS }, { LIST_DEADLINE_MS });
+  below({ LIST_DEADLINE_MS }, { QUERY_DEADLINE_MS });
+  below({ MAX_LISTS_PER_STORE }, { LIST_DB_CONNECTIONS });
+  below({ LIST_WAIT_MS }, { REQUEST_DEADLINE_MS });
   below({ POSITION_FRESH_MS }, { DRIVER_SILENT_MS });
   below({ PROOF_DROPOFF_METERS }, { DOOR_FAR_METERS });
   below({ POSITION_FRESH_MS }, { RECEIPT_POSITION_MS });
   below({ MAX_CLOCK_LEAD_MS }, { STAMP_SKEW_MS });
   below({ STAMP_SKEW_MS }, { STAMP_KEPT_MS });
+  below({ RELEASE_PAUSE_SECONDS }, { RELEASE_COUNTED_SECONDS });
+  below({ MAX_RELEASES_PER_HOUR }, { MAX_RELEASES_READ });
 
   // Between processes
   below({ MAX_FEED_BATCH }, { MAX_FEED_PENDING });
@@ -958,6 +1006,7 @@ function assertRelations(): void {
   const socketIdleMs = { 'SOCKET_IDLE_SECONDS in ms': SOCKET_IDLE_SECONDS * 1_000 };
   below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
   below({ MAX_TRACKING_LOOKUPS_PER_ADDRESS }, { MAX_TRACKING_SOCKETS });
+  below({ MAX_CONNECTIONS }, { MAX_OPEN_CONNECTIONS });
   below({ TRACKING_PING_MIN_MS }, { TRACKING_PING_MS });
   below({ '2 × TRACKING_PING_MS': 2 * TRACKING_PING_MS }, socketIdleMs);
   below({ '2 × DRIVER_PING_MS': 2 * DRIVER_PING_MS }, socketIdleMs);
@@ -974,7 +1023,9 @@ function assertRelations(): void {
   below({ MAX_UNSIGNED_DRIVER_SOCKETS }, { MAX_DRIVER_SOCKETS });
   below({ MAX_UNSIGNED_SOCKETS_PER_ADDRESS }, { MAX_UNSIGNED_DRIVER_SOCKETS });
   below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
+}
 
+function assertJobRelations(): void {
   // Outbox, queues and jobs
   const firstLeaseMs = { 'OUTBOX_FIRST_LEASE_SECONDS in ms': OUTBOX_FIRST_LEASE_SECONDS * 1_000 };
   const jobMs = JOB_BACKOFF_MS * (2 ** (JOB_ATTEMPTS - 1) - 1) + JOB_ATTEMPTS * STRIPE_TIMEOUT_MS;
@@ -1017,6 +1068,8 @@ function assertRelations(): void {
   below({ MAX_PAYMENT_WAIT_MS }, { REQUEST_DEADLINE_MS });
   below({ MAX_PAYMENT_WAITERS }, { MAX_REQUESTS_IN_FLIGHT });
   atMost({ DEFAULT_STORE_RATE }, { MAX_STORE_RATE });
+  atMost({ DEFAULT_READ_RATE }, { MAX_STORE_RATE });
+  below({ DEFAULT_RELEASES_PER_HOUR }, { MAX_RELEASES_PER_HOUR });
   atMost({ DEFAULT_STRIPE_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });
@@ -1065,10 +1118,14 @@ function assertRelations(): void {
   atMost({ LIST_LIMIT }, { MAX_LIST_LIMIT });
   below({ LIST_FIRST_PART }, { LIST_PART });
   below(
-    { 'pools of two processes': 2 * (DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS) },
+    {
+      'pools of two processes':
+        2 * (DB_CONNECTIONS + LIST_DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS),
+    },
     { POSTGRES_CONNECTIONS },
   );
 }
 
 // Pure to a bundler, so that the pages, which use a few of these figures, carry none of this.
 /* @__PURE__ */ assertRelations();
+/* @__PURE__ */ assertJobRelations();

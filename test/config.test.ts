@@ -47,7 +47,10 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     paymentWaitMs: 3_000,
     storeRate: 0,
     unpaidOrdersAllowed: 3,
+    readRate: 0,
+    releasesPerHour: 10,
     supportEmail: 'support@localhost',
+    metricsToken: null,
     logLevel: 'warn',
     simulatedDrivers: 20,
   } satisfies Config);
@@ -60,6 +63,7 @@ test('outside the sandbox the defaults are those of a server', () => {
     logLevel: 'info',
     simulatedDrivers: 0,
     storeRate: 50,
+    readRate: 100,
     databaseUrl: LIVE.DATABASE_URL,
     trackingUrl: LIVE.TRACKING_URL,
     stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 80 },

@@ -25,7 +25,7 @@ export async function openWorld(): Promise<World> {
   // Root's Postgres runs as another user, which must be able to enter; otherwise the cluster would go
   // elsewhere.
   chmodSync(folder.dataDir, 0o755);
-  const service = await startBuiltService({ DATA_DIR: folder.dataDir, LOG_LEVEL: 'warn' });
+  const service = await startBuiltService({ DATA_DIR: folder.dataDir, LOG_LEVEL: 'warn', RELEASES_PER_HOUR: '0' });
   const live = readLiveService(folder.dataDir);
   if (!live) throw new Error('the service told nobody where its database is');
   const sql = connect({ url: live.databaseUrl, applicationName: 'bench', max: 2 });

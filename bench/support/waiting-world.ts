@@ -53,7 +53,12 @@ export async function openWorld(orders: number, drivers: number, failed: (what: 
   await addOrders(sql, orders, [...stores.keys()]);
   const tokens = await addDrivers(sql, drivers);
   await sql`analyze`;
-  const service = await startBuiltService({ DATA_DIR: dataDir, DATABASE_URL: postgres.url, LOG_LEVEL: 'warn' });
+  const service = await startBuiltService({
+    DATA_DIR: dataDir,
+    DATABASE_URL: postgres.url,
+    LOG_LEVEL: 'warn',
+    RELEASES_PER_HOUR: '0',
+  });
   const heard = new Map<string, number>();
   await sql.listen('sameday', (payload) => {
     const [, kind, ids = ''] = payload.split(':');

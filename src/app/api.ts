@@ -15,6 +15,7 @@ import { followChanges } from './change-feed.ts';
 import { openCredentialCaches } from './credential-caches.ts';
 import { buildDispatch, type Dispatch } from './dispatch.ts';
 import { openDriverLive } from './driver-live.ts';
+import { connectionsWithin, readLimits } from './open-files.ts';
 import type { ServiceParts } from './parts.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
@@ -45,6 +46,9 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
     mode: config.sandbox ? 'sandbox' : 'live',
     supportEmail: config.supportEmail,
     trustProxy: config.trustProxy,
+    // In the sandbox it would hold for every port of localhost, whatever listens there.
+    httpsOnly: config.tls !== null && !config.sandbox,
+    limits: { maxOpenConnections: connectionsWithin(readLimits(), logger) },
     observe: parts.metrics.observeRequest,
   });
   closers.add('sockets', () => server.close());

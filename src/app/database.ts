@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
-import { API_LOCK_CHECK_MS, MAX_COMMITS_IN_FLIGHT } from '../limits.ts';
+import {
+  API_LOCK_CHECK_MS,
+  LIST_DB_CONNECTIONS,
+  LIST_DEADLINE_MS,
+  LIST_STATEMENT_MS,
+  MAX_COMMITS_IN_FLIGHT,
+} from '../limits.ts';
 import { startBreaker } from '../postgres/breaker.ts';
 import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
@@ -28,6 +34,8 @@ export type Database = {
   readonly sql: Sql;
   /** Connections for commits of new orders only, see `Db`. */
   readonly commits: Sql;
+  /** Connections for stores' lists of orders only, see `Db`. */
+  readonly lists: Sql;
   /** Names this process in its notices and connections. */
   readonly processId: string;
   /** Whether the database does not answer; then every statement fails at once, unsent. */
@@ -62,7 +70,16 @@ export async function openDatabase(
     breaker,
   });
   closers.add('commits', () => commits.end({ timeout: 1 }));
-  return { url, sql, commits, processId, isAway: breaker.isOpen };
+  const lists = connect({
+    url,
+    applicationName: 'sameday lists',
+    max: LIST_DB_CONNECTIONS,
+    statementTimeoutMs: LIST_STATEMENT_MS,
+    deadlineMs: LIST_DEADLINE_MS,
+    breaker,
+  });
+  closers.add('lists', () => lists.end({ timeout: 1 }));
+  return { url, sql, commits, lists, processId, isAway: breaker.isOpen };
 }
 
 async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {

@@ -13,6 +13,7 @@ import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
 import { createPositions } from '../dispatch/positions.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
+import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
@@ -74,7 +75,8 @@ export function buildDispatch(parts: DispatchParts) {
   closers.add('positions', () => writer.close());
   const positions = createPositions({ ...shared, writer });
   const receipts = createReceipts({ matcher, store, clock });
-  const actions = createDriverActions({ ...shared, receipts });
+  const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
+  const actions = createDriverActions({ ...shared, receipts, releaseBudget });
   const cancelOrder = createCancelOrder(shared);
   return {
     fleet,

@@ -13,7 +13,7 @@ import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
-import { createStoreRates } from '../http/store-rate.ts';
+import { createReadRates, createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -28,13 +28,22 @@ import type { Photos } from './photos.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
-/** The routes of every process that listens. */
-export function healthRoutes({ sql }: Pick<Database, 'sql'>, metricsOf: Metrics): Route[] {
+/** The routes of every process that listens. Outside the sandbox metrics are there only with a token. */
+export function healthRoutes(
+  { metricsToken, sandbox }: Pick<Config, 'metricsToken' | 'sandbox'>,
+  { sql }: Pick<Database, 'sql'>,
+  metricsOf: Metrics,
+): Route[] {
   const isReady = async () => {
     await sql`select 1`;
     return true;
   };
-  return [healthzRoute(), readyzRoute(isReady), metricsRoute(metricsOf.registry)];
+  const hasMetrics = sandbox || metricsToken !== null;
+  return [
+    healthzRoute(),
+    readyzRoute(isReady),
+    ...(hasMetrics ? [metricsRoute(metricsOf.registry, metricsToken)] : []),
+  ];
 }
 
 /** Every route of the `api` role. */
@@ -54,15 +63,16 @@ export function apiRoutes(parts: {
   const { config, store, dispatch, matcher, allowances, photos, failed } = parts;
   const stores = createAuthenticator('api_key', parts.credentials.stores);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
+  const reads = createReadRates(config.readRate);
   const { actions, positions } = dispatch;
   const photoTurns = new PhotoTurns(() => performance.now());
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
-    ...healthRoutes(parts.database, parts.metrics),
+    ...healthRoutes(config, parts.database, parts.metrics),
     ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
-    ordersGet({ stores, store, matcher }),
-    ordersList({ stores, store, matcher }),
+    ordersGet({ stores, reads, store, matcher }),
+    ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),

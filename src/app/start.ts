@@ -100,7 +100,7 @@ async function start(
 /** The health checks and metrics of a worker with a port. */
 function openHealthServer({ config, database, metrics, logger, closers }: ServiceParts): HttpServer {
   const server = createServer(openTransport(), {
-    routes: healthRoutes(database, metrics),
+    routes: healthRoutes(config, database, metrics),
     sockets: [],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

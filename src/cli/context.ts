@@ -35,7 +35,7 @@ export async function withContext<T>(config: Config, work: (context: Context) =>
   const sql = connect({ url, max: DB_CONNECTIONS_CLI, applicationName: 'sameday-cli' });
   try {
     // An id of its own, so that every process heeds the notices of the command.
-    const store = openStore({ sql, commits: sql, processId: `cli-${newId()}` });
+    const store = openStore({ sql, commits: sql, lists: sql, processId: `cli-${newId()}` });
     return await work({ store, config, sandbox, redisUrl });
   } finally {
     await sql.end({ timeout: 5 });

@@ -45,11 +45,16 @@ export function addDriverCommands(program: Command, act: Act): void {
     .action(act(async ({ store }, [id]) => known(await store.showDriver(requireId(id)), 'driver')));
   driver
     .command('deactivate <driver_id>')
-    .description('deactivate a driver for good; an order under way stays with them')
+    .description('deactivate a driver for good; an order goes to the next driver, after its pickup it is ended first')
     .action(
       act(async ({ store }, [id]) => {
-        known(await store.deactivateDriver(requireId(id)), 'driver');
-        return { driver_id: id, active: false };
+        const { released, carriedOrderId } = known(await store.deactivateDriver(requireId(id)), 'driver');
+        return {
+          driver_id: id,
+          active: false,
+          released_order_id: released?.id ?? null,
+          carried_order_id: carriedOrderId,
+        };
       }),
     );
 }

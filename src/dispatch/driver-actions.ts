@@ -11,12 +11,14 @@ import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { Receipts } from './receipts.ts';
 import type { Redispatch } from './redispatch.ts';
+import type { ReleaseBudget } from './release-budget.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** The result of a driver's action. Only `done` changed the order, now or when the action was first sent. */
 export type ActionOutcome =
   | { readonly kind: 'done'; readonly status: OrderStatus; readonly sequence: number; readonly repeated: boolean }
   | { readonly kind: 'not_found' }
+  | { readonly kind: 'too_many_releases'; readonly retryAfterSeconds: number }
   | { readonly kind: 'illegal'; readonly status: OrderStatus };
 
 /** A driver's action on an order. */
@@ -49,10 +51,11 @@ export type ActionStore = Pick<
 /** The actions of drivers. Each is one conditional write; memory follows it. */
 export function createDriverActions(deps: {
   readonly store: ActionStore;
-  readonly matcher: Pick<Matcher, 'setDuty'>;
+  readonly matcher: Pick<Matcher, 'setDuty' | 'driver'>;
   readonly fleet: Pick<Fleet, 'markStale'>;
-  readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased'>;
+  readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased' | 'recheckDriver'>;
   readonly receipts: Receipts;
+  readonly releaseBudget: ReleaseBudget;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged'>;
@@ -77,6 +80,12 @@ export function createDriverActions(deps: {
     write: (receipt: Receipt | null) => Promise<ChangedOrder | null>,
   ): Promise<ActionOutcome> {
     return act(action, to, async () => write(await deps.receipts(to, action)));
+  }
+
+  /** Follows the end of a driver's order; one who was deactivated meanwhile leaves memory with it. */
+  function freed(driverId: string, orderId: string): void {
+    redispatch.driverFreed(driverId, orderId);
+    if (matcher.driver(driverId)?.onDuty === false) redispatch.recheckDriver(driverId);
   }
 
   /** Makes the write, and explains one that changed nothing. */
@@ -136,11 +145,16 @@ export function createDriverActions(deps: {
       const write = (receipt: Receipt | null) => store.deliverOrder(orderId, driverId, photoName, stamp, receipt);
       const outcome = await step(action, 'delivered', write);
       // Also for a repeated action, as the first request may have ended before this.
-      if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
+      if (outcome.kind === 'done') freed(driverId, orderId);
       return outcome;
     },
     async release(action, reason) {
       const { orderId, driverId, stamp } = action;
+      const retryAfterSeconds = await deps.releaseBudget(driverId);
+      // One that was done before gets its first answer.
+      if (retryAfterSeconds > 0) {
+        return (await foresee(action, 'pending_dispatch')) ?? { kind: 'too_many_releases', retryAfterSeconds };
+      }
       const write = () => store.releaseOrder(orderId, driverId, reason, stamp);
       const outcome = await act(action, 'pending_dispatch', write);
       if (outcome.kind === 'done') {
@@ -158,7 +172,7 @@ export function createDriverActions(deps: {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) => store.returnOrder(orderId, driverId, stamp, receipt);
       const outcome = await step(action, 'returned', write);
-      if (outcome.kind === 'done') redispatch.driverFreed(driverId, orderId);
+      if (outcome.kind === 'done') freed(driverId, orderId);
       return outcome;
     },
   };

@@ -1,4 +1,4 @@
-import { isPoint } from '../geo/point.ts';
+import { isPoint, type Point } from '../geo/point.ts';
 import { MAX_CLOCK_LEAD_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -20,6 +20,8 @@ export type ReportOutcome = 'taken' | 'older' | 'unknown_driver' | 'off_range';
 export type Positions = {
   /** Takes a position from a driver's phone. */
   report(driverId: string, report: PositionReport): ReportOutcome;
+  /** The driver's last position; null for an unknown driver or one who never reported any. */
+  last(driverId: string): Point | null;
   /** Takes a position that another process received. */
   receive(position: DriverPosition): void;
 };
@@ -57,6 +59,7 @@ export function createPositions(deps: {
       events.positionReported(position);
       return 'taken';
     },
+    last: (driverId) => matcher.driver(driverId)?.position ?? null,
     receive: apply,
   };
 }

@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   unsupported_media_type: { status: 415, retryable: false },
   unusable_photo: { status: 422, retryable: false },
   rate_limited: { status: 429, retryable: true },
+  too_many_releases: { status: 429, retryable: true },
   internal: { status: 500, retryable: true },
   unavailable: { status: 503, retryable: true },
   queue_full: { status: 503, retryable: true },

@@ -154,7 +154,19 @@ function replyTo(outcome: ActionOutcome): Reply {
       return json(200, { success: true, order: { status: outcome.status, sequence: outcome.sequence } });
     case 'not_found':
       throw new ServiceError('not_found', 'There is no such order.');
+    case 'too_many_releases': {
+      const { retryAfterSeconds } = outcome;
+      const again = `You can give one back again ${inWords(retryAfterSeconds)}.`;
+      const message = `You gave back too many orders. ${again} If you cannot do this one, tell your operator.`;
+      throw new ServiceError('too_many_releases', message, { retryAfterSeconds });
+    }
     case 'illegal':
       throw new ServiceError('illegal_transition', `The order is ${outcome.status}; nothing was changed.`);
   }
+}
+
+function inWords(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 100) return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`;
+  return `in ${Math.ceil(minutes / 60)} hours`;
 }

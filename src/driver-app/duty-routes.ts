@@ -21,7 +21,7 @@ const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES
 export function driverDutyRoutes(parts: {
   readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
   readonly actions: Pick<DriverActions, 'setDuty'>;
-  readonly positions: Pick<Positions, 'report'>;
+  readonly positions: Pick<Positions, 'report' | 'last'>;
   readonly store: Pick<Store, 'findDriverState'>;
   readonly allowances: DriverAllowances;
 }): Route<Driver>[] {
@@ -39,10 +39,16 @@ export function driverDutyRoutes(parts: {
     async handle({ principal, body }) {
       const { on_duty } = valid(validate(validators.driverDuty, parsed(body)));
       const result = await asWritten(actions.setDuty(principal.driverId, on_duty), 'Send it again; that is safe.');
-      if (!result) throw unauthorized('driver token');
-      return json(200, { success: true, on_duty: result.onDuty });
+      if (!result) await refuseDuty(principal.driverId, on_duty);
+      return json(200, { success: true, on_duty });
     },
   };
+
+  /** One who was deactivated with a parcel in hand is off duty, stays so, and is signed in until it ends. */
+  async function refuseDuty(driverId: string, onDuty: boolean): Promise<void> {
+    if (!(await asAvailable(store.findDriverState(driverId)))) throw unauthorized('driver token');
+    if (onDuty) throw new ServiceError('illegal_transition', 'You are not a driver here any more: end your order.');
+  }
 
   const location: Route<Driver> = {
     method: 'post',
@@ -65,7 +71,7 @@ export function driverDutyRoutes(parts: {
     async handle({ principal }) {
       const state = await asAvailable(store.findDriverState(principal.driverId));
       if (!state) throw unauthorized('driver token');
-      return json(200, { success: true, ...driverStateOnWire(state) });
+      return json(200, { success: true, ...driverStateOnWire(state, positions.last(principal.driverId)) });
     },
   };
 

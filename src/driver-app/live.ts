@@ -12,7 +12,14 @@ import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import type { DriverLocation } from './input.ts';
 import { Lobby } from './lobby.ts';
-import { DRIVER_PONG, type DriverMessage, errorMessage, readDriverMessage, stateMessage } from './messages.ts';
+import {
+  DRIVER_PONG,
+  type DriverMessage,
+  errorMessage,
+  readDriverMessage,
+  seesCustomer,
+  stateMessage,
+} from './messages.ts';
 import { type DriverSession, type DriverSocket, isClosed, newSession, stopHelloTimer, strike } from './session.ts';
 
 /** Why a driver's socket is closed, beside the codes of RFC 6455. */
@@ -45,7 +52,7 @@ export type DriverLive = {
 export function createDriverLive(parts: {
   readonly drivers: Pick<Credentials<Driver>, 'find'>;
   readonly actions: Pick<DriverActions, 'setDuty'>;
-  readonly positions: Pick<Positions, 'report'>;
+  readonly positions: Pick<Positions, 'report' | 'last'>;
   readonly store: Pick<Store, 'findDriverStates'>;
   readonly allowances: Pick<DriverAllowances, 'messages'>;
   readonly now: () => number;
@@ -58,8 +65,11 @@ export function createDriverLive(parts: {
 
   function sendState(driverId: string, state: DriverState | null): void {
     const socket = signedIn.get(driverId);
-    if (state) socket?.send(stateMessage(state));
-    else socket?.close(NOT_SIGNED_IN, 'no longer a driver');
+    if (!state) socket?.close(NOT_SIGNED_IN, 'no longer a driver');
+    if (!socket || !state) return;
+    const at = positions.last(driverId);
+    socket.data.withheld = state.order && !seesCustomer(state.order, at) ? state.order : null;
+    socket.send(stateMessage(state, at));
   }
 
   async function signIn(socket: DriverSocket, token: string): Promise<void> {
@@ -125,6 +135,11 @@ export function createDriverLive(parts: {
   function takePosition(socket: DriverSocket, driverId: string, location: DriverLocation): void {
     const outcome = positions.report(driverId, location);
     if (outcome === 'off_range') strike(socket, 'malformed', 'lat and lng must be degrees on Earth');
+    const { data } = socket;
+    if (data.withheld && seesCustomer(data.withheld, positions.last(driverId))) {
+      data.withheld = null;
+      void reader.request(driverId);
+    }
     if (outcome === 'unknown_driver') socket.send(errorMessage('unavailable', 'the driver is not known here yet'));
   }
 

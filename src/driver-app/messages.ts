@@ -1,4 +1,6 @@
+import { distanceMeters, type Point } from '../geo/point.ts';
 import { isJsonObject, type JsonObject } from '../http/json.ts';
+import { CUSTOMER_SHOWN_METERS } from '../limits.ts';
 import type { DriverOrder, DriverState } from '../store/drivers.ts';
 import { type DriverLocation, validateLocation } from './input.ts';
 
@@ -48,12 +50,24 @@ function parseObject(text: string): JsonObject | null {
   }
 }
 
-/** A driver's duty and order as the phone is told them, over HTTP and over the socket alike. */
-export function driverStateOnWire({ onDuty, order }: DriverState) {
-  return { on_duty: onDuty, order: order && orderOnWire(order) };
+/**
+ * A driver's duty and order as the phone is told them, over HTTP and over the socket alike.
+ *
+ * @param at the driver's last position
+ */
+export function driverStateOnWire({ onDuty, order }: DriverState, at: Point | null) {
+  return { on_duty: onDuty, order: order && orderOnWire(order, seesCustomer(order, at)) };
 }
 
-function orderOnWire(order: DriverOrder) {
+/**
+ * Whether the driver sees the customer's name, unit and phone: with the pickup, or near the store, so that
+ * the phone has them before a dead zone there. Else whoever releases order after order reads who lives where.
+ */
+export function seesCustomer({ status, pickup }: Pick<DriverOrder, 'status' | 'pickup'>, at: Point | null): boolean {
+  return status !== 'driver_assigned' || (at !== null && distanceMeters(at, pickup) <= CUSTOMER_SHOWN_METERS);
+}
+
+function orderOnWire(order: DriverOrder, isCustomerShown: boolean) {
   return {
     id: order.id,
     status: order.status,
@@ -63,10 +77,10 @@ function orderOnWire(order: DriverOrder) {
     store_name: order.storeName,
     pickup: { address: order.pickup.address, lat: order.pickup.lat, lng: order.pickup.lng },
     dropoff: {
-      name: order.dropoff.name,
-      phone: order.dropoff.phone,
+      name: isCustomerShown ? order.dropoff.name : null,
+      phone: isCustomerShown ? order.dropoff.phone : null,
       line1: order.dropoff.line1,
-      line2: order.dropoff.line2,
+      line2: isCustomerShown ? order.dropoff.line2 : null,
       city: order.dropoff.city,
       state: order.dropoff.state,
       zip: order.dropoff.zip,
@@ -76,8 +90,8 @@ function orderOnWire(order: DriverOrder) {
 
 export type DriverErrorCode = 'malformed' | 'hello_first' | 'already_signed_in' | 'rate_limited' | 'unavailable';
 
-export function stateMessage(state: DriverState): string {
-  return JSON.stringify({ type: 'state', ...driverStateOnWire(state) });
+export function stateMessage(state: DriverState, at: Point | null): string {
+  return JSON.stringify({ type: 'state', ...driverStateOnWire(state, at) });
 }
 
 export function errorMessage(code: DriverErrorCode, message: string): string {

@@ -1,5 +1,6 @@
 import { networkOf } from '../http/unknown-secrets.ts';
 import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_STRIKES } from '../limits.ts';
+import type { DriverOrder } from '../store/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 import { Allowance } from './allowance.ts';
 import { type DriverErrorCode, errorMessage } from './messages.ts';
@@ -19,6 +20,8 @@ export type DriverSession = {
   /** The duty the phone asked for last, while an earlier change is being written. */
   dutyWanted: boolean | null;
   dutyWriting: boolean;
+  /** The order whose customer the phone is not told yet. */
+  withheld: Pick<DriverOrder, 'status' | 'pickup'> | null;
 };
 
 export type DriverSocket = LiveSocket<DriverSession>;
@@ -34,6 +37,7 @@ export function newSession(address: string, nowMs: number): DriverSession {
     helloTimer: null,
     dutyWanted: null,
     dutyWriting: false,
+    withheld: null,
   };
 }
 

@@ -4,11 +4,17 @@ import type { RetailerKey } from '../store/retailers.ts';
 
 const WINDOW_SECONDS = 1;
 
+/** What a rate counts, as its refusal says it. */
+const COUNTED = {
+  orders: ['create', 'orders', 'this one was not created'],
+  reads: ['read', 'times', 'this time nothing was read'],
+} as const;
+
 /** How replies tell a store its rate, and the refusal where it is over it. */
 export type StoreRate = { readonly headers: Readonly<Record<string, string>>; readonly refusal: ServiceError | null };
 
 export type StoreRates = {
-  /** Counts one more order against its store's rate; null where the store has none. */
+  /** Counts one more order, or read, against its store's rate; null where the store has none. */
   count(key: Pick<RetailerKey, 'retailerId' | 'ordersPerSecond'>): Promise<StoreRate | null>;
 };
 
@@ -19,20 +25,44 @@ export type StoreRates = {
  * @param defaultPerSecond for stores without a setting of their own; 0 for no bound
  */
 export function createStoreRates(defaultPerSecond: number): StoreRates {
+  const rates = countBySecond('orders');
+  return { count: ({ retailerId, ordersPerSecond }) => rates(retailerId, ordersPerSecond ?? defaultPerSecond) };
+}
+
+/** Counts what each store reads in the same way. @param perSecond for every store; 0 for no bound */
+export function createReadRates(perSecond: number): StoreRates {
+  const rates = countBySecond('reads');
+  return { count: ({ retailerId }) => rates(retailerId, perSecond) };
+}
+
+/**
+ * Counts the request and throws the refusal of one that is over its store's rate.
+ *
+ * @param alwaysReplyWith told the rate
+ * @throws {ServiceError} `rate_limited`
+ */
+export async function countRead(
+  rates: StoreRates,
+  key: RetailerKey,
+  alwaysReplyWith: (headers: Readonly<Record<string, string>>) => void,
+): Promise<void> {
+  const rate = await rates.count(key);
+  if (rate) alwaysReplyWith(rate.headers);
+  if (rate?.refusal) throw rate.refusal;
+}
+
+function countBySecond(what: keyof typeof COUNTED) {
   // Rates differ from store to store, so the limiter only counts.
   const counter = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
 
-  return {
-    async count({ retailerId, ordersPerSecond }) {
-      const perSecond = ordersPerSecond ?? defaultPerSecond;
-      if (perSecond === 0) return null;
-      const { consumedPoints, msBeforeNext } = await counter.consume(retailerId);
-      const resetSeconds = Math.ceil(msBeforeNext / 1_000);
-      return {
-        headers: rateLimitHeaders(perSecond, perSecond - consumedPoints, resetSeconds),
-        refusal: consumedPoints > perSecond ? tooMany(perSecond, resetSeconds) : null,
-      };
-    },
+  return async (retailerId: string, perSecond: number): Promise<StoreRate | null> => {
+    if (perSecond === 0) return null;
+    const { consumedPoints, msBeforeNext } = await counter.consume(retailerId);
+    const resetSeconds = Math.ceil(msBeforeNext / 1_000);
+    return {
+      headers: rateLimitHeaders(perSecond, perSecond - consumedPoints, resetSeconds),
+      refusal: consumedPoints > perSecond ? tooMany(what, perSecond, resetSeconds) : null,
+    };
   };
 }
 
@@ -46,7 +76,8 @@ function rateLimitHeaders(limit: number, remaining: number, resetSeconds: number
   };
 }
 
-function tooMany(perSecond: number, retryAfterSeconds: number): ServiceError {
-  const message = `Your store may create ${perSecond} orders a second; this one was not created. Try again in a moment.`;
+function tooMany(what: keyof typeof COUNTED, perSecond: number, retryAfterSeconds: number): ServiceError {
+  const [may, counted, therefore] = COUNTED[what];
+  const message = `Your store may ${may} ${perSecond} ${counted} a second; ${therefore}. Try again in a moment.`;
   return new ServiceError('rate_limited', message, { retryAfterSeconds });
 }

@@ -5,7 +5,7 @@ import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import { FLEET_PART } from '../limits.ts';
 import type { Db } from './db.ts';
-import { active, rowsOf } from './fragments.ts';
+import { active, isDriver, rowsOf } from './fragments.ts';
 
 export type NewDriver = {
   readonly id: string;
@@ -26,9 +26,9 @@ export async function createDriver({ sql, processId }: Db, driver: NewDriver): P
     select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;
 }
 
-/** The active driver whose token has this hash. */
+/** The driver whose token has this hash; one who was deactivated only until the order in their hands ends. */
 export async function findDriverByToken({ sql }: Db, tokenHash: string): Promise<{ driverId: string } | null> {
-  const [row] = await sql`select id from drivers where token_hash = ${tokenHash} and active`;
+  const [row] = await sql`select id from drivers d where token_hash = ${tokenHash} and ${isDriver(sql, sql`d`)}`;
   return row ? { driverId: row.id } : null;
 }
 
@@ -47,18 +47,6 @@ export async function setDriverDuty(
     )
     select on_duty from changed, notice`;
   return row ? { onDuty: row.on_duty } : null;
-}
-
-/** Deactivates a driver for good; an order under way stays with them. Null for an unknown driver. */
-export async function deactivateDriver({ sql, processId }: Db, driverId: string): Promise<true | null> {
-  const [row] = await sql`
-    with changed as (
-      update drivers set active = false, on_duty = false where id = ${driverId} returning id
-    ), notice as (
-      select pg_notify('sameday', ${processId} || ':driver:' || id) from changed
-    )
-    select id from changed, notice`;
-  return row ? true : null;
 }
 
 export type DriverPosition = {
@@ -102,8 +90,9 @@ function toFleetDriver(row: Row): FleetDriver {
 }
 
 /**
- * The active drivers as the matcher needs them: those of `ids`, where a missing one is no longer active, or
- * all. All are read in parts, because a million take longer than STATEMENT_TIMEOUT_MS.
+ * The drivers as the matcher needs them, with those who were deactivated and still carry a parcel: those of
+ * `ids`, where a missing one is no driver any more, or all. All are read in parts, because a million take
+ * longer than STATEMENT_TIMEOUT_MS.
  *
  * @param part drivers that one statement reads
  */
@@ -126,7 +115,7 @@ async function readFleet(sql: Sql, which: Fragment): Promise<FleetDriver[]> {
     from drivers d
     left join driver_positions p on p.driver_id = d.id
     left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
-    where d.active ${which}`;
+    where (d.active or o.status in ('picked_up', 'undeliverable')) ${which}`;
   return rows.map(toFleetDriver);
 }
 
@@ -153,12 +142,12 @@ export type DriverOrder = {
 /** A driver's duty and order. */
 export type DriverState = { readonly onDuty: boolean; readonly order: DriverOrder | null };
 
-/** The state of a driver; null for a driver who is unknown or no longer active. */
+/** The state of a driver; null for one who is unknown, or deactivated and without a parcel. */
 export async function findDriverState(db: Db, driverId: string): Promise<DriverState | null> {
   return (await findDriverStates(db, [driverId])).get(driverId) ?? null;
 }
 
-/** The states of drivers by their ids; one who is unknown or no longer active is missing. */
+/** The states of drivers by their ids; one who is unknown, or deactivated and without a parcel, is missing. */
 export async function findDriverStates({ sql }: Db, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
   const rows = await sql`
     select d.id as driver_id, d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents,
@@ -169,7 +158,7 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
     left join retailers r on r.id = o.retailer_id
     left join customers c on c.id = o.customer_id
     left join dropoff_addresses a on a.id = o.dropoff_address_id
-    where d.id = any(${[...driverIds]}::uuid[]) and d.active`;
+    where d.id = any(${[...driverIds]}::uuid[]) and (d.active or o.status in ('picked_up', 'undeliverable'))`;
   return new Map(
     rows.map((row) => [row.driver_id, { onDuty: row.on_duty, order: row.id ? toDriverOrder(row) : null }]),
   );

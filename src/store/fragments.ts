@@ -10,6 +10,15 @@ import { ARRAY_OF } from '../postgres/types.ts';
  */
 export const active = (sql: Sql): Fragment => sql`('driver_assigned', 'picked_up', 'undeliverable')`;
 
+/**
+ * Whether a driver is one: active, or deactivated with a parcel in hand, until its order ends.
+ *
+ * @param driver the alias of the drivers' table
+ */
+export const isDriver = (sql: Sql, driver: Fragment): Fragment => sql`
+  (${driver}.active or exists (select from orders h where h.driver_id = ${driver}.id
+                               and h.status in ('picked_up', 'undeliverable')))`;
+
 /** Time for which a new job is left to the process that committed it. */
 export const firstLease = (sql: Sql): Fragment => sql`make_interval(secs => ${OUTBOX_FIRST_LEASE_SECONDS})`;
 

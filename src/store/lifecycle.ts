@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
 import type { Receipt } from '../domain/payout.ts';
-import { RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
+import { MAX_RELEASES_READ, RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
 import { insertPayout, receiptData } from './payout-rows.ts';
@@ -12,7 +12,10 @@ export type ActionStamp = { readonly actionId: string | null; readonly capturedA
 /** Parts of a driver's action. */
 type ActParts = { readonly receipt?: Receipt | null; readonly jobs?: Fragment; readonly endsWithPayout?: true };
 
-/** Changes an order for the driver who carries it, and records the action under its id, in one statement. */
+/**
+ * Changes an order for the driver who carries it, and records the action under its id, in one statement. A
+ * release is recorded without an id too, since releases are counted.
+ */
 function act(
   db: Db,
   driverId: string,
@@ -24,9 +27,9 @@ function act(
   const { sql } = db;
   const after = sql`, action as (
     insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
-    select ${driverId}::uuid, ${stamp.actionId}::text, id, ${event.type}, status, sequence,
-      ${stamp.capturedAt}::timestamptz
-    from changed where ${stamp.actionId}::text is not null
+    select ${driverId}::uuid, coalesce(${stamp.actionId}::text, gen_random_uuid()::text), id, ${event.type}, status,
+      sequence, ${stamp.capturedAt}::timestamptz
+    from changed where ${stamp.actionId}::text is not null or ${event.type}::text = 'released'
     on conflict do nothing
   )${endsWithPayout ? insertPayout(sql, receipt?.doubts ?? []) : sql``}`;
   const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
@@ -79,17 +82,17 @@ export function deliverOrder(
 }
 
 /**
- * Makes an order wait again, for at least RELEASED_ORDER_WAIT_SECONDS. It had its turn among the orders of its
+ * Makes a driver's order wait again, for at least RELEASED_ORDER_WAIT_SECONDS. It had its turn among the orders of its
  * store, so it counts as waiting since it was created.
  *
  * @param byDriver whether the driver released it; then they are not offered it again
  */
-const releasing = (sql: Sql, orderId: string, driverId: string, byDriver: boolean) => sql`
+const releasing = (sql: Sql, driverId: string, byDriver: boolean) => sql`
   update orders set status = 'pending_dispatch', driver_id = null, assigned_at = null, fair_start = null,
     sequence = sequence + 1,
     excluded_driver_ids = case when ${byDriver} then excluded_driver_ids || driver_id else excluded_driver_ids end,
     expires_at = greatest(expires_at, now() + make_interval(secs => ${RELEASED_ORDER_WAIT_SECONDS}))
-  where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
+  where driver_id = ${driverId} and status = 'driver_assigned'`;
 const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, changed.expires_at as run_at`;
 
 /** Releases an order before its pickup. Null if the order is another driver's or not `driver_assigned`. */
@@ -102,12 +105,39 @@ export function releaseOrder(
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const event = { type: 'released', data: { driver_id: driverId, reason } };
-  return act(db, driverId, releasing(sql, orderId, driverId, true), event, stamp, { jobs: expiryOwed(sql) });
+  const update = sql`${releasing(sql, driverId, true)} and id = ${orderId}`;
+  return act(db, driverId, update, event, stamp, { jobs: expiryOwed(sql) });
 }
 
+/** The order that a deactivated driver lost, and the one that they still carry. */
+export type Deactivated = { readonly released: ChangedOrder | null; readonly carriedOrderId: string | null };
+
 /**
- * Releases an order whose driver has been silent for `silentMs` before the pickup. The driver may be offered
- * it again. Null if the driver has picked it up or reported a position meanwhile.
+ * Deactivates a driver for good. An order before its pickup waits for the next driver; one after it stays
+ * until the driver ends it. Null for an unknown driver.
+ */
+export async function deactivateDriver(db: Db, driverId: string): Promise<Deactivated | null> {
+  const { sql, processId } = db;
+  // The notice stands in `returning`, since a `with` query that only reads runs only where it is read.
+  const before = sql`deactivated as (
+    update drivers set active = false, on_duty = false where id = ${driverId}
+    returning id, pg_notify('sameday', ${processId} || ':driver:' || id)
+  )`;
+  const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_deactivated' } };
+  const released = await changeOrder(db, releasing(sql, driverId, false), event, { before, jobs: expiryOwed(sql) });
+  const [driver] = await sql`
+    select o.id as order_id from drivers d
+    left join orders o on o.driver_id = d.id and o.status in ('picked_up', 'undeliverable') where d.id = ${driverId}`;
+  return driver ? { released, carriedOrderId: driver.order_id } : null;
+}
+
+/** Whether a driver was deactivated, which an assignment at the same moment does not see. */
+const isDeactivated = (sql: Sql, driverId: Fragment): Fragment =>
+  sql`exists (select from drivers d where d.id = ${driverId} and not d.active)`;
+
+/**
+ * Releases an order whose driver has been silent for `silentMs` before the pickup, or was deactivated. A
+ * silent one may be offered it again. Null if the driver has picked it up or reported a position meanwhile.
  */
 export function releaseFromSilent(
   db: Db,
@@ -116,14 +146,17 @@ export function releaseFromSilent(
   silentMs: number,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
-  const update = sql`${releasing(sql, orderId, driverId, false)} and not exists (
-    select from driver_positions p where p.driver_id = ${driverId}
-    and p.received_at > now() - make_interval(secs => ${silentMs / 1000}))`;
+  const update = sql`${releasing(sql, driverId, false)} and id = ${orderId}
+    and (${isDeactivated(sql, sql`${driverId}`)} or not exists (
+      select from driver_positions p where p.driver_id = ${driverId}
+      and p.received_at > now() - make_interval(secs => ${silentMs / 1000})))`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_silent' } };
   return changeOrder(db, update, event, { jobs: expiryOwed(sql) });
 }
 
-/** Orders before their pickup whose driver has been silent for `silentMs`, at most `limit`. */
+/**
+ * Orders before their pickup whose driver has been silent for `silentMs`, or was deactivated, at most `limit`.
+ */
 export async function findSilent(
   { sql }: Db,
   silentMs: number,
@@ -132,7 +165,8 @@ export async function findSilent(
   const rows = await sql`
     select o.id, o.driver_id from orders o left join driver_positions p on p.driver_id = o.driver_id
     where o.status = 'driver_assigned'
-      and greatest(o.assigned_at, p.received_at) < now() - make_interval(secs => ${silentMs / 1000})
+      and (greatest(o.assigned_at, p.received_at) < now() - make_interval(secs => ${silentMs / 1000})
+        or ${isDeactivated(sql, sql`o.driver_id`)})
     limit ${limit}`;
   return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id }));
 }
@@ -234,4 +268,13 @@ export async function findAction(
   const [row] = await sql`
     select order_id, status, sequence from driver_actions where driver_id = ${driverId} and action_id = ${actionId}`;
   return row ? { orderId: row.order_id, status: row.status, sequence: row.sequence } : null;
+}
+
+/** The seconds since each of a driver's own releases within `seconds`, the last one first. */
+export async function findReleaseAges({ sql }: Db, driverId: string, seconds: number): Promise<number[]> {
+  const rows = await sql`
+    select extract(epoch from now() - received_at)::float8 as age from driver_actions
+    where driver_id = ${driverId} and type = 'released' and received_at > now() - make_interval(secs => ${seconds})
+    order by received_at desc limit ${MAX_RELEASES_READ}`;
+  return rows.map(({ age }) => age);
 }

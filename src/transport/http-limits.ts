@@ -3,6 +3,8 @@ import * as bounds from '../limits.ts';
 /** The bounds of a server, from `limits.ts`; a test may tighten them. */
 export type HttpLimits = {
   readonly maxConnections: number;
+  /** With open sockets. */
+  readonly maxOpenConnections: number;
   readonly maxRequestsInFlight: number;
   readonly maxBufferedBodyBytes: number;
   readonly maxBufferedPhotoBytes: number;
@@ -16,6 +18,7 @@ export type HttpLimits = {
 
 export const HTTP_LIMITS: HttpLimits = {
   maxConnections: bounds.MAX_CONNECTIONS,
+  maxOpenConnections: bounds.MAX_OPEN_CONNECTIONS,
   maxRequestsInFlight: bounds.MAX_REQUESTS_IN_FLIGHT,
   maxBufferedBodyBytes: bounds.MAX_BUFFERED_BODY_BYTES,
   maxBufferedPhotoBytes: bounds.MAX_BUFFERED_PHOTO_BYTES,

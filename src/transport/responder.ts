@@ -7,12 +7,17 @@ import type { Reply } from './route.ts';
 /** What all replies of a server have in common. */
 export type ReplySettings = {
   readonly sandbox: boolean;
+  /** Whether browsers are told to use https alone. */
+  readonly httpsOnly: boolean;
   /** Whether connections end with their next reply, because the server is stopping. */
   readonly closing: () => boolean;
 };
 
 /** A character that would end a header or cannot stand in one. */
 const UNFIT_FOR_HEADER = /[^\x20-\x7e]/;
+
+/** RFC 6797. Other hosts of the domain are not the service's to speak for. */
+const HTTPS_FOR_A_YEAR = 'max-age=31536000';
 
 /** Whether the transport can end a reply to HEAD: not before Node 22, whose ABI has this number. */
 const ENDS_WITHOUT_BODY = Number(process.versions.modules) >= 127;
@@ -132,6 +137,7 @@ export class Responder {
 
   #writeOwnHeaders(): void {
     this.#response.writeHeader('X-Request-Id', this.#requestId);
+    if (this.#settings.httpsOnly) this.#response.writeHeader('Strict-Transport-Security', HTTPS_FOR_A_YEAR);
     if (this.#settings.sandbox) this.#response.writeHeader('X-Sameday-Mode', 'sandbox');
   }
 }

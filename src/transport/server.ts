@@ -20,6 +20,8 @@ export type ServerOptions = {
   readonly supportEmail: string;
   /** Whether to believe `X-Forwarded-For`: only behind a proxy of one's own that sets it. */
   readonly trustProxy: boolean;
+  /** Whether browsers are told to use https alone: only where the service does TLS itself, and for real. */
+  readonly httpsOnly?: boolean;
   /** Called for every reply. The status is 0 where the client left first. */
   readonly observe?: (pattern: string, method: string, status: number, durationMs: number) => void;
   readonly limits?: Partial<HttpLimits>;
@@ -52,6 +54,7 @@ export function createServer(transport: Transport, options: ServerOptions): Http
   const requests = new RequestsInFlight(limits.maxRequestsInFlight);
   const settings: ServeSettings = {
     sandbox: options.mode === 'sandbox',
+    httpsOnly: options.httpsOnly ?? false,
     closing: () => isStopping,
     refusing: () => isDrained,
     supportEmail: options.supportEmail,
@@ -65,7 +68,8 @@ export function createServer(transport: Transport, options: ServerOptions): Http
     },
     observe: options.observe ?? (() => {}),
   };
-  const connections = boundConnections(app, limits.maxConnections);
+  const openSockets = () => mounts.reduce((sum, mount) => sum + mount.count, 0);
+  const connections = boundConnections(app, limits, openSockets);
   const mounts = options.sockets.map((behaviour) => new SocketMount(settings, behaviour, connections.upgraded));
   for (const mount of mounts) mount.mount(app);
   for (const route of options.routes) mountRoute(app, settings, route);
@@ -97,7 +101,7 @@ export function createServer(transport: Transport, options: ServerOptions): Http
       return requests.present;
     },
     get openSockets() {
-      return mounts.reduce((sum, mount) => sum + mount.count, 0);
+      return openSockets();
     },
   };
 }
@@ -105,11 +109,16 @@ export function createServer(transport: Transport, options: ServerOptions): Http
 /**
  * Closes connections beyond the bound. The filter does not report when upgraded ones end; `upgraded` does.
  */
-function boundConnections(app: TemplatedApp, max: number): { upgraded(): void } {
+function boundConnections(
+  app: TemplatedApp,
+  { maxConnections, maxOpenConnections }: HttpLimits,
+  openSockets: () => number,
+): { upgraded(): void } {
   let open = 0;
   const count = (response: HttpResponse, change: number): void => {
     open += change;
-    if (change > 0 && open > max) response.close();
+    const isTooMany = open > maxConnections || open + openSockets() > maxOpenConnections;
+    if (change > 0 && isTooMany) response.close();
   };
   app.filter((response, change) => count(response, Number(change)));
   return {

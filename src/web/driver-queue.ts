@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../domain/errors.ts';
 import type { Action, Progress } from './driver-state.ts';
 
 /** The outcome of sending an action, which stays owed after `later` and `signed_out`. */
@@ -161,6 +162,8 @@ export class ActionQueue {
  * Statuses for which an action is sent again, besides every one from 500: time-outs and too many requests.
  */
 const NOT_NOW = new Set([408, 425, 429]);
+/** Of 429 the one that lasts for an hour or more: the driver keeps the order, and is told why. */
+const TOO_MANY_RELEASES: ErrorCode = 'too_many_releases';
 
 /**
  * What a reply means for the action. Only the service's own replies count: a hotel's sign-in page or a proxy
@@ -168,7 +171,9 @@ const NOT_NOW = new Set([408, 425, 429]);
  */
 export function meaningOf(status: number, body: unknown): Sent {
   const reply = asObject(body);
-  if (typeof reply?.success !== 'boolean' || status >= 500 || NOT_NOW.has(status)) return { kind: 'later' };
+  const lasts = asObject(reply?.error)?.code === TOO_MANY_RELEASES;
+  const isLater = status >= 500 || (NOT_NOW.has(status) && !lasts);
+  if (typeof reply?.success !== 'boolean' || isLater) return { kind: 'later' };
   if (status === 401) return { kind: 'signed_out' };
   const order = asObject(reply.order);
   if (reply.success && typeof order?.status === 'string' && typeof order.sequence === 'number') {

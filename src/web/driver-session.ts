@@ -14,6 +14,8 @@ import {
   type Progress,
   type Shown,
   withActions,
+  withKnownCustomer,
+  withoutCustomer,
 } from './driver-state.ts';
 import { type DriverStore, kept } from './driver-store.ts';
 
@@ -148,7 +150,7 @@ export class Session {
   act(kind: ActionKind, detail: { readonly reason?: string; readonly photo?: ArrayBuffer } = {}): Promise<void> {
     const { order } = this.shown;
     if (!order) return Promise.resolve();
-    return this.#queue.add({
+    const stored = this.#queue.add({
       id: newActionId(),
       orderId: order.id,
       kind,
@@ -156,6 +158,15 @@ export class Session {
       capturedAt: new Date().toISOString(),
       photo: detail.photo ?? null,
     });
+    this.#keep();
+    return stored;
+  }
+
+  /** Keeps the state for the next page; the customer only while the driver has their order on this phone. */
+  #keep(): void {
+    if (!this.#state) return;
+    const isOver = this.#replaced || this.shown.ended !== null;
+    kept.keepState(isOver ? withoutCustomer(this.#state) : this.#state);
   }
 
   /** Drops unsent actions. */
@@ -178,9 +189,9 @@ export class Session {
 
   #take(told: DriverState): void {
     const before = this.#state?.order ?? null;
-    const order = notBefore(told.order, this.#progress);
+    const order = withKnownCustomer(notBefore(told.order, this.#progress), before);
     this.#state = { on_duty: told.on_duty, order };
-    kept.keepState(this.#state);
+    this.#keep();
     this.#followPosition();
     if (before && before.id !== order?.id && !this.#endedHere(before.id)) this.#listener.orderLost(before);
     if (order) this.#finished = null;
@@ -206,6 +217,7 @@ export class Session {
 
   #refused(action: Action, message: string): void {
     this.#refusedId = action.orderId;
+    this.#keep();
     this.#listener.refused(action, message);
     if (!this.#link.live) void this.refresh();
   }
@@ -231,6 +243,7 @@ export class Session {
   #standAside(): void {
     this.#position.stop();
     this.#duty.stop();
+    this.#keep();
   }
 
   /** Watches the position on duty and while an order is carried, and never otherwise. */

@@ -10,9 +10,10 @@ export type DriverOrder = {
   readonly driver_payout_cents: number;
   readonly store_name: string;
   readonly pickup: { readonly address: string; readonly lat: number; readonly lng: number };
+  /** Name, phone and unit are null until the service names them, near the store or with the pickup. */
   readonly dropoff: {
-    readonly name: string;
-    readonly phone: string;
+    readonly name: string | null;
+    readonly phone: string | null;
     readonly line1: string;
     readonly line2: string | null;
     readonly city: string;
@@ -87,4 +88,19 @@ export function withActions(order: DriverOrder | null, actions: readonly Action[
 export function notBefore(order: DriverOrder | null, progress: Progress | null): DriverOrder | null {
   if (!order || order.id !== progress?.orderId || order.sequence >= progress.sequence) return order;
   return isCarried(progress.status) ? { ...order, status: progress.status, sequence: progress.sequence } : null;
+}
+
+/**
+ * The order with the customer whom an earlier message named. One that comes later, before the pickup and away
+ * from the store, leaves them out.
+ */
+export function withKnownCustomer(order: DriverOrder | null, known: DriverOrder | null): DriverOrder | null {
+  if (!order || order.id !== known?.id || order.dropoff.name !== null) return order;
+  return { ...order, dropoff: known.dropoff };
+}
+
+/** The state as the phone keeps it once the driver needs the customer no more: the address stays for maps. */
+export function withoutCustomer({ on_duty, order }: DriverState): DriverState {
+  const unnamed = order && { ...order, dropoff: { ...order.dropoff, name: null, phone: null, line2: null } };
+  return { on_duty, order: unnamed };
 }

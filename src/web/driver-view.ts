@@ -109,6 +109,7 @@ function renderOrder(order: DriverOrder | null, hasPhoto: boolean): void {
   byId('hint').hidden = order?.status !== 'driver_assigned';
   if (!order) {
     giveUp.hidden = true;
+    forgetOrder();
     return;
   }
   const words = orderWords(order, hasPhoto);
@@ -123,6 +124,15 @@ function renderOrder(order: DriverOrder | null, hasPhoto: boolean): void {
   giveUp.dataset.kind = words.giveUp?.kind ?? '';
   giveUp.dataset.order = order.id;
   renderWays(order, words.place);
+}
+
+/** Leaves nothing of the last order and its customer in the page. */
+function forgetOrder(): void {
+  for (const id of ['order-step', 'order-headline', 'order-address', 'order-facts', 'next-text']) setText(byId(id), '');
+  for (const id of ['directions', 'call']) {
+    byId(id).removeAttribute('href');
+    byId(id).removeAttribute('aria-label');
+  }
 }
 
 /** Closes a sheet whose order or step is over, as its answer would apply to another one. */
@@ -141,11 +151,12 @@ function renderWays(order: DriverOrder, place: string): void {
   directions.target = directions.protocol === 'geo:' ? '_self' : '_blank';
   directions.setAttribute('aria-label', `Directions to ${place}`);
   const call = byId<HTMLAnchorElement>('call');
-  const number = order.status === 'picked_up' ? phoneLink(order.dropoff.phone) : null;
+  const { name, phone } = order.dropoff;
+  const number = order.status === 'picked_up' && phone !== null ? phoneLink(phone) : null;
   call.hidden = number === null;
   if (number === null) return;
   call.href = number;
-  call.setAttribute('aria-label', `Call ${order.dropoff.name}`);
+  call.setAttribute('aria-label', `Call ${name ?? 'the customer'}`);
 }
 
 function renderBar({ screen, shown, onDuty, photo }: Model): void {

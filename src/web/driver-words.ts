@@ -23,7 +23,7 @@ export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
     case 'picked_up':
       return {
         step: 'Deliver to',
-        headline: order.dropoff.name,
+        headline: order.dropoff.name ?? 'The customer',
         address: dropoffAddress(order),
         place: dropoffAddress({ dropoff: { ...order.dropoff, line2: null } }),
         next: null,
@@ -42,11 +42,18 @@ export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
       return {
         ...store,
         step: 'Pick up at',
-        next: `${order.dropoff.name}, ${dropoffAddress(order)}`,
+        next: nextWords(order),
         primary: { kind: 'pick-up', text: 'Picked up' },
         giveUp: { kind: 'release', text: 'Give this order back' },
       };
   }
+}
+
+/** Where the parcel goes, as far as the driver is told before the pickup. */
+function nextWords(order: DriverOrder): string {
+  const { name } = order.dropoff;
+  const address = dropoffAddress(order);
+  return name === null ? `${address}. The name comes when you are at the store.` : `${name}, ${address}`;
 }
 
 export function dropoffAddress({ dropoff }: Pick<DriverOrder, 'dropoff'>): string {

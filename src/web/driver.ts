@@ -77,6 +77,7 @@ async function enter(token: string, state: ReturnType<typeof kept.state>): Promi
     },
     newOrder: ring,
     orderLost(order) {
+      void photo.forget();
       refusal = `The order at ${order.store_name} is no longer yours. It was cancelled or given to another driver.`;
     },
     refused(action, message) {
@@ -142,7 +143,7 @@ async function press(kind: string): Promise<void> {
   const taken = kind === 'deliver' && order ? photo.take(order) : null;
   if (kind === 'deliver' && !taken) return;
   await session?.act(kind as ActionKind, taken ? { photo: taken } : {});
-  if (taken) await photo.forget();
+  if (taken || kind === 'return') await photo.forget();
   show();
 }
 
@@ -163,7 +164,11 @@ function listen(): void {
     show();
   });
   followDialogs({
-    give: (kind, reason) => void session?.act(kind, { reason }).then(show),
+    give: (kind, reason) =>
+      void session
+        ?.act(kind, { reason })
+        .then(() => photo.forget())
+        .then(show),
     leave: () => void signOut(),
     owes: () => (session?.waiting.length ?? 0) > 0,
   });

@@ -21,14 +21,17 @@ export function readCompose(
   return (interpolate(document, variables) as { services: Record<string, ComposeService> }).services;
 }
 
-/** Values are interpolated and keys are not. Forms other than `${NAME:-default}` are refused. */
+/** Values are interpolated and keys are not. Forms other than `${NAME:-default}` and `${NAME:?why}` are refused. */
 function interpolate(value: unknown, variables: Readonly<Record<string, string>>): unknown {
   if (Array.isArray(value)) return value.map((item) => interpolate(item, variables));
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolate(item, variables)]));
   }
   if (typeof value !== 'string') return value;
-  const known = /\$\{([A-Z0-9_]+):-([^${}]*)\}/g;
+  const known = /\$\{([A-Z0-9_]+):([-?])([^${}]*)\}/g;
   if (value.replaceAll(known, '').includes('$')) throw new Error(`${value} is not known here`);
-  return value.replaceAll(known, (_all, name: string, otherwise: string) => variables[name] || otherwise);
+  return value.replaceAll(known, (_all, name: string, form: string, otherwise: string) => {
+    if (!variables[name] && form === '?') throw new Error(`required variable ${name} is missing a value: ${otherwise}`);
+    return variables[name] || otherwise;
+  });
 }

@@ -12,9 +12,10 @@ import { startStack, untilHealthy } from './stack.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COMPOSE = join(ROOT, 'docker-compose.yml');
+const PASSWORDS = { POSTGRES_PASSWORD: 'longandrandom', REDIS_PASSWORD: 'alsolong' };
 const LIVE = {
+  ...PASSWORDS,
   SANDBOX: '0',
-  POSTGRES_PASSWORD: 'longandrandom',
   STRIPE_SECRET_KEY: 'sk_live_1',
   TWILIO_ACCOUNT_SID: `AC${'1'.repeat(32)}`,
   TWILIO_AUTH_TOKEN: 'token',
@@ -27,14 +28,20 @@ const STACK_MS = 120_000;
 /** For what takes a few seconds. */
 const SOON = { timeout: 30_000, interval: 100 };
 
-function services(variables: Record<string, string> = {}): { api: ComposeService; worker: ComposeService } {
+function services(variables: Record<string, string> = PASSWORDS): { api: ComposeService; worker: ComposeService } {
   const { api, worker } = readCompose(COMPOSE, variables);
   if (!api || !worker) throw new Error('a service is missing');
   return { api, worker };
 }
 
 describe('docker-compose.yml', () => {
-  it('starts both roles in the sandbox when nothing is set', () => {
+  it.each(['POSTGRES_PASSWORD', 'REDIS_PASSWORD'])('does not start without %s, in the sandbox or for real', (name) => {
+    for (const variables of [PASSWORDS, LIVE]) {
+      expect(() => services({ ...variables, [name]: '' })).toThrow(`required variable ${name} is missing a value`);
+    }
+  });
+
+  it('starts both roles in the sandbox when nothing else is set', () => {
     const { api, worker } = services();
     expect(parseConfig(api.environment)).toMatchObject({ sandbox: true, roles: new Set(['api']), stripe: null });
     expect(parseConfig(worker.environment)).toMatchObject({ sandbox: true, roles: new Set(['worker']), twilio: null });
@@ -47,6 +54,7 @@ describe('docker-compose.yml', () => {
         sandbox: false,
         simulatedDrivers: 0,
         databaseUrl: 'postgres://sameday:longandrandom@postgres:5432/sameday',
+        redisUrl: 'redis://:alsolong@redis:6379',
         stripe: { secretKey: 'sk_live_1' },
         twilio: { from: '+14155550100' },
         baseUrl: 'https://delivery.example.com',
@@ -75,7 +83,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('starts API and worker after Postgres and Redis are healthy, and gives them time to stop', () => {
-    const { postgres, redis, ...others } = readCompose(COMPOSE);
+    const { postgres, redis, ...others } = readCompose(COMPOSE, PASSWORDS);
     expect(Object.keys(others)).toEqual(['api', 'worker']);
     for (const service of Object.values(others)) {
       expect(service.depends_on).toEqual({
@@ -87,10 +95,14 @@ describe('docker-compose.yml', () => {
     }
     expect(postgres?.healthcheck?.test).toContain('pg_isready');
     expect(redis?.healthcheck?.test.join(' ')).toContain('redis-cli ping');
-    expect(redis?.command?.join(' ')).toBe('redis-server --maxmemory-policy noeviction --appendonly yes');
-    const { environment } = services({ POSTGRES_PASSWORD: 'another' }).api;
+    expect(redis?.command?.join(' ')).toBe(
+      'redis-server --maxmemory-policy noeviction --appendonly yes --requirepass alsolong',
+    );
+    expect(redis?.environment).toEqual({ REDISCLI_AUTH: 'alsolong' });
+    const another = { ...PASSWORDS, POSTGRES_PASSWORD: 'another' };
+    const { environment } = services(another).api;
     const { username, password, pathname } = new URL(environment.DATABASE_URL ?? '');
-    expect(readCompose(COMPOSE, { POSTGRES_PASSWORD: 'another' }).postgres?.environment).toEqual({
+    expect(readCompose(COMPOSE, another).postgres?.environment).toEqual({
       POSTGRES_USER: username,
       POSTGRES_DB: pathname.slice(1),
       POSTGRES_PASSWORD: password,
@@ -98,9 +110,9 @@ describe('docker-compose.yml', () => {
   });
 
   it('publishes the API alone, to this machine alone', () => {
-    const published = Object.entries(readCompose(COMPOSE)).map(([name, { ports }]) => [name, ports]);
+    const published = Object.entries(readCompose(COMPOSE, PASSWORDS)).map(([name, { ports }]) => [name, ports]);
     expect(published.filter(([, ports]) => ports !== undefined)).toEqual([['api', ['127.0.0.1:8080:8080']]]);
-    expect(services({ PUBLISH: '0.0.0.0:80' }).api.ports).toEqual(['0.0.0.0:80:8080']);
+    expect(services({ ...PASSWORDS, PUBLISH: '0.0.0.0:80' }).api.ports).toEqual(['0.0.0.0:80:8080']);
   });
 });
 

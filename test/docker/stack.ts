@@ -53,7 +53,7 @@ export async function startStack(
   const start = ({ environment, volumes }: ComposeService) => {
     expect(volumes).toEqual([`data:${image.env.DATA_DIR}`]);
     expect(environment.DATABASE_URL).toContain('@postgres:5432/');
-    expect(environment.REDIS_URL).toBe('redis://redis:6379');
+    expect(environment.REDIS_URL).toMatch(/^redis:\/\/:\w+@redis:6379$/);
     const addresses = { DATABASE_URL: database.url, REDIS_URL: redis.url, DATA_DIR: dataDir, PORT: '0' };
     return startContainer(image, user, { PATH: nodePath(), ...image.env, ...environment, ...addresses });
   };

@@ -4,6 +4,7 @@ import { hashSecret } from '../../src/domain/ids.ts';
 import { createDriverAllowances, type DriverAllowances } from '../../src/driver-app/allowance.ts';
 import { createDriverLive, type DriverLive } from '../../src/driver-app/live.ts';
 import type { DriverSession } from '../../src/driver-app/session.ts';
+import type { Point } from '../../src/geo/point.ts';
 import {
   DRIVER_HELLO_MS,
   DRIVER_MESSAGE_BURST,
@@ -12,7 +13,7 @@ import {
   MAX_UNSIGNED_DRIVER_SOCKETS,
   MAX_UNSIGNED_SOCKETS_PER_ADDRESS,
 } from '../../src/limits.ts';
-import type { DriverState } from '../../src/store/drivers.ts';
+import type { DriverOrder, DriverState } from '../../src/store/drivers.ts';
 import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
 import { CUT, fakeClock, gate, MemorySocket, pass, settle } from '../tracking/sockets.ts';
 
@@ -21,6 +22,7 @@ const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
 
 let state: DriverState | null;
 let failures: unknown[];
+let lastPosition: Point | null;
 let live: DriverLive;
 let allowances: DriverAllowances;
 const find = vi.fn<(tokenHash: string, address: string) => Promise<{ driverId: string } | null>>();
@@ -32,6 +34,7 @@ beforeEach(() => {
   fakeClock(NOW_MS);
   state = { onDuty: false, order: null };
   failures = [];
+  lastPosition = null;
   find.mockReset().mockImplementation(async (hash) => (hash === hashSecret(TOKEN) ? { driverId: DRIVER_ID } : null));
   findState.mockReset().mockImplementation(async () => state);
   setDuty.mockReset().mockImplementation(async (_driverId, onDuty) => {
@@ -44,7 +47,7 @@ beforeEach(() => {
     allowances,
     drivers: { find },
     actions: { setDuty },
-    positions: { report },
+    positions: { report, last: () => lastPosition },
     store: {
       async findDriverStates(ids) {
         const found = await Promise.all(ids.map(findState));
@@ -317,6 +320,60 @@ describe('the allowance of a driver', () => {
     expect(() => allowances.messages.admit({ principal: { driverId: DRIVER_ID } })).toThrow('Try again');
     const third = await signedIn();
     expect(third.closed?.code).toBe(1013);
+  });
+});
+
+describe('a driver with an order', () => {
+  const order: DriverOrder = {
+    id: '01900000-0000-7000-8000-000000000001',
+    status: 'driver_assigned',
+    sequence: 2,
+    deliveryTier: 'standard',
+    payoutCents: 550,
+    storeName: 'Corner Books',
+    pickup: { address: '1 Main St', lat: 40, lng: -74 },
+    dropoff: {
+      name: 'Jordan Lee',
+      phone: '+14155550123',
+      line1: '9 Elm St',
+      line2: 'Unit 4',
+      city: 'Reno',
+      state: 'NV',
+      zip: '89509',
+    },
+  };
+  const hidden = { ...order.dropoff, name: null, phone: null, line2: null };
+  const metersNorth = (meters: number) => ({ lat: 40 + meters / 111_195, lng: -74 });
+  const dropoffs = (socket: MemorySocket<DriverSession>) =>
+    socket.ofType('state').map((message) => (message.order as { dropoff: unknown } | null)?.dropoff);
+  const move = async (socket: MemorySocket<DriverSession>, meters: number) => {
+    lastPosition = metersNorth(meters);
+    socket.say({ type: 'position', ...lastPosition });
+    await settle();
+  };
+
+  it('sees street and town alone before the pickup, wherever they are or not', async () => {
+    state = { onDuty: true, order };
+    expect(dropoffs(await signedIn())).toEqual([hidden]);
+    lastPosition = metersNorth(400);
+    expect(dropoffs(await signedIn())).toEqual([hidden]);
+  });
+
+  it('is told name, unit and phone once they are within 300 m of the store', async () => {
+    state = { onDuty: true, order };
+    lastPosition = metersNorth(400);
+    const socket = await signedIn();
+    await move(socket, 310);
+    expect(dropoffs(socket)).toEqual([hidden]);
+    await move(socket, 290);
+    expect(dropoffs(socket)).toEqual([hidden, order.dropoff]);
+    await move(socket, 200);
+    expect(dropoffs(socket)).toHaveLength(2);
+  });
+
+  it.each(['picked_up', 'undeliverable'] as const)('sees the customer of an order that is %s', async (status) => {
+    state = { onDuty: true, order: { ...order, status } };
+    expect(dropoffs(await signedIn())).toEqual([order.dropoff]);
   });
 });
 

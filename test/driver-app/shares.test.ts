@@ -36,6 +36,7 @@ async function start() {
   const drivers = { authenticate: async (head: RequestHead) => ({ driverId: bearerToken(head) ?? '' }) };
   const allowances = createDriverAllowances(() => nowMs);
   const positions = {
+    last: () => null,
     report: () => {
       counted.positions += 1;
       return 'taken' as const;

@@ -19,7 +19,7 @@ async function start() {
   const live = createDriverLive({
     drivers: { find: async (hash) => (hash === hashSecret(TOKEN) ? { driverId: DRIVER_ID } : null) },
     actions: { setDuty: async (_driverId, onDuty) => ({ onDuty }) },
-    positions: { report: () => 'taken' },
+    positions: { report: () => 'taken', last: () => null },
     store: { findDriverStates: async (ids) => new Map(ids.map((id) => [id, { onDuty: true, order: null }])) },
     allowances: createDriverAllowances(Date.now),
     now: Date.now,

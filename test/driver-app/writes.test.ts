@@ -33,7 +33,7 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
     ...driverDutyRoutes({
       drivers,
       actions,
-      positions: { report: () => 'taken' },
+      positions: { report: () => 'taken', last: () => null },
       store: { findDriverState: async () => null },
       allowances,
     }),

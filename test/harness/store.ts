@@ -7,7 +7,7 @@ const stores = new WeakMap<Sql, Map<string, Store>>();
 export function storeOf(sql: Sql, processId = 'test'): Store {
   const known = stores.get(sql) ?? new Map<string, Store>();
   stores.set(sql, known);
-  const store = known.get(processId) ?? openStore({ sql, commits: sql, processId });
+  const store = known.get(processId) ?? openStore({ sql, commits: sql, lists: sql, processId });
   known.set(processId, store);
   return store;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
+import { createReadRates } from '../../src/http/store-rate.ts';
 import { MAX_FIELD_ERRORS } from '../../src/limits.ts';
 import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
@@ -11,6 +12,7 @@ async function startList(next: OrderCursor | null = null, orders: readonly Liste
   const asked: OrderFilter[] = [];
   const route = ordersList({
     stores: letIn({ keyId: newId(), retailerId: newId() } as RetailerKey),
+    reads: createReadRates(0),
     store: {
       async listStoreOrders(_retailerId, filter) {
         asked.push(filter);

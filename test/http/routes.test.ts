@@ -1,5 +1,8 @@
 import { Counter } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import type { Database } from '../../src/app/database.ts';
+import type { Metrics } from '../../src/app/metrics.ts';
+import { healthRoutes } from '../../src/app/routes.ts';
 import { healthzRoute } from '../../src/http/routes/healthz.ts';
 import { metricsRoute } from '../../src/http/routes/metrics.ts';
 import { readyzRoute } from '../../src/http/routes/readyz.ts';
@@ -45,9 +48,29 @@ describe('/metrics', () => {
   it('shows the registry in Prometheus’s format', async () => {
     const registry = createMetrics();
     new Counter({ name: 'sameday_test_total', help: 'A test', registers: [registry] }).inc(3);
-    const { url } = await startServer({ routes: [metricsRoute(registry)] });
+    const { url } = await startServer({ routes: [metricsRoute(registry, null)] });
     const response = await fetch(`${url}/metrics`);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=/);
     expect(await response.text()).toContain('sameday_test_total 3');
+  });
+
+  it('shows it to nobody without the token, where there is one', async () => {
+    const { url } = await startServer({ routes: [metricsRoute(createMetrics(), 'the-token-of-16-characters')] });
+    const read = async (headers: Record<string, string>) => (await fetch(`${url}/metrics`, { headers })).status;
+    expect(await read({})).toBe(401);
+    for (const wrong of ['x', 'the-token-of-16-character', 'the-token-of-16-characters1']) {
+      expect(await read({ authorization: `Bearer ${wrong}` })).toBe(401);
+    }
+    expect(await read({ authorization: 'Bearer the-token-of-16-characters' })).toBe(200);
+  });
+
+  it.each([
+    [false, null, false],
+    [false, 'the-token-of-16-characters', true],
+    [true, null, true],
+  ])('in the sandbox (%s) with the token %s it is there: %s', (sandbox, metricsToken, isThere) => {
+    const metrics = { registry: createMetrics() } as Metrics;
+    const routes = healthRoutes({ sandbox, metricsToken }, {} as Database, metrics);
+    expect(routes.some(({ pattern }) => pattern === '/metrics')).toBe(isThere);
   });
 });

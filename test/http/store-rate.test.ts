@@ -4,7 +4,9 @@ import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
-import { createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
+import { ordersGet } from '../../src/http/routes/orders-get.ts';
+import { ordersList } from '../../src/http/routes/orders-list.ts';
+import { createReadRates, createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { orderBody } from '../harness/service.ts';
 import { letIn, startServer } from './support.ts';
@@ -135,5 +137,27 @@ describe('creating an order', () => {
     expect((await post({ retailer_id: retailerId })).status).toBe(400);
     expect((await post({ retailer_id: newId() })).status).toBe(401);
     expect(counts).toEqual({ rated: 0, placed: 0 });
+  });
+});
+
+describe('reading', () => {
+  const stores = letIn({ retailerId: newId(), ordersPerSecond: 1_000 } as RetailerKey);
+  const store = { findStoreOrder: async () => null, listStoreOrders: async () => ({ orders: [], next: null }) };
+
+  it.each([
+    ['one order', `/orders/${newId()}`, 404],
+    ['a list', '/orders', 200],
+  ])('%s counts against the rate of reads, whatever orders the store may create', async (_what, path, status) => {
+    const reads = createReadRates(2);
+    const matcher = { whyWaiting: () => undefined };
+    const routes = [ordersGet({ stores, reads, store, matcher }), ordersList({ stores, reads, store, matcher })];
+    const { url } = await startServer({ routes });
+    const answers = await Promise.all([1, 2, 3].map(() => fetch(url + path)));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([status, status, 429].sort());
+    const refused = answers.find((answer) => answer.status === 429);
+    expect(refused?.headers.get('ratelimit-limit')).toBe('2');
+    expect(await refused?.json()).toMatchObject({
+      message: 'Your store may read 2 times a second; this time nothing was read. Try again in a moment.',
+    });
   });
 });

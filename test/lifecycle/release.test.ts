@@ -143,6 +143,16 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order.status).toBe('pending_dispatch');
   });
 
+  it('loses it to the next sweep if they were deactivated just as it was assigned', async () => {
+    const { orderId, driverId } = await carrying('driver_assigned');
+    await readEverything();
+    // As by a statement that did not see the assignment, nor was seen by it.
+    await database.sql`update drivers set active = false, on_duty = false where id = ${driverId}`;
+    await dispatch.fleet.refreshDrivers([driverId]);
+    await dispatch.sweep.run();
+    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ status: 'pending_dispatch' });
+  });
+
   it('keeps it if they report between the read and the release', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);

@@ -285,6 +285,10 @@ describe('the driver', () => {
       pickup: { address: store.address, ...store.point },
       dropoff: { name: recipient.name, phone: recipient.phone, ...dropoff },
     };
+    const far = { ...order, dropoff: { ...dropoff, name: null, phone: null, line2: null } };
+    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: far });
+    expect(await driver.state()).toEqual({ success: true, on_duty: true, order: far });
+    phone.send({ type: 'position', ...northOf(store.point, 200), captured_at: new Date().toISOString() });
     await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order });
     expect(await driver.state()).toEqual({ success: true, on_duty: true, order });
 
@@ -295,6 +299,39 @@ describe('the driver', () => {
     const delivered = await driver.deliver(body.order.id, photo);
     expect([delivered.status, delivered.body.order.status]).toEqual([200, 'delivered']);
     await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: null });
+  });
+
+  it('reads no customer by giving back order after order, and can give back ten within an hour', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 400));
+    const dropoff = { line1: '9 Elm St', line2: 'Unit 4', city: 'Daly City', state: 'CA', zip: '94014' };
+    const release = (id: string, actionId: string) =>
+      ask(service, `/driver/orders/${id}/release`, {
+        method: 'POST',
+        key: driver.token,
+        body: { reason: 'other', action_id: actionId },
+      });
+    const seen: unknown[] = [];
+    for (let n = 1; n <= 11; n += 1) {
+      const { body } = await place(service, store, { customer: customer(false), dropoff_address: dropoff });
+      await untilOrder(service, store, body.order.id, { driver_id: driver.id });
+      seen.push((await driver.state()).order?.dropoff);
+      const answer = await release(body.order.id, `give-back-${n}`);
+      expect(answer.status).toBe(n <= 10 ? 200 : 429);
+      if (n <= 10) continue;
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(3_500);
+      expect(answer.body).toMatchObject({
+        message: expect.stringMatching(
+          /^You gave back too many orders\. You can give one back again in \d\d minutes\./,
+        ),
+        error: { code: 'too_many_releases', retryable: true },
+      });
+      // One that was done is still done, and the order of the refused one stays.
+      const [first] = await database.sql`select order_id from driver_actions where action_id = 'give-back-1'`;
+      expect((await release(first?.order_id, 'give-back-1')).status).toBe(200);
+      expect((await show(service, store, body.order.id)).status).toBe('driver_assigned');
+    }
+    expect(seen).toEqual(Array(11).fill({ ...dropoff, name: null, phone: null, line2: null }));
   });
 
   it('is refused without his own token, over HTTP and on the socket', async () => {

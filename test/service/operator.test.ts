@@ -355,18 +355,55 @@ describe('a driver', () => {
     await expect.poll(() => again.closedWith(), SOON).toBe(4401);
   });
 
-  it('who is deactivated on the way keeps his order', async () => {
+  it('who is deactivated before the pickup loses his order to the next driver', async () => {
     const store = await newStore();
-    const driver = await newDriver();
+    const [driver, next] = [await newDriver(), await newDriver()];
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
     const { body } = await place(service, store);
-    await sameday('driver', 'deactivate', driver.id);
-    expect(await show(service, store, body.order.id)).toMatchObject({
-      status: 'driver_assigned',
-      driver_id: driver.id,
+    await next.at(northOf(store.point, 200));
+    await next.duty(true);
+    expect(await sameday('driver', 'deactivate', driver.id)).toMatchObject({
+      active: false,
+      released_order_id: body.order.id,
+      carried_order_id: null,
     });
-    expect(await sameday('driver', 'show', driver.id)).toMatchObject({ active: false, order_id: body.order.id });
+    await untilOrder(service, store, body.order.id, { status: 'driver_assigned', driver_id: next.id });
+    await knownFor(async () => (await ask(service, '/driver/orders', { key: driver.token })).status);
+  });
+
+  it('who is deactivated with the parcel in hand delivers it, and is signed out then', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    const at = northOf(store.point, 100);
+    await driver.at(at);
+    await driver.duty(true);
+    const { body } = await place(service, store);
+    const id = body.order.id;
+    const phone = await openPhone(service, driver.token);
+    sockets.push(phone);
+    expect((await driver.pickUp(id)).status).toBe(200);
+    expect(await sameday('driver', 'deactivate', driver.id)).toMatchObject({
+      active: false,
+      released_order_id: null,
+      carried_order_id: id,
+    });
+    const state = () => phone.messages.filter(({ type }) => type === 'state').at(-1);
+    await expect.poll(state, SOON).toMatchObject({ on_duty: false, order: { id, status: 'picked_up' } });
+    const duty = (onDuty: boolean) =>
+      ask(service, '/driver/duty', { method: 'PUT', key: driver.token, body: { on_duty: onDuty } });
+    expect([(await duty(true)).status, (await duty(false)).status]).toEqual([409, 200]);
+    const moved = { method: 'POST', key: driver.token, body: northOf(store.point, 150) };
+    expect((await ask(service, '/driver/location', moved)).body).toMatchObject({ taken: true });
+    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
+      .jpeg()
+      .toBuffer();
+    expect((await driver.deliver(id, photo)).status).toBe(200);
+    expect(await show(service, store, id)).toMatchObject({ status: 'delivered', driver_id: driver.id });
+    const read = async () => (await ask(service, '/driver/orders', { key: driver.token })).status;
+    expect(await knownFor(read)).toBeLessThan(1_000);
+    expect(await knownFor(async () => (phone.closedWith() === 4401 ? 401 : 200))).toBeLessThan(1_000);
   });
 });
 
@@ -381,7 +418,8 @@ describe('an order', () => {
     await untilOrder(service, store, body.order.id, { payment_status: 'paid', sms_status: 'sent' });
     const assigned = await sameday<Printed[]>('order', 'list', '--status', 'driver_assigned');
     expect(assigned).toContainEqual(expect.objectContaining({ order_id: body.order.id, store: 'Corner Market' }));
-    expect(await sameday<Printed[]>('order', 'list', '--status', 'delivered')).toEqual([]);
+    const delivered = await sameday<Printed[]>('order', 'list', '--status', 'delivered');
+    expect(delivered.filter(({ order_id }) => order_id === body.order.id)).toEqual([]);
     const shown = await sameday<Record<string, Record<string, unknown>[]>>('order', 'show', body.order.id);
     expect(shown).toMatchObject({
       order: { id: body.order.id, status: 'driver_assigned', driver_id: driver.id },

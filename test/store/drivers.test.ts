@@ -59,24 +59,81 @@ test('coming on duty sends a notice and counts as free since now; repeating it k
   expect(await storeOf(sql, 'me').setDriverDuty(newId(), true)).toBeNull();
 });
 
-test('a deactivated driver leaves the fleet, the token stops working, and the parcel stays with them', async () => {
+async function withToken(): Promise<{ id: string; tokenHash: string }> {
+  const [id, tokenHash] = [newId(), hashSecret(newSecret('driver_token'))];
+  await storeOf(database.sql, 'test').createDriver({
+    id,
+    name: 'Bo',
+    phone: '+14155550112',
+    tokenHash,
+    tierIds: ['standard'],
+  });
+  await storeOf(database.sql, 'test').setDriverDuty(id, true);
+  return { id, tokenHash };
+}
+
+/** Expects that nobody takes them for a driver. */
+async function expectGone({ id, tokenHash }: { id: string; tokenHash: string }): Promise<void> {
+  const store = storeOf(database.sql, 'me');
+  expect(await store.findDriverByToken(tokenHash)).toBeNull();
+  expect(await store.setDriverDuty(id, true)).toBeNull();
+  expect(await store.loadFleet([id])).toEqual([]);
+  expect(await store.findDriverState(id)).toBeNull();
+}
+
+test('a deactivated driver leaves the fleet, and the order before its pickup waits for the next one', async () => {
   const { sql } = database;
-  const [id, token] = [newId(), newSecret('driver_token')];
-  const tokenHash = hashSecret(token);
-  await storeOf(sql, 'test').createDriver({ id, name: 'Bo', phone: '+14155550112', tokenHash, tierIds: ['standard'] });
-  await storeOf(sql, 'test').setDriverDuty(id, true);
+  const driver = await withToken();
+  const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: driver.id });
+  const notices = await noticesDuring(database, async () => {
+    const deactivated = await storeOf(sql, 'me').deactivateDriver(driver.id);
+    expect(deactivated).toMatchObject({ released: { id: orderId, sequence: 3 }, carriedOrderId: null });
+  });
+  expect(notices.toSorted()).toEqual([`me:driver:${driver.id}`, `me:order:${orderId}`]);
+  await expectGone(driver);
+  const [order] = await sql`select driver_id, status, assigned_at from orders where id = ${orderId}`;
+  expect({ ...order }).toEqual({ driver_id: null, status: 'pending_dispatch', assigned_at: null });
+  const [event] = await sql`select type, data from order_events where order_id = ${orderId} and sequence = 3`;
+  expect({ ...event }).toEqual({
+    type: 'released',
+    data: { driver_id: driver.id, reason: 'driver_deactivated' },
+  });
+  const next = await addDriverRow(sql);
+  expect(await storeOf(sql, 'me').assignWaiting(orderId, { driverId: next, distanceMeters: 1 })).toMatchObject({
+    kind: 'assigned',
+  });
+});
+
+test('a driver who is deactivated with a parcel in hand ends that order, and does nothing else', async () => {
+  const { sql } = database;
+  const store = storeOf(sql, 'me');
+  const driver = await withToken();
+  const { id, tokenHash } = driver;
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: id });
-  const notices = await noticesDuring(database, async () =>
-    expect(await storeOf(sql, 'me').deactivateDriver(id)).toBe(true),
-  );
-  expect(notices).toEqual([`me:driver:${id}`]);
-  expect(await storeOf(sql).findDriverByToken(tokenHash)).toBeNull();
-  expect(await storeOf(sql, 'me').setDriverDuty(id, true)).toBeNull();
-  expect(await storeOf(sql).loadFleet([id])).toEqual([]);
-  expect(await storeOf(sql).findDriverState(id)).toBeNull();
-  const [order] = await sql`select driver_id, status from orders where id = ${orderId}`;
-  expect({ ...order }).toEqual({ driver_id: id, status: 'driver_assigned' });
-  expect(await storeOf(sql, 'me').deactivateDriver(newId())).toBeNull();
+  await store.pickUpOrder(orderId, id, UNSTAMPED);
+  expect(await store.deactivateDriver(id)).toEqual({ released: null, carriedOrderId: orderId });
+  expect(await store.findDriverByToken(tokenHash)).toEqual({ driverId: id });
+  expect(await store.findDriverState(id)).toMatchObject({ onDuty: false, order: { id: orderId, status: 'picked_up' } });
+  expect(await store.loadFleet([id])).toMatchObject([{ id, onDuty: false, orderId }]);
+  expect((await store.loadFleet()).map((each) => each.id)).toContain(id);
+  expect(await store.setDriverDuty(id, true)).toBeNull();
+  await store.markUndeliverable(orderId, id, 'refused', UNSTAMPED);
+  expect(await store.findDriverByToken(tokenHash)).toEqual({ driverId: id });
+  expect(await store.returnOrder(orderId, id, UNSTAMPED)).toMatchObject({ status: 'returned' });
+  await expectGone(driver);
+});
+
+test('deactivating a driver without an order, or again, gives nothing back; an unknown one is told apart', async () => {
+  const store = storeOf(database.sql, 'me');
+  const driver = await withToken();
+  const notices = await noticesDuring(database, async () => {
+    for (const _ of Array(2)) {
+      expect(await store.deactivateDriver(driver.id)).toEqual({ released: null, carriedOrderId: null });
+    }
+    expect(await store.deactivateDriver(newId())).toBeNull();
+  });
+  expect(notices).toEqual(Array(2).fill(`me:driver:${driver.id}`));
+  await expectGone(driver);
 });
 
 test('the fleet is the same for any size of the parts in which it is read', async () => {

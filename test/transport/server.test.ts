@@ -336,6 +336,11 @@ describe('a server', () => {
     server.close();
   });
 
+  it('says nothing of https where it does no TLS', async () => {
+    const { url } = await startServer({ routes: [getRoute(() => json(200, {}))] });
+    expect((await fetch(`${url}/thing/1`)).headers.get('strict-transport-security')).toBeNull();
+  });
+
   it('serves HTTPS from files, and refuses to start where one cannot be read', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sameday-tls-é-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -345,15 +350,19 @@ describe('a server', () => {
     const { port } = await startServer({
       routes: [getRoute(() => json(200, { secure: true }))],
       tls: { certFile, keyFile },
+      httpsOnly: true,
     });
-    const body = await new Promise((resolve, reject) => {
-      request({ port, host: '127.0.0.1', path: '/thing/1', rejectUnauthorized: false, agent: false }, (response) => {
-        response.on('data', (chunk) => resolve(String(chunk)));
-      })
-        .on('error', reject)
-        .end();
-    });
-    expect(body).toBe('{"secure":true}');
+    const ask = (path: string) =>
+      new Promise((resolve, reject) => {
+        request({ port, host: '127.0.0.1', path, rejectUnauthorized: false, agent: false }, (response) => {
+          const only = response.headers['strict-transport-security'];
+          response.on('data', (chunk) => resolve([response.statusCode, only, String(chunk).slice(0, 16)]));
+        })
+          .on('error', reject)
+          .end();
+      });
+    expect(await ask('/thing/1')).toEqual([200, 'max-age=31536000', '{"secure":true}']);
+    expect(await ask('/nowhere')).toEqual([404, 'max-age=31536000', '{"success":false']);
     await expect(startServer({ tls: { certFile: join(folder, 'none.pem'), keyFile } })).rejects.toThrow('none.pem');
   });
 });

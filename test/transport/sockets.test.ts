@@ -281,6 +281,19 @@ describe('a connection', () => {
   });
 });
 
+describe('a connection, with the open sockets', () => {
+  it('beyond the most of both is closed at once, and one is taken again when a socket ends', async () => {
+    const { port, open } = await start({}, { maxOpenConnections: 2 });
+    const viewers = [open(), open()];
+    await expect.poll(() => viewers.every((viewer) => viewer.open)).toBe(true);
+    const client = rawConnection(port);
+    await expect.poll(() => client.ended).toBe(true);
+    viewers[0]?.socket.close();
+    const served = async () => (await fetch(`http://127.0.0.1:${port}/none`).catch(() => null))?.status;
+    await expect.poll(served).toBe(404);
+  });
+});
+
 describe('publishing', () => {
   it('reaches the subscribers of a topic, in order, and nobody else', async () => {
     const { open, server, transport, sockets } = await start({

@@ -253,6 +253,11 @@ describe('what a reply means', () => {
     }
   });
 
+  it('is a refusal where no further order can be given back for an hour, so that the driver is told', () => {
+    const body = { success: false, message: 'Too many.', error: { code: 'too_many_releases' } };
+    expect(meaningOf(429, body)).toEqual({ kind: 'refused', message: 'Too many.' });
+  });
+
   it('is "later" for what may pass', () => {
     for (const status of [408, 429, 500, 502, 503, 504]) expect(meaningOf(status, refusal)).toEqual(LATER);
   });

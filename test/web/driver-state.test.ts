@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { mapsLink, newActionId, phoneLink } from '../../src/web/driver-phone.ts';
-import { type Action, type ActionKind, type DriverOrder, notBefore, withActions } from '../../src/web/driver-state.ts';
+import {
+  type Action,
+  type ActionKind,
+  type DriverOrder,
+  notBefore,
+  withActions,
+  withKnownCustomer,
+  withoutCustomer,
+} from '../../src/web/driver-state.ts';
 import {
   dutyDetail,
   finishedWords,
@@ -28,6 +36,7 @@ const ORDER: DriverOrder = {
     zip: '94103',
   },
 };
+const UNNAMED = { ...ORDER.dropoff, name: null, phone: null, line2: null };
 const did = (kind: ActionKind, orderId = 'order-1'): Action => ({
   id: kind,
   number: 1,
@@ -62,6 +71,21 @@ describe('the order that is shown', () => {
     expect(notBefore(newer, answered)).toBe(newer);
     expect(notBefore(ORDER, { ...answered, orderId: 'order-0' })).toBe(ORDER);
     expect(notBefore(null, answered)).toBeNull();
+  });
+
+  it('names the customer on, whom the service named near the store', () => {
+    const far = { ...ORDER, sequence: 3, dropoff: UNNAMED };
+    expect(withKnownCustomer(far, ORDER)).toEqual({ ...ORDER, sequence: 3 });
+    expect(withKnownCustomer(ORDER, far)).toBe(ORDER);
+    expect(withKnownCustomer({ ...far, id: 'order-2' }, ORDER)?.dropoff).toBe(UNNAMED);
+    expect([withKnownCustomer(null, ORDER), withKnownCustomer(far, null)]).toEqual([null, far]);
+  });
+
+  it('is kept without name, phone and unit once it is over', () => {
+    const order = { ...ORDER, dropoff: { ...ORDER.dropoff, line2: 'Apt 12' } };
+    const unnamed = { ...ORDER, dropoff: UNNAMED };
+    expect(withoutCustomer({ on_duty: true, order })).toEqual({ on_duty: true, order: unnamed });
+    expect(withoutCustomer({ on_duty: true, order: null })).toEqual({ on_duty: true, order: null });
   });
 });
 
@@ -115,6 +139,18 @@ describe('the words of the page', () => {
     expect(words.address).toBe('401 Valencia St, Apt 12, ring twice, San Francisco, CA 94103');
     expect(words.place).toBe('401 Valencia St, San Francisco, CA 94103');
     expect(orderWords({ ...ORDER, dropoff }, false).place).toBe('1 Main St');
+  });
+
+  it('do without a customer whom the service has not named', () => {
+    const far = { ...ORDER, dropoff: UNNAMED };
+    expect(orderWords(far, false).next).toBe(
+      '401 Valencia St, San Francisco, CA 94103. The name comes when you are at the store.',
+    );
+    // Picked up without a network.
+    expect(orderWords({ ...far, status: 'picked_up' }, false)).toMatchObject({
+      headline: 'The customer',
+      address: '401 Valencia St, San Francisco, CA 94103',
+    });
   });
 
   it('say plainly that something was refused', () => {

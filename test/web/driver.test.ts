@@ -1,6 +1,7 @@
 import type { Page, Request } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hashSecret } from '../../src/domain/ids.ts';
 import { findChromium } from '../harness/chromium.ts';
 import { dropoffNear } from '../harness/towns.ts';
 import { ask, show, untilOrder } from '../service/clients.ts';
@@ -312,6 +313,84 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       '/driver',
       '/driver/manifest.webmanifest',
     ]);
+  });
+
+  /** Everything that the page has and that the phone keeps of it. */
+  const kept = ({ page }: Phone) =>
+    page.evaluate<string>(`(async () => {
+      const opened = indexedDB.open('sameday-driver');
+      const database = await new Promise((done) => { opened.onsuccess = () => done(opened.result); });
+      const tables = [...database.objectStoreNames].map((name) => new Promise((done) => {
+        const all = database.transaction(name).objectStore(name).getAll();
+        all.onsuccess = () => done(all.result);
+      }));
+      const rows = await Promise.all(tables);
+      database.close();
+      return JSON.stringify([rows, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML]);
+    })()`);
+  const NAMED = /Jordan Lee|14155550123|Unit 4/;
+  const dropoff_address = { line1: '9 Elm St', line2: 'Unit 4', city: 'Daly City', state: 'CA', zip: '94014' };
+
+  it('shows and keeps no name, unit or phone before the driver is near the store', async () => {
+    const { store, phone } = await driverAt('Far Fabrics');
+    await phone.context.setGeolocation({ latitude: store.point.lat + 0.01, longitude: store.point.lng });
+    await eventually(async () => (await world.sql`select lat from driver_positions`).map(({ lat }) => lat)).toContain(
+      store.point.lat + 0.01,
+    );
+    await world.newOrder(store, { customer: CUSTOMER, dropoff_address });
+    await eventually(() => headline(phone)).toBe('Far Fabrics');
+    expect(await phone.page.locator('#next-text').textContent()).toBe(
+      '9 Elm St, Daly City, CA 94014. The name comes when you are at the store.',
+    );
+    expect(await kept(phone)).not.toMatch(NAMED);
+    await phone.context.setGeolocation({ latitude: store.point.lat + 0.001, longitude: store.point.lng });
+    await eventually(() => phone.page.locator('#next-text').textContent()).toBe(
+      'Jordan Lee, 9 Elm St, Unit 4, Daly City, CA 94014',
+    );
+  });
+
+  it('forgets the customer when the order is given back, also without a network', async () => {
+    const { store, phone } = await driverAt('Brief Books');
+    await world.newOrder(store, { customer: CUSTOMER, dropoff_address });
+    await eventually(() => headline(phone)).toBe('Brief Books');
+    expect(await kept(phone)).toMatch(NAMED);
+    await phone.goOffline();
+    await button(phone, 'Give this order back').click();
+    await choose(phone, 'An emergency', 'Give it back');
+    await eventually(() => headline(phone)).toBe('Given back');
+    expect(await kept(phone)).not.toMatch(NAMED);
+    await phone.goOnline();
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    expect(await kept(phone)).not.toMatch(NAMED);
+  });
+
+  it('forgets the customer when the order is delivered', async () => {
+    const { store, phone } = await driverAt('Last Lamps');
+    await world.newOrder(store, { customer: CUSTOMER, dropoff_address });
+    await eventually(() => headline(phone)).toBe('Last Lamps');
+    await button(phone, 'Picked up').click();
+    await eventually(() => headline(phone)).toBe('Jordan Lee');
+    await takePhoto(phone);
+    await button(phone, 'Delivered').click();
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    expect(await kept(phone)).not.toMatch(NAMED);
+  });
+
+  it('says when no further order can be given back, and keeps the order', async () => {
+    const { store, token, phone } = await driverAt('Eleven Oaks');
+    await world.sql`
+      insert into driver_actions (driver_id, action_id, order_id, type, status, sequence)
+      select id, 'past-' || n, gen_random_uuid(), 'released', 'pending_dispatch', 3
+      from drivers, generate_series(1, 10) n where token_hash = ${hashSecret(token)}`;
+    await world.newOrder(store, { customer: CUSTOMER });
+    await eventually(() => headline(phone)).toBe('Eleven Oaks');
+    await button(phone, 'Give this order back').click();
+    await choose(phone, 'An emergency', 'Give it back');
+    await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
+      /^“Given back” was not accepted and is not sent again\. You gave back too many orders\. You can give one back again in \d\d minutes\./,
+    );
+    expect(await headline(phone)).toBe('Eleven Oaks');
+    expect(await kept(phone)).toMatch(NAMED);
   });
 
   it('can be installed', async () => {

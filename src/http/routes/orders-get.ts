@@ -8,19 +8,22 @@ import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { asAvailable } from '../outcomes.ts';
+import { countRead, type StoreRates } from '../store-rate.ts';
 
 /** `GET /orders/{id}`: a store's own order with its events; another store's order is not found. */
 export function ordersGet(parts: {
   readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly reads: StoreRates;
   readonly store: Pick<Store, 'findStoreOrder'>;
   readonly matcher: Pick<Matcher, 'whyWaiting'>;
 }): Route<RetailerKey> {
-  const { stores, store, matcher } = parts;
+  const { stores, reads, store, matcher } = parts;
   return {
     method: 'get',
     pattern: '/orders/:id',
     authenticate: stores.authenticate,
-    async handle({ head, principal: key }) {
+    async handle({ head, principal: key, alwaysReplyWith }) {
+      await countRead(reads, key, alwaysReplyWith);
       const [id = ''] = head.params;
       const order = isId(id) ? await asAvailable(store.findStoreOrder(id, key.retailerId)) : null;
       if (!order) throw new ServiceError('not_found', 'There is no such order.');

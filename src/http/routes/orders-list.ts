@@ -1,5 +1,12 @@
+import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
-import { DEFAULT_PAGE_SIZE } from '../../limits.ts';
+import {
+  DEFAULT_PAGE_SIZE,
+  LIST_STATEMENT_MS,
+  LIST_WAIT_MS,
+  MAX_LISTS_PER_STORE,
+  MAX_WAITING_LISTS_PER_STORE,
+} from '../../limits.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
 import type { ListedOrder, OrderCursor, OrderFilter } from '../../store/orders-list.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
@@ -8,25 +15,35 @@ import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { isCalendarTime, NO_SUCH_TIME, unknownNames } from '../input.ts';
+import { createListTurns } from '../list-turns.ts';
 import { asAvailable } from '../outcomes.ts';
 import { schemas } from '../schemas.ts';
+import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
 
 /** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the latest changed last. */
 export function ordersList(parts: {
   readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly reads: StoreRates;
   readonly store: Pick<Store, 'listStoreOrders'>;
   readonly matcher: Pick<Matcher, 'whyWaiting'>;
 }): Route<RetailerKey> {
-  const { stores, store, matcher } = parts;
+  const { stores, reads, store, matcher } = parts;
+  const turns = createListTurns({
+    atOnce: MAX_LISTS_PER_STORE,
+    waiting: MAX_WAITING_LISTS_PER_STORE,
+    waitMs: LIST_WAIT_MS,
+  });
   return {
     method: 'get',
     pattern: '/orders',
     authenticate: stores.authenticate,
-    async handle({ head, principal: key }) {
+    async handle({ head, principal: key, alwaysReplyWith }) {
       const filter = valid(readFilter(head.query));
-      const { orders, next } = await asAvailable(store.listStoreOrders(key.retailerId, filter));
+      await countRead(reads, key, alwaysReplyWith);
+      const read = () => inTime(store.listStoreOrders(key.retailerId, filter));
+      const { orders, next } = await asAvailable(turns.run(key.retailerId, read));
       return json(200, { success: true, orders: orders.map(toWire), next_cursor: next && encodeCursor(next) });
     },
   };
@@ -36,6 +53,22 @@ export function ordersList(parts: {
     return waitReason ? { ...order, waiting_because: waitReason } : order;
   }
 }
+
+/** @throws {ServiceError} `unavailable`, saying so, where the list was not read in time */
+async function inTime<Result>(read: Promise<Result>): Promise<Result> {
+  try {
+    return await read;
+  } catch (cause) {
+    if (!NOT_IN_TIME.has((cause as { code?: unknown }).code)) throw cause;
+    throw new ServiceError('unavailable', TOO_SLOW, { cause });
+  }
+}
+
+/** Ended by Postgres's time-out, or given up here while it waited for a connection or an answer. */
+const NOT_IN_TIME: ReadonlySet<unknown> = new Set(['57014', 'DEADLINE_UNSENT', 'DEADLINE_SENT']);
+const TOO_SLOW =
+  `The list took longer than ${LIST_STATEMENT_MS / 1_000} s to read. ` +
+  'Try again, with a later updated_after or a smaller limit.';
 
 /** Names everything that is wrong at once. */
 function readFilter(query: URLSearchParams): Validated<OrderFilter> {

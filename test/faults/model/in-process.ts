@@ -53,7 +53,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const events = new OrderEvents();
   const pace = { orderTook: () => undefined };
   const parts = { store, matcher, tiers: tierTable, relay, paymentWait, pace, events, clock, logger, closers };
-  const config = { geocoderUrl: null } as Config;
+  const config = { geocoderUrl: null, releasesPerHour: 0 } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
   const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
@@ -155,7 +155,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
 function memoryDiffers(matcher: Matcher, model: Model): string | null {
   for (const driver of model.drivers) {
     const known = matcher.driver(driver.id);
-    if ((known !== undefined) !== driver.isActive) return `driver ${driver.id} is ${known ? '' : 'not '}in memory`;
+    const isDriver = driver.isActive || model.carried(driver.id) !== undefined;
+    if ((known !== undefined) !== isDriver) return `driver ${driver.id} is ${known ? '' : 'not '}in memory`;
     if (!known) continue;
     const carried = model.carried(driver.id)?.id ?? null;
     const held = matcher.orderOf(driver.id);

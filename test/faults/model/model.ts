@@ -132,6 +132,16 @@ export class Model {
     if (order?.status === 'pending_dispatch') this.#endUndelivered(order, 'expired');
   }
 
+  /** The operator deactivates a driver, whose order goes to another one before its pickup. */
+  deactivate(driver: ModelDriver): void {
+    driver.isActive = false;
+    driver.onDuty = false;
+    const order = this.carried(driver.id);
+    if (order?.status !== 'driver_assigned') return;
+    this.#change(order, 'pending_dispatch', 'released');
+    order.driverId = null;
+  }
+
   charge(orderId: string, bank: BankAnswer): Answer {
     const order = this.orders.get(orderId);
     if (!order) return { kind: 'no_job' };

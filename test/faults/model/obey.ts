@@ -65,9 +65,7 @@ export async function obey(system: System, place: Place, model: Model, command: 
       return null;
     case 'deactivate': {
       await system.deactivate(place.drivers[command.driver] as PlaceDriver);
-      const driver = model.drivers[command.driver] as ModelDriver;
-      driver.isActive = false;
-      driver.onDuty = false;
+      model.deactivate(model.drivers[command.driver] as ModelDriver);
       return null;
     }
     case 'sweep':

@@ -1,0 +1,66 @@
+import { ServiceError } from '../domain/errors.ts';
+
+export type ListTurns = {
+  /**
+   * Runs `read` in its turn among those of the store.
+   *
+   * @throws {ServiceError} `rate_limited` where too many of the store wait already, or the wait was too long
+   */
+  run<Result>(retailerId: string, read: () => Promise<Result>): Promise<Result>;
+};
+
+type Line = { reading: number; readonly waiting: Set<() => void> };
+
+/** Bounds how many lists of one store are read at once. A store that reads nothing takes no memory. */
+export function createListTurns(bounds: {
+  readonly atOnce: number;
+  readonly waiting: number;
+  readonly waitMs: number;
+}): ListTurns {
+  const lines = new Map<string, Line>();
+
+  function enter(line: Line): Promise<void> {
+    if (line.reading < bounds.atOnce) {
+      line.reading++;
+      return Promise.resolve();
+    }
+    if (line.waiting.size >= bounds.waiting) return Promise.reject(tooMany(bounds.atOnce));
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        line.waiting.delete(begin);
+        reject(tooMany(bounds.atOnce));
+      }, bounds.waitMs);
+      line.waiting.add(begin);
+    });
+  }
+
+  /** Hands the place to the next in line. */
+  function leave(retailerId: string, line: Line): void {
+    const [next] = line.waiting;
+    if (next) {
+      line.waiting.delete(next);
+      next();
+    } else if (--line.reading === 0) lines.delete(retailerId);
+  }
+
+  return {
+    async run(retailerId, read) {
+      const line = lines.get(retailerId) ?? { reading: 0, waiting: new Set() };
+      lines.set(retailerId, line);
+      await enter(line);
+      try {
+        return await read();
+      } finally {
+        leave(retailerId, line);
+      }
+    },
+  };
+}
+
+function tooMany(atOnce: number): ServiceError {
+  return new ServiceError('rate_limited', `Too many lists at once: ${atOnce} of your store are read at a time.`);
+}

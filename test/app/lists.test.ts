@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Closers } from '../../src/app/closers.ts';
+import { openDatabase } from '../../src/app/database.ts';
+import { parseConfig } from '../../src/config.ts';
+import { ordersList } from '../../src/http/routes/orders-list.ts';
+import { createReadRates } from '../../src/http/store-rate.ts';
+import { LIST_STATEMENT_MS, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../../src/limits.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import { openStore } from '../../src/store/store.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addOrder, addStoreRow } from '../harness/orders.ts';
+import { letIn, startServer } from '../http/support.ts';
+import { openTransaction } from '../store/transaction.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** The list of a store over HTTP, on the connections of a service. */
+async function listOf(retailerId: string) {
+  const logger = createLogger('silent');
+  const closers = new Closers(logger);
+  onTestFinished(() => closers.closeAll());
+  const opened = await openDatabase(
+    parseConfig({ DATABASE_URL: database.url, SANDBOX: '1' }),
+    () => {},
+    logger,
+    closers,
+  );
+  const { url } = await startServer({
+    routes: [
+      ordersList({
+        stores: letIn({ retailerId } as RetailerKey),
+        reads: createReadRates(0),
+        store: openStore(opened),
+        matcher: { whyWaiting: () => undefined },
+      }),
+    ],
+  });
+  return { opened, list: () => fetch(`${url}/orders?status=returned`) };
+}
+
+test('a list that takes over a second is 503 by name, and nothing but lists has waited for it', async () => {
+  const { opened, list } = await listOf((await addStoreRow(database.sql)).retailerId);
+  const { sql, commit } = await openTransaction(database);
+  await sql`lock table orders in access exclusive mode`;
+  const sinceMs = performance.now();
+  const answer = await list();
+  expect(performance.now() - sinceMs).toBeGreaterThan(LIST_STATEMENT_MS / 2);
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await answer.json()).toMatchObject({
+    message: expect.stringMatching(/^The list took longer than 1 s to read\./),
+    error: { code: 'unavailable', retryable: true },
+  });
+  const [row] = await opened.sql`
+    select count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = 'sameday lists'`;
+  expect(row?.n).toBe(1);
+  await commit();
+  expect((await list()).status).toBe(200);
+});
+
+test('two hundred lists of one store at once take two connections and get 429, and it lists again after that', async () => {
+  const store = await addStoreRow(database.sql);
+  await addOrder(database.sql, store);
+  const { opened, list } = await listOf(store.retailerId);
+  const { sql, commit } = await openTransaction(database);
+  await sql`lock table orders in access exclusive mode`;
+  const answers = Promise.all(Array.from({ length: 200 }, list));
+  const atWork = () => opened.sql`
+    select pid from pg_stat_activity
+    where datname = current_database() and application_name = 'sameday lists' and state = 'active'`;
+  await expect.poll(async () => (await atWork()).length, { timeout: 10_000, interval: 10 }).toBe(MAX_LISTS_PER_STORE);
+  await commit();
+  const statuses = (await answers).map(({ status }) => status);
+  const allowed = MAX_LISTS_PER_STORE + MAX_WAITING_LISTS_PER_STORE;
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(200 - 2 * allowed);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(MAX_LISTS_PER_STORE);
+  expect((await list()).status).toBe(200);
+});

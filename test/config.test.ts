@@ -47,6 +47,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     storeRate: 0,
     supportEmail: 'support@localhost',
     logLevel: 'warn',
+    requestLog: 'failed',
     simulatedDrivers: 20,
   } satisfies Config);
 });
@@ -56,6 +57,7 @@ test('outside the sandbox the defaults are those of a server', () => {
     sandbox: false,
     host: '0.0.0.0',
     logLevel: 'info',
+    requestLog: 'all',
     simulatedDrivers: 0,
     storeRate: 50,
     databaseUrl: LIVE.DATABASE_URL,
@@ -63,6 +65,11 @@ test('outside the sandbox the defaults are those of a server', () => {
     stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 80 },
     twilio: { accountSid: 'AC1', authToken: 'token', from: '+14155550100', apiBase: null, rate: 1 },
   });
+});
+
+test('outside the sandbox a level above info leaves out the lines of requests', () => {
+  expect(parseConfig({ ...LIVE, LOG_LEVEL: 'warn' }).requestLog).toBe('off');
+  expect(parseConfig({ ...LIVE, LOG_LEVEL: 'debug' }).requestLog).toBe('all');
 });
 
 test.each<[string, Environment, Partial<Config>]>([
@@ -79,7 +86,8 @@ test.each<[string, Environment, Partial<Config>]>([
   ['TILE_ATTRIBUTION', { TILE_ATTRIBUTION: '© us' }, { tileAttribution: '© us' }],
   ['PAYMENT_WAIT_MS', { PAYMENT_WAIT_MS: '0' }, { paymentWaitMs: 0 }],
   ['SUPPORT_EMAIL', { SUPPORT_EMAIL: 'help@example.com' }, { supportEmail: 'help@example.com' }],
-  ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent', requestLog: 'off' }],
+  ['REQUEST_LOG', { REQUEST_LOG: 'all', LOG_LEVEL: 'silent' }, { requestLog: 'all' }],
   ['SIMULATED_DRIVERS', { SIMULATED_DRIVERS: '200' }, { simulatedDrivers: 200 }],
   ['rates', { STRIPE_RATE: '7', ...LIVE }, { stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 7 } }],
 ])('%s is read', (_name, env, expected) => {
@@ -248,6 +256,7 @@ test.each<[string, string]>([
   ['SANDBOX', 'true'],
   ['TRUST_PROXY', 'yes'],
   ['LOG_LEVEL', 'verbose'],
+  ['REQUEST_LOG', 'some'],
   ['BASE_URL', 'api.example'],
   ['BASE_URL', 'ftp://api.example'],
   ['TRACKING_URL', 'javascript:alert(1)'],

@@ -44,11 +44,12 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
     supportEmail: config.supportEmail,
     trustProxy: config.trustProxy,
     observe: parts.metrics.observeRequest,
+    noteRequest: parts.noteRequest,
   });
   closers.add('sockets', () => server.close());
   parts.metrics.watch(matcher, dispatch.backlog, tracking, server);
 
-  await followChanges({ ...parts, ...dispatch, tiers });
+  await followChanges({ ...parts, ...dispatch, tiers, secrets: credentials.feed });
   const job = createRedispatchJob({ ...dispatch, store });
   const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database, pace: parts.pace };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);

@@ -11,6 +11,7 @@ import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING, REDISP
 import { classifyFailure } from '../postgres/failures.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
+import type { SecretsFeed } from './credential-caches.ts';
 import type { Database } from './database.ts';
 
 export type ChangeFeedParts = {
@@ -20,6 +21,7 @@ export type ChangeFeedParts = {
   readonly sweep: Sweep;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
+  readonly secrets: SecretsFeed;
   readonly paymentWait: Pick<PaymentWait, 'recheck'>;
   readonly events: OrderEvents;
   readonly logger: Logger;
@@ -33,11 +35,12 @@ export type ChangeFeedParts = {
  * Resolves after the first read.
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
-  const { fleet, unknownOutcomes, events, tiers, logger, closers } = parts;
+  const { fleet, unknownOutcomes, events, tiers, secrets, logger, closers } = parts;
   const { ordersChanged, detailsChanged, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
     await tiers.reload();
+    await secrets.readAll();
     await fleet.rebuild();
     parts.sweep.listening();
     events.everythingChanged();
@@ -70,14 +73,21 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     order: batches(ordersChanged),
     details: batches(detailsChanged),
     driver: batches(driversChanged),
+    key: batches((ids) => secrets.read('key', ids)),
+    token: batches((ids) => secrets.read('token', ids)),
   };
   // The order is read at once, because the notice of the write may be minutes late or never come.
   events.subscribe({ outcomeUnknown: (orderId) => changed.order.add([orderId]) });
 
   async function noticed({ kind, ids, own, paid }: Notice): Promise<void> {
+    if (kind === 'word') {
+      if (own) for (const word of ids) secrets.heard(word);
+      return;
+    }
     // Of this process's own notices only that of a write of unknown outcome counts.
     const fresh = own ? ids.filter((id) => kind === 'order' && unknownOutcomes.has(id)) : ids;
     if (fresh.length === 0) return;
+    if (kind === 'key' || kind === 'token') secrets.noticed(kind, fresh);
     if (paid) for (const id of fresh) events.paymentRecorded(id, 'paid');
     else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
@@ -93,7 +103,10 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
       changed: noticed,
       listening() {
         // The first read is below, where the start waits for it.
-        if (!first) readAnew();
+        if (!first) {
+          secrets.interrupted();
+          readAnew();
+        }
         first = false;
       },
     },

@@ -14,6 +14,7 @@ import * as refunds from './refunds.ts';
 import * as requestDedup from './request-dedup.ts';
 import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
+import * as secrets from './secrets.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
 import * as upkeep from './upkeep.ts';
@@ -53,6 +54,7 @@ export interface Store
     Bound<typeof requestDedup>,
     Bound<typeof reset>,
     Bound<typeof retailers>,
+    Bound<typeof secrets>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
     Bound<typeof upkeep>,
@@ -76,6 +78,7 @@ const FAMILIES = [
   requestDedup,
   reset,
   retailers,
+  secrets,
   tiers,
   tracked,
   upkeep,

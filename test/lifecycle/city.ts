@@ -22,6 +22,7 @@ import type { Logger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { storeOn } from './store.ts';
 import { STORE, type Tables } from './tables.ts';
+import { NO_SECRETS } from '../harness/secrets.ts';
 
 /** The planned outcome of an order's commit. */
 export type PlannedOutcome = 'taken' | 'refused' | 'unknown_and_late' | 'unknown_and_lost';
@@ -87,7 +88,7 @@ export async function startProcess(tables: Tables, processId: string) {
   });
   const connection = createConnection(tables);
   const database = { sql: connection.sql, processId };
-  await followChanges({ ...shared, database, sweep, closers });
+  await followChanges({ ...shared, secrets: NO_SECRETS, database, sweep, closers });
   // The start has swept; the events of a test are to be enough without a sweep.
   await sweep.run();
   return {

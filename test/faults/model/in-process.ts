@@ -15,6 +15,7 @@ import { connect } from '../../../src/postgres/connect.ts';
 import type { Relay } from '../../../src/queues/relay.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
+import { NO_SECRETS } from '../../harness/secrets.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
@@ -55,7 +56,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const config = { geocoderUrl: null } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  await followChanges({ ...parts, ...dispatch, database: { sql, processId: PROCESS_ID } });
+  await followChanges({ ...parts, ...dispatch, secrets: NO_SECRETS, database: { sql, processId: PROCESS_ID } });
 
   const bank = openBank();
   const chargeJob = createChargeJob({ ...parts, stripe: bank, orderLocks: limitConcurrency(4) });

@@ -5,6 +5,7 @@ import { driverTaps } from './drivers.ts';
 import { foreignIds } from './foreign.ts';
 import { mutatedBodies } from './http-bodies.ts';
 import { deafSockets } from './http-deaf.ts';
+import { hostileValues } from './http-hostile.ts';
 import { rawSockets } from './http-raw.ts';
 import { slowClients } from './http-slow.ts';
 import { suspensions, unknownKeys } from './keys.ts';
@@ -58,6 +59,7 @@ export const ROWS: readonly Row[] = [
   webhookAddresses,
   mutatedBodies,
   rawSockets,
+  hostileValues,
   slowClients,
   deafSockets,
   driverMessages,

@@ -84,6 +84,8 @@ export type Config = {
   /** What readers of `/metrics` have to send; null for anybody in the sandbox, and for nobody outside. */
   readonly metricsToken: string | null;
   readonly logLevel: string;
+  /** Which requests get a line in the log. */
+  readonly requestLog: 'all' | 'failed' | 'off';
   readonly simulatedDrivers: number;
 };
 
@@ -129,6 +131,7 @@ export function parseConfig(env: Environment): Config {
   const read = reader(env, problems);
   const configured = ['DATABASE_URL', 'REDIS_URL', 'STRIPE_SECRET_KEY', 'TWILIO_ACCOUNT_SID'].some(read.text);
   const sandbox = read.flag('SANDBOX', !configured);
+  const logLevel = read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info');
   const certFile = read.text('TLS_CERT_FILE');
   const keyFile = read.text('TLS_KEY_FILE');
   if ((certFile === null) !== (keyFile === null)) problems.push('TLS_CERT_FILE and TLS_KEY_FILE go together');
@@ -164,7 +167,8 @@ export function parseConfig(env: Environment): Config {
     readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
     metricsToken: read.matching('METRICS_TOKEN', /^[!-~]{16,}$/, 'at least 16 visible characters'),
-    logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info'),
+    logLevel,
+    requestLog: read.choice('REQUEST_LOG', ['all', 'failed', 'off'], defaultRequestLog(sandbox, logLevel)),
     simulatedDrivers: read.integer(
       'SIMULATED_DRIVERS',
       sandbox ? DEFAULT_SIMULATED_DRIVERS : 0,
@@ -175,6 +179,13 @@ export function parseConfig(env: Environment): Config {
   problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** Lines at level info, so that a level above it leaves them out; a sandbox's terminal shows failed ones. */
+function defaultRequestLog(sandbox: boolean, logLevel: string): Config['requestLog'] {
+  if (logLevel === 'silent') return 'off';
+  if (sandbox) return 'failed';
+  return ['debug', 'info'].includes(logLevel) ? 'all' : 'off';
 }
 
 /** Settings that contradict each other. */
@@ -211,9 +222,10 @@ function reader(env: Environment, problems: string[]) {
     return fallback;
   }
 
-  function choice(name: string, allowed: readonly string[], fallback: string): string {
+  function choice<Choice extends string>(name: string, allowed: readonly Choice[], fallback: Choice): Choice {
     const value = text(name);
-    if (value === null || allowed.includes(value)) return value ?? fallback;
+    const chosen = value === null ? fallback : allowed.find((each) => each === value);
+    if (chosen !== undefined) return chosen;
     problems.push(`${name} must be one of ${allowed.join(', ')}`);
     return fallback;
   }

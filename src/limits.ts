@@ -51,6 +51,11 @@ export const MAX_BUFFERED_PHOTO_BYTES = 128 * 1024 * 1024;
 /** Most bytes buffered of a body before its sender is authenticated; the upload pauses until then. */
 export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
 /**
+ * Largest room set aside in bytes for the rest of a body that comes in pieces. A piece for itself would take
+ * 128 bytes beside its own.
+ */
+export const BODY_BLOCK_BYTES = 64 * 1024;
+/**
  * Most bytes read and dropped of a refused body to keep the connection open; a longer body closes it. Of a
  * sender who is let in it is as much as their route takes, so that they hear why.
  */
@@ -64,6 +69,8 @@ export const MAX_TARGET_LENGTH = 2_048;
 export const MAX_HEADERS_LENGTH = 16_384;
 /** Longest `Content-Type` in characters. The longest one in use has 35. */
 export const MAX_CONTENT_TYPE_LENGTH = 256;
+/** Longest address of a client that a proxy may name, in characters: an IPv6 address with zone and port. */
+export const MAX_FORWARDED_LENGTH = 100;
 /** Deepest nesting of a JSON body. An order has two levels. */
 export const MAX_JSON_DEPTH = 32;
 /** Most invalid fields named in one reply. An order has fewer. */
@@ -82,6 +89,18 @@ export const CLOSING_SOCKET_MS = 16_000;
 export const MAX_CLOSING_SOCKETS = 1_000;
 /** Most unsent bytes of one WebSocket, a few hundred messages; a slower reader is dropped. */
 export const SOCKET_BACKPRESSURE_BYTES = 64 * 1024;
+
+// --- Log of requests ---------------------------------------------------------------------------------------
+/** Most failed requests a second that get a line each, about 200 bytes; the others are counted in one. */
+export const MAX_FAILED_LINES = 500;
+/** Most of them in the sandbox, whose terminal a person reads. Below MAX_FAILED_LINES. */
+export const MAX_SANDBOX_FAILED_LINES = 10;
+/** Bytes that are written at once. A pipe keeps writes of up to 4,096 bytes whole beside other writers'. */
+export const REQUEST_LOG_WRITE_BYTES = 4_096;
+/** Interval at which what is gathered is written, and so the most that a killed process loses. */
+export const REQUEST_LOG_FLUSH_MS = 250;
+/** Most bytes gathered while nobody reads. Above REQUEST_LOG_WRITE_BYTES. */
+export const REQUEST_LOG_BYTES = 1024 * 1024;
 
 // --- Fields of a request (lengths in Unicode code points) --------------------------------------------------
 /** Longest name of a person. The longest ones on record are shorter. */
@@ -765,12 +784,22 @@ export const MAX_CREDENTIALS_KEPT = 50_000;
 export const MAX_KEYS_PER_STATEMENT = MAX_COMMIT_BATCH;
 /** Most such statements in flight. */
 export const MAX_KEY_READS = 4;
-/** Unknown keys and tokens from one address in UNKNOWN_SECRETS_SECONDS that are looked up; then 429. */
-export const MAX_UNKNOWN_SECRETS = 100;
-/** Window in which those are counted. A store that uses an old key notices sooner. */
-export const UNKNOWN_SECRETS_SECONDS = 60;
-/** Slots in which client addresses are counted, a few hundred bytes each. Two in one share its bound. */
-export const ADDRESS_SLOTS = 65_536;
+/**
+ * Most keys, and most tokens, whose hashes' beginnings are held, about 60 bytes each, so that a made-up one is
+ * told from them. With more it is looked up, as at an interruption. Above MAX_CREDENTIALS_KEPT.
+ */
+export const MAX_SECRETS_KNOWN = 500_000;
+/** Keys or tokens that one statement reads of them. Below MAX_SECRETS_KNOWN. */
+export const SECRETS_PART = 50_000;
+/**
+ * Unknown keys, and as many tokens, that are looked up a second while notices do not arrive; another one gets
+ * 503. A guesser takes no more of the database than that.
+ */
+export const MAX_UNKNOWN_LOOK_UPS = 100;
+/** Longest wait for a process's own notice; then notices do not arrive. Below QUERY_DEADLINE_MS. */
+export const FEED_WORD_MS = 1_000;
+/** Pause between two such notices, which all unknown keys of that time share. */
+export const FEED_WORD_PAUSE_MS = 20;
 
 // --- Start and stop ----------------------------------------------------------------------------------------
 /** Longest time for one part to close; then it is left behind. */
@@ -951,6 +980,8 @@ function assertRelations(): void {
   atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
   below({ MAX_ORDER_WAIT_MS }, { MAX_COMMIT_WAIT_MS });
   atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
+  below({ MAX_SANDBOX_FAILED_LINES }, { MAX_FAILED_LINES });
+  below({ REQUEST_LOG_WRITE_BYTES }, { REQUEST_LOG_BYTES });
 
   // Database
   below({ STATEMENT_TIMEOUT_MS }, { QUERY_DEADLINE_MS });
@@ -1113,6 +1144,9 @@ function assertJobRelations(): void {
   below({ MIN_DELIVERY_MS }, { SIMULATED_DELIVERY_MS });
   below({ SANDBOX_SURPLUS_AGE_MS }, { 'SANDBOX_MAX_WAIT_SECONDS in ms': SANDBOX_MAX_WAIT_SECONDS * 1_000 });
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
+  below({ MAX_CREDENTIALS_KEPT }, { MAX_SECRETS_KNOWN });
+  below({ SECRETS_PART }, { MAX_SECRETS_KNOWN });
+  below({ FEED_WORD_MS }, { QUERY_DEADLINE_MS });
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });
   below({ STOP_DEADLINE_MS }, { DOCKER_STOP_MS });
   atMost({ LIST_LIMIT }, { MAX_LIST_LIMIT });

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { REQUEST_LOG_BYTES, REQUEST_LOG_FLUSH_MS, REQUEST_LOG_WRITE_BYTES } from './limits.ts';
 
 /**
  * The fields of a log line: ids, counts, durations, codes. Never a name, a phone, an address or a secret, so
@@ -21,11 +22,28 @@ export function createLogger(level: string): Logger {
   return pino({ level, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
 }
 
+/**
+ * A logger for many lines: they are gathered, so that no request waits for whoever reads them. An exit writes
+ * the rest; a process that is killed loses what came within REQUEST_LOG_FLUSH_MS. While nobody reads,
+ * REQUEST_LOG_BYTES are kept, and further lines are dropped.
+ */
+export function createGatheringLogger(): Pick<Logger, 'info'> {
+  const destination = pino.destination({
+    dest: 2,
+    sync: false,
+    minLength: REQUEST_LOG_WRITE_BYTES - 1,
+    maxWrite: REQUEST_LOG_WRITE_BYTES,
+    maxLength: REQUEST_LOG_BYTES,
+    periodicFlush: REQUEST_LOG_FLUSH_MS,
+  });
+  return pino({ base: { pid: process.pid } }, destination);
+}
+
 /** What may be logged of an error: its class, its code, and the first place of its stack in this project. */
 export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code } = error as { code?: unknown };
-  const place = error.stack?.split('\n').find((line) => /^\s+at /.test(line) && !line.includes('node_modules'));
+  const place = placesOf(error).find((line) => /^ {4}at /.test(line) && !line.includes('node_modules'));
   return {
     name: error.name,
     ...(typeof code === 'string' || typeof code === 'number' ? { code: String(code) } : {}),
@@ -38,6 +56,12 @@ export function errorFields(error: unknown): ErrorFields {
         }
       : {}),
   };
+}
+
+/** The lines of the stack behind the message, which may quote input that looks like one of them. */
+function placesOf({ stack = '', message }: Error): string[] {
+  const messageAt = stack.indexOf(message);
+  return messageAt < 0 ? [] : stack.slice(messageAt + message.length).split('\n');
 }
 
 /**

@@ -52,6 +52,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     supportEmail: 'support@localhost',
     metricsToken: null,
     logLevel: 'warn',
+    requestLog: 'failed',
     simulatedDrivers: 20,
   } satisfies Config);
 });
@@ -61,6 +62,7 @@ test('outside the sandbox the defaults are those of a server', () => {
     sandbox: false,
     host: '0.0.0.0',
     logLevel: 'info',
+    requestLog: 'all',
     simulatedDrivers: 0,
     storeRate: 50,
     readRate: 100,
@@ -70,6 +72,11 @@ test('outside the sandbox the defaults are those of a server', () => {
     twilio: { accountSid: 'AC1', authToken: 'token', from: '+14155550100', apiBase: null, rate: 1 },
     sms: { delaySeconds: 5, perPhone: 20, perStore: 5_000 },
   });
+});
+
+test('outside the sandbox a level above info leaves out the lines of requests', () => {
+  expect(parseConfig({ ...LIVE, LOG_LEVEL: 'warn' }).requestLog).toBe('off');
+  expect(parseConfig({ ...LIVE, LOG_LEVEL: 'debug' }).requestLog).toBe('all');
 });
 
 const SMS = parseConfig({}).sms;
@@ -94,7 +101,8 @@ test.each<[string, Environment, Partial<Config>]>([
   ['TILE_ATTRIBUTION', { TILE_ATTRIBUTION: '© us' }, { tileAttribution: '© us' }],
   ['PAYMENT_WAIT_MS', { PAYMENT_WAIT_MS: '0' }, { paymentWaitMs: 0 }],
   ['SUPPORT_EMAIL', { SUPPORT_EMAIL: 'help@example.com' }, { supportEmail: 'help@example.com' }],
-  ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent', requestLog: 'off' }],
+  ['REQUEST_LOG', { REQUEST_LOG: 'all', LOG_LEVEL: 'silent' }, { requestLog: 'all' }],
   ['SIMULATED_DRIVERS', { SIMULATED_DRIVERS: '200' }, { simulatedDrivers: 200 }],
   ['rates', { STRIPE_RATE: '7', ...LIVE }, { stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 7 } }],
 ])('%s is read', (_name, env, expected) => {
@@ -268,6 +276,7 @@ test.each<[string, string]>([
   ['SANDBOX', 'true'],
   ['TRUST_PROXY', 'yes'],
   ['LOG_LEVEL', 'verbose'],
+  ['REQUEST_LOG', 'some'],
   ['BASE_URL', 'api.example'],
   ['BASE_URL', 'ftp://api.example'],
   ['TRACKING_URL', 'javascript:alert(1)'],

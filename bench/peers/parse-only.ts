@@ -7,8 +7,12 @@ import type { CreatedOrder } from '../../src/domain/order.ts';
 import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
-import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
-import { CREDENTIAL_KEEP_MS, CREDENTIAL_REMEMBERED_MS, MAX_CREDENTIALS_KEPT } from '../../src/limits.ts';
+import {
+  CREDENTIAL_KEEP_MS,
+  CREDENTIAL_REMEMBERED_MS,
+  MAX_CREDENTIALS_KEPT,
+  MAX_UNKNOWN_LOOK_UPS,
+} from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { createServer } from '../../src/transport/server.ts';
@@ -43,13 +47,14 @@ const kept = {
   keepMs: CREDENTIAL_KEEP_MS,
   rememberMs: CREDENTIAL_REMEMBERED_MS,
   maxKept: MAX_CREDENTIALS_KEPT,
+  maxUnknownPerSecond: MAX_UNKNOWN_LOOK_UPS,
   now: () => performance.now(),
 };
-const unknown = createUnknownSecrets({ most: 100, windowSeconds: 60, slots: 1_000 });
+const secrets = { has: (hash: string) => keys.has(hash), isCurrent: async () => true, add: () => undefined };
 const route = ordersCreate({
   stores: createAuthenticator(
     'api_key',
-    createCredentials(async (hash) => keys.get(hash) ?? null, unknown, kept),
+    createCredentials(async (hash) => keys.get(hash) ?? null, secrets, kept),
   ),
   rates: createStoreRates(0),
   dispatch: {

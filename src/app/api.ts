@@ -50,11 +50,12 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
     httpsOnly: config.tls !== null && !config.sandbox,
     limits: { maxOpenConnections: connectionsWithin(readLimits(), logger) },
     observe: parts.metrics.observeRequest,
+    noteRequest: parts.noteRequest,
   });
   closers.add('sockets', () => server.close());
   parts.metrics.watch(matcher, dispatch.backlog, tracking, server);
 
-  await followChanges({ ...parts, ...dispatch, tiers, credentials });
+  await followChanges({ ...parts, ...dispatch, tiers, credentials, secrets: credentials.feed });
   const job = createRedispatchJob({ ...dispatch, store });
   const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database, pace: parts.pace };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);

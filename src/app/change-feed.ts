@@ -12,7 +12,7 @@ import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING, REDISP
 import { classifyFailure } from '../postgres/failures.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
-import type { CredentialCaches } from './credential-caches.ts';
+import type { CredentialCaches, SecretsFeed } from './credential-caches.ts';
 import type { Database } from './database.ts';
 
 export type ChangeFeedParts = {
@@ -24,8 +24,9 @@ export type ChangeFeedParts = {
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
   readonly credentials: {
-    readonly [Kind in keyof CredentialCaches]: Pick<CredentialCaches[Kind], 'forget'>;
+    readonly [Kind in 'stores' | 'drivers']: Pick<CredentialCaches[Kind], 'forget'>;
   };
+  readonly secrets: SecretsFeed;
   readonly paymentWait: Pick<PaymentWait, 'recheck'>;
   readonly events: OrderEvents;
   readonly logger: Logger;
@@ -39,12 +40,13 @@ export type ChangeFeedParts = {
  * Resolves after the first read.
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
-  const { fleet, holds, unknownOutcomes, events, tiers, credentials, logger, closers } = parts;
+  const { fleet, holds, unknownOutcomes, events, tiers, credentials, secrets, logger, closers } = parts;
   const { ordersChanged, detailsChanged, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
     await tiers.reload();
     await holds.reload();
+    await secrets.readAll();
     await fleet.rebuild();
     parts.sweep.listening();
     events.everythingChanged();
@@ -78,6 +80,8 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     details: batches(detailsChanged),
     driver: batches(driversChanged),
     retailer: batches((ids) => holds.refresh(ids)),
+    key: batches((ids) => secrets.read('key', ids)),
+    token: batches((ids) => secrets.read('token', ids)),
   };
   events.subscribe({
     // The order is read at once, because the notice of the write may be minutes late or never come.
@@ -86,11 +90,16 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   });
 
   async function noticed({ kind, ids, own, paid }: Notice): Promise<void> {
+    if (kind === 'word') {
+      if (own) for (const word of ids) secrets.heard(word);
+      return;
+    }
     // Of this process's own notices that of a write of unknown outcome counts, and that of a store, whose
     // hold the jobs of this process change too.
     const isFresh = (id: string) => kind === 'retailer' || (kind === 'order' && unknownOutcomes.has(id));
     const fresh = own ? ids.filter(isFresh) : ids;
     if (fresh.length === 0) return;
+    if (kind === 'key' || kind === 'token') secrets.noticed(kind, fresh);
     if (paid) for (const id of fresh) events.paymentRecorded(id, 'paid');
     else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
@@ -110,7 +119,10 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
       changed: noticed,
       listening() {
         // The first read is below, where the start waits for it.
-        if (!first) readAnew();
+        if (!first) {
+          secrets.interrupted();
+          readAnew();
+        }
         first = false;
       },
     },

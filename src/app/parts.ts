@@ -7,6 +7,7 @@ import type { QueueBackend } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
+import type { NoteRequest } from '../transport/request-log.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from './metrics.ts';
@@ -25,5 +26,7 @@ export type ServiceParts = {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** Writes the lines of requests; undefined where none are written. */
+  readonly noteRequest: NoteRequest | undefined;
   readonly closers: Closers;
 };

@@ -1,12 +1,20 @@
 import type { Config } from '../config.ts';
 import { OrderEvents } from '../dispatch/order-events.ts';
 import { createPaymentWait } from '../dispatch/payment-wait.ts';
-import { CLOSE_DEADLINE_MS, DRAIN_MS, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES } from '../limits.ts';
+import {
+  CLOSE_DEADLINE_MS,
+  DRAIN_MS,
+  MAX_FAILED_LINES,
+  MAX_PAYMENT_WAITERS,
+  MAX_SANDBOX_FAILED_LINES,
+  PAYMENT_WAIT_MISSES,
+} from '../limits.ts';
 import { createDatabaseClock } from '../postgres/clock.ts';
 import { JobPace } from '../queues/job-pace.ts';
 import { removeServiceFile, writeServiceFile } from '../sandbox/service-file.ts';
 import { openStore } from '../store/store.ts';
-import { createLogger, type Logger } from '../telemetry.ts';
+import { createGatheringLogger, createLogger, type Logger } from '../telemetry.ts';
+import { createRequestLog, type NoteRequest } from '../transport/request-log.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
 import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
@@ -74,7 +82,7 @@ async function start(
   const events = new OrderEvents();
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
   const shared = { config, database, store, backend, relay, pace, events, paymentWait };
-  const parts: ServiceParts = { ...shared, clock, metrics, logger, closers };
+  const parts: ServiceParts = { ...shared, clock, metrics, logger, noteRequest: openRequestLog(config), closers };
 
   const api = isApi ? await buildApi(parts) : null;
   const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
@@ -97,8 +105,15 @@ async function start(
   return { url, sandbox, close: () => closers.closeAll() };
 }
 
+function openRequestLog({ requestLog, sandbox }: Config): NoteRequest | undefined {
+  if (requestLog === 'off') return undefined;
+  const lines = createGatheringLogger();
+  const maxFailed = sandbox ? MAX_SANDBOX_FAILED_LINES : MAX_FAILED_LINES;
+  return createRequestLog(requestLog, (fields, message) => lines.info(fields, message), maxFailed);
+}
+
 /** The health checks and metrics of a worker with a port. */
-function openHealthServer({ config, database, metrics, logger, closers }: ServiceParts): HttpServer {
+function openHealthServer({ config, database, metrics, logger, noteRequest, closers }: ServiceParts): HttpServer {
   const server = createServer(openTransport(), {
     routes: healthRoutes(config, database, metrics),
     sockets: [],
@@ -106,6 +121,7 @@ function openHealthServer({ config, database, metrics, logger, closers }: Servic
     mode: config.sandbox ? 'sandbox' : 'live',
     supportEmail: config.supportEmail,
     trustProxy: config.trustProxy,
+    noteRequest,
   });
   closers.add('health server', () => server.close());
   return server;

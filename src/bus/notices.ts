@@ -5,9 +5,21 @@ import { errorFields, type Logger } from '../telemetry.ts';
  * What a notice is about. `order`: the status of an order or its driver changed. `details`: only its payment,
  * its text or its dropoff's point, for which dispatch reads nothing. `retailer`: the status, the rate, the card
  * or the webhook of a store changed. `jobs`: jobs are owed that no process relays by itself. `everything`: too
- * much changed to name it.
+ * much changed to name it. `key`, `token`: a key of a store, or the token of a driver, was added or revoked.
+ * `word`: see `createLastWord`.
  */
-export const NOTICE_KINDS = ['order', 'details', 'driver', 'tier', 'retailer', 'jobs', 'everything'] as const;
+export const NOTICE_KINDS = [
+  'order',
+  'details',
+  'driver',
+  'tier',
+  'retailer',
+  'jobs',
+  'everything',
+  'key',
+  'token',
+  'word',
+] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 export type Notice = {

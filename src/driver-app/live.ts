@@ -76,7 +76,7 @@ export function createDriverLive(parts: {
     const { data } = socket;
     if (data.phase !== 'new') return strike(socket, 'already_signed_in', 'one hello is enough');
     data.phase = 'signing_in';
-    const found = await findDriver(token, data.address);
+    const found = await findDriver(token);
     if (isClosed(data)) return;
     stopHelloTimer(data);
     // The phone can tell a refused token from a service that cannot look it up.
@@ -95,13 +95,13 @@ export function createDriverLive(parts: {
   }
 
   /** The active driver behind a token; `later` where it cannot be looked up now. */
-  async function findDriver(token: string, address: string): Promise<Driver | 'later' | null> {
+  async function findDriver(token: string): Promise<Driver | 'later' | null> {
     if (!hasSecretForm('driver_token', token)) return null;
     try {
-      return await drivers.find(hashSecret(token), address);
+      return await drivers.find(hashSecret(token));
     } catch (error) {
-      // An address that sends unknown tokens is no failure of the service.
-      if (!(error instanceof ServiceError && error.code === 'rate_limited')) failed(error);
+      // Too many unknown tokens while notices do not arrive are no failure of their own.
+      if (!(error instanceof ServiceError)) failed(error);
       return 'later';
     }
   }

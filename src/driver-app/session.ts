@@ -1,4 +1,4 @@
-import { networkOf } from '../http/unknown-secrets.ts';
+import { networkOf } from '../domain/network.ts';
 import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_STRIKES } from '../limits.ts';
 import type { DriverOrder } from '../store/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';

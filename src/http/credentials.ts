@@ -1,18 +1,19 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError } from '../domain/errors.ts';
 import { hashSecret, hasSecretForm, type SecretKind } from '../domain/ids.ts';
 import { bearerToken } from '../transport/request.ts';
 import type { RequestHead } from '../transport/route.ts';
+import type { KnownSecrets } from './known-secrets.ts';
 import { asAvailable } from './outcomes.ts';
-import type { UnknownSecrets } from './unknown-secrets.ts';
 
 export type Credentials<Holder> = {
   /**
    * The holder of a secret, from memory if it was read within `keepMs`; null where nobody holds it.
    *
-   * @param address the client's
-   * @throws {ServiceError} `rate_limited` for an unknown secret from an address that sent too many of them
+   * @throws {ServiceError} `unavailable` where it is not known whether anybody does, and too many secrets were
+   *   looked up already
    */
-  find(secretHash: string, address: string): Promise<Holder | null>;
+  find(secretHash: string): Promise<Holder | null>;
   /**
    * Whether it was held within `rememberMs`: too old to let anybody in, but known at once. False says
    * nothing.
@@ -20,22 +21,24 @@ export type Credentials<Holder> = {
   remembers(secretHash: string): boolean;
   /** Has the secrets of these holders looked up before they count again, as what is known of them changed. */
   forget(holds: (holder: Holder) => boolean): void;
+  /** Drops what is kept of a secret that was revoked. */
+  drop(secretHash: string): void;
 };
 
 /**
  * Caches who holds a secret for `keepMs`, so that a busy client costs two look-ups in that time and not one a
- * request. A revoked secret stops working when that time is over, whatever became of notices; "nobody" is
- * never cached, so a new secret works at once. Look-ups of one secret at the same time are one. A secret that
- * was good once is always looked up again; others are not, once their address has sent too many secrets that
- * nobody ever held here.
+ * request. A revoked secret stops working when that time is over, whatever became of notices. Look-ups of one
+ * secret at the same time are one. A secret that no table holds is nobody's without a look-up, however often
+ * it is sent. While that is not known for certain, `maxUnknownPerSecond` secrets are looked up.
  */
 export function createCredentials<Holder>(
   lookUp: (secretHash: string) => Promise<Holder | null>,
-  unknown: UnknownSecrets,
+  secrets: Pick<KnownSecrets, 'has' | 'isCurrent' | 'add'>,
   options: {
     readonly keepMs: number;
     readonly rememberMs: number;
     readonly maxKept: number;
+    readonly maxUnknownPerSecond: number;
     readonly now: () => number;
   },
 ): Credentials<Holder> {
@@ -43,6 +46,7 @@ export function createCredentials<Holder>(
   const asked = new Map<string, { readonly answer: Promise<Holder | null>; readonly sinceMs: number }>();
   /** How often `forget` was called. */
   let forgotten = 0;
+  const unknown = new RateLimiterMemory({ points: options.maxUnknownPerSecond, duration: 1 });
 
   async function ask(secretHash: string): Promise<Holder | null> {
     // Counted from before the look-up, since its result is as old as that.
@@ -52,7 +56,7 @@ export function createCredentials<Holder>(
     // It may have been read before the change; the answer to a request that came before, too.
     if (forgotten !== forgottenBefore) return holder;
     if (holder === null) {
-      // A key that was good once is no guess, and a suspended store's may be good again at any time.
+      // A suspended store's key may be good again at any time.
       const before = kept.get(secretHash);
       if (before) kept.set(secretHash, { ...before, untilMs: Number.NEGATIVE_INFINITY });
       return null;
@@ -88,21 +92,22 @@ export function createCredentials<Holder>(
     return { holder: known.holder, leftMs };
   }
 
-  async function refuseGuesser(address: string): Promise<void> {
-    const retryAfterSeconds = await unknown.secondsToWait(address);
-    if (retryAfterSeconds === 0) return;
-    const message = 'Too many keys or tokens that nobody holds came from your address. Try again later.';
-    throw new ServiceError('rate_limited', message, { retryAfterSeconds });
+  /** Looks up a secret that the tables may hold since a moment ago. */
+  async function askWithinBound(secretHash: string): Promise<Holder | null> {
+    const turn = await unknown.consume('all').catch(() => null);
+    if (!turn) throw new ServiceError('unavailable', 'Whether this is known cannot be looked up now. Try again.');
+    const holder = await askOnce(secretHash);
+    if (holder !== null) secrets.add(secretHash);
+    return holder;
   }
 
   return {
-    async find(secretHash, address) {
+    async find(secretHash) {
       const known = recall(secretHash);
       if (known && known.leftMs > 0) return known.holder;
-      if (!known) await refuseGuesser(address);
-      const holder = await askOnce(secretHash);
-      if (holder === null && !known) await unknown.count(address);
-      return holder;
+      if (known || secrets.has(secretHash)) return askOnce(secretHash);
+      if (!(await secrets.isCurrent())) return askWithinBound(secretHash);
+      return secrets.has(secretHash) ? askOnce(secretHash) : null;
     },
     remembers: (secretHash) =>
       (recall(secretHash)?.leftMs ?? Number.NEGATIVE_INFINITY) > options.keepMs - options.rememberMs,
@@ -114,6 +119,7 @@ export function createCredentials<Holder>(
         if (holds(known.holder)) kept.set(secretHash, { ...known, untilMs: Number.NEGATIVE_INFINITY });
       }
     },
+    drop: (secretHash) => void kept.delete(secretHash),
   };
 }
 
@@ -121,7 +127,7 @@ export function createCredentials<Holder>(
 export type Authenticator<Holder> = {
   /**
    * @throws {ServiceError} `unauthorized` where the secret is missing or nobody's; `unavailable` where it
-   *   cannot be looked up; `rate_limited` where its address sent too many unknown secrets
+   *   cannot be looked up
    */
   authenticate(head: RequestHead): Promise<Holder>;
   /** Whether the request's secret was good a moment ago, known at once; false says nothing. */
@@ -138,9 +144,7 @@ export function createAuthenticator<Holder>(
       const secret = bearerToken(head);
       if (secret === null)
         throw new ServiceError('unauthorized', `Send your ${name}: "Authorization: Bearer <${name}>".`);
-      const holder = hasSecretForm(kind, secret)
-        ? await asAvailable(credentials.find(hashSecret(secret), head.remoteAddress()))
-        : null;
+      const holder = hasSecretForm(kind, secret) ? await asAvailable(credentials.find(hashSecret(secret))) : null;
       if (holder === null) throw unauthorized(name);
       return holder;
     },

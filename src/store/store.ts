@@ -20,6 +20,7 @@ import * as requestDedup from './request-dedup.ts';
 import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
 import * as retries from './retries.ts';
+import * as secrets from './secrets.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
 import * as trips from './trips.ts';
@@ -66,6 +67,7 @@ export interface Store
     Bound<typeof reset>,
     Bound<typeof retailers>,
     Bound<typeof retries>,
+    Bound<typeof secrets>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
     Bound<typeof trips>,
@@ -96,6 +98,7 @@ const FAMILIES = [
   reset,
   retailers,
   retries,
+  secrets,
   tiers,
   tracked,
   trips,

@@ -1,4 +1,4 @@
-import { networkOf } from '../http/unknown-secrets.ts';
+import { networkOf } from '../domain/network.ts';
 import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../limits.ts';
 
 /**

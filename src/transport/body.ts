@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import { BODY_BLOCK_BYTES } from '../limits.ts';
 import type { HttpLimits } from './http-limits.ts';
 
 /** Bounds the bytes of request bodies that the process holds at once. */
@@ -46,7 +47,9 @@ export class BodyReader {
   readonly #budget: BodyBudget;
   readonly #maxBytes: number;
   readonly #maxUnauthenticatedBytes: number;
-  readonly #chunks: Buffer[] = [];
+  readonly #blocks: Buffer[] = [];
+  /** Bytes of the last block that hold nothing yet. */
+  #free = 0;
   #resolve: (outcome: BodyOutcome) => void = () => {};
   #kept = 0;
   #isOver = false;
@@ -101,7 +104,8 @@ export class BodyReader {
   /** Gives back the room that the body took; to be called once nobody reads it. */
   release(): void {
     this.abandon();
-    this.#chunks.length = 0;
+    this.#blocks.length = 0;
+    this.#free = 0;
     this.#budget.giveBack(this.#kept);
     this.#kept = 0;
   }
@@ -117,7 +121,7 @@ export class BodyReader {
 
   #keep(chunk: ArrayBuffer, isLast: boolean): void {
     this.#kept += chunk.byteLength;
-    if (chunk.byteLength > 0) this.#chunks.push(Buffer.from(new Uint8Array(chunk)));
+    this.#append(new Uint8Array(chunk));
     if (isLast) this.#finish({ kind: 'complete', bytes: this.#join() });
     else if (!this.#admitted && !this.#paused && this.#received > this.#maxUnauthenticatedBytes) {
       this.#paused = true;
@@ -125,9 +129,28 @@ export class BodyReader {
     }
   }
 
+  /**
+   * Puts a piece into the free bytes of the last block, and the rest into a new one: a Buffer for each piece
+   * would take over a hundred bytes for each, and pieces may have one byte. The first is mostly the whole
+   * body.
+   */
+  #append(piece: Uint8Array): void {
+    const fitting = Math.min(piece.length, this.#free);
+    const last = this.#blocks.at(-1);
+    last?.set(piece.subarray(0, fitting), last.length - this.#free);
+    this.#free -= fitting;
+    const rest = piece.subarray(fitting);
+    if (rest.length === 0) return;
+    const room = last ? Math.min(this.#kept, BODY_BLOCK_BYTES) : 0;
+    const block = Buffer.allocUnsafe(Math.max(rest.length, room));
+    block.set(rest);
+    this.#blocks.push(block);
+    this.#free = block.length - rest.length;
+  }
+
   #join(): Buffer {
-    const [first, ...rest] = this.#chunks;
-    return first && rest.length === 0 ? first : Buffer.concat(this.#chunks);
+    const [first, ...rest] = this.#blocks;
+    return first && rest.length === 0 ? first : Buffer.concat(this.#blocks, this.#kept);
   }
 
   #refuse(kind: 'too_large' | 'no_room'): void {

@@ -7,6 +7,7 @@ import type { HttpLimits } from './http-limits.ts';
 import { logRefusal } from './refusal-log.ts';
 import { errorReply } from './reply.ts';
 import { canKeepConnection, type ReadHead } from './request.ts';
+import type { NoteRequest } from './request-log.ts';
 import type { RequestsInFlight } from './requests-in-flight.ts';
 import { type ReplySettings, Responder } from './responder.ts';
 import type { Reply, Route } from './route.ts';
@@ -23,6 +24,7 @@ export type ExchangeSettings = ReplySettings & {
   readonly budgets: BodyBudgets;
   /** Called for every reply and for every client that left (status 0), for metrics. */
   readonly observe: (pattern: string, method: string, status: number, durationMs: number) => void;
+  readonly noteRequest: NoteRequest;
 };
 
 /** The methods that metrics are labelled with; a client can send any word as its method. */
@@ -44,6 +46,7 @@ export class Exchange {
   readonly #whenOver: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #authenticated = false;
+  #principal: unknown = null;
   #headers: Readonly<Record<string, string>> = {};
 
   /** Starts serving. `read` holds copies of all that is needed of the request. */
@@ -85,6 +88,7 @@ export class Exchange {
     const principal = await this.#route.authenticate(this.#request.head);
     if (this.#responder.over) return null;
     this.#authenticated = true;
+    this.#principal = principal;
     checkBodyHead(this.#route.body, this.#request);
     const { requests } = this.#settings;
     if (!requests.begin())
@@ -188,8 +192,11 @@ export class Exchange {
 
   #observe(status: number): void {
     const durationMs = performance.now() - this.#startedMs;
-    const { method } = this.#request.head;
-    this.#settings.observe(this.#route.pattern, METHODS.has(method) ? method : 'other', status, durationMs);
+    const { requestId } = this.#request.head;
+    const route = this.#route.pattern;
+    const method = METHODS.has(this.#request.head.method) ? this.#request.head.method : 'other';
+    this.#settings.observe(route, method, status, durationMs);
+    this.#settings.noteRequest({ requestId, method, route, status, durationMs, principal: this.#principal });
   }
 
   #setDeadline(ms: number, expired: () => void): void {

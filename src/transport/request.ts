@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { newId } from '../domain/ids.ts';
-import { MAX_CONTENT_TYPE_LENGTH, MAX_HEADERS_LENGTH, MAX_TARGET_LENGTH } from '../limits.ts';
+import { MAX_CONTENT_TYPE_LENGTH, MAX_FORWARDED_LENGTH, MAX_HEADERS_LENGTH, MAX_TARGET_LENGTH } from '../limits.ts';
 import { HEADER_NAMES, type RequestHead } from './route.ts';
 
 export type ReadHead = {
@@ -145,8 +145,10 @@ function isEncodedText(text: string): boolean {
   }
 }
 
+/** The address that the last proxy added; one that is too long is none. */
 function lastHop(forwardedFor: string | undefined): string | undefined {
-  return forwardedFor?.split(',').at(-1)?.trim();
+  const hop = forwardedFor?.slice(forwardedFor.lastIndexOf(',') + 1).trim();
+  return hop !== undefined && hop.length <= MAX_FORWARDED_LENGTH ? hop : undefined;
 }
 
 function addressOf(response: HttpResponse): string {

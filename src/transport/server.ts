@@ -6,6 +6,7 @@ import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import type { SocketBehaviour } from './live-socket.ts';
 import { refusals } from './refusals.ts';
 import { countParams, readHead } from './request.ts';
+import type { NoteRequest } from './request-log.ts';
 import { RequestsInFlight } from './requests-in-flight.ts';
 import type { Route } from './route.ts';
 import { shed } from './shed.ts';
@@ -24,6 +25,8 @@ export type ServerOptions = {
   readonly httpsOnly?: boolean;
   /** Called for every reply. The status is 0 where the client left first. */
   readonly observe?: (pattern: string, method: string, status: number, durationMs: number) => void;
+  /** Called for every reply and every upgrade, for the log. */
+  readonly noteRequest?: NoteRequest | undefined;
   readonly limits?: Partial<HttpLimits>;
 };
 
@@ -67,6 +70,7 @@ export function createServer(transport: Transport, options: ServerOptions): Http
       large: new BodyBudget(limits.maxBufferedPhotoBytes),
     },
     observe: options.observe ?? (() => {}),
+    noteRequest: options.noteRequest ?? (() => {}),
   };
   const openSockets = () => mounts.reduce((sum, mount) => sum + mount.count, 0);
   const connections = boundConnections(app, limits, openSockets);

@@ -24,7 +24,10 @@ export function shed(settings: ExchangeSettings, route: Route, response: HttpRes
   const reply = replyOf(refusal, settings.supportEmail);
   const body = String(reply.body).replace(ID, requestId);
   new Responder(response, settings, read.head, () => {}).send({ ...reply, body });
-  settings.observe(route.pattern, route.method.toUpperCase(), reply.status, performance.now() - startedMs);
+  const method = route.method.toUpperCase();
+  const durationMs = performance.now() - startedMs;
+  settings.observe(route.pattern, method, reply.status, durationMs);
+  settings.noteRequest({ requestId, method, route: route.pattern, status: reply.status, durationMs });
   return true;
 }
 

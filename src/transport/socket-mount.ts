@@ -7,6 +7,7 @@ import type { HttpLimits } from './http-limits.ts';
 import type { SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
 import { countParams, type ReadHead, readHead } from './request.ts';
+import type { NoteRequest } from './request-log.ts';
 import { type ReplySettings, Responder } from './responder.ts';
 import { type Attached, SocketConnection } from './socket-connection.ts';
 
@@ -22,6 +23,7 @@ export type SocketSettings = ReplySettings & {
   readonly trustProxy: boolean;
   readonly logger: Logger;
   readonly limits: HttpLimits;
+  readonly noteRequest: NoteRequest;
 };
 
 /** The sockets of one behaviour: accepts and counts them, and keeps their failures to themselves. */
@@ -71,18 +73,28 @@ export class SocketMount {
 
   async #upgrade(response: HttpResponse, read: ReadHead, key: string, context: us_socket_context_t): Promise<void> {
     const { head, fault } = read;
-    const responder = new Responder(response, this.#settings, head, () => {});
+    const startedMs = performance.now();
+    const note = (status: number) =>
+      this.#settings.noteRequest({
+        requestId: head.requestId,
+        method: 'GET',
+        route: this.#behaviour.path,
+        status,
+        durationMs: performance.now() - startedMs,
+      });
+    const responder = new Responder(response, this.#settings, head, () => note(0));
     this.#pending++;
     try {
       if (fault !== null) throw new ServiceError('invalid_request', fault);
       const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress() });
       // No subprotocol and no extension, whatever the client offers.
-      responder.upgrade((upgradable) => upgradable.upgrade<Attached>(accepted, key, '', '', context));
+      const upgrade = (to: HttpResponse) => to.upgrade<Attached>(accepted, key, '', '', context);
+      if (responder.upgrade(upgrade)) note(101);
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log(error);
       const refusal = errorReply(error, head.requestId, this.#settings.supportEmail);
-      if (fault === null) responder.send(refusal);
-      else await responder.sendLast(refusal);
+      const isSent = fault === null ? responder.send(refusal) : await responder.sendLast(refusal);
+      if (isSent) note(refusal.status);
     } finally {
       this.#pending--;
     }

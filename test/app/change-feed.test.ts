@@ -13,6 +13,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
 import { TIERS } from '../matcher/brute-force.ts';
@@ -32,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** An API process with a change feed, and a record of its reads, events and matching. */
-async function api() {
+async function api(secrets = NO_SECRETS) {
   const sql = connect({ url: database.url, applicationName: 'api', max: 2 });
   const closers = new Closers(logger);
   onTestFinished(async () => {
@@ -81,6 +82,7 @@ async function api() {
       },
       drivers: { forget: (holds) => seen.push(...forgotten(DRIVERS, (driverId) => holds({ driverId }))) },
     },
+    secrets,
     paymentWait,
     events,
     logger,

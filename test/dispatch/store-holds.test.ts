@@ -20,6 +20,7 @@ import {
   PICKUP,
   type TestStore,
 } from '../harness/orders.ts';
+import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
 import { chargedOrder, failCharges } from '../harness/unpaid.ts';
 
@@ -93,7 +94,7 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
   const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
-  await followChanges({ ...parts, ...dispatch, credentials, database: { sql, processId } });
+  await followChanges({ ...parts, ...dispatch, credentials, secrets: NO_SECRETS, database: { sql, processId } });
   // The start has swept; the events of a test are to be enough without a sweep.
   await dispatch.sweep.run();
   async function place(of = store) {

@@ -25,7 +25,7 @@ let failures: unknown[];
 let lastPosition: Point | null;
 let live: DriverLive;
 let allowances: DriverAllowances;
-const find = vi.fn<(tokenHash: string, address: string) => Promise<{ driverId: string } | null>>();
+const find = vi.fn<(tokenHash: string) => Promise<{ driverId: string } | null>>();
 const findState = vi.fn<(driverId: string) => Promise<DriverState | null>>();
 const setDuty = vi.fn<(driverId: string, onDuty: boolean) => Promise<{ onDuty: boolean } | null>>();
 const report = vi.fn<(driverId: string, report: object) => 'taken' | 'older' | 'unknown_driver' | 'off_range'>();
@@ -107,11 +107,11 @@ describe('signing in', () => {
     expect(failures).toHaveLength(1);
   });
 
-  it('tells a phone to come back whose address sent too many unknown tokens, which is no failure of ours', async () => {
-    find.mockRejectedValueOnce(new ServiceError('rate_limited', 'Too many.'));
+  it('tells a phone to come back whose token cannot be looked up among too many unknown ones', async () => {
+    find.mockRejectedValueOnce(new ServiceError('unavailable', 'Not now.'));
     const socket = await signedIn();
     expect(socket.closed?.code).toBe(1013);
-    expect(find).toHaveBeenCalledWith(hashSecret(TOKEN), '203.0.113.7');
+    expect(find).toHaveBeenCalledWith(hashSecret(TOKEN));
     expect(failures).toEqual([]);
   });
 

@@ -43,12 +43,7 @@ export function anyOrder(
 export type Order = ReturnType<typeof anyOrder>;
 
 /** Sends it once to one of the API processes and records the answer. */
-export async function send(
-  world: World,
-  { op, key, body, apiKey }: Order,
-  random: Random,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Heard> {
+export async function send(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Heard> {
   const api = world.apis[Math.floor(random() * world.apis.length)];
   let heard: Heard;
   try {
@@ -58,7 +53,6 @@ export async function send(
         authorization: `Bearer ${apiKey}`,
         'content-type': 'application/json',
         ...(key === null ? {} : { 'idempotency-key': key }),
-        ...headers,
       },
       body,
       signal: AbortSignal.timeout(ATTEMPT_MS),

@@ -3,25 +3,28 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import { hashSecret, newSecret } from '../../src/domain/ids.ts';
 import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
 import { asAvailable } from '../../src/http/outcomes.ts';
-import { createUnknownSecrets } from '../../src/http/unknown-secrets.ts';
 import type { RequestHead } from '../../src/transport/route.ts';
 
-const ADDRESS = '203.0.113.7';
-/** Whether an address may ask is known a few turns later. */
+/** What is asked of the tables is known a few turns later. */
 const untilAsked = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A look-up that answers when it is told to, and a clock that stands still. */
-function world(options: { maxKept?: number; mostUnknown?: number } = {}) {
+/** A look-up that answers when it is told to, tables that hold every secret, and a clock that stands still. */
+function world(options: { maxKept?: number; holds?: (hash: string) => boolean; isCurrent?: () => boolean } = {}) {
   const asked: { hash: string; answer: (holder: string | null) => void; fail: (error: Error) => void }[] = [];
+  const added: string[] = [];
   let nowMs = 0;
   const credentials = createCredentials<string>(
     (hash) => new Promise((answer, fail) => void asked.push({ hash, answer, fail })),
-    createUnknownSecrets({ most: options.mostUnknown ?? 100, windowSeconds: 60, slots: 1_000_000 }),
-    { keepMs: 1_000, rememberMs: 10_000, maxKept: options.maxKept ?? 100, now: () => nowMs },
+    {
+      has: options.holds ?? (() => true),
+      isCurrent: async () => (options.isCurrent ?? (() => true))(),
+      add: (hash) => void added.push(hash),
+    },
+    { keepMs: 1_000, rememberMs: 10_000, maxKept: options.maxKept ?? 100, maxUnknownPerSecond: 3, now: () => nowMs },
   );
-  const find = async (hash: string, holder: string | null = `holder of ${hash}`, address = ADDRESS) => {
+  const find = async (hash: string, holder: string | null = `holder of ${hash}`) => {
     const before = asked.length;
-    const found = credentials.find(hash, address);
+    const found = credentials.find(hash);
     // Whoever awaits it hears of a refusal; meanwhile nobody does.
     found.catch(() => undefined);
     await untilAsked();
@@ -31,10 +34,8 @@ function world(options: { maxKept?: number; mostUnknown?: number } = {}) {
   return {
     asked,
     forget: credentials.forget,
-    credentials: {
-      find: (hash: string) => credentials.find(hash, ADDRESS),
-      remembers: (hash: string) => credentials.remembers(hash),
-    },
+    added,
+    credentials,
     find,
     count: () => asked.length,
     at(ms: number) {
@@ -107,7 +108,7 @@ test('knows at once whose secret was good some moments ago, and looks it up anew
   expect(credentials.remembers('a')).toBe(false);
 });
 
-test('nobody is never remembered, so a new secret works at once', async () => {
+test('that nobody holds a secret is never remembered, so it works as soon as somebody does', async () => {
   const { find, count } = world();
   expect(await find('a', null)).toBeNull();
   expect(await find('a')).toBe('holder of a');
@@ -194,51 +195,72 @@ test('reading one secret again and again leaves the others remembered', async ()
   expect(asked.length).toBe(before);
 });
 
-describe('an address that sent too many secrets that nobody holds', () => {
-  const refused = { code: 'rate_limited', retryAfterSeconds: 60 };
-  /** A world where `ADDRESS` has guessed three times, which is the bound, after the store's own key was found. */
-  async function guessed() {
-    const made = world({ mostUnknown: 3 });
-    await made.find('own');
-    for (const guess of ['x', 'y', 'x']) expect(await made.find(guess, null)).toBeNull();
-    return made;
-  }
-
-  test('is refused without a look-up, for keys that are good too', async () => {
-    const { find, count } = await guessed();
-    await expect(find('z', null)).rejects.toMatchObject(refused);
-    await expect(find('good')).rejects.toMatchObject(refused);
-    expect(count()).toBe(4);
+describe('a secret that no table holds', () => {
+  test('is nobody’s without a look-up, however often it is sent', async () => {
+    const { find, count } = world({ holds: () => false });
+    for (let i = 0; i < 1_000; i++) expect(await find(`guess ${i}`)).toBeNull();
+    for (let i = 0; i < 1_000; i++) expect(await find('guess')).toBeNull();
+    expect(count()).toBe(0);
   });
 
-  test('goes on with the keys that were found before, which are looked up anew when their moment is over', async () => {
-    const { find, count, at } = await guessed();
-    for (const ms of [0, 1_000, 2_000, 60_000]) {
-      at(ms);
-      expect(await find('own')).toBe('holder of own');
-    }
-    expect(count()).toBe(7);
-  });
-
-  test('is not refused for a key that was good once: a suspended store is heard again as soon as it is active', async () => {
-    const { find, at } = await guessed();
-    at(1_000);
-    for (let again = 0; again < 10; again++) expect(await find('own', null)).toBeNull();
+  test('does not keep one that they hold from being looked up', async () => {
+    const { find } = world({ holds: (hash) => hash === 'own' });
+    for (let i = 0; i < 1_000; i++) await find(`guess ${i}`);
     expect(await find('own')).toBe('holder of own');
   });
 
-  test('is not one that goes on with a key that was good once', async () => {
-    const { find, at } = world({ mostUnknown: 3 });
-    await find('own');
-    at(1_000);
-    for (let again = 0; again < 10; again++) expect(await find('own', null)).toBeNull();
-    expect(await find('another')).toBe('holder of another');
+  test('is looked up where it was added while the latest notices were awaited', async () => {
+    const held = new Set<string>();
+    const isCurrent = () => {
+      held.add('new');
+      return true;
+    };
+    const { find } = world({ holds: (hash) => held.has(hash), isCurrent });
+    expect(await find('new')).toBe('holder of new');
+  });
+});
+
+describe('while it is not known which secrets the tables hold', () => {
+  const refused = { code: 'unavailable' };
+
+  test('an unknown secret is looked up, and held where it is good', async () => {
+    const { find, added } = world({ holds: () => false, isCurrent: () => false });
+    expect(await find('new')).toBe('holder of new');
+    expect(await find('guess', null)).toBeNull();
+    expect(added).toEqual(['new']);
   });
 
-  test('does not stop others, and one that sends good keys alone is never refused', async () => {
-    const { find } = await guessed();
-    for (let i = 0; i < 10; i++) expect(await find(`key ${i}`, undefined, '203.0.113.8')).toBe(`holder of key ${i}`);
+  test('so many are looked up a second, and others are told to try again; nobody is told that theirs is wrong', async () => {
+    const { find, count } = world({ holds: () => false, isCurrent: () => false });
+    for (const guess of ['x', 'y', 'z']) expect(await find(guess, null)).toBeNull();
+    for (let i = 0; i < 100; i++) await expect(find(`good ${i}`)).rejects.toMatchObject(refused);
+    expect(count()).toBe(3);
   });
+
+  test('one that was found before, or that the tables held, goes on', async () => {
+    const { find, at } = world({ holds: (hash) => hash === 'held', isCurrent: () => false });
+    await find('found');
+    for (const guess of ['x', 'y', 'z', 'a']) await find(guess, null).catch(() => null);
+    at(1_000);
+    expect(await find('found')).toBe('holder of found');
+    expect(await find('held')).toBe('holder of held');
+  });
+});
+
+test('a revoked secret is forgotten at once where a notice says so', async () => {
+  const { find, credentials, count } = world();
+  await find('a');
+  credentials.drop('a');
+  expect(await find('a', null)).toBeNull();
+  expect(count()).toBe(2);
+});
+
+test('a suspended store’s key is looked up each time, and heard again as soon as the store is active', async () => {
+  const { find, at } = world();
+  await find('own');
+  at(1_000);
+  for (let again = 0; again < 10; again++) expect(await find('own', null)).toBeNull();
+  expect(await find('own')).toBe('holder of own');
 });
 
 describe('a holder of whom something changed', () => {
@@ -280,19 +302,16 @@ describe('a holder of whom something changed', () => {
 describe('authentication by a bearer secret', () => {
   const secret = newSecret('api_key');
   let asked: string[];
-  let askedFrom: string;
   let answer: () => Promise<string | null>;
   const { authenticate } = createAuthenticator('api_key', {
-    find(hash: string, address: string) {
+    find(hash: string) {
       asked.push(hash);
-      askedFrom = address;
       return answer();
     },
     remembers: () => false,
   });
   const head = (authorization?: string) =>
     ({
-      remoteAddress: () => ADDRESS,
       header: (name: string) => (name === 'authorization' ? authorization : undefined),
     }) as RequestHead;
   const codeOf = (work: Promise<unknown>) =>
@@ -307,7 +326,7 @@ describe('authentication by a bearer secret', () => {
 
   test('finds the holder by the secret’s hash; the secret itself goes nowhere', async () => {
     expect(await authenticate(head(`Bearer ${secret}`))).toBe('store');
-    expect([asked, askedFrom]).toEqual([[hashSecret(secret)], ADDRESS]);
+    expect(asked).toEqual([hashSecret(secret)]);
   });
 
   test.each<[string, string | undefined]>([

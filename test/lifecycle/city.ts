@@ -19,6 +19,7 @@ import type { DriverPosition } from '../../src/store/drivers.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import type { Logger } from '../../src/telemetry.ts';
+import { NO_SECRETS } from '../harness/secrets.ts';
 import { NO_ZIPS } from '../harness/towns.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { storeOn } from './store.ts';
@@ -90,7 +91,7 @@ export async function startProcess(tables: Tables, processId: string) {
   const database = { sql: connection.sql, processId };
   const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
   const holds = { reload: async () => undefined, refresh: async () => undefined };
-  await followChanges({ ...shared, database, holds, sweep, credentials, closers });
+  await followChanges({ ...shared, database, holds, sweep, credentials, secrets: NO_SECRETS, closers });
   // The start has swept; the events of a test are to be enough without a sweep.
   await sweep.run();
   return {

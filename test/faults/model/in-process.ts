@@ -15,6 +15,7 @@ import { connect } from '../../../src/postgres/connect.ts';
 import type { Relay } from '../../../src/queues/relay.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
+import { NO_SECRETS } from '../../harness/secrets.ts';
 import { storeOf } from '../../harness/store.ts';
 import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import { openBank } from './bank.ts';
@@ -57,7 +58,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
   const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
-  await followChanges({ ...parts, ...dispatch, credentials, database: { sql, processId: PROCESS_ID } });
+  const feed = { credentials, secrets: NO_SECRETS, database: { sql, processId: PROCESS_ID } };
+  await followChanges({ ...parts, ...dispatch, ...feed });
 
   const bank = openBank();
   const chargeJob = createChargeJob({ ...parts, stripe: bank, orderLocks: limitConcurrency(4) });

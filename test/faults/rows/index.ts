@@ -6,6 +6,7 @@ import { foreignIds } from './foreign.ts';
 import { greedyPhotos, greedyReports, silentSockets } from './greedy-drivers.ts';
 import { mutatedBodies } from './http-bodies.ts';
 import { deafSockets } from './http-deaf.ts';
+import { hostileValues } from './http-hostile.ts';
 import { rawSockets } from './http-raw.ts';
 import { slowClients } from './http-slow.ts';
 import { inventedDeliveries } from './invented.ts';
@@ -62,6 +63,7 @@ export const ROWS: readonly Row[] = [
   webhookAddresses,
   mutatedBodies,
   rawSockets,
+  hostileValues,
   slowClients,
   deafSockets,
   driverMessages,

@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { withTimeout } from '../with-timeout.ts';
+
+export type LastWord = {
+  /**
+   * Whether every notice that was committed before this call has been heard. False where that is not known in
+   * time: the database is away, or listening was interrupted. Never rejects.
+   */
+  caughtUp(): Promise<boolean>;
+  /** To be called with each word that comes back. */
+  heard(word: string): void;
+};
+
+/**
+ * Finds out whether the notices are heard up to now: the process sends itself a word, and Postgres delivers
+ * notices in the order of their commits. Callers share a word that is not sent yet; one is under way at a
+ * time.
+ *
+ * @param say sends the word as a notice
+ * @param bounds.waitMs longest wait for the word to come back
+ * @param bounds.pauseMs pause between two words
+ */
+export function createLastWord(
+  say: (word: string) => Promise<unknown>,
+  bounds: { readonly waitMs: number; readonly pauseMs: number },
+): LastWord {
+  let said = 0;
+  let expected: { readonly word: string; readonly back: () => void } | null = null;
+  let next: Promise<boolean> | null = null;
+  let free: Promise<unknown> = Promise.resolve();
+
+  async function ask(): Promise<boolean> {
+    // Who calls from now on needs a later word.
+    next = null;
+    const word = String(++said);
+    const back = new Promise<void>((resolve) => {
+      expected = { word, back: resolve };
+    });
+    const late = () => new Error('The word did not come back in time');
+    return withTimeout(Promise.all([say(word), back]), bounds.waitMs, late).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  return {
+    caughtUp() {
+      if (next) return next;
+      next = free.then(ask);
+      free = next.then(() => delay(bounds.pauseMs, undefined, { ref: false }));
+      return next;
+    },
+    heard(word) {
+      // In a later turn, so that what began to listen again just before the word is told so first.
+      if (word === expected?.word) setImmediate(expected.back);
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { followChanges } from '../../src/app/change-feed.ts';
+import { Closers } from '../../src/app/closers.ts';
+import { openCredentialCaches } from '../../src/app/credential-caches.ts';
+import { Fleet } from '../../src/dispatch/fleet.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
+import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { openGateway } from '../bus/gateway.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addStoreRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+
+const logger = createLogger('silent');
+const GUESSES = 2_000;
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** An API process's credentials behind a change feed, with the number of its look-ups. */
+async function api(url = database.url) {
+  const sql = connect({ url, applicationName: 'api', max: 4 });
+  const closers = new Closers(logger);
+  onTestFinished(async () => {
+    await closers.closeAll();
+    await sql.end({ timeout: 1 });
+  });
+  let lookUps = 0;
+  const real = storeOf(sql, 'api');
+  const counted = {
+    ...real,
+    findKeys(hashes: readonly string[]) {
+      lookUps++;
+      return real.findKeys(hashes);
+    },
+    findDriverByToken(hash: string) {
+      lookUps++;
+      return real.findDriverByToken(hash);
+    },
+  };
+  const { stores, drivers, feed } = openCredentialCaches(counted);
+  const events = new OrderEvents();
+  const nothing = async () => undefined;
+  await followChanges({
+    database: { sql, processId: 'api' },
+    fleet: new Fleet(new Matcher(TIERS), real, events),
+    redispatch: { driverAvailable: () => undefined, matchOrder: nothing },
+    sweep: { run: nothing, listening: () => undefined },
+    unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
+    tiers: { reload: nothing },
+    holds: { reload: nothing, refresh: nothing },
+    credentials: { stores, drivers },
+    secrets: feed,
+    paymentWait: { recheck: nothing },
+    events,
+    logger,
+    closers,
+  });
+  return { stores, drivers, lookUps: () => lookUps };
+}
+
+/** The holder, or the code of the refusal. */
+const asked = <Holder>(found: Promise<Holder>) => found.catch((error: { code?: string }) => error.code);
+const guess = () => hashSecret(newSecret('api_key'));
+
+async function newKey(retailerId: string): Promise<{ id: string; keyHash: string; retailerId: string }> {
+  return { id: newId(), keyHash: guess(), retailerId };
+}
+
+test('made-up keys and tokens are nobody’s without a look-up, however many there are', async () => {
+  await addStoreRow(database.sql);
+  const { stores, drivers, lookUps } = await api();
+  const answers = await Promise.all(
+    Array.from({ length: GUESSES }, (_, n) => asked<unknown>((n % 2 ? stores : drivers).find(guess()))),
+  );
+  expect(new Set(answers)).toEqual(new Set([null]));
+  expect(lookUps()).toBe(0);
+});
+
+test('a key is good at once at a process where others guess, whoever wrote it', async () => {
+  const { sql } = database;
+  const { retailerId } = await addStoreRow(sql);
+  const { stores } = await api();
+  for (let round = 0; round < 20; round++) {
+    const guesses = Promise.all(Array.from({ length: 100 }, () => stores.find(guess())));
+    const key = await newKey(retailerId);
+    // By a command, or as the version before this one and a person with psql do.
+    if (round % 2) await storeOf(sql, 'cli').rotateKey(retailerId, key);
+    else await sql`insert into api_keys (id, retailer_id, key_hash) values (${key.id}, ${retailerId}, ${key.keyHash})`;
+    expect(await asked(stores.find(key.keyHash))).toMatchObject({ keyId: key.id });
+    expect(new Set(await guesses)).toEqual(new Set([null]));
+  }
+});
+
+test('many keys of one statement are all good at once', async () => {
+  const { sql } = database;
+  const { stores } = await api();
+  const keys: { id: string; keyHash: string; retailerId: string }[] = [];
+  for (let n = 0; n < 250; n++) keys.push(await newKey((await addStoreRow(sql)).retailerId));
+  await sql`
+    insert into api_keys (id, retailer_id, key_hash)
+    select * from unnest(${keys.map(({ id }) => id)}::uuid[], ${keys.map((key) => key.retailerId)}::uuid[],
+      ${keys.map(({ keyHash }) => keyHash)}::text[])`;
+  const found = await Promise.all(keys.map(({ keyHash }) => stores.find(keyHash)));
+  expect(found.map((key) => key?.keyId)).toEqual(keys.map(({ id }) => id));
+});
+
+test('a rotated key is dropped from memory by the notice, before its second is over', async () => {
+  const { sql } = database;
+  const { retailerId } = await addStoreRow(sql);
+  const { stores, lookUps } = await api();
+  const [old, next] = [await newKey(retailerId), await newKey(retailerId)];
+  await storeOf(sql, 'cli').rotateKey(retailerId, old);
+  expect(await stores.find(old.keyHash)).not.toBeNull();
+  await storeOf(sql, 'cli').rotateKey(retailerId, next);
+  expect(await stores.find(next.keyHash)).not.toBeNull();
+  const before = lookUps();
+  expect(await stores.find(old.keyHash)).toBeNull();
+  expect(lookUps()).toBe(before);
+});
+
+test('a new driver’s token is good at once, and so is one that was changed', async () => {
+  const { sql } = database;
+  const { drivers } = await api();
+  const [id, first, second] = [newId(), guess(), guess()];
+  const driver = { id, name: 'Ana', phone: '+14155550100', tokenHash: first, tierIds: ['standard'] as const };
+  await storeOf(sql, 'cli').createDriver(driver);
+  expect(await drivers.find(first)).toEqual({ driverId: id });
+  await sql`update drivers set token_hash = ${second} where id = ${id}`;
+  expect(await drivers.find(second)).toEqual({ driverId: id });
+});
+
+test('where no notices arrive, a new key is good, and no key is called wrong without having been looked up', async () => {
+  const gateway = await openGateway(database.url);
+  onTestFinished(() => gateway.close());
+  const { sql } = database;
+  const { retailerId } = await addStoreRow(sql);
+  const { stores, lookUps } = await api(gateway.url);
+  await gateway.cut();
+  expect(await asked(stores.find(guess()))).not.toBeNull();
+  const key = await newKey(retailerId);
+  await storeOf(sql, 'cli').rotateKey(retailerId, key);
+  await gateway.restore();
+  const before = lookUps();
+  const good = () => asked(stores.find(key.keyHash));
+  await expect.poll(good, { timeout: 10_000, interval: 20 }).toMatchObject({ keyId: key.id });
+  expect(lookUps()).toBeGreaterThan(before);
+});

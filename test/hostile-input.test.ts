@@ -1,0 +1,248 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { findZip, foldAddress } from '../src/domain/address.ts';
+import { fingerprintOf } from '../src/domain/idempotency.ts';
+import { hasSecretForm, isId, isTrackingToken } from '../src/domain/ids.ts';
+import { networkOf } from '../src/domain/network.ts';
+import { isPhone } from '../src/domain/phone.ts';
+import { validateAction, validateLocation } from '../src/driver-app/input.ts';
+import { readDriverMessage } from '../src/driver-app/messages.ts';
+import { idempotencyKeyOf } from '../src/http/idempotency.ts';
+import { parseJsonObject } from '../src/http/json.ts';
+import { validatePlaceOrder } from '../src/http/place-order-input.ts';
+import { ordersList } from '../src/http/routes/orders-list.ts';
+import * as patterns from '../src/http/schemas.ts';
+import { createReadRates } from '../src/http/store-rate.ts';
+import { validators } from '../src/http/validators.js';
+import { MAX_PICKUP_ADDRESS_LENGTH } from '../src/limits.ts';
+import { loadAssets } from '../src/pages/assets.ts';
+import { html } from '../src/pages/html.ts';
+import { errorFields } from '../src/telemetry.ts';
+import { bearerToken, isMediaType, readHead } from '../src/transport/request.ts';
+import type { HeaderName, RequestHead } from '../src/transport/route.ts';
+import { countScans } from '../src/vendors/jpeg-scans.ts';
+import { readWebhookUrl } from '../src/vendors/webhook-client.ts';
+import { loadZips, ZIPS_FILE } from '../src/vendors/zips.ts';
+import { HOSTILE_TEXTS } from './harness/hostile-texts.ts';
+import { letIn } from './http/support.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const LENGTH = 16 * 1024;
+
+const headOf = (headers: Partial<Record<HeaderName, string>>, query = '', param = ''): RequestHead => ({
+  method: 'GET',
+  path: '/',
+  params: [param],
+  query: new URLSearchParams(query),
+  header: (name) => headers[name],
+  remoteAddress: () => '127.0.0.1',
+  requestId: 'test',
+});
+
+/** A request as uWebSockets.js gives it, with `text` in these headers and wherever else a client has its say. */
+function nativeOf(text: string, headers: readonly string[]): HttpRequest {
+  const native = {
+    forEach(each: (name: string, value: string) => void) {
+      for (const name of headers) each(name, text);
+    },
+    getCaseSensitiveMethod: () => text,
+    getUrl: () => text,
+    getQuery: () => text,
+    getParameter: () => text,
+  };
+  return native as unknown as HttpRequest;
+}
+const RESPONSE = { getRemoteAddressAsText: () => new ArrayBuffer(0) } as unknown as HttpResponse;
+
+const withField = (text: string) => ({
+  retailer_id: text,
+  customer: { name: text, email: text, phone: text },
+  pickup_address: text,
+  dropoff_address: { line1: text, line2: text, city: text, state: text, zip: text },
+  delivery_tier: text,
+});
+const zips = loadZips(ZIPS_FILE);
+
+/** Everything of the service that reads what a client sent, without a network. */
+function entries(): Readonly<Record<string, (text: string) => unknown>> {
+  const folder = mkdtempSync(join(tmpdir(), 'sameday-assets-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'manifest.json'), '{}');
+  writeFileSync(join(folder, 'a.js'), '');
+  const assets = loadAssets(folder);
+  const list = ordersList({
+    stores: letIn({ retailerId: 'store' } as never),
+    store: { listStoreOrders: async () => ({ orders: [], next: null }) },
+    reads: createReadRates(0),
+    matcher: { whyWaiting: () => undefined },
+  });
+  return {
+    'the target of a request': (text) => readHead(RESPONSE, nativeOf(text, []), 1, false),
+    'Content-Length': (text) => readHead(RESPONSE, nativeOf(text, ['content-length']), 1, false),
+    'Transfer-Encoding': (text) => readHead(RESPONSE, nativeOf(text, ['transfer-encoding']), 1, false),
+    'X-Forwarded-For': (text) =>
+      networkOf(readHead(RESPONSE, nativeOf(text, ['x-forwarded-for']), 1, true).head.remoteAddress()),
+    Authorization: (text) => bearerToken(headOf({ authorization: text })),
+    'Content-Type': (text) => isMediaType(text, ['application/json']),
+    'Accept-Encoding': (text) => assets.serve('a.js', text),
+    'Idempotency-Key': (text) => idempotencyKeyOf(headOf({ 'idempotency-key': text })),
+    'a query': (text) => list.handle({ ...GIVEN, head: headOf({}, text) } as never),
+    'the values of a query': (text) => {
+      const query = new URLSearchParams({ status: text, updated_after: text, limit: text, cursor: text }).toString();
+      return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
+    },
+    'a body': (text) => parseJsonObject(Buffer.from(text)),
+    'a value of a body': (text) => parseJsonObject(Buffer.from(JSON.stringify({ [text]: text }))),
+    'the fields of an order': (text) => validatePlaceOrder(withField(text)),
+    'the ZIP code of an address': (text) => findZip(text),
+    // Only what has passed the schema is compared.
+    'a pickup address': (text) =>
+      foldAddress(Array.from(text.slice(0, 1_000)).slice(0, MAX_PICKUP_ADDRESS_LENGTH).join('')),
+    'an order without a key': (text) =>
+      fingerprintOf({ customer: { name: text }, dropoffAddress: { line1: text }, pickupAddress: text } as never),
+    'a ZIP code': (text) => [zips.area(text), zips.areasOfPrefix(text), zips.inState(text, text)],
+    'a position': (text) => validateLocation({ lat: text, lng: 1, captured_at: text, [text]: text }),
+    'an action': (text) => validateAction(validators.release, { reason: text, action_id: text, captured_at: text }),
+    "a driver's message": (text) => readDriverMessage(text),
+    "a value of a driver's message": (text) => readDriverMessage(JSON.stringify({ type: 'hello', token: text })),
+    'an id, a token, a phone': (text) => {
+      for (const kind of ['api_key', 'driver_token'] as const) hasSecretForm(kind, text);
+      return [isId(text), isTrackingToken(text), isPhone(text)];
+    },
+    'a client’s address': (text) => networkOf(text),
+    "a webhook's URL": (text) => [readWebhookUrl(text, false), readWebhookUrl(`https://${text}`, true)],
+    'text on a page': (text) => html`<p>${text}</p>`,
+    'a photo': (text) => countScans(Buffer.from(text, 'latin1')),
+    'an error that quotes input': (text) => errorFields(new Error(text)),
+  };
+}
+const GIVEN = { principal: { retailerId: 'store' }, body: Buffer.alloc(0) };
+
+/** Input is refused by errors, too. */
+function quietly(work: () => unknown): void {
+  try {
+    const result = work();
+    if (result instanceof Promise) result.catch(() => undefined);
+  } catch {}
+}
+
+/** Processor time of one run in milliseconds, which a busy machine does not lengthen. */
+function millisOf(work: () => unknown): number {
+  const before = process.cpuUsage();
+  quietly(work);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/** Above what linear work takes on 32 KB, and far below what quadratic work does. */
+const QUICK_MS = 25;
+const RUNS = 5;
+
+/**
+ * Whether work grows faster than its input: in the best of five runs, twice the input takes longer than QUICK_MS
+ * and more than three times as long, and so again in two further trials. Quadratic work takes four times as long.
+ */
+function isSuperlinear(of: (length: number) => () => unknown): boolean {
+  const [once, twice] = [of(LENGTH), of(2 * LENGTH)];
+  return [1, 2, 3].every(() => {
+    let [onceMs, twiceMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (let run = 0; run < RUNS; run++) {
+      twiceMs = Math.min(twiceMs, millisOf(twice));
+      if (twiceMs < QUICK_MS) return false;
+      onceMs = Math.min(onceMs, millisOf(once));
+    }
+    return twiceMs > 3 * onceMs;
+  });
+}
+
+test('quadratic work is told from linear work', () => {
+  const places = (length: number) => () => /file:.*\/src/.test('file:'.repeat(length / 5));
+  const scan = (length: number) => () => 'a'.repeat(1_000 * length).indexOf('b');
+  expect([places, scan].map(isSuperlinear)).toEqual([true, false]);
+});
+
+test('no input of 16 KB takes more than its share of time, wherever a client can put it', () => {
+  const found: string[] = [];
+  for (const [entry, read] of Object.entries(entries())) {
+    for (const [shape, make] of Object.entries(HOSTILE_TEXTS)) {
+      const of = (length: number) => {
+        const text = make(length);
+        return () => read(text);
+      };
+      if (isSuperlinear(of)) found.push(`${entry}: ${shape}`);
+    }
+  }
+  expect(found).toEqual([]);
+});
+
+/** Expressions that no client's text reaches, or none that is long. */
+const NOT_FED: Readonly<Record<string, string>> = {
+  '[^\\x20-\\x7e]': 'headers of replies, which the service makes',
+  '^http': 'the public address in the settings',
+  '^\\/(?!\\/)': 'the address of map tiles in the settings',
+  '^(https?:\\/\\/)((?:\\{s\\}\\.)?[\\w.-]+(?::\\d+)?)\\/': 'the address of map tiles in the settings',
+  '\\/$': 'the address of the geocoder in the settings',
+  '^\\w{1,64}$': 'what the photo bucket answers',
+  '^[0-9a-f]{32}\\.jpg$': 'names of photos, which the service makes',
+  "[\\\\']": 'ids of orders, which the service makes',
+  timeout: 'what the decoder of photos says',
+  '^(ECONNREFUSED|E(HOST|NET)UNREACH|EADDRNOTAVAIL|ETIMEDOUT)$': 'codes of errors',
+  '^HPE_': 'codes of errors',
+  'CERT|TLS|SSL|UNABLE_TO_': 'codes of errors',
+  '(^|\\.)localhost\\.?$': 'the host of a URL of at most 2,000 characters',
+};
+/** Where clients' input is read; what the other folders get has passed these. */
+const READERS = [
+  'domain',
+  'dispatch',
+  'driver-app',
+  'http',
+  'pages',
+  'tracking',
+  'transport',
+  'vendors',
+  'telemetry.ts',
+];
+
+function filesOf(path: string): string[] {
+  const whole = join(ROOT, 'src', path);
+  if (statSync(whole).isFile()) return [whole];
+  const names = readdirSync(whole, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')).map((name) => join(whole, name));
+}
+
+/** The source of every expression that is written out in a file. */
+function expressionsIn(file: string): string[] {
+  const code = readFileSync(file, 'utf8')
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/(?<=^|\s)\/\/.*$/gm, '');
+  const literal = /(?<=[(=:,[!&|?{;]\s*|return )\/((?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/[dgimsuvy]*/g;
+  return [...code.matchAll(literal)].map(([, source = '']) => source);
+}
+
+test('every expression that reads input was among that, or has a reason why it cannot be', () => {
+  const fed = new Set<string>();
+  const { exec } = RegExp.prototype;
+  onTestFinished(() => {
+    RegExp.prototype.exec = exec;
+  });
+  RegExp.prototype.exec = function record(text) {
+    fed.add(this.source);
+    return exec.call(this, text);
+  };
+  for (const read of Object.values(entries()))
+    for (const make of Object.values(HOSTILE_TEXTS)) quietly(() => read(make(128)));
+  RegExp.prototype.exec = exec;
+  const written = [
+    ...READERS.flatMap(filesOf).flatMap(expressionsIn),
+    ...(Object.values(patterns) as unknown[]).filter(isText),
+  ];
+  expect(written.length).toBeGreaterThan(30);
+  const left = written.filter((source) => !fed.has(source) && !fed.has(new RegExp(source).source) && !NOT_FED[source]);
+  expect(left, 'give each a text that is its worst, or a reason in NOT_FED').toEqual([]);
+});
+
+const isText = (value: unknown): value is string => typeof value === 'string';

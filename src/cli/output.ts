@@ -92,6 +92,6 @@ function isNested(value: unknown): boolean {
 function scalar(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value) && value.every(isPlain)) return value.length === 0 ? '-' : value.map(scalar).join(', ');
+  if (Array.isArray(value) && value.every(isPlain)) return value.length === 0 ? '(none)' : value.map(scalar).join(', ');
   return escapeUnseen(isPlain(value) ? String(value) : JSON.stringify(value));
 }

@@ -38,7 +38,7 @@ test('a list of words is a line of words, alone, in a record and in a table', ()
   expect(render({ name: 'Ana', tiers: ['standard', 'priority'] }, false)).toBe('name   Ana\ntiers  standard, priority');
   expect(render([{ tiers: ['standard', 'priority'] }], false)).toBe('tiers\nstandard, priority');
   expect(render(['standard', 'priority'], false)).toBe('standard\npriority');
-  expect(render({ tiers: [], keys: null }, false)).toBe('tiers  -\nkeys   -');
+  expect(render({ tiers: [], keys: null }, false)).toBe('tiers  (none)\nkeys   -');
   expect(render([], false)).toBe('(none)');
 });
 

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import WebSocket from 'ws';
 import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_SOCKETS } from '../../../src/limits.ts';
 import { makePng } from '../../harness/bombs.ts';
@@ -19,11 +19,11 @@ const ATTACKERS = Array.from({ length: 9 }, (_, index) => `127.0.0.${2 + index}`
 
 type Flood = { stop(): Promise<void> };
 
-/** Does the same over and over, so many at a time; what fails is done again. */
-function flood(atOnce: number, act: (index: number) => Promise<unknown>): Flood {
+/** Does the same over and over, so many at a time; what fails is done again. It ends with the row. */
+function flood({ isClosed }: World, atOnce: number, act: (index: number) => Promise<unknown>): Flood {
   let isOver = false;
   const one = async (index: number): Promise<void> => {
-    while (!isOver) await act(index).catch(() => later(REOPEN_MS));
+    while (!isOver && !isClosed()) await act(index).catch(() => later(REOPEN_MS));
   };
   const all = Array.from({ length: atOnce }, (_, index) => one(index));
   return {
@@ -40,25 +40,26 @@ export const greedyPhotos: Row = {
   count: 20,
   async run(count, random) {
     const world = await openWorld({ ...SIZES, drivers: 2_000, stores: 10, apis: 1 });
-    const tokens = await giveTokens(world);
-    const url = (orderId: string) => `${world.apis[0]?.url()}/driver/orders/${orderId}/deliver`;
-    const hostile = await pickedUp(world, random, tokens);
-    const damaged = makePng({ width: 6_000, height: 4_000 }).fill(0, -DAMAGED_BYTES);
-    const answers = new Map<number, number>();
-    const flooding = flood(PHOTO_CONNECTIONS, async () => {
-      const sent = { method: 'POST', key: hostile.key, body: damaged, type: 'image/png' };
-      const { status } = await ask(url(hostile.orderId), sent);
-      answers.set(status, (answers.get(status) ?? 0) + 1);
-    });
     try {
-      await later(1_000);
+      const tokens = await giveTokens(world);
       const photo = await smallPhoto();
+      const deliver = ({ orderId, key }: { orderId: string; key: string }, body: Buffer, type: string) =>
+        ask(`${world.apis[0]?.url()}/driver/orders/${orderId}/deliver`, { method: 'POST', key, body, type });
+      const hostile = await pickedUp(world, random, tokens);
+      const damaged = makePng({ width: 6_000, height: 4_000 });
+      damaged.subarray(-DAMAGED_BYTES).fill(0);
+      const answers = new Map<number, number>();
+      const flooding = flood(world, PHOTO_CONNECTIONS, async () => {
+        const { status } = await deliver(hostile, damaged, 'image/png');
+        answers.set(status, (answers.get(status) ?? 0) + 1);
+      });
+      await later(1_000);
       const problems: string[] = [];
       let slowestMs = 0;
       for (let done = 0; done < count; done++) {
-        const { orderId, key } = await pickedUp(world, random, tokens);
+        const honest = await pickedUp(world, random, tokens);
         const startedMs = performance.now();
-        const { status } = await ask(url(orderId), { method: 'POST', key, body: photo, type: 'image/jpeg' });
+        const { status } = await deliver(honest, photo, 'image/jpeg');
         slowestMs = Math.max(slowestMs, performance.now() - startedMs);
         if (status !== 200) problems.push(`photo: an honest one was answered with ${status}`);
       }
@@ -66,7 +67,6 @@ export const greedyPhotos: Row = {
       const notes = [`honest photos took ${slowestMs.toFixed()} ms at most; the others were answered ${told(answers)}`];
       return { count, orders: count + 1, findings: [...problems, ...(await findings(world))], recoveries: [], notes };
     } finally {
-      await flooding.stop();
       await world.close();
     }
   },
@@ -78,27 +78,27 @@ export const silentSockets: Row = {
   count: 20,
   async run(count, _random, scale) {
     const world = await openWorld({ ...SIZES, drivers: 200, stores: 1, apis: 1 });
-    await giveKnownTokens(world);
-    const drivers = await world.sql`select id from drivers order by id limit ${count}`;
-    const { host, port } = addressOf(world.apis[0]?.url() as string);
-    let opened = 0;
-    const silent = Math.ceil((MAX_DRIVER_SOCKETS + 50) * scale);
-    let isOver = false;
-    const flooding = flood(silent, (index) => {
-      return new Promise((closed) => {
-        const localAddress = ATTACKERS[index % ATTACKERS.length] as string;
-        const socket = connect({ host, port, localAddress });
-        const check = setInterval(() => isOver && socket.destroy(), REOPEN_MS);
-        socket.on('error', () => undefined).on('end', () => socket.destroy());
-        socket.once('data', () => opened++);
-        socket.once('close', () => {
-          clearInterval(check);
-          closed(later(REOPEN_MS));
-        });
-        socket.write(UPGRADE);
-      });
-    });
+    const sockets = new Set<Socket>();
     try {
+      await giveKnownTokens(world);
+      const drivers = await world.sql`select id from drivers order by id limit ${count}`;
+      const { host, port } = addressOf(world.apis[0]?.url() as string);
+      let opened = 0;
+      const silent = Math.ceil((MAX_DRIVER_SOCKETS + 50) * scale);
+      const flooding = flood(world, silent, (index) => {
+        return new Promise((closed) => {
+          const localAddress = ATTACKERS[index % ATTACKERS.length] as string;
+          const socket = connect({ host, port, localAddress });
+          sockets.add(socket);
+          socket.on('error', () => undefined).on('end', () => socket.destroy());
+          socket.once('data', () => opened++);
+          socket.once('close', () => {
+            sockets.delete(socket);
+            closed(later(REOPEN_MS));
+          });
+          socket.write(UPGRADE);
+        });
+      });
       await later(3_000);
       const problems: string[] = [];
       let slowestMs = 0;
@@ -108,13 +108,13 @@ export const silentSockets: Row = {
         slowestMs = Math.max(slowestMs, performance.now() - startedMs);
         if (problem !== null) problems.push(`sign-in: a driver was shut out: ${problem}`);
       }
-      isOver = true;
-      await flooding.stop();
+      const stopped = flooding.stop();
+      for (const socket of sockets) socket.destroy();
+      await stopped;
       const notes = [`sign-ins took ${slowestMs.toFixed()} ms at most; ${opened} silent sockets were opened`];
       return { count, orders: 0, findings: [...problems, ...(await findings(world))], recoveries: [], notes };
     } finally {
-      isOver = true;
-      await flooding.stop();
+      for (const socket of sockets) socket.destroy();
       await world.close();
     }
   },

@@ -19,7 +19,7 @@ export type Tier = {
   /** What a minute of waiting adds to the radius, pro rata. */
   readonly radiusGrowthMetersPerMinute: number;
   readonly maxRadiusMeters: number;
-  /** A waiting order's claim on a free driver is its waited seconds times this. */
+  /** A waiting order's claim on a free driver is the time that it counts as waiting × this. */
   readonly weight: number;
   /** An order that has waited this long for a driver expires. */
   readonly maxWaitSeconds: number;

@@ -66,13 +66,13 @@ export class OrderSearch {
       if (costOf(claim, Math.max(0, bound - CHORD_ERROR) * EARTH_RADIUS_METERS) > best.cost) return;
       const longestMs = nowMs - (figures[cell * CELL_STRIDE + CELL_EARLIEST] as number);
       if (bound > chordOfMeters(radiusAfter(tier, longestMs)) + CHORD_ERROR) return;
-      if (!this.searchCell(cell, tier, number, seeker, nowMs, best)) this.correctEarliest(cell);
+      if (this.searchCell(cell, tier, number, seeker, nowMs, best)) this.correctEarliest(cell);
     });
   }
 
   /**
-   * Reads a cell, and corrects its oldest stamp, which may be that of an order that left. False if no order
-   * that is cheap enough reaches the driver.
+   * Reads a cell, and corrects its oldest stamp, which may be that of an order that left. True if orders were
+   * cheap enough, and the radius of none reached the driver.
    */
   private searchCell(cell: number, tier: Tier, number: number, seeker: Seeker, nowMs: number, best: Best): boolean {
     const { links, figures } = this.index.cells;
@@ -81,7 +81,8 @@ export class OrderSearch {
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
     const bit = 1 << number;
     let oldest = Number.POSITIVE_INFINITY;
-    let anyReaches = false;
+    let tooFar = 0;
+    let inReach = 0;
     for (let i = start; i < end; i += MEMBER_STRIDE) {
       const fromMs = members[i + MEMBER_STAMP] as number;
       if (fromMs < oldest) oldest = fromMs;
@@ -95,12 +96,15 @@ export class OrderSearch {
       if (costOf(claim, Math.sqrt(squared) * EARTH_RADIUS_METERS) > best.cost) continue;
       const order = this.orders[memberOf(tag)] as WaitingOrder;
       const distanceMeters = metersOfChordSquared(squared);
-      if (distanceMeters > radiusAfter(tier, nowMs - order.sinceMs)) continue;
-      anyReaches = true;
+      if (distanceMeters > radiusAfter(tier, nowMs - order.sinceMs)) {
+        tooFar++;
+        continue;
+      }
+      inReach++;
       this.weigh(order, costOf(claim, distanceMeters), distanceMeters, seeker, best);
     }
     figures[cell * CELL_STRIDE + CELL_OLDEST] = oldest;
-    return anyReaches;
+    return tooFar > 0 && inReach === 0;
   }
 
   private weigh(order: WaitingOrder, cost: number, distanceMeters: number, seeker: Seeker, best: Best): void {

@@ -89,10 +89,11 @@ export class WaitingOrders {
   put(order: WaitingOrder, hidden: boolean): void {
     const known = this.numbers.get(order.orderId);
     const number = known ?? this.freeNumbers.pop() ?? this.orders.length;
+    // Counted before the row that it replaces is forgotten, so that its store keeps its shares.
+    this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
     if (known !== undefined) this.forget(known);
     this.numbers.set(order.orderId, number);
     this.orders[number] = order;
-    this.countByRetailer.set(order.retailerId, this.countOf(order.retailerId) + 1);
     const fromMs = countsFrom(order);
     this.index.locate(number, order.point.lat, order.point.lng, fromMs, order.sinceMs);
     this.shares.taken(order.retailerId, fromMs);

@@ -13,6 +13,9 @@ export type FoundOrder = { readonly orderId: string; readonly distanceMeters: nu
 /** A driver to find an order for. `tiers` are the bits of the driver's tiers. */
 export type Seeker = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly tiers: number };
 
+/** Meters of a chord of 1, a billionth too few for rounding: a chord is shorter than its arc. */
+const CHORD_METERS = EARTH_RADIUS_METERS * (1 - 1e-9);
+
 type Best = {
   order: WaitingOrder | undefined;
   cost: number;
@@ -62,8 +65,7 @@ export class OrderSearch {
     this.search.within(number, seeker.lat, seeker.lng, reach, (cell, bound) => {
       const { figures } = this.index.cells;
       const claim = claimOf(tier, nowMs - (figures[cell * CELL_STRIDE + CELL_OLDEST] as number));
-      // A chord is shorter than its arc, and needs no trigonometry.
-      if (costOf(claim, Math.max(0, bound - CHORD_ERROR) * EARTH_RADIUS_METERS) > best.cost) return;
+      if (costOf(claim, Math.max(0, bound - CHORD_ERROR) * CHORD_METERS) > best.cost) return;
       const longestMs = nowMs - (figures[cell * CELL_STRIDE + CELL_EARLIEST] as number);
       if (bound > chordOfMeters(radiusAfter(tier, longestMs)) + CHORD_ERROR) return;
       if (this.searchCell(cell, tier, number, seeker, nowMs, best)) this.correctEarliest(cell);
@@ -93,7 +95,7 @@ export class OrderSearch {
       const dz = (members[i + 2] as number) - (this.vector[2] as number);
       const squared = dx * dx + dy * dy + dz * dz;
       const claim = claimOf(tier, nowMs - fromMs);
-      if (costOf(claim, Math.sqrt(squared) * EARTH_RADIUS_METERS) > best.cost) continue;
+      if (costOf(claim, Math.sqrt(squared) * CHORD_METERS) > best.cost) continue;
       const order = this.orders[memberOf(tag)] as WaitingOrder;
       const distanceMeters = metersOfChordSquared(squared);
       if (distanceMeters > radiusAfter(tier, nowMs - order.sinceMs)) {

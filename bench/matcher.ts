@@ -14,6 +14,8 @@
  * is warm by then: the matcher lists a cell's neighbours on the first query there, and that first query has a
  * line of its own.
  *
+ * A freed driver's order is found among WAITING orders of 1,000 stores, up to half an hour old.
+ *
  * Whatever a caller has at hand (the ids of driver and order, rbush's item) is looked up before.
  *
  * A run fails if an answer of the matcher differs from a scan of all drivers.
@@ -28,6 +30,7 @@ import rbushKnn from 'rbush-knn';
 import { Fleet, type FleetSource } from '../src/dispatch/fleet.ts';
 import { OrderEvents } from '../src/dispatch/order-events.ts';
 import type { FleetDriver } from '../src/domain/driver.ts';
+import { TIER_IDS, type TierId } from '../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../src/geo/point.ts';
 import { Matcher } from '../src/matcher/matcher.ts';
 import { openReport } from '../test/harness/report.ts';
@@ -50,6 +53,8 @@ const TIER = 'standard';
 const EVERYWHERE_METERS = 20_100_000;
 const SERVER_QUERIES = 1_000;
 const SCAN_QUERIES = 100;
+const WAITING = 10_000;
+const STORES = 1_000;
 /** Above this, loading Redis and PostGIS takes longer than all the rest, so only one world has them. */
 const SERVERS_IN_EVERY_WORLD = 100_000;
 
@@ -71,6 +76,7 @@ type Shown = {
   readonly move: Record<string, Timing>;
   readonly claim: Timing;
   readonly release: Timing;
+  readonly freed: Timing;
   readonly wrong: number;
 };
 
@@ -110,7 +116,14 @@ async function show(world: WorldName, count: number): Promise<Shown> {
   released();
   const claim = claimed();
   const release = released();
-  return { world, drivers: count, buildMs, bytesADriver, firstAsked, nearest, move, claim, release, wrong };
+  const stores = Array.from({ length: STORES }, place);
+  for (let i = 0; i < WAITING; i++) {
+    const where = { retailerId: `store-${i % STORES}`, point: stores[i % STORES] as Point };
+    const sinceMs = NOW - Math.floor(random() * 30 * 60_000);
+    matcher.wait({ orderId: randomUUID(), tierId: TIER_IDS[i % 3] as TierId, sinceMs, ...where });
+  }
+  const freed = timeEach(queries, (i) => matcher.bestWaitingFor(walk.ids[i] as string, NOW));
+  return { world, drivers: count, buildMs, bytesADriver, firstAsked, nearest, move, claim, release, freed, wrong };
 }
 
 /** Fills a matcher as the service does at start, without the database's time. */
@@ -256,7 +269,7 @@ async function main(): Promise<void> {
 type Report = ReturnType<typeof openReport>;
 
 function tell(report: Report, shown: Shown): void {
-  const { world, drivers, nearest, move, claim, release } = shown;
+  const { world, drivers, nearest, move, claim, release, freed } = shown;
   const rows: (string | number)[][] = [];
   const add = (what: string, timings: Record<string, Timing>) => {
     const ours = timings.ours as Timing;
@@ -269,6 +282,7 @@ function tell(report: Report, shown: Shown): void {
   rows.push(['nearest, first asked', 'ours', ...figures(shown.firstAsked), '', '']);
   add('move', move);
   rows.push(['claim', 'ours', ...figures(claim), '', ''], ['release', 'ours', ...figures(release), '', '']);
+  rows.push(["a freed driver's order", 'ours', ...figures(freed), '', '']);
   const name = `${world}, ${drivers.toLocaleString('en')} drivers`;
   report.table(name, ['', '', ...LABELS, 'ratio', 'at p99'], rows);
   report.note(`Built in ${Math.round(shown.buildMs)} ms; ${Math.round(shown.bytesADriver)} bytes a driver.`);

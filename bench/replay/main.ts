@@ -2,11 +2,11 @@
  * Replays days of orders with the real matcher and says how long the customers waited:
  * `npm run replay -- FOLDER [--every N] [--tier standard]`.
  *
- * FOLDER holds instances in the format of MDRPLIB (github.com/grubhub/mdrplib, `public_instances`: 240 days of
- * meal deliveries; D. Reyes, A. Erera, M. Savelsbergh, S. Sahasrabudhe, R. O'Neil, "The Meal Delivery Routing
- * Problem", 2018). They are no part of this project. What a day does, and what it leaves out (one order a
- * trip, no traffic, nobody gives an order back), is in `day.ts`. A run is the same every time. `--every N`
- * takes each N-th day; `--tier` gives every order that tier.
+ * FOLDER holds instances in the format of MDRPLIB (github.com/grubhub/mdrplib, `public_instances`: 240 days
+ * of meal deliveries; D. Reyes, A. Erera, M. Savelsbergh, S. Sahasrabudhe, R. O'Neil, "The Meal Delivery
+ * Routing Problem", 2018). They are no part of this project. What a day does, and what it leaves out (one
+ * order a trip, no traffic, nobody gives an order back), is in `day.ts`. A run is the same every time.
+ * `--every N` takes each N-th day; `--tier` gives every order that tier.
  *
  * A rule of dispatch is kept only if it does well here: run it before and after a change.
  */

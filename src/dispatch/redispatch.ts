@@ -17,8 +17,7 @@ import type { UnknownOutcomes } from './unknown-outcomes.ts';
  */
 export type Redispatch = {
   /**
-   * A driver came on duty, became free or moved: they take the waiting order with the strongest claim in
-   * reach.
+   * A driver came on duty, became free or moved: they take the waiting order of least cost in reach.
    */
   driverAvailable(driverId: string): void;
   /** A driver no longer carries this order: memory releases them, and they take a waiting order. */

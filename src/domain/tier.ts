@@ -21,7 +21,7 @@ export type Tier = {
   readonly maxRadiusMeters: number;
   /** Largest distance from pickup to dropoff of a new order. */
   readonly maxDistanceMeters: number;
-  /** A waiting order's claim on a free driver is its waited seconds times this. */
+  /** A waiting order's claim on a free driver is the time that it counts as waiting × this. */
   readonly weight: number;
   /** An order that has waited this long for a driver expires. */
   readonly maxWaitSeconds: number;

@@ -6,8 +6,8 @@ const MINUTE_MS = 60_000;
 const URGENT = 100_000;
 
 /**
- * An order's claim on a driver in milliseconds: the time that it counts as waiting × its tier's weight. A wait
- * that has not begun counts as 0.
+ * An order's claim on a driver in milliseconds: the time that it counts as waiting × its tier's weight. A
+ * wait that has not begun counts as 0.
  */
 export function claimOf(tier: Tier, waitedMs: number): number {
   return Math.max(0, waitedMs) * tier.weight;

@@ -221,9 +221,9 @@ export class Matcher {
   }
 
   /**
-   * Takes the fair start of a store's order that begins to wait now: since when it counts as waiting, in whole
-   * milliseconds; undefined if it does so at once. Each call takes a share, and is followed by {@link wait}
-   * with that start, or by {@link forgetShares} if the order does not come to wait.
+   * Takes the fair start of a store's order that begins to wait now: since when it counts as waiting, in
+   * whole milliseconds; undefined if it does so at once. Each call takes a share. {@link wait} with that
+   * start must follow, or {@link forgetShares} if the order does not come to wait.
    */
   fairStart(retailerId: string, nowMs: number): number | undefined {
     return this.waiting.fairStart(retailerId, nowMs);

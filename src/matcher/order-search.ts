@@ -13,6 +13,9 @@ export type FoundOrder = { readonly orderId: string; readonly distanceMeters: nu
 /** A driver to find an order for. `tiers` are the bits of the driver's tiers. */
 export type Seeker = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly tiers: number };
 
+/** Meters of a chord of 1, a billionth too few for rounding: a chord is shorter than its arc. */
+const CHORD_METERS = EARTH_RADIUS_METERS * (1 - 1e-9);
+
 type Best = {
   order: WaitingOrder | undefined;
   cost: number;
@@ -62,17 +65,16 @@ export class OrderSearch {
     this.search.within(number, seeker.lat, seeker.lng, reach, (cell, bound) => {
       const { figures } = this.index.cells;
       const claim = claimOf(tier, nowMs - (figures[cell * CELL_STRIDE + CELL_OLDEST] as number));
-      // A chord is shorter than its arc, and needs no trigonometry.
-      if (costOf(claim, Math.max(0, bound - CHORD_ERROR) * EARTH_RADIUS_METERS) > best.cost) return;
+      if (costOf(claim, Math.max(0, bound - CHORD_ERROR) * CHORD_METERS) > best.cost) return;
       const longestMs = nowMs - (figures[cell * CELL_STRIDE + CELL_EARLIEST] as number);
       if (bound > chordOfMeters(radiusAfter(tier, longestMs)) + CHORD_ERROR) return;
-      if (!this.searchCell(cell, tier, number, seeker, nowMs, best)) this.correctEarliest(cell);
+      if (this.searchCell(cell, tier, number, seeker, nowMs, best)) this.correctEarliest(cell);
     });
   }
 
   /**
-   * Reads a cell, and corrects its oldest stamp, which may be that of an order that left. False if no order
-   * that is cheap enough reaches the driver.
+   * Reads a cell, and corrects its oldest stamp, which may be that of an order that left. True if orders were
+   * cheap enough, and the radius of none reached the driver.
    */
   private searchCell(cell: number, tier: Tier, number: number, seeker: Seeker, nowMs: number, best: Best): boolean {
     const { links, figures } = this.index.cells;
@@ -81,7 +83,8 @@ export class OrderSearch {
     const end = start + (links[cell * LINK_STRIDE + COUNT] as number) * MEMBER_STRIDE;
     const bit = 1 << number;
     let oldest = Number.POSITIVE_INFINITY;
-    let anyReaches = false;
+    let tooFar = 0;
+    let inReach = 0;
     for (let i = start; i < end; i += MEMBER_STRIDE) {
       const fromMs = members[i + MEMBER_STAMP] as number;
       if (fromMs < oldest) oldest = fromMs;
@@ -92,15 +95,18 @@ export class OrderSearch {
       const dz = (members[i + 2] as number) - (this.vector[2] as number);
       const squared = dx * dx + dy * dy + dz * dz;
       const claim = claimOf(tier, nowMs - fromMs);
-      if (costOf(claim, Math.sqrt(squared) * EARTH_RADIUS_METERS) > best.cost) continue;
+      if (costOf(claim, Math.sqrt(squared) * CHORD_METERS) > best.cost) continue;
       const order = this.orders[memberOf(tag)] as WaitingOrder;
       const distanceMeters = metersOfChordSquared(squared);
-      if (distanceMeters > radiusAfter(tier, nowMs - order.sinceMs)) continue;
-      anyReaches = true;
+      if (distanceMeters > radiusAfter(tier, nowMs - order.sinceMs)) {
+        tooFar++;
+        continue;
+      }
+      inReach++;
       this.weigh(order, costOf(claim, distanceMeters), distanceMeters, seeker, best);
     }
     figures[cell * CELL_STRIDE + CELL_OLDEST] = oldest;
-    return anyReaches;
+    return tooFar > 0 && inReach === 0;
   }
 
   private weigh(order: WaitingOrder, cost: number, distanceMeters: number, seeker: Seeker, best: Best): void {

@@ -128,7 +128,7 @@ export class WaitingOrders {
   put(order: WaitingOrder, hidden: boolean): void {
     const known = this.numbers.get(order.orderId);
     const number = known ?? this.freeNumbers.pop() ?? this.orders.length;
-    if (known !== undefined) this.forget(known);
+    if (known !== undefined) this.forget(known, order.retailerId);
     this.numbers.set(order.orderId, number);
     this.orders[number] = order;
     const siblings = this.byRetailer.get(order.retailerId);
@@ -191,7 +191,8 @@ export class WaitingOrders {
     this.index.put(number, this.tiers.bit((this.orders[number] as WaitingOrder).tierId));
   }
 
-  private forget(number: number): void {
+  /** @param sharing the store that keeps its shares, as the order is about to come back */
+  private forget(number: number, sharing?: string): void {
     const order = this.orders[number] as WaitingOrder;
     this.index.remove(number);
     this.hidden.delete(number);
@@ -200,7 +201,7 @@ export class WaitingOrders {
     siblings?.delete(number);
     if (siblings?.size === 0) {
       this.byRetailer.delete(order.retailerId);
-      this.shares.forget(order.retailerId);
+      if (order.retailerId !== sharing) this.shares.forget(order.retailerId);
     }
   }
 }

@@ -6,8 +6,8 @@ import { MAX_TIERS } from '../limits.ts';
 /**
  * A cell is a number. One array holds what a search reads of every cell that it passes, a cache line each:
  * the unit vector of the centre, the radius as a chord (no member is farther from the centre), the oldest and
- * the newest stamp (every member's stamp lies between; a member that left may have set either), the path of the
- * cell, and its members' earliest begin (which a member that left may have set, too).
+ * the newest stamp (every member's stamp lies between; a member that left may have set either), the path of
+ * the cell, and its members' earliest begin (which a member that left may have set, too).
  */
 export const CELL_STRIDE = 8;
 export const CELL_RADIUS = 3;

@@ -82,8 +82,8 @@ export function deliverOrder(
 }
 
 /**
- * Makes a driver's order wait again, for at least RELEASED_ORDER_WAIT_SECONDS. It had its turn among the orders of its
- * store, so it counts as waiting since it was created.
+ * Makes a driver's order wait again, for at least RELEASED_ORDER_WAIT_SECONDS. It had its turn among the orders of
+ * its store, so it counts as waiting since it was created.
  *
  * @param byDriver whether the driver released it; then they are not offered it again
  */

@@ -27,7 +27,7 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
   onTestFinished(() => closers.closeAll());
   const store = { insertOrders, findPlaced: async () => null } as Partial<DispatchParts['store']>;
   const { placeRequest } = buildDispatch({
-    config: { geocoderUrl: null, releasesPerHour: 0, sandbox } as Config,
+    config: { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 }, sandbox } as Config,
     database: { isAway: () => false },
     store: store as DispatchParts['store'],
     matcher,

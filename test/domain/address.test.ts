@@ -28,7 +28,7 @@ test('addresses that differ in case and spaces fold to the same text', () => {
   expect(foldAddress('1 Main St')).not.toBe(foldAddress('11 Main St'));
 });
 
-test('knows the 50 states, DC, six territories and three military codes, each once', () => {
-  expect(new Set(STATE_CODES).size).toBe(50 + 1 + 6 + 3);
+test('knows the 50 states, DC, six territories, three associated states and three military codes, each once', () => {
+  expect(new Set(STATE_CODES).size).toBe(50 + 1 + 6 + 3 + 3);
   expect(STATE_CODES.every((code) => /^[A-Z]{2}$/.test(code))).toBe(true);
 });

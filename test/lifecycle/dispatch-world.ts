@@ -47,7 +47,7 @@ beforeEach(async () => {
   clockLeadMs = -2 * DRIVER_SILENT_MS;
   const events = new OrderEvents();
   dispatch = buildDispatch({
-    config: { geocoderUrl: null, releasesPerHour: 0 } as Config,
+    config: { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 } } as Config,
     database: { isAway: () => false },
     store,
     matcher,

@@ -12,18 +12,18 @@ import { randomFrom } from '../matcher/world.ts';
 /*
  * How long an order can wait.
  *
- * An order's claim is its weight × the time that it counts as waiting: from its fair start, which is at most L
- * (MAX_FAIR_LEAD_MS) after it came, and the moment at which it came for the first order of a store. It is late
- * once its claim is A (AGE_DECIDES_MS). A driver takes the late order in their reach whose claim has the most
- * whole steps H (AGE_STEP_MS); of several such, and if none is late, the one with the fewest minutes of way −
- * WAIT_FACTOR × claim. Let X, of weight a, have counted as waiting for w.
+ * An order's claim is its weight × the time that it counts as waiting: from its fair start, which is at most
+ * L (MAX_FAIR_LEAD_MS) after it came, and the moment at which it came for the first order of a store. It is
+ * late once its claim is A (AGE_DECIDES_MS). A driver takes the late order in their reach whose claim has the
+ * most whole steps H (AGE_STEP_MS); of several such, and if none is late, the one with the fewest minutes of
+ * way − WAIT_FACTOR × claim. Let X, of weight a, have counted as waiting for w.
  *
  *   (1) While X is not late, an order goes before it only if it is late, or if its claim is weaker by no more
  *       than the way saved is worth: its minutes ÷ WAIT_FACTOR. Of two orders at one place the stronger goes.
  *   (2) X is late at w = A/a, so at most L + A/a after it came. From then on an order goes before it only if
  *       its claim is stronger, or weaker by less than H. One of weight b does so only if it counts from the
- *       first w·(1 − a/b) + H/b of X's wait: three quarters and a quarter of H for priority (4) before standard
- *       (1), and H/a for one of equal weight. Any later order comes after X.
+ *       first w·(1 − a/b) + H/b of X's wait: three quarters and a quarter of H for priority (4) before
+ *       standard (1), and H/a for one of equal weight. Any later order comes after X.
  *
  * Let no more than B orders wait at a time. Let drivers in reach of X become free at a rate f, and priority
  * orders arrive at a rate p. By (2) those who become free once X is late, in V, serve only the B that wait
@@ -33,9 +33,9 @@ import { randomFrom } from '../matcher/world.ts';
  *   (3) X waits at most L + A/a + V, V ≤ (B + p·(¾·A/a + H/4)) / (f − ¾·p), finite as long as priority orders
  *       alone do not take four thirds of all drivers; and a priority order L + A/a + B/f.
  *
- * An order in a corner first waits for its radius to reach the drivers, a time G that the tier bounds. If more
- * orders arrive than drivers can carry, B grows, and with it every wait. Then the number of waiting orders is
- * bounded and not the time; (1) and (2) still hold.
+ * An order in a corner first waits for its radius to reach the drivers, a time G that the tier bounds. If
+ * more orders arrive than drivers can carry, B grows, and with it every wait. Then the number of waiting
+ * orders is bounded and not the time; (1) and (2) still hold.
  *
  * A backlog of one store changes this for the others only by its shares: one order for each FAIR_SHARE_MS
  * since it began counts as waiting, however many came at once (test/matcher/fair-shares.test.ts).

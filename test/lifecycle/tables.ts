@@ -17,6 +17,7 @@ type Order = {
   readonly tierId: TierId;
   readonly point: Point;
   readonly sinceMs: number;
+  fairStartMs?: number | undefined;
   status: OrderStatus;
   driverId: string | null;
   excluded: string[];
@@ -82,12 +83,13 @@ export class Tables {
   }
 
   /** Commits an order, if its driver is free. */
-  insert(processId: string, { id, tier, pickup, driver }: NewOrder): CommitOutcome {
+  insert(processId: string, { id, tier, pickup, driver, fairStartMs }: NewOrder): CommitOutcome {
     const driverId = driver?.driverId ?? null;
     if (driverId !== null && !this.isFree(driverId)) return { kind: 'driver_lost' };
     const sinceMs = this.now();
     const status = driverId === null ? 'pending_dispatch' : 'driver_assigned';
-    this.orders.set(id, { id, tierId: tier.id, point: pickup, sinceMs, status, driverId, excluded: [], sequence: 1 });
+    const order = { id, tierId: tier.id, point: pickup, sinceMs, fairStartMs, status, driverId } as const;
+    this.orders.set(id, { ...order, excluded: [], sequence: 1 });
     this.notify(processId, 'order', id);
     return {
       kind: 'created',
@@ -138,6 +140,7 @@ export class Tables {
     return this.change(processId, orderId, ['driver_assigned'], driverId, (order) => {
       order.status = 'pending_dispatch';
       order.driverId = null;
+      order.fairStartMs = undefined;
       order.excluded = [...order.excluded, driverId];
     });
   }
@@ -168,8 +171,9 @@ export class Tables {
   }
 
   waitingRow(orderId: string) {
-    const { id, tierId, point, sinceMs, excluded } = this.orders.get(orderId) as Order;
-    const base = { orderId: id, retailerId: 'store', tierId, point, sinceMs };
+    const { id, tierId, point, sinceMs, fairStartMs, excluded } = this.orders.get(orderId) as Order;
+    const waits = { orderId: id, retailerId: 'store', tierId, point, sinceMs };
+    const base = fairStartMs === undefined ? waits : { ...waits, fairStartMs };
     return excluded.length > 0 ? { ...base, excludedDriverIds: new Set(excluded) } : base;
   }
 

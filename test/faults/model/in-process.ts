@@ -54,7 +54,7 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const events = new OrderEvents();
   const pace = { orderTook: () => undefined };
   const parts = { store, matcher, tiers: tierTable, relay, paymentWait, pace, events, clock, logger, closers };
-  const config = { geocoderUrl: null, releasesPerHour: 0 } as Config;
+  const config = { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 } } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
   const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };

@@ -180,8 +180,8 @@ export class Model {
   }
 
   /**
-   * Why the assignment was wrong: a nearer driver, or an order with a stronger claim. As all stores are at one
-   * place, the ways are equal, and that order would cost less.
+   * Why the assignment was wrong: a nearer driver, or an order with a stronger claim. As all stores are at
+   * one place, the ways are equal, and that order would cost less.
    */
   #better(order: ModelOrder, driver: ModelDriver): string | undefined {
     const nearer = this.drivers.find((other) => this.#fits(order, other) && this.#away(other) < this.#away(driver));

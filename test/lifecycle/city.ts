@@ -19,10 +19,10 @@ import type { DriverPosition } from '../../src/store/drivers.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import type { Logger } from '../../src/telemetry.ts';
+import { NO_SECRETS } from '../harness/secrets.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { storeOn } from './store.ts';
 import { STORE, type Tables } from './tables.ts';
-import { NO_SECRETS } from '../harness/secrets.ts';
 
 /** The planned outcome of an order's commit. */
 export type PlannedOutcome = 'taken' | 'refused' | 'unknown_and_late' | 'unknown_and_lost';

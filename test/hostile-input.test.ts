@@ -8,6 +8,7 @@ import { fingerprintOf } from '../src/domain/idempotency.ts';
 import { hasSecretForm, isId, isTrackingToken } from '../src/domain/ids.ts';
 import { networkOf } from '../src/domain/network.ts';
 import { isPhone } from '../src/domain/phone.ts';
+import { escapeUnseen } from '../src/domain/text.ts';
 import { validateAction, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
@@ -114,6 +115,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     },
     'a client’s address': (text) => networkOf(text),
     "a webhook's URL": (text) => [readWebhookUrl(text, false), readWebhookUrl(`https://${text}`, true)],
+    'a cell of a list': (text) => escapeUnseen(text),
     'text on a page': (text) => html`<p>${text}</p>`,
     'a photo': (text) => countScans(Buffer.from(text, 'latin1')),
     'an error that quotes input': (text) => errorFields(new Error(text)),

@@ -53,8 +53,8 @@ const soon = { timeout: 10_000, interval: 10 };
 
 test('an order committed by one process is heard by the others, and by itself as its own', async () => {
   const { sql } = database;
-  const [me, other] = [await listener({ origin: 'me' }), await listener({ origin: 'other' })];
   const order = await draftOrder(sql, await addStoreRow(sql));
+  const [me, other] = [await listener({ origin: 'me' }), await listener({ origin: 'other' })];
   await storeOf(sql, 'other').insertOrders([order]);
   await expect.poll(() => me.heard, soon).toEqual([`order ${order.id}`]);
   await expect.poll(() => other.heard, soon).toEqual([`own order ${order.id}`]);

@@ -14,7 +14,12 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-type Body = { retailer_id: string; customer?: { sms_opt_in: boolean }; pickup_address?: string };
+type Body = {
+  retailer_id: string;
+  customer?: { sms_opt_in: boolean };
+  pickup_address?: string;
+  dropoff_address?: { state: string; zip: string };
+};
 
 /** A service of one store with one earlier order; `headers` go with each reply. */
 async function serve(headers: Record<string, string>) {
@@ -75,9 +80,10 @@ describe("a service of one's own", () => {
     const { url, bodies } = await serve({});
     await expect(loadIt(own(url))).rejects.toThrow(/does not say that it is a sandbox.*--real-orders/);
     expect(bodies).toEqual([{ retailer_id: RETAILER }]);
-    const { figures } = await loadIt(own(url, { realOrders: true, pickup: 'Here' }));
+    const { figures } = await loadIt(own(url, { realOrders: true, pickup: '1 Here St, Boston, MA 02108' }));
     expect(figures.conditions[0]).toContain('its orders are real');
-    expect(bodies.at(-1)?.pickup_address).toBe('Here');
+    expect(bodies.at(-1)?.pickup_address).toBe('1 Here St, Boston, MA 02108');
+    expect(bodies.at(-1)?.dropoff_address).toMatchObject({ state: 'MA', zip: '02108' });
   });
 
   test('says what it answered where the key is not good, and that it is not there', async () => {

@@ -5,6 +5,7 @@ import type { TierId } from '../domain/tier.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
+import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
 
 /** `driver create|list|show|deactivate` */
@@ -49,6 +50,7 @@ export function addDriverCommands(program: Command, act: Act): void {
     .action(
       act(async ({ store }, [id]) => {
         const { released, carriedOrderId } = known(await store.deactivateDriver(requireId(id)), 'driver');
+        await leaveJobs(store, [released]);
         return {
           driver_id: id,
           active: false,

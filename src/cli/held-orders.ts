@@ -3,6 +3,7 @@ import { FIRST_ID } from '../domain/ids.ts';
 import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, OPERATOR_BATCH } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { CommandError } from './context.ts';
+import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, requireId } from './parts.ts';
 
 /** `retailer charge-failed|cancel-waiting` */
@@ -40,6 +41,7 @@ async function retryAll(store: Store, retailerId: string): Promise<number> {
     const retried = await store.retryCharges(which, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
     count += retried.length;
     if (retried.length === 0) return count;
+    await leaveJobs(store, retried);
     after = retried
       .map(({ id }) => id)
       .toSorted()
@@ -52,5 +54,6 @@ async function cancelAll(store: Store, retailerId: string): Promise<number> {
     const cancelled = await store.cancelWaiting(retailerId);
     count += cancelled.length;
     if (cancelled.length === 0) return count;
+    await leaveJobs(store, cancelled);
   }
 }

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES } from '../domain/order.ts';
 import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
-import type { ChangedOrder } from '../store/changes.ts';
-import type { Store } from '../store/store.ts';
 import { CommandError } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { tell } from './output.ts';
+import { leaveJobs } from './owed-jobs.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 
 /** `order list|show|redispatch|cancel|return|charge` */
@@ -86,15 +85,10 @@ function addCharge(order: Command, act: Act): void {
         const orderId = requireId(id);
         const [retried] = await store.retryCharges({ orderId }, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
         if (!retried) throw new CommandError('There is no such order whose charge failed and is still owed.');
+        await leaveJobs(store, [retried]);
         return { order_id: orderId, payment_status: 'processing' };
       }),
     );
-}
-
-/** Has a worker do at once what changes of this command owe. The changes are made, whatever becomes of that. */
-async function leaveJobs(store: Pick<Store, 'leaveToSweepers'>, changes: readonly (ChangedOrder | null)[]) {
-  const jobs = changes.flatMap((order) => order?.outbox.map(({ id }) => id) ?? []);
-  await store.leaveToSweepers(jobs).catch(() => tell('It is done; its refund and webhook follow within a minute.'));
 }
 
 const TIER_OPTIONS = {

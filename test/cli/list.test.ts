@@ -35,7 +35,7 @@ async function run(line: readonly string[], page: Page = LAST) {
     async (...args) => {
       const command = args.at(-1) as Command;
       const store = { ...lists, findNamed } as unknown as Context['store'];
-      const found = (await work({ store } as Context, command.args, command.opts() as never)) as Listed;
+      const found = (await work({ store, config: {} } as Context, command.args, command.opts() as never)) as Listed;
       shown.push(found.shown);
       said.push(...found.whatFollows(command));
     };
@@ -49,9 +49,9 @@ test.each(LISTS)(
   '%s reads 200 rows from the start by default, or as many as asked for from a place on',
   async (list) => {
     const [first] = (await run(list.split(' '))).asked;
-    expect(first?.at(-1)).toEqual({ limit: 200, after: null });
+    expect(first?.[1]).toEqual({ limit: 200, after: null });
     const later = await run([...list.split(' '), '--limit', '7', '--after', `2.1732300000000000.${ID}`]);
-    expect(later.asked[0]?.at(-1)).toEqual({ limit: 7, after: PLACE });
+    expect(later.asked[0]?.[1]).toEqual({ limit: 7, after: PLACE });
   },
 );
 

@@ -25,7 +25,7 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
   const notices = await noticesDuring(database, () =>
     storeOf(sql, 'me').createDriver({ ...driver, tierIds: ['standard', 'priority'] }),
   );
-  expect(notices).toEqual([`me:driver:${id}`]);
+  expect(notices.toSorted()).toEqual([`me:driver:${id}`, `table:token:${id}`]);
   expect(await storeOf(sql).findDriverByToken(hashSecret(token))).toEqual({ driverId: id });
   expect(await storeOf(sql).findDriverByToken(hashSecret('another'))).toBeNull();
   expect(await storeOf(sql).findDriverState(id)).toEqual({ onDuty: false, order: null });

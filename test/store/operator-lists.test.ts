@@ -125,6 +125,7 @@ test('drivers are listed by what they are at: silent with an order first, deacti
   for (const driverId of [carrying, gone]) {
     await store.writePositions([{ driverId, lat: 1, lng: 2, atMs: Date.now() }]);
   }
+  await sql`update orders set status = 'picked_up' where driver_id = ${gone}`;
   await store.deactivateDriver(gone);
   const pages = await everyPage((after) => store.listDrivers(ANY, { limit: 2, after }));
   expect(valuesOf(pages, 'driver_id')).toEqual([gone, silent, carrying, on, off, inactive]);

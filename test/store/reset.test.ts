@@ -14,6 +14,7 @@ const KEPT = [
   'retailer_applications',
   'retailers',
   'schema_migrations',
+  'text_counts',
   'tiers',
   'webhook_endpoints',
 ];

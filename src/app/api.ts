@@ -48,7 +48,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
     trustProxy: config.trustProxy,
     // In the sandbox it would hold for every port of localhost, whatever listens there.
     httpsOnly: config.tls !== null && !config.sandbox,
-    limits: { maxOpenConnections: connectionsWithin(readLimits(), logger) },
+    limits: { maxOpenConnections: connectionsWithin(readLimits(), logger, config.sandbox ? 'info' : 'warn') },
     observe: parts.metrics.observeRequest,
     noteRequest: parts.noteRequest,
   });

@@ -8,12 +8,13 @@ import type { Logger } from '../telemetry.ts';
  * hard one before.
  *
  * @param limits the text of `/proc/self/limits`; null where the system has none, and nothing is bounded
+ * @param level of the line that says that the limit bounds them
  */
-export function connectionsWithin(limits: string | null, logger: Logger): number {
+export function connectionsWithin(limits: string | null, logger: Logger, level: 'info' | 'warn'): number {
   const files = Number(/^Max open files +(\d+)/m.exec(limits ?? '')?.[1] ?? Number.POSITIVE_INFINITY);
   const connections = Math.min(MAX_OPEN_CONNECTIONS, files - Math.min(OPEN_FILES_KEPT, Math.floor(files / 2)));
   if (connections < MAX_OPEN_CONNECTIONS) {
-    logger.warn({ open_files: files, connections }, 'the limit of open files bounds the connections');
+    logger[level]({ open_files: files, connections }, 'the limit of open files bounds the connections');
   }
   return connections;
 }

@@ -21,6 +21,15 @@ declare module '../queues/queues.ts' {
   }
 }
 
+/** Why a text failed, but for the codes of Twilio. */
+export type TextFailure =
+  | 'order_ended'
+  | 'country_not_allowed'
+  | 'phone_limit'
+  | 'store_limit'
+  | 'too_late'
+  | 'outcome_unknown';
+
 /**
  * Texts the tracking link once. Sending at Twilio is not idempotent, so a send is counted before it is made.
  * After a send of unknown outcome the message is looked up twice, and sent again only if it is not found: as
@@ -90,7 +99,7 @@ export function createSmsJob(deps: {
   }
 
   /** Why a text is not sent, or not sent again. */
-  function whyNot(text: OwedText): string | null {
+  function whyNot(text: OwedText): TextFailure | null {
     if (text.orderEnded) return 'order_ended';
     if (!deps.mayText(text.to)) return 'country_not_allowed';
     if (text.overBound) return text.overBound;

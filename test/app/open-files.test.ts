@@ -8,7 +8,7 @@ function boundFor(limits: string | null) {
   const lines: unknown[] = [];
   const nothing = () => undefined;
   const logger: Logger = { debug: nothing, info: nothing, warn: (fields) => lines.push(fields), error: nothing };
-  return { connections: connectionsWithin(limits, logger), lines };
+  return { connections: connectionsWithin(limits, logger, 'warn'), lines };
 }
 const limitOf = (files: number | string) =>
   `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${files}       ${files}      files\n`;

@@ -106,7 +106,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     const order = matcher.waitingOrder(orderId);
     const rejectedCandidates = matcher.rejectedCandidatesFor(orderId, driver, clock.now(), lost);
     const outcome = await write(orderId, { ...driver, rejectedCandidates });
-    if (order && outcome?.kind !== 'assigned') hear(order.retailerId, outcome);
+    if (order) hear(order.retailerId, outcome);
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
       // It may have been written after all: the tables are read, now or by the next sweep.
@@ -128,7 +128,10 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     return outcome.kind;
   }
 
-  /** The order took credit that it did not use, or memory did not know that its store is held. */
+  /**
+   * The order took credit that it may not use, as one whose charge failed before does not, or memory did not
+   * know that its store is held.
+   */
   function hear(retailerId: string, outcome: AssignOutcome | null): void {
     if (outcome?.kind === 'held') matcher.setHold({ retailerId, reason: outcome.reason, credit: 0 });
     if (matcher.isWatched(retailerId)) events.storeChanged(retailerId);

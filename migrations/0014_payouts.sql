@@ -51,7 +51,8 @@ insert into payouts (order_id, driver_id, amount_cents, status, reasons, created
 select p.* from orders o cross join payout_of(o) p where o.payout_status <> 'none' and o.driver_id is not null;
 insert into refunds (order_id, payment_intent_id, amount_cents, reason, status, stripe_refund_id, failure_code,
   created_at, settled_at)
-select o.id, o.charge_id, o.delivery_fee_cents, o.status, case e.type when 'refunded' then 'refunded' else 'refused' end,
+select o.id, o.charge_id, o.delivery_fee_cents, o.status,
+  case e.type when 'refunded' then 'refunded' else 'refused' end,
   o.refund_id, e.data->>'code', o.ended_at, e.at
 from orders o join lateral (
   select type, data, at from order_events
@@ -83,8 +84,8 @@ end $$;
 create trigger orders_refund after update of refund_id on orders for each row
   when (new.payment_status = 'refunded' and new.status in ('cancelled', 'expired')) execute function write_refund();
 
--- A trigger and no part of the statement that records the payment: that statement may have waited for the one that ended
--- the order, and would not see its payout. An order that is paid before its end does not get here.
+-- A trigger and no part of the statement that records the payment: that statement may have waited for the one that
+-- ended the order, and would not see its payout. An order that is paid before its end does not get here.
 create function release_payout() returns trigger language plpgsql as $$
 begin
   update payouts set reasons = array_remove(reasons, 'unpaid'),

@@ -34,14 +34,16 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     '',
     ...(drivers > 0
       ? [
-          `Then open ${url}/track/ followed by the tracking_token of the reply: the driver comes, picks up and delivers.`,
+          `Then open ${url}/track/ followed by the tracking_token of the reply: ` +
+            'the driver comes, picks up and delivers.',
         ]
       : [
           `Then open ${url}/track/ followed by the tracking_token of the reply: the order waits until you drive, as`,
           'SIMULATED_DRIVERS is 0.',
         ]),
     '',
-    `${drivers > 0 ? 'Or drive' : 'Drive'} yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the browser`,
+    `${drivers > 0 ? 'Or drive' : 'Drive'} yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the ` +
+      'browser',
     `believe that it is at the store (developer tools, Sensors, Location): ${lat}, ${lng}`,
     '',
     `Load it (200 orders, of which ${drivers > 0 ? 'so few drivers can take some' : 'one driver can take one'}):`,

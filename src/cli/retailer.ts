@@ -19,8 +19,8 @@ type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?:
 type PlaceOptions = { lat?: string; lng?: string };
 
 /**
- * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|applications|show|suspend|activate|rotate-key`
- * and `retailer charge-failed|cancel-waiting`
+ * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|applications|show` and `retailer
+ * suspend|activate|rotate-key|charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');

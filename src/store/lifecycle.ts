@@ -206,7 +206,10 @@ export function giveUpForDriver(db: Db, orderId: string): Promise<ChangedOrder |
   return changeOrder(db, update, { type: 'undeliverable', data: { by: 'operator', reason: 'other' } });
 }
 
-/** Records a parcel's return to the store, and its payout. Null if the order is another driver's or not `undeliverable`. */
+/**
+ * Records a parcel's return to the store, and its payout. Null if the order is another driver's or not
+ * `undeliverable`.
+ */
 export function returnOrder(
   db: Db,
   orderId: string,

@@ -17,6 +17,10 @@ import {
   readPage,
 } from './pages.ts';
 
+/** Whether the webhook `w` was disabled by its failures, and not by the operator. */
+const wasDisabled = (sql: Sql): Fragment =>
+  sql`(w.disabled_at is not null and w.disabled_because is distinct from 'off')`;
+
 /**
  * Stores: first those with a disabled webhook, then those without a card, then the suspended ones, then all
  * others, each newest first. `attention` says which.
@@ -24,7 +28,7 @@ import {
 export async function listRetailers(db: Db, search: ListSearch<RetailerStatus>, page: PageRequest): Promise<Page> {
   const { sql } = db;
   const list = sql`
-    select r.id, r.created_at as at, case when w.disabled_at is not null and w.disabled_because is distinct from 'off' then 0
+    select r.id, r.created_at as at, case when ${wasDisabled(sql)} then 0
       when r.stripe_payment_method_id is null then 1 when r.status <> 'active' then 2 else 3 end as rank
     from retailers r left join webhook_endpoints w on w.retailer_id = r.id
     where ${isWanted(sql, search, sql`r.status`, sql`r.created_at`)}
@@ -34,7 +38,7 @@ export async function listRetailers(db: Db, search: ListSearch<RetailerStatus>, 
       await sql`
         select r.id as retailer_id, r.name, r.status, r.address, r.stripe_payment_method_id is not null as has_card,
           nullif(concat_ws(', ',
-            case when w.disabled_at is not null and w.disabled_because is distinct from 'off' then 'webhook disabled' end,
+            case when ${wasDisabled(sql)} then 'webhook disabled' end,
             case when r.stripe_payment_method_id is null then 'no card' end,
             case when r.status <> 'active' then r.status end), '') as attention,
           r.created_at

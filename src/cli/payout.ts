@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { PAYOUT_STATUSES, type PayoutStatus } from '../domain/payout.ts';
-import { LIST_LIMIT } from '../limits.ts';
 import { CommandError } from './context.ts';
-import { type Act, integer, known, requireId, text } from './parts.ts';
+import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
+import { type Act, known, requireId, text } from './parts.ts';
 
-type ListOptions = { status: string; driver?: string; store?: string; limit: string; after?: string };
 type Decision = { readonly to: Exclude<PayoutStatus, 'held'>; readonly description: string; readonly refused: string };
 
 const DECISIONS: Readonly<Record<string, Decision>> = {
@@ -21,30 +20,24 @@ export function addPayoutCommands(program: Command, act: Act): void {
 }
 
 function addList(payout: Command, act: Act): void {
-  payout
-    .command('list')
-    .description('list payouts of one status with their reasons, oldest order first')
-    .option('--status <status>', PAYOUT_STATUSES.join(', '), 'held')
-    .option('--driver <driver_id>')
-    .option('--store <retailer_id>')
-    .option('--limit <n>', `most payouts, 1 to ${LIST_LIMIT}`, String(LIST_LIMIT))
-    .option('--after <order_id>', 'go on after this order')
-    .action(
-      act(async ({ store }, _args, options: ListOptions) => {
-        const status = PAYOUT_STATUSES.find((each) => each === options.status);
-        if (!status) throw new CommandError(`--status is one of ${PAYOUT_STATUSES.join(', ')}.`);
-        const idOf = (id: string | undefined) => (id === undefined ? null : requireId(id));
-        const filter = {
-          status,
-          driverId: idOf(options.driver),
-          retailerId: idOf(options.store),
-          after: idOf(options.after),
-        };
-        const { payouts, more } = await store.listPayouts(filter, integer('--limit', options.limit, 1, LIST_LIMIT));
-        if (more > 0) process.stderr.write(`${more} more payouts: --after ${payouts.at(-1)?.order_id}\n`);
-        return payouts;
-      }),
-    );
+  withListOptions(
+    payout
+      .command('list')
+      .description('list payouts of one status, held by default, with their reasons; oldest order first')
+      .option('--driver <driver>', 'id, or a part of the name')
+      .option('--store <store>', 'id, or a part of the name'),
+    PAYOUT_STATUSES,
+    "the order's id, or a part of a reason or of the note",
+  ).action(
+    act(async (context, _args, options: ListOptions & { driver?: string; store?: string }) => {
+      const search = readSearch(options, PAYOUT_STATUSES);
+      const page = readPageRequest(options);
+      const retailerIds = await readNamed(context, 'retailers', '--store', options.store);
+      const driverIds = await readNamed(context, 'drivers', '--driver', options.driver);
+      const wanted = { ...search, status: search.status ?? 'held', retailerIds, driverIds } as const;
+      return Listed.rows('payouts', await context.store.listPayouts(wanted, page));
+    }),
+  );
 }
 
 function addDecision(payout: Command, act: Act, name: string, { to, description, refused }: Decision): void {

@@ -8,6 +8,7 @@ import * as operator from './operator.ts';
 import * as operatorDeliveries from './operator-deliveries.ts';
 import * as operatorLists from './operator-lists.ts';
 import * as operatorOrders from './operator-orders.ts';
+import * as operatorPayouts from './operator-payouts.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
@@ -55,6 +56,7 @@ export interface Store
     Bound<typeof operatorDeliveries>,
     Bound<typeof operatorLists>,
     Bound<typeof operatorOrders>,
+    Bound<typeof operatorPayouts>,
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
@@ -86,6 +88,7 @@ const FAMILIES = [
   operatorDeliveries,
   operatorLists,
   operatorOrders,
+  operatorPayouts,
   orders,
   ordersCreate,
   ordersList,

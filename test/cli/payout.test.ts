@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CommandError, type Context } from '../../src/cli/context.ts';
+import { Listed } from '../../src/cli/list.ts';
 import type { Act } from '../../src/cli/parts.ts';
 import { addPayoutCommands } from '../../src/cli/payout.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { LIST_LIMIT } from '../../src/limits.ts';
+import { LIST_LIMIT, MAX_LIST_LIMIT } from '../../src/limits.ts';
 
 const ORDER = newId();
 
@@ -14,8 +15,9 @@ function commands(status: string | null = 'held') {
   const store = {
     async listPayouts(...args: unknown[]) {
       asked.push(args);
-      return { payouts: [], more: 0 };
+      return { rows: [], next: null, more: 0, isExact: true };
     },
+    findNamed: async (_table: string, text: string) => (text === 'nobody' ? [] : [text]),
     async settlePayout(...args: [string, string, string | null]) {
       asked.push(args);
       return status && { settled: status === args[1], status, amountCents: 550 };
@@ -40,22 +42,31 @@ function commands(status: string | null = 'held') {
 
 test('the list is of what is held, or of what the options say', async () => {
   const { run, asked } = commands();
-  expect(await run('list')).toEqual([]);
+  expect(await run('list')).toEqual(Listed.rows('payouts', { rows: [], next: null, more: 0, isExact: true }));
   const [driverId, retailerId] = [newId(), newId()];
-  const options = ['--driver', driverId, '--store', retailerId, '--after', ORDER, '--limit', '7'];
-  await run('list', '--status', 'owed', ...options);
+  const named = ['--driver', driverId, '--store', retailerId, '--search', 'far', '--since', '2026-01-01'];
+  await run('list', '--status', 'owed', ...named, '--after', `0.0.${ORDER}`, '--limit', '7');
+  const any = { since: null, until: null, text: null };
+  const since = new Date('2026-01-01');
   expect(asked).toEqual([
-    [{ status: 'held', driverId: null, retailerId: null, after: null }, LIST_LIMIT],
-    [{ status: 'owed', driverId, retailerId, after: ORDER }, 7],
+    [
+      { ...any, status: 'held', driverIds: null, retailerIds: null },
+      { limit: LIST_LIMIT, after: null },
+    ],
+    [
+      { ...any, status: 'owed', driverIds: [driverId], retailerIds: [retailerId], text: 'far', since },
+      { limit: 7, after: { rank: 0, micros: '0', id: ORDER } },
+    ],
   ]);
 });
 
-test('a list of no status, of no id or of too many is refused', async () => {
+test('a list of no status, of nobody or of too many is refused', async () => {
   const { run } = commands();
   for (const [option, value] of [
     ['--status', 'none'],
-    ['--driver', 'ana'],
-    ['--limit', String(LIST_LIMIT + 1)],
+    ['--driver', 'nobody'],
+    ['--limit', String(MAX_LIST_LIMIT + 1)],
+    ['--after', 'there'],
   ] as const) {
     await expect(run('list', option, value)).rejects.toBeInstanceOf(CommandError);
   }

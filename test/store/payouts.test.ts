@@ -170,10 +170,17 @@ test('payouts are listed by status, driver and store, oldest order first, in pag
   }
   const { listPayouts } = storeOf(database.sql);
   const [first, second, third] = orders.map(({ orderId }) => orderId);
-  const filter = { status: 'held', driverId: null, retailerId: own.retailerId, after: null } as const;
-  const page = await listPayouts(filter, 2);
-  expect(page).toMatchObject({ payouts: [{ order_id: first }, { order_id: second }], more: 1 });
-  expect(page.payouts[0]).toMatchObject({
+  const search = {
+    status: 'held',
+    driverIds: null,
+    retailerIds: [own.retailerId],
+    since: null,
+    until: null,
+    text: null,
+  } as const;
+  const page = await listPayouts(search, { limit: 2, after: null });
+  expect(page).toMatchObject({ rows: [{ order_id: first }, { order_id: second }], more: 1, isExact: true });
+  expect(page.rows[0]).toMatchObject({
     driver_id: orders[0]?.driverId,
     driver: 'Sam Rider',
     store: 'Corner Market',
@@ -182,16 +189,16 @@ test('payouts are listed by status, driver and store, oldest order first, in pag
     order_status: 'delivered',
     payment_status: 'paid',
   });
-  expect(await listPayouts({ ...filter, after: second as string }, 2)).toMatchObject({
-    payouts: [{ order_id: third }],
-    more: 0,
-  });
-  const driverId = orders[1]?.driverId as string;
-  expect(await listPayouts({ ...filter, retailerId: null, driverId }, 9)).toMatchObject({
-    payouts: [{ order_id: second }],
-    more: 0,
-  });
-  expect(await listPayouts({ ...filter, status: 'paid' }, 9)).toEqual({ payouts: [], more: 0 });
+  const idsOf = async (changed: object, after = null as typeof page.next) =>
+    (await listPayouts({ ...search, ...changed }, { limit: 9, after })).rows.map(({ order_id }) => order_id);
+  expect(await idsOf({}, page.next)).toEqual([third]);
+  expect(await idsOf({ retailerIds: null, driverIds: [orders[1]?.driverId] })).toEqual([second]);
+  expect(await idsOf({ text: 'TOO_F' })).toEqual([first, second, third]);
+  expect(await idsOf({ text: 'no photo' })).toEqual([]);
+  expect(await idsOf({ text: second })).toEqual([second]);
+  expect(await idsOf({ until: new Date(Date.now() - 3_600_000) })).toEqual([]);
+  expect(await idsOf({ since: new Date(Date.now() - 3_600_000) })).toHaveLength(3);
+  expect(await idsOf({ status: 'paid' })).toEqual([]);
 });
 
 test('the operator’s figures have payouts by status, and the record of an order its payout and receipts', async () => {

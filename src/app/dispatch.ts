@@ -15,6 +15,7 @@ import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
+import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
 import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
@@ -64,6 +65,7 @@ export function buildDispatch(parts: DispatchParts) {
   closers.add('store holds', async () => holds.close());
   const shared = { ...parts, fleet, unknownOutcomes, redispatch };
   const sweep = createSweep(shared);
+  const releaseSilent = createSilentRelease(shared);
   const { admission, groupCommit, backlog } = buildCommit(parts);
   // A load test has one store.
   const maxPerStore = config.sandbox ? MAX_WAITING_ORDERS : MAX_WAITING_ORDERS_PER_RETAILER;
@@ -84,6 +86,7 @@ export function buildDispatch(parts: DispatchParts) {
     redispatch,
     holds,
     sweep,
+    releaseSilent,
     placeRequest,
     positions,
     actions,

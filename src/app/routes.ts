@@ -17,6 +17,8 @@ import { createReadRates, createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
 import type { Clock } from '../postgres/clock.ts';
+import { createAdvance } from '../sandbox/advance.ts';
+import { advanceRoute } from '../sandbox/advance-route.ts';
 import type { Store } from '../store/store.ts';
 import { trackingRoutes } from '../tracking/routes.ts';
 import type { Route } from '../transport/route.ts';
@@ -74,6 +76,7 @@ export function apiRoutes(parts: {
     ordersGet({ stores, reads, store, matcher }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
+    ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),

@@ -47,7 +47,8 @@ export async function openSandbox(
     const receiver = await startWebhookReceiver(secret);
     closers.add("demo store's receiver", () => receiver.close());
     await tellDemoStore(store, retailerId, receiver.url, secret);
-    const world = { baseUrl: url, home: DEMO_STORE.point, locate: mapOf(config), logger };
+    const scenarioOf = store.findDriverScenario;
+    const world = { baseUrl: url, home: DEMO_STORE.point, locate: mapOf(config), scenarioOf, logger };
     const drivers = await startSimulatedDrivers(world, driverTokens);
     closers.add('simulated drivers', () => drivers.close());
   }

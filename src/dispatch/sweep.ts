@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DRIVER_SILENT_MS, MAX_BATCH, MAX_EXPIRIES_PER_SWEEP, SWEEP_SLICE } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
-import type { Redispatch, RedispatchParts } from './redispatch.ts';
+import type { Redispatch } from './redispatch.ts';
+import { createSilentRelease, type SilentReleaseParts } from './silent-release.ts';
 
 export type Sweep = {
   /**
@@ -15,15 +16,16 @@ export type Sweep = {
   listening(): void;
 };
 
-type SweepParts = Pick<RedispatchParts, 'matcher' | 'unknownOutcomes' | 'relay' | 'events' | 'clock'> & {
-  readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'>;
-  readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
-  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'requeue' | 'expire'>;
+type SweepParts = SilentReleaseParts & {
+  readonly store: Pick<Store, 'findOverdue' | 'findSilent'>;
+  readonly fleet: Pick<Fleet, 'catchUp'>;
+  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'expire'>;
 };
 
 /** The sweep that keeps every waiting order on its way, whichever notice or reply was lost. */
 export function createSweep(parts: SweepParts): Sweep {
-  const { store, matcher, fleet, redispatch, clock } = parts;
+  const { store, matcher, redispatch, clock } = parts;
+  const releaseOrder = createSilentRelease(parts);
   const matchWaiting = createWaitingMatch(parts);
   let listeningSinceMs = clock.now();
 
@@ -36,15 +38,7 @@ export function createSweep(parts: SweepParts): Sweep {
     // After a stop or an outage of this service the tables show every driver as silent.
     if (clock.now() - listeningSinceMs < DRIVER_SILENT_MS) return;
     for (const { orderId, driverId } of await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP)) {
-      if (hasReported(driverId)) continue;
-      const write = store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS);
-      const released = await parts.unknownOutcomes.watch(orderId, write);
-      if (!released) continue;
-      parts.relay.relay(released.outbox);
-      matcher.release(driverId, clock.now(), orderId);
-      fleet.markStale(driverId);
-      parts.events.orderChanged(orderId, driverId);
-      await redispatch.requeue(orderId);
+      if (!hasReported(driverId)) await releaseOrder(orderId, driverId, DRIVER_SILENT_MS);
     }
   }
 

@@ -133,6 +133,12 @@ export const schemas = {
     properties: { reason: { type: 'string', enum: CANCEL_REASONS } },
   },
 
+  /** `POST /sandbox/orders/{id}/advance`. */
+  advance: {
+    type: 'object',
+    properties: { to: { type: 'string', enum: ORDER_STATUSES } },
+  },
+
   /** The query of `GET /orders`. */
   listOrders: {
     type: 'object',

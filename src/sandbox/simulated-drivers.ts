@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws';
+import type { Scenario } from '../domain/scenario.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { SIMULATED_DELIVERY_MS, SIMULATED_REQUEST_MS, SIMULATED_RETRY_MS, SIMULATED_TICK_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -14,13 +15,16 @@ type GivenOrder = {
 
 type Step = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | 'return';
 
+type Mishap = Exclude<Scenario['driver'], 'none'>;
+
 /** Mishaps: every eighth order is released and every twelfth is undeliverable, but not the first ones. */
 class Mishaps {
   #given = 0;
 
-  next(): { readonly givesBack: boolean; readonly nobodyHome: boolean } {
+  next(): Mishap {
     this.#given += 1;
-    return { givesBack: this.#given % 8 === 3, nobodyHome: this.#given % 12 === 6 };
+    if (this.#given % 8 === 3) return 'gives_back';
+    return this.#given % 12 === 6 ? 'undeliverable' : null;
   }
 }
 
@@ -31,6 +35,8 @@ type World = {
   readonly home: Point;
   /** Finds an address, as the map on a phone does; null where it is unknown. */
   readonly locate: (address: string) => Promise<Point | null>;
+  /** What the store asked the order's driver to do; null where it asked for nothing. */
+  readonly scenarioOf: (orderId: string) => Promise<Scenario['driver']>;
   readonly logger: Logger;
   /** Interval at which they move, report and act. */
   readonly tickMs?: number;
@@ -75,7 +81,7 @@ class SimulatedDriver {
   /** Simulated time since the order was given. */
   #carriedMs = 0;
   #door: Point | null = null;
-  #mishap = { givesBack: false, nobodyHome: false };
+  #mishap: Mishap = null;
   /** The last action, which keeps its id and its time when it is sent again. */
   #action = { id: '', capturedAt: '', answered: false };
   #acting = false;
@@ -99,7 +105,7 @@ class SimulatedDriver {
       if (Date.now() >= this.#retryAtMs) this.#connect();
       return;
     }
-    if (!this.#signedIn) return;
+    if (!this.#signedIn || this.#isSilent()) return;
     const arrived = this.#driveTo(this.#destination());
     this.#carriedMs += this.#tickMs();
     const { lat, lng } = this.#position;
@@ -143,6 +149,10 @@ class SimulatedDriver {
   /** Finds the door on the map, or makes one up near the store, the same one for the same order. */
   #isGiven({ id, pickup, dropoff }: GivenOrder): void {
     this.#mishap = this.#mishaps.next();
+    const isAsked = (asked: Scenario['driver']) => {
+      if (asked && asked !== 'none' && this.#order?.id === id) this.#mishap = asked;
+    };
+    this.#world.scenarioOf(id).then(isAsked, () => undefined);
     this.#carriedMs = 0;
     const random = seededRandom(Number.parseInt(id.slice(-8), 16));
     this.#door = around(pickup, 900, random);
@@ -151,6 +161,11 @@ class SimulatedDriver {
       if (door && this.#order?.id === id) this.#door = around(door, 30, random);
     };
     this.#world.locate(address).then(found, () => undefined);
+  }
+
+  /** Whether nothing is heard of this driver, who is on the way to a pickup. */
+  #isSilent(): boolean {
+    return this.#mishap === 'silent' && this.#order?.status === 'driver_assigned';
   }
 
   #destination(): Point {
@@ -216,16 +231,11 @@ class SimulatedDriver {
 const REASONS: Partial<Record<Step, string>> = { release: 'vehicle', undeliverable: 'nobody_home' };
 
 /** The driver's next action; null on the way. */
-function nextStep(
-  status: string,
-  arrived: boolean,
-  carriedMs: number,
-  mishap: { givesBack: boolean; nobodyHome: boolean },
-): Step | null {
-  if (status === 'driver_assigned' && mishap.givesBack) return 'release';
+function nextStep(status: string, arrived: boolean, carriedMs: number, mishap: Mishap): Step | null {
+  if (status === 'driver_assigned' && mishap === 'gives_back') return 'release';
   if (!arrived) return null;
   if (status === 'driver_assigned') return 'pick-up';
-  if (status === 'picked_up' && mishap.nobodyHome) return 'undeliverable';
+  if (status === 'picked_up' && mishap === 'undeliverable') return 'undeliverable';
   if (carriedMs < SIMULATED_DELIVERY_MS) return null;
   if (status === 'picked_up') return 'deliver';
   return status === 'undeliverable' ? 'return' : null;

@@ -56,7 +56,10 @@ async function findSending(sql: Sql, orderIds: readonly string[]): Promise<strin
 function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<Row[]> {
   return sql`
     with owed as (
-      select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id, r.stripe_payment_method_id,
+      select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
+        -- A charge that is tried again by hand goes to the store's card.
+        case when o.scenario ? 'payment_method' and o.payment_attempts_allowed is null
+          then o.scenario->>'payment_method' else r.stripe_payment_method_id end as stripe_payment_method_id,
         coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
         coalesce((select max(attempt) from payments p where p.order_id = o.id), 0)
           + case when exists (select from payments p where p.order_id = o.id and p.status = 'sending') then 0 else 1 end

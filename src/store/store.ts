@@ -21,6 +21,7 @@ import * as requestDedup from './request-dedup.ts';
 import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
 import * as retries from './retries.ts';
+import * as scenarios from './scenarios.ts';
 import * as secrets from './secrets.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
@@ -69,6 +70,7 @@ export interface Store
     Bound<typeof reset>,
     Bound<typeof retailers>,
     Bound<typeof retries>,
+    Bound<typeof scenarios>,
     Bound<typeof secrets>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
@@ -101,6 +103,7 @@ const FAMILIES = [
   reset,
   retailers,
   retries,
+  scenarios,
   secrets,
   tiers,
   tracked,

@@ -65,7 +65,13 @@ describe('a simulated driver', () => {
     const pickup = displaced(HOME, toStore, 0);
     const door = displaced(pickup, toDoor, 0);
     const baseUrl = await serve(pickup, seen);
-    const world = { baseUrl, home: HOME, locate: async () => door, logger: createLogger('silent') };
+    const world = {
+      baseUrl,
+      home: HOME,
+      locate: async () => door,
+      scenarioOf: async () => null,
+      logger: createLogger('silent'),
+    };
     drivers = await startSimulatedDrivers({ ...world, tickMs: TICK_MS, haste: 1_000 / TICK_MS }, ['token']);
     await expect.poll(() => seen.steps.deliver, { timeout: 20_000, interval: 10 }).toBeDefined();
     const [start] = seen.positions as [Point];

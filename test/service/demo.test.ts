@@ -44,7 +44,13 @@ test('the demonstration has deliveries, an order given back, one that returns, a
   const tokens = await Promise.all(
     Array.from({ length: 10 }, async () => (await addDriver(service, database.sql)).token),
   );
-  const world = { baseUrl: service.url, home: DEMO_STORE.point, locate: async () => DOOR, logger: quiet };
+  const world = {
+    baseUrl: service.url,
+    home: DEMO_STORE.point,
+    locate: async () => DOOR,
+    scenarioOf: async () => null,
+    logger: quiet,
+  };
   const drivers = await startSimulatedDrivers({ ...world, tickMs: 50, haste: 20 }, tokens);
   try {
     const { retailerId, apiKey } = demo;

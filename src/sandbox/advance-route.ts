@@ -1,0 +1,44 @@
+import { ServiceError } from '../domain/errors.ts';
+import type { Authenticator } from '../http/credentials.ts';
+import { orderIdOf, parsed } from '../http/input.ts';
+import { asWritten } from '../http/outcomes.ts';
+import { valid, validate } from '../http/validate.ts';
+import { validators } from '../http/validators.js';
+import { MAX_JSON_BYTES } from '../limits.ts';
+import type { RetailerKey } from '../store/retailers.ts';
+import { json } from '../transport/reply.ts';
+import type { Reply, Route } from '../transport/route.ts';
+import type { Advance, AdvanceOutcome } from './advance.ts';
+
+/** `POST /sandbox/orders/{id}/advance`, which only the sandbox has. */
+export function advanceRoute(parts: {
+  readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly advance: Advance;
+}): Route<RetailerKey> {
+  return {
+    method: 'post',
+    pattern: '/sandbox/orders/:id/advance',
+    authenticate: parts.stores.authenticate,
+    body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
+    onDeadline: 'outcome_unknown',
+    async handle({ head, principal: key, body }) {
+      const { to = null } = valid(validate(validators.advance, parsed(body, true)));
+      const orderId = orderIdOf(head);
+      const advancing = parts.advance(orderId, key.retailerId, to);
+      return replyTo(orderId, to, await asWritten(advancing, 'Ask for the order before you try again.'));
+    },
+  };
+}
+
+function replyTo(orderId: string, to: string | null, outcome: AdvanceOutcome): Reply {
+  switch (outcome.kind) {
+    case 'done':
+      return json(200, { success: true, order: { id: orderId, status: outcome.status } });
+    case 'not_found':
+      throw new ServiceError('not_found', 'There is no such order.');
+    case 'illegal': {
+      const why = to === null ? 'has no next step, or no driver is free' : `did not become ${to}`;
+      throw new ServiceError('illegal_transition', `The order is ${outcome.status} and ${why}.`);
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/driver-actions.ts';
+import type { Redispatch } from '../dispatch/redispatch.ts';
+import type { SilentRelease } from '../dispatch/silent-release.ts';
+import type { OrderStatus } from '../domain/order.ts';
+import type { Store } from '../store/store.ts';
+import { drawPhoto } from './simulated-world.ts';
+
+/** The statuses to which an order can be moved on, by the one that it has; the first by default. */
+export const ADVANCES = {
+  pending_dispatch: ['driver_assigned', 'expired'],
+  driver_assigned: ['picked_up', 'pending_dispatch'],
+  picked_up: ['delivered', 'undeliverable'],
+  undeliverable: ['returned'],
+} as const satisfies Partial<Record<OrderStatus, readonly [OrderStatus, ...OrderStatus[]]>>;
+
+type Step = (typeof ADVANCES)[keyof typeof ADVANCES][number];
+
+export type AdvanceOutcome =
+  | { readonly kind: 'done'; readonly status: OrderStatus }
+  | { readonly kind: 'not_found' }
+  /** It has ended, or it changed at the same moment, or no driver is free. */
+  | { readonly kind: 'illegal'; readonly status: OrderStatus };
+
+/** Moves a store's order on, to its next step or to the one that is asked for. */
+export type Advance = (orderId: string, retailerId: string, to: OrderStatus | null) => Promise<AdvanceOutcome>;
+
+/** Where the photo of a handover is stored. */
+type Photos = {
+  store(bytes: Buffer, wanted: () => boolean): Promise<{ readonly kind: string; readonly name?: string }>;
+};
+
+/**
+ * Moves orders of the sandbox on without waiting: by the driver who has the order, as their phone would, and
+ * past the limits of a wait and of a driver's silence.
+ */
+export function createAdvance(deps: {
+  readonly store: Pick<Store, 'findStoreOrder' | 'endWait'>;
+  readonly actions: Pick<DriverActions, 'pickUp' | 'deliver' | 'undeliverable' | 'returned'>;
+  readonly redispatch: Pick<Redispatch, 'requeue' | 'expire'>;
+  readonly releaseSilent: SilentRelease;
+  readonly photos: Photos;
+}): Advance {
+  const { store, actions, redispatch } = deps;
+  const photo = drawPhoto();
+
+  return async function advance(orderId, retailerId, to) {
+    const order = await store.findStoreOrder(orderId, retailerId);
+    if (!order) return { kind: 'not_found' };
+    const { status } = order;
+    const steps: readonly Step[] = status in ADVANCES ? ADVANCES[status as keyof typeof ADVANCES] : [];
+    const step = to === null ? steps[0] : steps.find((each) => each === to);
+    if (!step) return { kind: 'illegal', status };
+    await take(step, orderId, (order.driver_id as string | null) ?? '');
+    const after = await store.findStoreOrder(orderId, retailerId);
+    if (!after) return { kind: 'not_found' };
+    // By the sequence, since a released order may have a driver again.
+    const isDone = after.sequence !== order.sequence;
+    return { kind: isDone ? 'done' : 'illegal', status: after.status };
+  };
+
+  /** Takes one step; one that another was faster than changes nothing. */
+  async function take(step: Step, orderId: string, driverId: string): Promise<unknown> {
+    const action: DriverAction = { orderId, driverId, stamp: { actionId: null, capturedAt: null } };
+    switch (step) {
+      case 'driver_assigned':
+        return redispatch.requeue(orderId);
+      case 'expired':
+        return (await store.endWait(orderId)) && redispatch.expire(orderId);
+      case 'pending_dispatch':
+        return deps.releaseSilent(orderId, driverId, 0);
+      case 'picked_up':
+        return actions.pickUp(action);
+      case 'delivered':
+        return deliver(action);
+      case 'undeliverable':
+        return actions.undeliverable(action, 'nobody_home');
+      case 'returned':
+        return actions.returned(action);
+    }
+  }
+
+  async function deliver(action: DriverAction): Promise<ActionOutcome | null> {
+    const stored = await deps.photos.store(await photo, () => true);
+    return stored.name === undefined ? null : actions.deliver(action, stored.name);
+  }
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { addFreeDriver, addStore, ask, place, type Store, show } from './clients.ts';
+
+let database: FreshDatabase;
+let service: Running;
+let store: Store;
+const data = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+});
+beforeEach(async () => {
+  // In a town without the drivers of other tests.
+  store = await addStore(database.sql);
+});
+afterAll(async () => {
+  await service?.stop();
+  await database?.drop();
+  data.remove();
+});
+
+/** Moves an order on, and tells what it became, or why it did not. */
+async function advance(orderId: string, to?: string, by: Store = store): Promise<string> {
+  const body = to === undefined ? undefined : { to };
+  const path = `/sandbox/orders/${orderId}/advance`;
+  const answer = await ask(service, path, { method: 'POST', key: by.apiKey, body });
+  return answer.body.order?.status ?? `${answer.status} ${answer.body.error.code}`;
+}
+
+async function placed(withDriver: boolean): Promise<string> {
+  if (withDriver) await addFreeDriver(service, database.sql, store.point);
+  const { order } = (await place(service, store)).body;
+  expect(order.status).toBe(withDriver ? 'driver_assigned' : 'pending_dispatch');
+  return order.id;
+}
+
+it('an order is moved on step by step to its delivery, with a photo, and no further', async () => {
+  const id = await placed(true);
+  expect(await advance(id)).toBe('picked_up');
+  expect(await advance(id)).toBe('delivered');
+  expect(await advance(id)).toBe('409 illegal_transition');
+  const order = await show(service, store, id);
+  expect(order.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['picked_up', 'delivered']));
+  const photo = await fetch(`${service.url}/track/${order.tracking_token}/photo`);
+  expect(photo.headers.get('content-type')).toBe('image/jpeg');
+  // The driver is free for the next order.
+  const { body } = await place(service, store);
+  expect(body.order.status).toBe('driver_assigned');
+  expect(await advance(body.order.id, 'picked_up')).toBe('picked_up');
+  expect(await advance(body.order.id, 'undeliverable')).toBe('undeliverable');
+  expect(await advance(body.order.id)).toBe('returned');
+});
+
+it('a silent driver loses the order, and a waiting order gets a driver or expires, without a wait', async () => {
+  const id = await placed(true);
+  // The same driver is heard of again, and is the only one.
+  expect(await advance(id, 'pending_dispatch')).toBe('driver_assigned');
+  const { events } = await show(service, store, id);
+  expect(events.map(({ type, data }) => (type === 'released' ? data?.reason : type))).toContain('driver_silent');
+
+  const waiting = await placed(false);
+  expect(await advance(waiting)).toBe('409 illegal_transition');
+  expect(await advance(waiting, 'expired')).toBe('expired');
+  expect(await show(service, store, waiting)).toMatchObject({ payment_status: 'not_charged', status: 'expired' });
+});
+
+it('a step that does not follow, a status that is none and an order of another store are refused', async () => {
+  const id = await placed(false);
+  expect(await advance(id, 'delivered')).toBe('409 illegal_transition');
+  expect(await advance(id, 'lost')).toBe('400 invalid_request');
+  expect(await advance(id, undefined, await addStore(database.sql))).toBe('404 not_found');
+  expect((await show(service, store, id)).status).toBe('pending_dispatch');
+});

@@ -1,8 +1,8 @@
 import type { AdmissionControl } from '../../dispatch/admission.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import type { PlaceRequest } from '../../dispatch/place-request.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
+import { type FieldError, ServiceError } from '../../domain/errors.ts';
+import { identityOf } from '../../domain/idempotency.ts';
 import type { CreatedOrder, EarlierOrder, OrderStatus } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
@@ -13,6 +13,7 @@ import { type Authenticator, unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { parsed } from '../input.ts';
 import type { JsonObject } from '../json.ts';
+import { warningsOf } from '../order-warnings.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import type { StoreRates } from '../store-rate.ts';
@@ -67,8 +68,8 @@ export function ordersCreate(parts: {
     const rate = await rates.count(key);
     if (rate) alwaysReplyWith(rate.headers);
     if (rate?.refusal) throw rate.refusal;
-    const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(order.ok) };
-    return replyTo(await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }));
+    const identity = identityOf(order.ok, idempotencyKey);
+    return replyTo(await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }), warningsOf(body));
   }
 }
 
@@ -83,14 +84,12 @@ function messageFor(body: JsonObject): string {
     : 'Some fields are not usable; no order was created.';
 }
 
-function replyTo(outcome: PlaceOnceOutcome): Reply {
+function replyTo(outcome: PlaceOnceOutcome, warnings: readonly FieldError[]): Reply {
   switch (outcome.kind) {
     case 'created':
-      return json(201, { success: true, message: confirmation(outcome.order), order: toWire(outcome.order) });
-    case 'replayed': {
-      const { order } = outcome;
-      return json(201, { success: true, message: reminder(order), order: toWire(order) }, REPLAYED);
-    }
+      return created(confirmation(outcome.order), outcome.order, warnings);
+    case 'replayed':
+      return created(reminder(outcome.order), outcome.order, warnings, REPLAYED);
     case 'key_reused':
       throw keyReused(outcome.orderId);
     case 'unauthorized':
@@ -109,6 +108,16 @@ function replyTo(outcome: PlaceOnceOutcome): Reply {
     case 'outcome_unknown':
       throw new ServiceError('outcome_unknown', 'Whether the order was created could not be found out in time.');
   }
+}
+
+function created(
+  message: string,
+  order: CreatedOrder,
+  warnings: readonly FieldError[],
+  headers?: Readonly<Record<string, string>>,
+): Reply {
+  const warned = warnings.length > 0 ? { warnings } : {};
+  return json(201, { success: true, message, order: toWire(order), ...warned }, headers);
 }
 
 function confirmation(order: CreatedOrder): string {

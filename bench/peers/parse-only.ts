@@ -52,6 +52,7 @@ const kept = {
 };
 const secrets = { has: (hash: string) => keys.has(hash), isCurrent: async () => true, add: () => undefined };
 const route = ordersCreate({
+  isSandbox: false,
   stores: createAuthenticator(
     'api_key',
     createCredentials(async (hash) => keys.get(hash) ?? null, secrets, kept),

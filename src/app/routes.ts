@@ -72,7 +72,7 @@ export function apiRoutes(parts: {
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
     ...healthRoutes(config, parts.database, parts.metrics),
-    ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
+    ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store, isSandbox: sandbox }),
     ordersGet({ stores, reads, store, matcher }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),

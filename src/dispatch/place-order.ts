@@ -4,6 +4,7 @@ import type { Identity } from '../domain/idempotency.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
 import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
+import { NO_DRIVERS_LAND } from '../domain/scenario.ts';
 import type { Tier } from '../domain/tier.ts';
 import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
@@ -76,9 +77,10 @@ export function createPlaceOrder(deps: {
     const tier = deps.tiers.get(request.tierId);
     const wrong = addressErrors(deps.places, request.dropoffAddress);
     if (wrong.length > 0) return { kind: 'unserviceable', fields: wrong };
-    const pickup = await locatePickup(deps.places, request.pickupAddress, key);
-    const tooFar = distanceErrors(deps.places, request.dropoffAddress, pickup, tier);
+    const located = await locatePickup(deps.places, request.pickupAddress, key);
+    const tooFar = distanceErrors(deps.places, request.dropoffAddress, located, tier);
     if (tooFar.length > 0) return { kind: 'unserviceable', fields: tooFar };
+    const pickup = request.extras?.scenario?.driver === 'none' ? { ...located, point: NO_DRIVERS_LAND } : located;
     // A job asks the geocoder later.
     const dropoff = dropoffByZip(deps.places, request.dropoffAddress);
     const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });

@@ -26,6 +26,7 @@ const ADDED: Readonly<Record<string, (extras: OrderExtras) => readonly unknown[]
     extras.pickupInstructions,
     extras.dropoffInstructions,
     extras.leaveAtDoor,
+    ...(extras.scenario ? [[extras.scenario.card, extras.scenario.text, extras.scenario.driver]] : []),
   ],
 };
 const VERSION = '2';

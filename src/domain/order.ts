@@ -1,4 +1,5 @@
 import type { Cents } from './money.ts';
+import type { Scenario } from './scenario.ts';
 import type { TierId } from './tier.ts';
 
 /** Every status of an order. The first four are the path of a delivery; the others lead off it. */
@@ -89,6 +90,8 @@ export type OrderExtras = {
   readonly pickupInstructions: string | null;
   readonly dropoffInstructions: string | null;
   readonly leaveAtDoor: boolean;
+  /** The bad day that the store asks for; null outside the sandbox. */
+  readonly scenario: Scenario | null;
 };
 
 /** An order as its store sees it right after creation (contract, part 2.1). */

@@ -1,3 +1,5 @@
+import type { Point } from '../geo/point.ts';
+
 /** How the card of an order answers, by Stripe's test payment methods; null for a store without a card. */
 export const SCENARIO_CARDS = {
   declined: 'pm_card_chargeDeclined',
@@ -12,6 +14,9 @@ export const SCENARIO_PHONES = {
   opted_out: '+15005550004',
   unknown_outcome: '+15005550011',
 } as const;
+
+/** The pickup of an order that no driver is to take: the point of the ocean that is farthest from any land. */
+export const NO_DRIVERS_LAND: Point = { lat: -48.8767, lng: -123.3933 };
 
 /** What the first driver of an order does. `none`: no driver ever takes it. */
 export const SCENARIO_DRIVERS = ['none', 'gives_back', 'silent', 'undeliverable'] as const;

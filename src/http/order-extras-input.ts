@@ -1,4 +1,5 @@
 import type { OrderExtras } from '../domain/order.ts';
+import type { Scenario } from '../domain/scenario.ts';
 import { MAX_ITEMS, MAX_METADATA_KEYS } from '../limits.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
@@ -9,9 +10,12 @@ import { present, trimmed, unlessEmpty } from './tidy.ts';
  * The optional fields of an order's body that the contract does not have, tidied where they are text. Null
  * counts as absent, and so does an empty text. Of a list that is too long it takes only one entry too many, so
  * that a refusal costs no more than an order.
+ *
+ * @param isSandbox whether `sandbox` is a field of an order
  */
-export function normaliseExtras(body: JsonObject): JsonObject {
+export function normaliseExtras(body: JsonObject, isSandbox: boolean): JsonObject {
   return {
+    sandbox: isSandbox ? normaliseScenario(body.sandbox) : undefined,
     external_id: unlessEmpty(trimmed(body.external_id)),
     metadata: isJsonObject(body.metadata) ? normaliseMetadata(body.metadata) : unlessNull(body.metadata),
     items: Array.isArray(body.items) ? body.items.slice(0, MAX_ITEMS + 1).map(normaliseItem) : unlessNull(body.items),
@@ -24,7 +28,9 @@ export function normaliseExtras(body: JsonObject): JsonObject {
 /** The optional fields of a body that fits its schema; null where they say nothing. */
 export function toExtras(body: FromSchema<typeof schemas.placeOrder>): OrderExtras | null {
   const { external_id, metadata = {}, items = [], pickup_instructions, dropoff_instructions, leave_at_door } = body;
+  const scenario = toScenario(body.sandbox);
   const saysNothing =
+    scenario === null &&
     external_id === undefined &&
     pickup_instructions === undefined &&
     dropoff_instructions === undefined &&
@@ -39,7 +45,19 @@ export function toExtras(body: FromSchema<typeof schemas.placeOrder>): OrderExtr
     pickupInstructions: pickup_instructions ?? null,
     dropoffInstructions: dropoff_instructions ?? null,
     leaveAtDoor: leave_at_door ?? false,
+    scenario,
   };
+}
+
+function toScenario(sandbox: FromSchema<typeof schemas.placeOrder>['sandbox']): Scenario | null {
+  const { card = null, text = null, driver = null } = sandbox ?? {};
+  return (card ?? text ?? driver) ? { card, text, driver } : null;
+}
+
+function normaliseScenario(scenario: unknown): unknown {
+  if (!isJsonObject(scenario)) return unlessNull(scenario);
+  const { card, text, driver } = scenario;
+  return present({ card: unlessNull(card), text: unlessNull(text), driver: unlessNull(driver) });
 }
 
 function normaliseMetadata(metadata: JsonObject): JsonObject {

@@ -11,15 +11,20 @@ type Shape = {
   readonly items?: Shape;
 };
 
+/** An order outside the sandbox. */
+const LIVE_ORDER: Shape = {
+  properties: Object.fromEntries(Object.entries(schemas.placeOrder.properties).filter(([name]) => name !== 'sandbox')),
+};
+
 /**
  * The fields of an order's body that were ignored, at any level, as its schema does not name them: at most
  * MAX_WARNINGS, in the order of the body. A store that misspelt a field learns of it here.
  *
- * @param schema what the body may hold
+ * @param isSandbox whether `sandbox` is a field of an order
  */
-export function warningsOf(body: JsonObject, schema: Shape = schemas.placeOrder): readonly FieldError[] {
+export function warningsOf(body: JsonObject, isSandbox = false): readonly FieldError[] {
   const found: string[] = [];
-  collect(body, schema, '', found);
+  collect(body, isSandbox ? schemas.placeOrder : LIVE_ORDER, '', found);
   return found.map((field) => ({ field, message: 'is not a field of an order; it was ignored' }));
 }
 

@@ -20,21 +20,23 @@ export function readRetailerId(body: JsonObject): string | undefined {
  * Validates the body of `POST /orders/create` and brings it into the domain's form: outer spaces trimmed,
  * state in upper case, an empty second line dropped, defaults filled in. Fields that the schema does not name
  * are ignored; `warningsOf` names them. All wrong fields are named at once.
+ *
+ * @param isSandbox whether `sandbox` is a field of an order
  */
-export function validatePlaceOrder(body: JsonObject): Validated<PlaceOrder> {
-  const checked = validate(validators.placeOrder, normalise(body));
+export function validatePlaceOrder(body: JsonObject, isSandbox = false): Validated<PlaceOrder> {
+  const checked = validate(validators.placeOrder, normalise(body, isSandbox));
   return 'fields' in checked ? checked : { ok: toPlaceOrder(checked.ok) };
 }
 
 /** The fields of the schema, tidied where they are text; the schema checks what they are. */
-function normalise(body: JsonObject): JsonObject {
+function normalise(body: JsonObject, isSandbox: boolean): JsonObject {
   return present({
     retailer_id: body.retailer_id,
     customer: isJsonObject(body.customer) ? normaliseCustomer(body.customer) : body.customer,
     pickup_address: trimmed(body.pickup_address),
     dropoff_address: isJsonObject(body.dropoff_address) ? normaliseAddress(body.dropoff_address) : body.dropoff_address,
     delivery_tier: body.delivery_tier,
-    ...normaliseExtras(body),
+    ...normaliseExtras(body, isSandbox),
   });
 }
 

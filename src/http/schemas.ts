@@ -1,5 +1,6 @@
 import { STATE_CODES } from '../domain/address.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
+import { SCENARIO_CARDS, SCENARIO_DRIVERS, SCENARIO_PHONES } from '../domain/scenario.ts';
 import { ONE_LINE, SOME_LINES } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import {
@@ -86,6 +87,18 @@ const orderExtras = {
   leave_at_door: { type: 'boolean', default: false },
 } as const;
 
+const namesOf = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[];
+
+/** The bad day that an order of the sandbox may ask for; see `Scenario`. */
+const scenario = {
+  type: 'object',
+  properties: {
+    card: { type: 'string', enum: namesOf(SCENARIO_CARDS) },
+    text: { type: 'string', enum: namesOf(SCENARIO_PHONES) },
+    driver: { type: 'string', enum: SCENARIO_DRIVERS },
+  },
+} as const;
+
 /** What every action may hold: the phone's id for it, so that a repetition changes nothing, and its time. */
 const stamp = {
   action_id: { type: 'string', minLength: 1, maxLength: MAX_ACTION_ID_LENGTH, pattern: ACTION_ID },
@@ -98,7 +111,7 @@ const stamp = {
  * its type.
  */
 export const schemas = {
-  /** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1), with `orderExtras`. */
+  /** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1), with `orderExtras`; `sandbox` is read in the sandbox alone. */
   placeOrder: {
     type: 'object',
     required: ['retailer_id', 'customer', 'pickup_address', 'dropoff_address'],
@@ -128,6 +141,7 @@ export const schemas = {
       },
       delivery_tier: { type: 'string', enum: TIER_IDS, default: 'standard' },
       ...orderExtras,
+      sandbox: scenario,
     },
   },
 

@@ -31,6 +31,7 @@ const EXTRAS: OrderExtras = {
   pickupInstructions: 'Back door',
   dropoffInstructions: 'Ring twice',
   leaveAtDoor: true,
+  scenario: null,
 };
 const FULL: PlaceOrder = { ...ORDER, extras: EXTRAS };
 /** What the build before the optional fields stored of an order. */
@@ -75,6 +76,7 @@ function otherExtras(): OrderExtras[] {
     // A text that moves into the next field makes another order.
     { ...EXTRAS, pickupInstructions: 'Ring twice', dropoffInstructions: 'Back door' },
     { ...EXTRAS, leaveAtDoor: false },
+    { ...EXTRAS, scenario: { card: 'declined', text: null, driver: null } },
   ];
 }
 

@@ -46,6 +46,7 @@ describe('the optional fields of an order', () => {
       pickupInstructions: 'Back door.\nAsk for Jo.',
       dropoffInstructions: 'Code 1234',
       leaveAtDoor: true,
+      scenario: null,
     });
   });
 

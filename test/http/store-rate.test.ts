@@ -76,6 +76,7 @@ describe('creating an order', () => {
     const backlog = new CommitBacklog();
     if (isOverloaded) backlog.started = Number.POSITIVE_INFINITY;
     const route = ordersCreate({
+      isSandbox: false,
       stores: letIn({ retailerId } as RetailerKey),
       rates: {
         async count() {

@@ -33,8 +33,9 @@ export function ordersCreate(parts: {
   readonly rates: StoreRates;
   readonly dispatch: OrderPlacing;
   readonly store: Pick<Store, 'isKeyGood'>;
+  readonly isSandbox: boolean;
 }): Route<RetailerKey> {
-  const { stores, rates, dispatch, store } = parts;
+  const { stores, rates, dispatch, store, isSandbox } = parts;
   return {
     method: 'post',
     pattern: '/orders/create',
@@ -60,7 +61,7 @@ export function ordersCreate(parts: {
       throw new ServiceError('unauthorized', 'The API key does not belong to the retailer_id sent.');
     }
     const idempotencyKey = idempotencyKeyOf(head);
-    const order = validatePlaceOrder(body);
+    const order = validatePlaceOrder(body, isSandbox);
     if ('fields' in order) {
       if (isKeyTest(body) && !(await asAvailable(store.isKeyGood(key)))) throw unauthorized();
       throw new ServiceError('invalid_request', messageFor(body), { fields: order.fields });
@@ -69,7 +70,10 @@ export function ordersCreate(parts: {
     if (rate) alwaysReplyWith(rate.headers);
     if (rate?.refusal) throw rate.refusal;
     const identity = identityOf(order.ok, idempotencyKey);
-    return replyTo(await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }), warningsOf(body));
+    return replyTo(
+      await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }),
+      warningsOf(body, isSandbox),
+    );
   }
 }
 

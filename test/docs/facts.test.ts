@@ -162,7 +162,8 @@ test('operate.md quotes log lines that the code writes', () => {
 
 test('integrate.md has a row for each field of an order with its longest length', () => {
   const table = rows(section(integrate, '### Fields of the request')).slice(1);
-  const fields = fieldsOf(schemas.placeOrder);
+  // The sandbox's own field has a section of its own.
+  const fields = fieldsOf(schemas.placeOrder).filter(({ field }) => !field.startsWith('sandbox'));
   expect(table.map(([field]) => field).sort()).toEqual(fields.map(({ field }) => `\`${field}\``).sort());
   for (const { field, required, maxLength } of fields) {
     const [, needed, rule] = table.find(([name]) => name === `\`${field}\``) ?? [];
@@ -170,6 +171,13 @@ test('integrate.md has a row for each field of an order with its longest length'
     // An id has a form of its own.
     if (maxLength !== undefined && field !== 'retailer_id') expect(rule, field).toContain(String(maxLength));
   }
+});
+
+test('integrate.md has every bad day that an order of the sandbox may ask for', () => {
+  const table = rows(section(integrate, '### A bad day for one order')).slice(1);
+  const { card, text, driver } = schemas.placeOrder.properties.sandbox.properties;
+  const values = [card, text, driver].flatMap((each) => each.enum as readonly string[]);
+  expect(table.map(([, value]) => value)).toEqual(values.map((value) => `\`${value}\``));
 });
 
 type Schema = {

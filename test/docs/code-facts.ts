@@ -71,7 +71,7 @@ export type KnownRoute = { readonly method: string; readonly pattern: string };
 
 /** Every HTTP route, its parameters written `{name}`, and every WebSocket as `WebSocket /path`. */
 export async function routes(): Promise<string[]> {
-  const folders = ['src/http/routes', 'src/tracking', 'src/driver-app'];
+  const folders = ['src/http/routes', 'src/tracking', 'src/driver-app', 'src/sandbox'];
   const builders = (await Promise.all(folders.map(functionsOf)))
     .flat()
     .filter(([name]) => /Routes?$|^orders/.test(name));

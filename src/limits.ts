@@ -516,6 +516,8 @@ export const MAX_QUEUED_JOBS = 10_000;
 export const QUEUE_CHECK_ROWS = 1_000;
 /** Shortest time before a full queue is asked again. */
 export const QUEUE_CHECK_MS = 1_000;
+/** Lead of a machine's clock from which its queues delay no jobs, and the sweeper brings them back. */
+export const MAX_WALL_CLOCK_LEAD_MS = 2_000;
 /** Interval at which the sweeper looks for owed rows whose lease has ended. */
 export const OUTBOX_SWEEP_MS = 5_000;
 /** Most rows that one sweep takes. */

@@ -25,7 +25,13 @@ const handle = async (): Promise<{ kind: 'done' }> => {
   done += 1;
   return { kind: 'done' };
 };
-const settings = { ratePerSecond: 0, database: { isAway: () => false }, pace: new JobPace(false) };
+const settings = {
+  ratePerSecond: 0,
+  database: { isAway: () => false },
+  pace: new JobPace(false),
+  clock: Date,
+  putBack: async () => undefined,
+};
 const workers = [
   startWorker('charge', backend, handle, { ...settings, concurrency: CHARGE_CONCURRENCY }, logger),
   startWorker('sms', backend, handle, { ...settings, concurrency: SMS_CONCURRENCY }, logger),

@@ -49,7 +49,13 @@ const text = handler(
     update orders set sms_status = 'sent' where id = any(${orderIds}::uuid[]) and sms_status = 'queued'`,
 );
 
-const settings = { ratePerSecond: 0, database: { isAway: () => false }, pace: new JobPace(false) };
+const settings = {
+  ratePerSecond: 0,
+  database: { isAway: () => false },
+  pace: new JobPace(false),
+  clock: Date,
+  putBack: async () => undefined,
+};
 const workers = [
   startWorker('charge', backend, charge, { ...settings, concurrency: CHARGE_CONCURRENCY }, logger),
   startWorker('sms', backend, text, { ...settings, concurrency: SMS_CONCURRENCY }, logger),

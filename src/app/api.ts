@@ -57,7 +57,8 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
 
   await followChanges({ ...parts, ...dispatch, tiers, credentials, secrets: credentials.feed });
   const job = createRedispatchJob({ ...dispatch, store });
-  const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, database, pace: parts.pace };
+  const running = { database, pace: parts.pace, clock, putBack: store.putBack };
+  const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, ...running };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);
   closers.add('redispatch worker', () => worker.close());
   return server;

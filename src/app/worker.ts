@@ -28,6 +28,7 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   const { stripe, texts } = await openVendors(config, closers);
   const shared = { ...parts, orderLocks: limitConcurrency(MAX_JOB_STATEMENTS), random: Math.random };
 
+  const running = { database, pace, clock: parts.clock, putBack: store.putBack };
   const workers: { close(): Promise<void> }[] = [];
   closers.add('workers', () => Promise.all(workers.map((worker) => worker.close())));
   function work<Queue extends keyof JobHandlers>(
@@ -35,7 +36,7 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
     handle: JobHandlers[Queue],
     settings: Pick<WorkerSettings, 'concurrency'> & Partial<WorkerSettings>,
   ): void {
-    workers.push(startWorker(queue, backend, handle, { ratePerSecond: 0, database, pace, ...settings }, logger));
+    workers.push(startWorker(queue, backend, handle, { ratePerSecond: 0, ...running, ...settings }, logger));
   }
   const rates = vendorRates(config);
   const charging = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: rates.charges };

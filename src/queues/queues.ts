@@ -22,12 +22,14 @@ import {
   WORKER_RETRY_MS,
 } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
+import type { Clock } from '../postgres/clock.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { holdWhileAway } from './hold-while-away.ts';
 import { inTurn } from './in-turn.ts';
 import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
 import type { JobPace } from './job-pace.ts';
+import { isWallClockAhead } from './wall-clock.ts';
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
 export type JobData = {
@@ -135,6 +137,10 @@ export type WorkerSettings = {
   readonly database: { isAway(): boolean };
   /** Jobs wait for their turn while orders are placed. */
   readonly pace: Pick<JobPace, 'turn'>;
+  /** The database's clock. */
+  readonly clock: Clock;
+  /** Leaves owed rows to the sweeper. */
+  readonly putBack: (outboxIds: readonly number[]) => Promise<void>;
   /** Whether a reply waits for the job of this order, which then waits for no turn. */
   readonly isAwaited?: (orderId: string) => boolean;
 };
@@ -142,7 +148,7 @@ export type WorkerSettings = {
 /**
  * Starts a worker, which does single jobs and batches. BullMQ runs a job twice if a process blocks or dies,
  * so handlers must be safe to run twice. An error of a handler costs the job an attempt, unless the database
- * is away.
+ * is away. Where the clock of this machine is ahead, the sweeper brings a job that is to run later.
  */
 export function startWorker(
   name: QueueName,
@@ -167,6 +173,9 @@ export function startWorker(
     if (result.kind === 'done') return;
     for (const { orderId } of left) {
       logger.info({ queue: name, orderId, outcome: result.kind }, 'a job is tried again later');
+    }
+    if (result.kind !== 'rate_limited' && isWallClockAhead(options.clock)) {
+      return options.putBack(left.map(({ outboxId }) => outboxId));
     }
     if (left.length < jobsOf(job.data).length) await job.updateData(batchOf(left));
     if (result.kind === 'retry') throw new Error(result.reason);

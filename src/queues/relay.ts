@@ -18,6 +18,7 @@ import type { JobPace } from './job-pace.ts';
 import type { JobHandlers } from './queues.ts';
 import { createQueueRoom } from './room.ts';
 import { createUntilDue } from './until-due.ts';
+import { isWallClockAhead } from './wall-clock.ts';
 import { within } from './within.ts';
 
 type Adder = {
@@ -160,7 +161,8 @@ export function createRelay(
   function take(rows: readonly OutboxRow[]): void {
     // A delayed job takes the queue's memory even if its row is done early. The sweeper relays it when it is
     // due.
-    const due = rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + RELAY_AHEAD_MS);
+    const aheadMs = isWallClockAhead(clock) ? 0 : RELAY_AHEAD_MS;
+    const due = rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + aheadMs);
     pending.push(...due.filter(({ queue }) => queue !== 'charge'));
     charges.push(...due.filter(({ queue }) => queue === 'charge'));
     if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];

@@ -26,6 +26,11 @@ export async function endLeases({ sql }: Db, limit: number): Promise<number> {
   return result.count;
 }
 
+/** Leaves owed rows to the next sweep. */
+export async function putBack({ sql }: Db, ids: readonly number[]): Promise<void> {
+  await sql`update outbox set lease_until = now() where id = any(${[...ids]}::int8[]) and done_at is null`;
+}
+
 /**
  * Leaves jobs to the sweepers at once, for a process that relays none: ends their first lease, and sends the
  * notice of it. If it fails, the sweepers take them when that lease has ended.

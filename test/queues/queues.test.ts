@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { JOB_ATTEMPTS } from '../../src/limits.ts';
+import type { Clock } from '../../src/postgres/clock.ts';
 import { fairShares } from '../../src/queues/fair-shares.ts';
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
@@ -66,22 +67,24 @@ describe.each([
   afterAll(() => opened?.close());
 
   /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
-  function world(results: readonly JobResult[], ratePerSecond = 0) {
+  function world(results: readonly JobResult[], ratePerSecond = 0, clock: Clock = Date) {
     const queues = createQueues(opened.backend, logger);
     const relay = createRelay(queues, storeOf(database.sql), new Set(), pace, Date, logger);
     const seen: JobData[] = [];
+    const left: number[] = [];
+    const putBack = async (ids: readonly number[]) => void left.push(...ids);
     const handle = async (data: JobData) => {
       seen.push(data);
       return results[seen.length - 1] ?? ({ kind: 'done' } as const);
     };
-    const settings = { concurrency: 4, ratePerSecond, database: { isAway: () => false }, pace };
+    const settings = { concurrency: 4, ratePerSecond, database: { isAway: () => false }, pace, clock, putBack };
     const worker = startWorker('sms', opened.backend, handle, settings, logger);
     onTestFinished(async () => {
       await worker.close();
       await relay.close();
       await Promise.all([...queues.values()].map((queue) => queue.close()));
     });
-    return { relay, seen };
+    return { relay, seen, left };
   }
   const numbered = (relays: number): OutboxRow => ({ ...row, relays });
 
@@ -103,6 +106,19 @@ describe.each([
     const { relay, seen } = world(waits);
     relay.relay([numbered(4)]);
     await expect.poll(() => seen.length, { timeout: 30_000 }).toBe(waits.length + 1);
+  });
+
+  test.skipIf(!isThere)('where the clock is ahead, a job that is to run later is left to the sweeper', async () => {
+    const results = [
+      { kind: 'wait', forMs: 10 },
+      { kind: 'retry', reason: 'not_now' },
+    ] as const;
+    const { relay, seen, left } = world(results, 0, { now: () => Date.now() - 3_600_000 });
+    relay.relay([numbered(5)]);
+    await expect.poll(() => left, { timeout: 15_000 }).toEqual([row.id]);
+    relay.relay([numbered(6)]);
+    await expect.poll(() => left, { timeout: 15_000 }).toEqual([row.id, row.id]);
+    expect(seen).toHaveLength(2);
   });
 
   test.skipIf(!isThere)('a rate limit puts the job back and loses nothing', async () => {

@@ -63,7 +63,14 @@ describe.each([
       if (outboxId === 1) await held;
       return { kind: 'done' } as const;
     };
-    const settings = { concurrency: 1, ratePerSecond: 0, database: { isAway: () => false }, pace: new JobPace(false) };
+    const settings = {
+      concurrency: 1,
+      ratePerSecond: 0,
+      database: { isAway: () => false },
+      pace: new JobPace(false),
+      clock: Date,
+      putBack: async () => undefined,
+    };
     const worker = startWorker('sms', backend, handle, settings, logger);
     onTestFinished(async () => {
       letGo();

@@ -100,6 +100,7 @@ export type CreatedOrder = {
   readonly paymentStatus: PaymentStatus;
   readonly trackingToken: string;
   readonly createdAt: Date;
+  readonly externalId: string | null;
 };
 
 /** An order that was created before, as its store saw it then, and its status by now. */

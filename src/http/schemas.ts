@@ -181,6 +181,9 @@ export const schemas = {
     type: 'object',
     properties: {
       status: { type: 'string', enum: ORDER_STATUSES },
+      external_id: line(MAX_EXTERNAL_ID_LENGTH),
+      created_after: { type: 'string', pattern: TIMESTAMP },
+      created_before: { type: 'string', pattern: TIMESTAMP },
       updated_after: { type: 'string', pattern: TIMESTAMP },
       limit: { type: 'string', pattern: PAGE_SIZE },
       cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },

@@ -135,6 +135,12 @@ export const MAX_ITEM_NAME_LENGTH = 200;
 export const MAX_ITEM_QUANTITY = 999;
 /** Longest instructions for the pickup or for the dropoff; a driver reads them standing, on a phone. */
 export const MAX_INSTRUCTIONS_LENGTH = 500;
+/** Changes of the notes for one dropoff a minute, at each process; the customer fixes a slip or two. */
+export const DROPOFF_CHANGES_PER_MINUTE = 6;
+/** Most changes of the notes for one dropoff, an event each. Above DROPOFF_CHANGES_PER_MINUTE. */
+export const MAX_DROPOFF_CHANGES = 20;
+/** Largest body of such a change in bytes: MAX_INSTRUCTIONS_LENGTH with every character escaped has 6 KB. */
+export const MAX_DROPOFF_BODY_BYTES = 8 * 1024;
 /** Most unknown fields of an order that its reply names. */
 export const MAX_WARNINGS = 20;
 /** Most characters of a name that a client sent, where a reply quotes it. */
@@ -1004,6 +1010,7 @@ function assertRelations(): void {
   atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
   below({ MAX_ORDER_WAIT_MS }, { MAX_COMMIT_WAIT_MS });
   atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
+  below({ DROPOFF_CHANGES_PER_MINUTE }, { MAX_DROPOFF_CHANGES });
   below({ MAX_SANDBOX_FAILED_LINES }, { MAX_FAILED_LINES });
   below({ REQUEST_LOG_WRITE_BYTES }, { REQUEST_LOG_BYTES });
 

@@ -1,5 +1,6 @@
 import { AdmissionControl } from '../dispatch/admission.ts';
 import { createCancelOrder } from '../dispatch/cancel-order.ts';
+import { createChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
@@ -78,6 +79,7 @@ export function buildDispatch(parts: DispatchParts) {
   const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
   const actions = createDriverActions({ ...shared, receipts, releaseBudget });
   const cancelOrder = createCancelOrder(shared);
+  const changeDropoff = createChangeDropoff(shared);
   return {
     fleet,
     unknownOutcomes,
@@ -88,6 +90,7 @@ export function buildDispatch(parts: DispatchParts) {
     positions,
     actions,
     cancelOrder,
+    changeDropoff,
     admission,
     backlog,
   };

@@ -83,6 +83,7 @@ export function apiRoutes(parts: {
       matcher,
       photos,
       assets,
+      changeDropoff: dispatch.changeDropoff,
       settings: { tileUrl, tileAttribution, sandbox },
       publicUrl: config.trackingUrl ?? config.baseUrl,
       now: parts.clock.now,

@@ -91,6 +91,9 @@ export type OrderExtras = {
   readonly leaveAtDoor: boolean;
 };
 
+/** What the driver does at the door, as the store or the customer asks. */
+export type DropoffNotes = { readonly instructions: string | null; readonly leaveAtDoor: boolean };
+
 /** An order as its store sees it right after creation (contract, part 2.1). */
 export type CreatedOrder = {
   readonly id: string;

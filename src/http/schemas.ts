@@ -131,6 +131,16 @@ export const schemas = {
     },
   },
 
+  /** `PUT /track/{token}/dropoff`. */
+  changeDropoff: {
+    type: 'object',
+    required: ['dropoff_instructions', 'leave_at_door'],
+    properties: {
+      dropoff_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
+      leave_at_door: { type: 'boolean' },
+    },
+  },
+
   /** `PUT /driver/duty`. */
   driverDuty: {
     type: 'object',

@@ -65,7 +65,7 @@ function dropoffNotes(order: DriverOrder): Note[] {
   const { instructions, leave_at_door } = order.dropoff;
   return [
     ...blockOf('At the door', leave_at_door ? 'Leave it at the door.' : null),
-    ...blockOf('The customer asks', instructions),
+    ...blockOf('Instructions', instructions),
     ...itemsOf(order),
   ];
 }

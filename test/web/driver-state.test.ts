@@ -103,7 +103,7 @@ describe('the notes of the page', () => {
     expect(notes(ORDER)).toEqual([{ title: 'At the store', text: 'Back door\nAsk for Jo' }, items]);
     expect(notes({ ...ORDER, status: 'picked_up' })).toEqual([
       { title: 'At the door', text: 'Leave it at the door.' },
-      { title: 'The customer asks', text: 'Code 1234' },
+      { title: 'Instructions', text: 'Code 1234' },
       items,
     ]);
     expect(notes({ ...ORDER, status: 'undeliverable' })).toEqual([]);

@@ -336,8 +336,8 @@ export const RELEASE_COUNTED_SECONDS = 24 * 3_600;
 /** Most releases that are read to find the pause. Above the budget's largest figure. */
 export const MAX_RELEASES_READ = 2_000;
 /**
- * Distance from the store in meters at which a driver sees the customer's name, unit and phone before the
- * pickup: outside of a dead zone in the store, with the error of a phone between houses.
+ * Distance from the store in meters at which a driver sees the customer's name, unit, phone, items and notes
+ * before the pickup: outside of a dead zone in the store, with the error of a phone between houses.
  */
 export const CUSTOMER_SHOWN_METERS = 300;
 /** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */

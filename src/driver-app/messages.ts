@@ -60,8 +60,9 @@ export function driverStateOnWire({ onDuty, order }: DriverState, at: Point | nu
 }
 
 /**
- * Whether the driver sees the customer's name, unit and phone, what they bought and their notes: with the pickup, or near the store, so that
- * the phone has them before a dead zone there. Else whoever releases order after order reads who lives where.
+ * Whether the driver sees the customer's name, unit and phone, what they bought and the notes for their door:
+ * with the pickup, or near the store, so that the phone has them before a dead zone there. Else whoever
+ * releases order after order reads who lives where.
  */
 export function seesCustomer({ status, pickup }: Pick<DriverOrder, 'status' | 'pickup'>, at: Point | null): boolean {
   return status !== 'driver_assigned' || (at !== null && distanceMeters(at, pickup) <= CUSTOMER_SHOWN_METERS);

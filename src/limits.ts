@@ -135,6 +135,12 @@ export const MAX_ITEM_NAME_LENGTH = 200;
 export const MAX_ITEM_QUANTITY = 999;
 /** Longest instructions for the pickup or for the dropoff; a driver reads them standing, on a phone. */
 export const MAX_INSTRUCTIONS_LENGTH = 500;
+/** Changes of the notes for one dropoff a minute, at each process; the customer fixes a slip or two. */
+export const DROPOFF_CHANGES_PER_MINUTE = 6;
+/** Most changes of the notes for one dropoff, an event each. Above DROPOFF_CHANGES_PER_MINUTE. */
+export const MAX_DROPOFF_CHANGES = 20;
+/** Largest body of such a change in bytes: MAX_INSTRUCTIONS_LENGTH with every character escaped has 6 KB. */
+export const MAX_DROPOFF_BODY_BYTES = 8 * 1024;
 /** Most unknown fields of an order that its reply names. */
 export const MAX_WARNINGS = 20;
 /** Most characters of a name that a client sent, where a reply quotes it. */
@@ -330,8 +336,8 @@ export const RELEASE_COUNTED_SECONDS = 24 * 3_600;
 /** Most releases that are read to find the pause. Above the budget's largest figure. */
 export const MAX_RELEASES_READ = 2_000;
 /**
- * Distance from the store in meters at which a driver sees the customer's name, unit and phone before the
- * pickup: outside of a dead zone in the store, with the error of a phone between houses.
+ * Distance from the store in meters at which a driver sees the customer's name, unit, phone, items and notes
+ * before the pickup: outside of a dead zone in the store, with the error of a phone between houses.
  */
 export const CUSTOMER_SHOWN_METERS = 300;
 /** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */
@@ -1006,6 +1012,7 @@ function assertRelations(): void {
   atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
   below({ MAX_ORDER_WAIT_MS }, { MAX_COMMIT_WAIT_MS });
   atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
+  below({ DROPOFF_CHANGES_PER_MINUTE }, { MAX_DROPOFF_CHANGES });
   below({ MAX_SANDBOX_FAILED_LINES }, { MAX_FAILED_LINES });
   below({ REQUEST_LOG_WRITE_BYTES }, { REQUEST_LOG_BYTES });
 

@@ -24,6 +24,7 @@ import { MAX_PICKUP_ADDRESS_LENGTH } from '../src/limits.ts';
 import { loadAssets } from '../src/pages/assets.ts';
 import { html } from '../src/pages/html.ts';
 import { errorFields } from '../src/telemetry.ts';
+import { validateNotes } from '../src/tracking/dropoff-route.ts';
 import { bearerToken, isMediaType, readHead } from '../src/transport/request.ts';
 import type { HeaderName, RequestHead } from '../src/transport/route.ts';
 import { countScans } from '../src/vendors/jpeg-scans.ts';
@@ -99,7 +100,13 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'Idempotency-Key': (text) => idempotencyKeyOf(headOf({ 'idempotency-key': text })),
     'a query': (text) => list.handle({ ...GIVEN, head: headOf({}, text) } as never),
     'the values of a query': (text) => {
-      const query = new URLSearchParams({ status: text, updated_after: text, limit: text, cursor: text }).toString();
+      const query = new URLSearchParams({
+        status: text,
+        external_id: text,
+        updated_after: text,
+        limit: text,
+        cursor: text,
+      }).toString();
       return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
     'a body': (text) => parseJsonObject(Buffer.from(text)),
@@ -118,6 +125,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
       isSameRequest(text, { customer: {}, dropoffAddress: {}, extras: null } as never),
     'a name that nobody knows': (text) => [warningsOf({ [text]: 1, customer: { [text]: 1 } }), pathOf([text])],
     'a ZIP code': (text) => [zips.area(text), zips.areasOfPrefix(text), zips.inState(text, text)],
+    'notes for a door': (text) => validateNotes({ dropoff_instructions: text, leave_at_door: text }),
     'a position': (text) => validateLocation({ lat: text, lng: 1, captured_at: text, [text]: text }),
     'an action': (text) => validateAction(validators.release, { reason: text, action_id: text, captured_at: text }),
     "a driver's message": (text) => readDriverMessage(text),

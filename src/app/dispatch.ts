@@ -1,5 +1,6 @@
 import { AdmissionControl } from '../dispatch/admission.ts';
 import { createCancelOrder } from '../dispatch/cancel-order.ts';
+import { createChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
@@ -80,6 +81,7 @@ export function buildDispatch(parts: DispatchParts) {
   const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
   const actions = createDriverActions({ ...shared, receipts, releaseBudget });
   const cancelOrder = createCancelOrder(shared);
+  const changeDropoff = createChangeDropoff(shared);
   return {
     fleet,
     unknownOutcomes,
@@ -91,6 +93,7 @@ export function buildDispatch(parts: DispatchParts) {
     positions,
     actions,
     cancelOrder,
+    changeDropoff,
     admission,
     backlog,
   };

@@ -60,9 +60,10 @@ export function apiRoutes(parts: {
   readonly metrics: Metrics;
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
+  readonly trackingUrl: () => string;
   readonly failed: (error: unknown) => void;
 }): Route[] {
-  const { config, store, dispatch, matcher, allowances, photos, failed } = parts;
+  const { config, store, dispatch, matcher, allowances, photos, trackingUrl, failed } = parts;
   const stores = createAuthenticator('api_key', parts.credentials.stores);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
   const reads = createReadRates(config.readRate);
@@ -72,8 +73,8 @@ export function apiRoutes(parts: {
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
     ...healthRoutes(config, parts.database, parts.metrics),
-    ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store, isSandbox: sandbox }),
-    ordersGet({ stores, reads, store, matcher }),
+    ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store, trackingUrl, isSandbox: sandbox }),
+    ordersGet({ stores, reads, store, matcher, trackingUrl }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
@@ -85,6 +86,7 @@ export function apiRoutes(parts: {
       matcher,
       photos,
       assets,
+      changeDropoff: dispatch.changeDropoff,
       settings: { tileUrl, tileAttribution, sandbox },
       publicUrl: config.trackingUrl ?? config.baseUrl,
       now: parts.clock.now,

@@ -94,6 +94,9 @@ export type OrderExtras = {
   readonly scenario: Scenario | null;
 };
 
+/** What the driver does at the door, as the store or the customer asks. */
+export type DropoffNotes = { readonly instructions: string | null; readonly leaveAtDoor: boolean };
+
 /** An order as its store sees it right after creation (contract, part 2.1). */
 export type CreatedOrder = {
   readonly id: string;
@@ -103,6 +106,7 @@ export type CreatedOrder = {
   readonly paymentStatus: PaymentStatus;
   readonly trackingToken: string;
   readonly createdAt: Date;
+  readonly externalId: string | null;
 };
 
 /** An order that was created before, as its store saw it then, and its status by now. */

@@ -145,6 +145,16 @@ export const schemas = {
     },
   },
 
+  /** `PUT /track/{token}/dropoff`. */
+  changeDropoff: {
+    type: 'object',
+    required: ['dropoff_instructions', 'leave_at_door'],
+    properties: {
+      dropoff_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
+      leave_at_door: { type: 'boolean' },
+    },
+  },
+
   /** `PUT /driver/duty`. */
   driverDuty: {
     type: 'object',
@@ -201,6 +211,9 @@ export const schemas = {
     type: 'object',
     properties: {
       status: { type: 'string', enum: ORDER_STATUSES },
+      external_id: line(MAX_EXTERNAL_ID_LENGTH),
+      created_after: { type: 'string', pattern: TIMESTAMP },
+      created_before: { type: 'string', pattern: TIMESTAMP },
       updated_after: { type: 'string', pattern: TIMESTAMP },
       limit: { type: 'string', pattern: PAGE_SIZE },
       cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },

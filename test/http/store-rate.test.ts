@@ -92,6 +92,7 @@ describe('creating an order', () => {
         admission: new AdmissionControl(60_000, backlog),
       },
       store: { isKeyGood: async () => true },
+      trackingUrl: () => 'http://localhost',
     });
     const { url } = await startServer({ routes: [route] });
     const post = (body: object) =>
@@ -151,7 +152,11 @@ describe('reading', () => {
   ])('%s counts against the rate of reads, whatever orders the store may create', async (_what, path, status) => {
     const reads = createReadRates(2);
     const matcher = { whyWaiting: () => undefined };
-    const routes = [ordersGet({ stores, reads, store, matcher }), ordersList({ stores, reads, store, matcher })];
+    const trackingUrl = () => 'http://localhost';
+    const routes = [
+      ordersGet({ stores, reads, store, matcher, trackingUrl }),
+      ordersList({ stores, reads, store, matcher }),
+    ];
     const { url } = await startServer({ routes });
     const answers = await Promise.all([1, 2, 3].map(() => fetch(url + path)));
     expect(answers.map((answer) => answer.status).sort()).toEqual([status, status, 429].sort());

@@ -33,9 +33,11 @@ export function ordersCreate(parts: {
   readonly rates: StoreRates;
   readonly dispatch: OrderPlacing;
   readonly store: Pick<Store, 'isKeyGood'>;
+  /** The address in front of tracking links. */
+  readonly trackingUrl: () => string;
   readonly isSandbox: boolean;
 }): Route<RetailerKey> {
-  const { stores, rates, dispatch, store, isSandbox } = parts;
+  const { stores, rates, dispatch, store, trackingUrl, isSandbox } = parts;
   return {
     method: 'post',
     pattern: '/orders/create',
@@ -70,10 +72,8 @@ export function ordersCreate(parts: {
     if (rate) alwaysReplyWith(rate.headers);
     if (rate?.refusal) throw rate.refusal;
     const identity = identityOf(order.ok, idempotencyKey);
-    return replyTo(
-      await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }),
-      warningsOf(body, isSandbox),
-    );
+    const outcome = await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal });
+    return replyTo(outcome, trackingUrl(), warningsOf(body, isSandbox));
   }
 }
 
@@ -88,12 +88,12 @@ function messageFor(body: JsonObject): string {
     : 'Some fields are not usable; no order was created.';
 }
 
-function replyTo(outcome: PlaceOnceOutcome, warnings: readonly FieldError[]): Reply {
+function replyTo(outcome: PlaceOnceOutcome, trackingUrl: string, warnings: readonly FieldError[]): Reply {
   switch (outcome.kind) {
     case 'created':
-      return created(confirmation(outcome.order), outcome.order, warnings);
+      return created(confirmation(outcome.order), toWire(outcome.order, trackingUrl), warnings);
     case 'replayed':
-      return created(reminder(outcome.order), outcome.order, warnings, REPLAYED);
+      return created(reminder(outcome.order), toWire(outcome.order, trackingUrl), warnings, REPLAYED);
     case 'key_reused':
       throw keyReused(outcome.orderId);
     case 'unauthorized':
@@ -116,12 +116,12 @@ function replyTo(outcome: PlaceOnceOutcome, warnings: readonly FieldError[]): Re
 
 function created(
   message: string,
-  order: CreatedOrder,
+  order: ReturnType<typeof toWire>,
   warnings: readonly FieldError[],
   headers?: Readonly<Record<string, string>>,
 ): Reply {
   const warned = warnings.length > 0 ? { warnings } : {};
-  return json(201, { success: true, message, order: toWire(order), ...warned }, headers);
+  return json(201, { success: true, message, order, ...warned }, headers);
 }
 
 function confirmation(order: CreatedOrder): string {
@@ -149,7 +149,7 @@ function reminder(order: EarlierOrder): string {
   return `The order was created before${SINCE[order.statusNow]}`;
 }
 
-function toWire(order: CreatedOrder) {
+function toWire(order: CreatedOrder, trackingUrl: string) {
   return {
     id: order.id,
     status: order.status,
@@ -157,6 +157,8 @@ function toWire(order: CreatedOrder) {
     delivery_fee: order.feeCents,
     payment_status: order.paymentStatus,
     tracking_token: order.trackingToken,
+    tracking_url: `${trackingUrl}/track/${order.trackingToken}`,
+    external_id: order.externalId,
     created_at: order.createdAt.toISOString(),
   };
 }

@@ -16,8 +16,10 @@ export function ordersGet(parts: {
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'findStoreOrder'>;
   readonly matcher: Pick<Matcher, 'whyWaiting'>;
+  /** The address in front of tracking links. */
+  readonly trackingUrl: () => string;
 }): Route<RetailerKey> {
-  const { stores, reads, store, matcher } = parts;
+  const { stores, reads, store, matcher, trackingUrl } = parts;
   return {
     method: 'get',
     pattern: '/orders/:id',
@@ -27,12 +29,12 @@ export function ordersGet(parts: {
       const [id = ''] = head.params;
       const order = isId(id) ? await asAvailable(store.findStoreOrder(id, key.retailerId)) : null;
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
-      return json(200, { success: true, order: toWire(order, matcher.whyWaiting(order.id)) });
+      return json(200, { success: true, order: toWire(order, matcher.whyWaiting(order.id), trackingUrl()) });
     },
   };
 }
 
-function toWire(order: StoreOrder, waitReason: string | undefined) {
+function toWire(order: StoreOrder, waitReason: string | undefined, trackingUrl: string) {
   const { customer, dropoff } = order;
   return {
     id: order.id,
@@ -45,6 +47,13 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
     sms_status: order.sms_status,
     sms_failure_code: order.sms_failure_code,
     tracking_token: order.tracking_token,
+    tracking_url: `${trackingUrl}/track/${order.tracking_token}`,
+    external_id: order.external_id,
+    metadata: order.metadata ?? {},
+    items: order.items ?? [],
+    pickup_instructions: order.pickup_instructions,
+    dropoff_instructions: order.dropoff_instructions,
+    leave_at_door: order.leave_at_door,
     ...(waitReason && order.status === 'pending_dispatch' ? { waiting_because: waitReason } : {}),
     driver_id: order.driver_id,
     driver_name: order.driver_name,

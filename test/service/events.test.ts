@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { StoreEvent } from '../../src/domain/store-event.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
+import { blocks } from '../docs/markdown.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
@@ -63,6 +67,36 @@ it('shows a reader who waits what happens to an order, as the webhooks say it', 
     expect(same).toEqual(event);
   }
   await driver.duty(false);
+});
+
+it('feeds the program of the page for stores, which goes on where it was', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/integrate.md'), 'utf8');
+  const code = blocks(page, 'js').find((block) => block.startsWith('// follow-events.mjs')) ?? '';
+  const file = join(data.dataDir, 'follow-events.mjs');
+  writeFileSync(file, code);
+  const { events } = await read();
+  /** Starts the program and stops it after so many events. */
+  const run = async (count: number): Promise<StoreEvent[]> => {
+    const env = { ...process.env, BASE: service.url, API_KEY: store.apiKey, CURSOR_FILE: join(data.dataDir, 'cursor') };
+    const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    const lines = () => output.split('\n').filter((line) => line !== '');
+    try {
+      await expect.poll(() => lines().length, { timeout: 15_000, interval: 20 }).toBe(count);
+      // It stores its cursor after its work.
+      const stored = () => existsSync(env.CURSOR_FILE) && Number(readFileSync(env.CURSOR_FILE, 'utf8'));
+      await expect.poll(stored, { timeout: 5_000 }).toBeGreaterThanOrEqual(Number(lines().at(-1)?.match(/\d+/)?.[0]));
+    } finally {
+      child.kill();
+    }
+    return lines().map((line) => JSON.parse(line));
+  };
+  expect(await run(events.length)).toEqual(events);
+  const { id } = (await place(service, store)).body.order;
+  expect(await run(1)).toMatchObject([{ type: 'order.created', data: { order_id: id } }]);
 });
 
 it('shows a store nothing of another one, and a wrong key nothing at all', async () => {

@@ -6,6 +6,8 @@ import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
+import type { EventWaits } from '../http/event-waits.ts';
+import { eventsRoute } from '../http/routes/events-list.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
@@ -61,6 +63,7 @@ export function apiRoutes(parts: {
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
   readonly trackingUrl: () => string;
+  readonly eventWaits: EventWaits;
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, store, dispatch, matcher, allowances, photos, trackingUrl, failed } = parts;
@@ -73,11 +76,19 @@ export function apiRoutes(parts: {
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
     ...healthRoutes(config, parts.database, parts.metrics),
-    ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store, trackingUrl, isSandbox: sandbox }),
+    ordersCreate({
+      stores,
+      rates: createStoreRates(config.storeRate),
+      dispatch,
+      store,
+      trackingUrl,
+      isSandbox: sandbox,
+    }),
     ordersGet({ stores, reads, store, matcher, trackingUrl }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
+    eventsRoute({ stores, reads, store, waits: parts.eventWaits }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),

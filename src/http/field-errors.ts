@@ -1,11 +1,13 @@
 import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
 import { ONE_LINE, quotedName, SOME_LINES } from '../domain/text.ts';
-import { MAX_FIELD_ERRORS, MAX_METADATA_KEY_LENGTH } from '../limits.ts';
+import { MAX_EVENT_WAIT_SECONDS, MAX_FIELD_ERRORS, MAX_METADATA_KEY_LENGTH } from '../limits.ts';
 import {
   ACTION_ID,
   CURSOR,
   E164_PHONE,
+  EVENT_CURSOR,
+  EVENT_WAIT,
   METADATA_KEY,
   PAGE_SIZE,
   PLAUSIBLE_EMAIL,
@@ -55,6 +57,8 @@ const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [PLAUSIBLE_EMAIL]: 'must be an e-mail address, like jo@example.com',
   [ACTION_ID]: 'must be made of letters, digits and . : _ -',
   [PAGE_SIZE]: 'must be a whole number from 1 to 100',
+  [EVENT_CURSOR]: 'must be the cursor of an event, or the next_cursor of an earlier page',
+  [EVENT_WAIT]: `must be a whole number of seconds from 0 to ${MAX_EVENT_WAIT_SECONDS}`,
   [CURSOR]: 'must be a next_cursor of an earlier page',
   [TIMESTAMP]: 'must be a time in ISO 8601 form, like 2025-01-31T17:05:00.000Z',
 };

@@ -42,6 +42,10 @@ export const METADATA_KEY = `^[\\w.-]{1,${MAX_METADATA_KEY_LENGTH}}$`;
 export const ACTION_ID = '^[\\w.:-]+$';
 /** 1 to 100. */
 export const PAGE_SIZE = '^(?:[1-9]\\d?|100)$';
+/** The number of an event; 18 digits fit 64 bits. */
+export const EVENT_CURSOR = '^\\d{1,18}$';
+/** 0 to MAX_EVENT_WAIT_SECONDS. */
+export const EVENT_WAIT = '^(?:1?\\d|20)$';
 /** Base64url, as `GET /orders` makes it. */
 export const CURSOR = '^[\\w-]+$';
 
@@ -217,6 +221,16 @@ export const schemas = {
       updated_after: { type: 'string', pattern: TIMESTAMP },
       limit: { type: 'string', pattern: PAGE_SIZE },
       cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
+    },
+  },
+
+  /** The query of `GET /events`. */
+  listEvents: {
+    type: 'object',
+    properties: {
+      after: { type: 'string', pattern: EVENT_CURSOR },
+      limit: { type: 'string', pattern: PAGE_SIZE },
+      wait: { type: 'string', pattern: EVENT_WAIT },
     },
   },
 } as const;

@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderExtras } from '../domain/order.ts';
+import { keptScenario } from '../domain/scenario.ts';
 
 /**
  * The optional fields of a new order as one JSON text, since most orders have none: a column for each would
@@ -7,7 +8,7 @@ import type { OrderExtras } from '../domain/order.ts';
  */
 export function extrasText(extras: OrderExtras | null): string | null {
   if (!extras) return null;
-  const { externalId, metadata, items, pickupInstructions, dropoffInstructions, leaveAtDoor } = extras;
+  const { externalId, metadata, items, pickupInstructions, dropoffInstructions, leaveAtDoor, scenario } = extras;
   return JSON.stringify({
     external_id: externalId ?? undefined,
     metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
@@ -15,14 +16,15 @@ export function extrasText(extras: OrderExtras | null): string | null {
     pickup_instructions: pickupInstructions ?? undefined,
     dropoff_instructions: dropoffInstructions ?? undefined,
     leave_at_door: leaveAtDoor || undefined,
+    scenario: scenario ? keptScenario(scenario) : undefined,
   });
 }
 
 /** The columns that `extraValues` fills. */
 export const extraColumns = (sql: Sql): Fragment =>
-  sql`external_id, metadata, items, pickup_instructions, dropoff_instructions, leave_at_door`;
+  sql`external_id, metadata, items, pickup_instructions, dropoff_instructions, leave_at_door, scenario`;
 
 /** The values of those columns, out of the JSON of `extrasText` in the column `more`. */
 export const extraValues = (sql: Sql): Fragment => sql`
   more ->> 'external_id', more -> 'metadata', more -> 'items', more ->> 'pickup_instructions',
-  more ->> 'dropoff_instructions', coalesce((more ->> 'leave_at_door')::boolean, false)`;
+  more ->> 'dropoff_instructions', coalesce((more ->> 'leave_at_door')::boolean, false), more -> 'scenario'`;

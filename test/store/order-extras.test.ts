@@ -24,6 +24,7 @@ const EXTRAS: OrderExtras = {
   pickupInstructions: 'Back door\nAsk for Jo',
   dropoffInstructions: "'); drop table orders; --",
   leaveAtDoor: true,
+  scenario: null,
 };
 const COLUMNS = [
   'external_id',

@@ -20,6 +20,7 @@ import type { ServiceParts } from './parts.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
 import { apiRoutes } from './routes.ts';
+import { openStripeRoutes } from './stripe.ts';
 
 /** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
@@ -40,7 +41,10 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
 
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
   const server = createServer(transport, {
-    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, allowances, photos, failed }),
+    routes: [
+      ...apiRoutes({ ...parts, credentials, dispatch, matcher, allowances, photos, failed }),
+      ...(await openStripeRoutes(parts)),
+    ],
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

@@ -6,6 +6,7 @@ import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
+import { cardPageRoutes } from '../http/routes/card-pages.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
@@ -76,6 +77,7 @@ export function apiRoutes(parts: {
     ordersCancel({ stores, dispatch }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
+    ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),
     ...trackingRoutes({
       store,

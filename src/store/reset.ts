@@ -18,6 +18,8 @@ const TABLES = [
   'driver_actions',
   'payouts',
   'refunds',
+  'stripe_refunds',
+  'disputes',
 ].join(', ');
 
 /** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */

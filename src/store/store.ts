@@ -21,6 +21,7 @@ import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
 import * as retries from './retries.ts';
 import * as secrets from './secrets.ts';
+import * as stripeCallbacks from './stripe-callbacks.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
 import * as trips from './trips.ts';
@@ -68,6 +69,7 @@ export interface Store
     Bound<typeof retailers>,
     Bound<typeof retries>,
     Bound<typeof secrets>,
+    Bound<typeof stripeCallbacks>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
     Bound<typeof trips>,
@@ -99,6 +101,7 @@ const FAMILIES = [
   retailers,
   retries,
   secrets,
+  stripeCallbacks,
   tiers,
   tracked,
   trips,

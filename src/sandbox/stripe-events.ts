@@ -19,8 +19,6 @@ export type EventTarget = {
   readonly copies?: number;
   /** Pause before each delivery in milliseconds; none by default. */
   readonly delayMs?: () => number;
-  /** Tries of a delivery; STAND_IN_EVENT_TRIES by default. */
-  readonly tries?: number;
 };
 
 type Delivery = { readonly payload: string; readonly triesLeft: number; readonly pauseMs: number };
@@ -35,6 +33,7 @@ export class StripeEvents {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #stop = new AbortController();
   #atWork = 0;
+  #unanswered = 0;
 
   sendTo(target: EventTarget): void {
     this.#target = target;
@@ -48,6 +47,11 @@ export class StripeEvents {
   /** Deliveries that are being made. */
   get atWork(): number {
     return this.#atWork;
+  }
+
+  /** Tries without an answer: the service was not there, or died before it answered. */
+  get unanswered(): number {
+    return this.#unanswered;
   }
 
   /** @param isReplied whether the reply to a request tells the same */
@@ -65,9 +69,12 @@ export class StripeEvents {
       type,
       data: { object },
     });
-    const triesLeft = target.tries ?? STAND_IN_EVENT_TRIES;
     for (let copy = 0; copy < (target.copies ?? 1); copy++) {
-      this.#later(target.delayMs?.() ?? 0, { payload, triesLeft, pauseMs: STAND_IN_EVENT_BACKOFF_MS });
+      this.#later(target.delayMs?.() ?? 0, {
+        payload,
+        triesLeft: STAND_IN_EVENT_TRIES,
+        pauseMs: STAND_IN_EVENT_BACKOFF_MS,
+      });
     }
   }
 
@@ -120,6 +127,7 @@ export class StripeEvents {
       await reply.arrayBuffer();
       return reply.ok;
     } catch {
+      this.#unanswered++;
       return false;
     }
   }

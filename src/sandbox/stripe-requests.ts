@@ -43,7 +43,8 @@ export function checkPayment(form: URLSearchParams): StandInReply | undefined {
 }
 
 /** The fields of a page of Checkout in setup mode. */
-const KNOWN_SESSION_FIELDS = /^(mode|customer|success_url|cancel_url|allowed_payment_method_types\[\d*\]|metadata\[\w+\])$/;
+const KNOWN_SESSION_FIELDS =
+  /^(mode|customer|success_url|cancel_url|allowed_payment_method_types\[\d*\]|metadata\[\w+\])$/;
 
 /** Stripe's refusal of a page's form; undefined where Stripe accepts it. */
 export function checkSession(form: URLSearchParams): StandInReply | undefined {

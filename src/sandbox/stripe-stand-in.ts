@@ -9,10 +9,11 @@ import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts
 export type StripeStandIn = StandIn & {
   /** What people and banks do at Stripe; over HTTP see stripe-dashboard.ts. */
   readonly dashboard: Dashboard;
+  payments(): readonly Payment[];
   /** Sends signed events from now on, of all that happens. */
   sendEventsTo(target: EventTarget): void;
-  /** Events that were not answered with a 2xx yet, and those of them that are being delivered. */
-  events(): { readonly pending: number; readonly atWork: number };
+  /** Deliveries without a 2xx yet, those of them that are being made, and tries that had no answer. */
+  events(): { readonly pending: number; readonly atWork: number; readonly unanswered: number };
 };
 
 /**
@@ -37,8 +38,12 @@ export async function startStripeStandIn(options: {
   return {
     ...standIn,
     dashboard,
+    payments: () => records.payments(),
     sendEventsTo: (target) => records.events.sendTo(target),
-    events: () => ({ pending: records.events.pending, atWork: records.events.atWork }),
+    events: () => {
+      const { pending, atWork, unanswered } = records.events;
+      return { pending, atWork, unanswered };
+    },
   };
 }
 

@@ -162,13 +162,14 @@ export function setCard(
 }
 
 /**
- * Sets the card that a store gave to Stripe at `at`, as {@link setCard} does. False for an unknown store, and
+ * Sets the card that a store gave to Stripe at `at`, as {@link setCard} does; null where it has none by now, in
+ * which case the one of before goes too. False for an unknown store, and
  * where its card was set since then.
  */
 export function setCardOf(
   db: Db,
   retailerId: string,
-  card: { readonly customerId: string; readonly paymentMethodId: string },
+  card: { readonly customerId: string; readonly paymentMethodId: string | null },
   at: Date,
 ): Promise<boolean> {
   const set = db.sql`stripe_customer_id = ${card.customerId}, stripe_payment_method_id = ${card.paymentMethodId},

@@ -134,8 +134,13 @@ export function noteStripeRefund(
       update refunds set status = 'refused', failure_code = 'failed_later', settled_at = now() from changed
       where refunds.order_id = changed.id and refunds.status = 'refunded' and changed.payment_status = 'paid'
     )`;
+  // Of an order that ended when it was refunded already, none was made by a job.
+  const jobs = sql`
+    select 'refund' as queue, now() as run_at
+    where changed.status in ('cancelled', 'expired') and changed.payment_status = 'paid'
+      and not exists (select from refunds f where f.order_id = changed.id)`;
   const event = { type: 'refund_failed', data: { code: 'failed_later', refund_id: refundId } };
-  return changeOrder(db, update, event, { before, after, notice: 'details' });
+  return changeOrder(db, update, event, { before, jobs, after, notice: 'details' });
 }
 
 /**

@@ -10,7 +10,8 @@ export type Refused = { readonly kind: 'refused'; readonly code: string };
 export type StoredCard = {
   readonly kind: 'card';
   readonly customerId: string;
-  readonly paymentMethodId: string;
+  /** Null where the card was taken off its customer since. */
+  readonly paymentMethodId: string | null;
 };
 
 /** What is asked of Stripe beside charges. No method throws for an answer of Stripe's or the lack of one. */
@@ -28,10 +29,12 @@ export type StripeAccount = {
     readonly doneUrl: string;
     readonly cancelledUrl: string;
   }): Promise<{ readonly kind: 'link'; readonly url: string; readonly expiresAt: Date } | Refused | RetryLater>;
-  /** The card that a page took; `none` where it was taken off the customer since. */
+  /** The card that a page took; `none` where Stripe knows no such page. */
   findCard(setupIntentId: string): Promise<StoredCard | { readonly kind: 'none' } | RetryLater>;
   /** The order that a payment was made for; null where it was made for none of ours. */
-  findOrder(paymentIntentId: string): Promise<{ readonly kind: 'order'; readonly order: PaidOrder | null } | RetryLater>;
+  findOrder(
+    paymentIntentId: string,
+  ): Promise<{ readonly kind: 'order'; readonly order: PaidOrder | null } | RetryLater>;
   /** The refunds of a payment, at most MAX_REFUNDS_LISTED. */
   listRefunds(
     paymentIntentId: string,
@@ -82,9 +85,11 @@ async function createCardLink(stripe: Stripe, link: Parameters<StripeAccount['cr
 async function findCard(stripe: Stripe, setupIntentId: string): Promise<StoredCard | { kind: 'none' } | RetryLater> {
   const setup = await stripe.setupIntents.retrieve(setupIntentId, { expand: ['payment_method'] });
   const card = setup.payment_method;
-  if (setup.status !== 'succeeded' || card === null || typeof card !== 'object') return retryLater('bad_reply');
-  const customerId = typeof card.customer === 'string' ? card.customer : card.customer?.id;
-  return customerId ? { kind: 'card', customerId, paymentMethodId: card.id } : { kind: 'none' };
+  const customerId = typeof setup.customer === 'string' ? setup.customer : setup.customer?.id;
+  if (setup.status !== 'succeeded' || !customerId || card === null || typeof card !== 'object') {
+    return retryLater('bad_reply');
+  }
+  return { kind: 'card', customerId, paymentMethodId: card.customer ? card.id : null };
 }
 
 async function findOrder(stripe: Stripe, paymentIntentId: string) {

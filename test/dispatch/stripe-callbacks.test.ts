@@ -76,7 +76,9 @@ async function openStripe(live = false) {
       row: () => orderRow(sql, orderId),
       payout: async () => (await sql`select status, reasons from payouts where order_id = ${orderId}`)[0],
       events: async () =>
-        (await sql`select type from order_events where order_id = ${orderId} order by sequence`).map(({ type }) => type),
+        (await sql`select type from order_events where order_id = ${orderId} order by sequence`).map(
+          ({ type }) => type,
+        ),
       job: async (queue: string) =>
         (await sql`select done_at from outbox where order_id = ${orderId} and queue = ${queue}`)[0],
     };
@@ -257,7 +259,9 @@ test('a failure never makes a paid order failed, and has a late charge asked for
   expect(failure?.type).toBe('payment_intent.payment_failed');
   if (!failure) return;
   const lease = async () =>
-    (await sql`select lease_until > now() as held from outbox where order_id = ${order.orderId} and queue = 'charge'`)[0];
+    (
+      await sql`select lease_until > now() as held from outbox where order_id = ${order.orderId} and queue = 'charge'`
+    )[0];
   expect([await stripe.take(failure), await lease()]).toEqual(['unchanged', { held: true }]);
   await sql`update payments set first_sent_at = now() - interval '10 minutes' where order_id = ${order.orderId}`;
   expect([await stripe.take(failure), await lease()]).toEqual(['done', { held: false }]);
@@ -426,10 +430,26 @@ test.each([
   const stripe = await openStripe();
   const store = await cardStore(stripe);
   const given = await store.give('ok');
-  if (order[0] === 0) await stripe.take(given);
   const session = stripe.standIn.entries().find((entry) => (entry as { type: string }).type === 'session');
   stripe.detach((session as { paymentMethod: string }).paymentMethod);
   const events = [given, ...(await stripe.taken())];
   for (const at of order) await stripe.take(events[at] as StripeEvent);
-  expect(await store.row()).toMatchObject({ stripe_payment_method_id: null, stripe_customer_id: order[0] === 0 ? store.customerId : null });
+  expect(await store.row()).toMatchObject({
+    stripe_payment_method_id: null,
+    stripe_customer_id: store.customerId,
+  });
+});
+
+test('a refund that fails after its order was cancelled is made by the refund job', async () => {
+  const { sql } = database;
+  const stripe = await openStripe();
+  const order = await stripe.charged();
+  const { id } = stripe.refund(order.payment);
+  for (const event of await stripe.taken()) await stripe.take(event);
+  await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
+  expect(await order.job('refund')).toBeUndefined();
+  stripe.failRefund(id);
+  for (const event of mixed(await stripe.taken(), 0)) await stripe.take(event);
+  expect(await order.row()).toMatchObject({ status: 'cancelled', payment_status: 'paid' });
+  expect(await order.job('refund')).toEqual({ done_at: null });
 });

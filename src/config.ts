@@ -48,7 +48,13 @@ export type Config = {
     readonly secretAccessKey: string;
     readonly prefix: string;
   } | null;
-  readonly stripe: { readonly secretKey: string; readonly apiBase: string | null; readonly rate: number } | null;
+  readonly stripe: {
+    readonly secretKey: string;
+    readonly apiBase: string | null;
+    readonly rate: number;
+    /** What Stripe signs its callbacks with: none, one, or two while they are exchanged. */
+    readonly webhookSecrets: readonly string[];
+  } | null;
   readonly twilio: {
     readonly accountSid: string;
     readonly authToken: string;
@@ -107,9 +113,13 @@ export function readConfig(): Config {
   return parseConfig(process.env);
 }
 
-/** Reads the settings of the command line, which needs neither Stripe nor Twilio nor a tracking address. */
+/**
+ * Reads the settings of the command line, which needs neither Twilio nor a tracking address, and Stripe only
+ * for the links of cards.
+ */
 export function readCliConfig(): Config {
   const config = parseConfig({
+    BASE_URL: process.env.BASE_URL,
     DATABASE_URL: process.env.DATABASE_URL,
     DATA_DIR: process.env.DATA_DIR,
     GEOCODER_URL: process.env.GEOCODER_URL,
@@ -118,7 +128,10 @@ export function readCliConfig(): Config {
     SANDBOX: '1',
   });
   const sandbox = process.env.SANDBOX?.trim() || (config.databaseUrl ? '0' : '1');
-  return { ...config, sandbox: sandbox === '1' };
+  const problems: string[] = [];
+  const stripe = process.env.STRIPE_SECRET_KEY?.trim() ? reader(process.env, problems).stripe(true) : null;
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { ...config, stripe, sandbox: sandbox === '1' };
 }
 
 /**
@@ -302,8 +315,21 @@ function reader(env: Environment, problems: string[]) {
   function stripe(sandbox: boolean): Config['stripe'] {
     const rate = integer('STRIPE_RATE', sandbox ? 0 : DEFAULT_STRIPE_RATE, 0, MAX_VENDOR_RATE);
     const apiBase = url('STRIPE_API_BASE', ['http:', 'https:']);
-    if (!required(['STRIPE_SECRET_KEY'], sandbox)) return null;
-    return { secretKey: text('STRIPE_SECRET_KEY') as string, apiBase, rate };
+    const webhookSecrets = stripeSecrets();
+    if (!required(['STRIPE_SECRET_KEY'], sandbox)) {
+      if (sandbox && webhookSecrets.length > 0) problems.push('STRIPE_WEBHOOK_SECRET needs STRIPE_SECRET_KEY');
+      return null;
+    }
+    return { secretKey: text('STRIPE_SECRET_KEY') as string, apiBase, rate, webhookSecrets };
+  }
+
+  function stripeSecrets(): readonly string[] {
+    const secrets = (text('STRIPE_WEBHOOK_SECRET') ?? '').split(',').filter((secret) => secret.trim() !== '');
+    const trimmed = secrets.map((secret) => secret.trim());
+    if (trimmed.length > 2 || !trimmed.every((secret) => /^whsec_[\w+/=-]{16,}$/.test(secret))) {
+      problems.push('STRIPE_WEBHOOK_SECRET must be whsec_… as Stripe shows it, or two of them with a comma between');
+    }
+    return trimmed;
   }
 
   function twilio(sandbox: boolean): Config['twilio'] {

@@ -920,6 +920,38 @@ export const PROCESS_TOOL_MS = 2_000;
 /** Time after which a claim on the data folder that is still empty counts as left by a process that died. */
 export const CLAIM_WRITTEN_MS = 2_000;
 
+// --- Callbacks of Stripe -----------------------------------------------------------------------------------
+/**
+ * Largest callback of Stripe in bytes. A charge with all that Stripe adds has about 8 KB. At most
+ * MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ */
+export const MAX_STRIPE_EVENT_BYTES = 64 * 1024;
+/** Longest `Stripe-Signature` header, in characters. With two secrets at Stripe it has about 160. */
+export const MAX_SIGNATURE_LENGTH = 1_024;
+/** Time in seconds that Stripe's signature is taken, as Stripe advises; a retry is signed anew. */
+export const STRIPE_SIGNATURE_SECONDS = 300;
+/** Callbacks that one process works at; others wait for their turn. Most of the time they wait for Stripe. */
+export const MAX_CALLBACKS_AT_WORK = 16;
+/** Longest look-up at Stripe for a callback. Two are below REQUEST_DEADLINE_MS. */
+export const STRIPE_LOOK_UP_TIMEOUT_MS = 5_000;
+/** Most refunds of one payment that are read. A refund of a fee in more parts is left to its own callbacks. */
+export const MAX_REFUNDS_LISTED = 100;
+/**
+ * Age of a charge in seconds from which a failure that Stripe tells of makes its job ask at once. A younger one
+ * is asked soon anyway. Below the time after which its JOB_ATTEMPTS are used up and it waits for its lease.
+ */
+export const LATE_CHARGE_SECONDS = 60;
+/** Most events that the stand-in keeps until they are taken; further ones are dropped. */
+export const MAX_STAND_IN_EVENTS = 10_000;
+/** Deliveries of events that the stand-in makes at once. */
+export const STAND_IN_EVENTS_AT_ONCE = 8;
+/** Tries of an event before the stand-in gives it up. */
+export const STAND_IN_EVENT_TRIES = 12;
+/** Pause of the stand-in after the first failed try of an event; each further one is twice as long. */
+export const STAND_IN_EVENT_BACKOFF_MS = 50;
+/** Longest wait of the stand-in for the answer to an event. Above REQUEST_DEADLINE_MS. */
+export const STAND_IN_EVENT_TIMEOUT_MS = 20_000;
+
 // --- Sandbox: stand-ins and simulated drivers --------------------------------------------------------------
 /** Largest request to a stand-in in bytes. */
 export const MAX_STAND_IN_BODY_BYTES = 256 * 1024;
@@ -1209,6 +1241,15 @@ function assertJobRelations(): void {
     { 'PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS': PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS },
     { REQUEST_DEADLINE_MS },
   );
+
+  // Callbacks of Stripe
+  atMost({ MAX_STRIPE_EVENT_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
+  below({ '2 × STRIPE_LOOK_UP_TIMEOUT_MS': 2 * STRIPE_LOOK_UP_TIMEOUT_MS }, { REQUEST_DEADLINE_MS });
+  below(
+    { LATE_CHARGE_SECONDS },
+    { 'pauses between JOB_ATTEMPTS in s': (JOB_BACKOFF_MS * (2 ** (JOB_ATTEMPTS - 1) - 1)) / 1_000 },
+  );
+  below({ REQUEST_DEADLINE_MS }, { STAND_IN_EVENT_TIMEOUT_MS });
 
   // Credentials, start and stop, sandbox
   below({ SANDBOX_CROWDED_ORDERS }, { MAX_WAITING_ORDERS });

@@ -104,7 +104,23 @@ test.each<[string, Environment, Partial<Config>]>([
   ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent', requestLog: 'off' }],
   ['REQUEST_LOG', { REQUEST_LOG: 'all', LOG_LEVEL: 'silent' }, { requestLog: 'all' }],
   ['SIMULATED_DRIVERS', { SIMULATED_DRIVERS: '200' }, { simulatedDrivers: 200 }],
-  ['rates', { STRIPE_RATE: '7', ...LIVE }, { stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 7 } }],
+  [
+    'STRIPE_RATE',
+    { STRIPE_RATE: '7', ...LIVE },
+    { stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 7, webhookSecrets: [] } },
+  ],
+  [
+    'STRIPE_WEBHOOK_SECRET',
+    { STRIPE_WEBHOOK_SECRET: 'whsec_0123456789abcdef, whsec_fedcba9876543210', ...LIVE },
+    {
+      stripe: {
+        secretKey: 'sk_live_1',
+        apiBase: null,
+        rate: 80,
+        webhookSecrets: ['whsec_0123456789abcdef', 'whsec_fedcba9876543210'],
+      },
+    },
+  ],
 ])('%s is read', (_name, env, expected) => {
   expect(parseConfig(env)).toMatchObject(expected);
 });
@@ -284,6 +300,7 @@ test.each<[string, string]>([
   ['DATABASE_URL', 'mysql://db'],
   ['REDIS_URL', 'http://r'],
   ['STRIPE_API_BASE', 'stripe'],
+  ['STRIPE_WEBHOOK_SECRET', 'whsec_0123456789abcdef'],
   ['TWILIO_API_BASE', 'twilio'],
   ['ROLES', 'api,boss'],
   ['ROLES', ','],

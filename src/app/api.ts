@@ -21,6 +21,7 @@ import type { ServiceParts } from './parts.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
 import { apiRoutes } from './routes.ts';
+import { openStripeRoutes } from './stripe.ts';
 
 /** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
@@ -42,7 +43,10 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const eventWaits = await openEventWaits(parts);
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
   const server = createServer(transport, {
-    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, allowances, photos, eventWaits, failed }),
+    routes: [
+      ...apiRoutes({ ...parts, credentials, dispatch, matcher, allowances, photos, eventWaits, failed }),
+      ...(await openStripeRoutes(parts)),
+    ],
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

@@ -12,6 +12,8 @@ import type { Database } from './database.ts';
 export type Metrics = {
   readonly registry: Registry;
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
+  /** Counts a vendor's callback. The labels are of bounded sets. */
+  readonly observeCallback: (vendor: string, type: string, outcome: string) => void;
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
@@ -42,6 +44,12 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
    */
   const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
   watchBacklog(store, registry);
+  const callbacks = new Counter({
+    name: 'sameday_vendor_callbacks_total',
+    help: 'Callbacks of vendors by type and what became of them',
+    labelNames: ['vendor', 'type', 'outcome'],
+    registers,
+  });
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -67,6 +75,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       series.count.inc();
       series.time.observe(durationMs / 1000);
     },
+    observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
     watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());

@@ -7,6 +7,7 @@ import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import type { EventWaits } from '../http/event-waits.ts';
+import { cardPageRoutes } from '../http/routes/card-pages.ts';
 import { eventsRoute } from '../http/routes/events-list.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
@@ -91,6 +92,7 @@ export function apiRoutes(parts: {
     eventsRoute({ stores, reads, store, waits: parts.eventWaits }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
+    ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),
     ...trackingRoutes({
       store,

@@ -26,6 +26,7 @@ import type { ServiceParts } from './parts.ts';
 import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
 import { openSandbox, type Sandbox, withGeocoder } from './sandbox.ts';
+import { tellOfEvents, withStripe } from './stripe.ts';
 import { startWorkers } from './worker.ts';
 
 export type Service = {
@@ -66,7 +67,7 @@ async function start(
   closers: Closers,
 ): Promise<Service> {
   makeDataDir(settings);
-  const config = await withGeocoder(settings, closers);
+  const { config, standIn } = await withStripe(await withGeocoder(settings, closers), closers);
   const isApi = config.roles.has('api');
   const database = await openDatabase(config, say, logger, closers);
   if (isApi && !config.redisUrl) {
@@ -91,12 +92,13 @@ async function start(
   const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
   url = server ? await listen(server, config) : null;
   if (config.roles.has('worker')) await startWorkers(parts, trackingUrl());
+  if (url) tellOfEvents(standIn, config, url);
   // Closed before the workers, which wait for the jobs that they have begun.
   closers.add('job pace', () => pace.close());
   if (!config.databaseUrl && url) {
     writeServiceFile(config.dataDir, {
       mode: config.sandbox ? 'sandbox' : 'live',
-      urls: { api: url },
+      urls: { api: url, ...(standIn ? { stripe: standIn.url } : {}) },
       databaseUrl: database.url,
       redisUrl: config.redisUrl,
     });

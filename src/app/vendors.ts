@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { STRIPE_TIMEOUT_MS, TWILIO_TIMEOUT_MS } from '../limits.ts';
-import { startStripeStandIn } from '../sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../sandbox/twilio-stand-in.ts';
 import type { Charger } from '../vendors/charger.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
@@ -9,11 +8,9 @@ import type { Closers } from './closers.ts';
 
 export type Vendors = { readonly stripe: Charger; readonly texts: TextSender };
 
-/**
- * Opens Stripe and Twilio by their settings, or in the sandbox their stand-ins, which speak the same HTTP.
- */
+/** Opens Stripe by its settings, and Twilio by its, or in the sandbox its stand-in, which speaks the same HTTP. */
 export async function openVendors(config: Config, closers: Closers): Promise<Vendors> {
-  return { stripe: await openStripe(config, closers), texts: await openTwilio(config, closers) };
+  return { stripe: await openStripe(config.stripe, closers), texts: await openTwilio(config, closers) };
 }
 
 /** Charges and texts a second over all processes; 0 for no bound. */
@@ -22,19 +19,13 @@ export function vendorRates({ stripe, twilio }: Config): { readonly charges: num
 }
 
 /** The SDKs are loaded here, because loading costs 150 ms and 22 MB each and the API role needs neither. */
-async function openStripe(config: Config, closers: Closers): Promise<Charger> {
+async function openStripe(settings: Config['stripe'], closers: Closers): Promise<Charger> {
   const { createStripeCharger } = await import('../vendors/stripe.ts');
-  const settings = config.stripe ?? { secretKey: 'sk_test_sandbox', apiBase: await standInForStripe(config, closers) };
+  if (!settings) throw new Error('a worker has Stripe or its stand-in');
   const { secretKey, apiBase } = settings;
   const stripe = createStripeCharger({ secretKey, timeoutMs: STRIPE_TIMEOUT_MS, ...(apiBase ? { apiBase } : {}) });
   closers.add('Stripe', () => stripe.close());
   return stripe;
-}
-
-async function standInForStripe(config: Config, closers: Closers): Promise<string> {
-  const standIn = await startStripeStandIn({ ledgerFile: join(config.dataDir, 'stripe-ledger.jsonl') });
-  closers.add('Stripe stand-in', () => standIn.close());
-  return standIn.url;
 }
 
 async function openTwilio(config: Config, closers: Closers): Promise<TextSender> {

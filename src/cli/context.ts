@@ -10,6 +10,8 @@ export type Context = {
   readonly store: Store;
   readonly config: Config;
   readonly sandbox: boolean;
+  /** The addresses of the service that runs on DATA_DIR, by name. */
+  readonly urls: Readonly<Record<string, string>>;
   /** Where the queues are; null for the same Postgres. */
   readonly redisUrl: string | null;
 };
@@ -36,7 +38,7 @@ export async function withContext<T>(config: Config, work: (context: Context) =>
   try {
     // An id of its own, so that every process heeds the notices of the command.
     const store = openStore({ sql, commits: sql, lists: sql, processId: `cli-${newId()}` });
-    return await work({ store, config, sandbox, redisUrl });
+    return await work({ store, config, sandbox, urls: ran?.urls ?? {}, redisUrl });
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -7,6 +7,7 @@ import { APPLICATION_STATUSES, RETAILER_STATUSES } from '../store/pages.ts';
 import type { NewRetailer } from '../store/retailers.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
+import { addCardLink } from './card-link.ts';
 import { CommandError, type Context } from './context.ts';
 import { addHeldOrders } from './held-orders.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
@@ -19,7 +20,7 @@ type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?:
 type PlaceOptions = { lat?: string; lng?: string };
 
 /**
- * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|applications|show` and `retailer
+ * `retailer apply|approve|reject|create|set-card|card-link|set-webhook|set-rate|list|applications|show` and `retailer
  * suspend|activate|rotate-key|charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
@@ -27,6 +28,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
   addApplications(retailer, act);
   addCreate(retailer, act);
   addSetCard(retailer, act);
+  addCardLink(retailer, act);
   addSetWebhook(retailer, act);
   addSetRate(retailer, act);
   addLists(retailer, act);

@@ -13,9 +13,10 @@ import {
 export const PAYOUT_STATUSES = ['held', 'owed', 'paid', 'void'] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
-/** Why a payout is held. All but the first are doubts whether the delivery happened. */
+/** Why a payout is held. All but the first two are doubts whether the delivery happened. */
 export const HELD_REASONS = [
   'unpaid',
+  'disputed',
   'too_fast',
   'pickup_far',
   'handover_far',
@@ -23,7 +24,7 @@ export const HELD_REASONS = [
   'implausible_time',
 ] as const;
 export type HeldReason = (typeof HELD_REASONS)[number];
-export type Doubt = Exclude<HeldReason, 'unpaid'>;
+export type Doubt = Exclude<HeldReason, 'unpaid' | 'disputed'>;
 
 /** A place that an order names; the true one is within `accuracyMeters` of the point. */
 export type Place = { readonly point: Point; readonly accuracyMeters: number };

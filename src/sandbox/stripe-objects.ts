@@ -26,6 +26,47 @@ export type Refund = {
   readonly paymentIntent: string;
   readonly amount: number;
   readonly created: number;
+  /** `failed` where the bank sent the money back; undefined for one that succeeded. */
+  readonly status?: 'pending' | 'failed';
+};
+
+/** A customer, a page of Checkout, a card that was taken off its customer, or a dispute. */
+export type Customer = {
+  readonly type: 'customer';
+  readonly id: string;
+  readonly key: string | null;
+  readonly fingerprint: string;
+  readonly name: string | null;
+};
+export type Session = {
+  readonly type: 'session';
+  readonly id: string;
+  readonly key: string | null;
+  readonly fingerprint: string;
+  readonly customer: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+  readonly created: number;
+  /** The card that was given on the page. */
+  readonly paymentMethod?: string;
+};
+export type Detached = {
+  readonly type: 'detached';
+  /** The card's. */
+  readonly id: string;
+  readonly key: null;
+  readonly fingerprint: '';
+};
+export type Dispute = {
+  readonly type: 'dispute';
+  readonly id: string;
+  readonly key: null;
+  readonly fingerprint: '';
+  readonly paymentIntent: string;
+  readonly amount: number;
+  readonly status: 'needs_response' | 'won' | 'lost';
+  readonly created: number;
 };
 
 /** Parts of a card's name and its bank's answer; the first match counts. Stripe's test cards match too. */
@@ -100,7 +141,7 @@ export function paymentIntentBody(payment: Payment) {
 }
 
 /** A refund in Stripe's form. */
-export function refundBody({ id, paymentIntent, amount, created }: Refund) {
+export function refundBody({ id, paymentIntent, amount, created, status }: Refund) {
   return {
     id,
     object: 'refund',
@@ -109,6 +150,86 @@ export function refundBody({ id, paymentIntent, amount, created }: Refund) {
     created,
     currency: 'usd',
     payment_intent: paymentIntent,
+    status: status ?? 'succeeded',
+  };
+}
+
+/** The charge of a payment with the sum of its refunds, as an event shows it. */
+export function chargeBody(payment: Payment, refunds: readonly Refund[]) {
+  const { id, amount, currency, customer, metadata, created } = payment;
+  const refunded = sumOf(refunds);
+  return {
+    id: id.replace(/^pi/, 'ch'),
+    object: 'charge',
+    amount,
+    amount_refunded: refunded,
+    created,
+    currency,
+    customer,
+    livemode: false,
+    metadata,
+    payment_intent: id,
+    refunded: refunded >= amount,
     status: 'succeeded',
   };
+}
+
+/** What refunds give back; one that failed gives nothing. */
+export const sumOf = (refunds: readonly Refund[]): number =>
+  refunds.reduce((sum, { amount, status }) => sum + (status === 'failed' ? 0 : amount), 0);
+
+/** A dispute in Stripe's form. */
+export function disputeBody({ id, paymentIntent, amount, status, created }: Dispute) {
+  return {
+    id,
+    object: 'dispute',
+    amount,
+    charge: paymentIntent.replace(/^pi/, 'ch'),
+    created,
+    currency: 'usd',
+    livemode: false,
+    metadata: {},
+    payment_intent: paymentIntent,
+    reason: 'fraudulent',
+    status,
+  };
+}
+
+/** A page of Checkout in Stripe's form. */
+export function sessionBody(session: Session, baseUrl: string) {
+  const { id, customer, metadata, created, successUrl, cancelUrl, paymentMethod } = session;
+  return {
+    id,
+    object: 'checkout.session',
+    cancel_url: cancelUrl,
+    created,
+    customer,
+    expires_at: created + 86_400,
+    livemode: false,
+    metadata,
+    mode: 'setup',
+    setup_intent: setupIntentOf(id),
+    status: paymentMethod ? 'complete' : 'open',
+    success_url: successUrl,
+    url: paymentMethod ? null : `${baseUrl}/c/pay/${id}`,
+  };
+}
+
+const setupIntentOf = (sessionId: string): string => sessionId.replace(/^cs_test/, 'seti');
+export const sessionOf = (setupIntentId: string): string => setupIntentId.replace(/^seti/, 'cs_test');
+
+/** The setup of a page of Checkout, with its card whole. */
+export function setupIntentBody({ id, customer, paymentMethod }: Session, isDetached: boolean) {
+  return {
+    id: setupIntentOf(id),
+    object: 'setup_intent',
+    customer,
+    livemode: false,
+    payment_method: paymentMethod ? paymentMethodBody(paymentMethod, isDetached ? null : customer) : null,
+    status: paymentMethod ? 'succeeded' : 'requires_payment_method',
+  };
+}
+
+export function paymentMethodBody(id: string, customer: string | null) {
+  return { id, object: 'payment_method', customer, livemode: false, type: 'card' };
 }

@@ -42,6 +42,31 @@ export function checkPayment(form: URLSearchParams): StandInReply | undefined {
   return undefined;
 }
 
+/** The fields of a page of Checkout in setup mode. */
+const KNOWN_SESSION_FIELDS =
+  /^(mode|customer|success_url|cancel_url|allowed_payment_method_types\[\d*\]|metadata\[\w+\])$/;
+
+/** Stripe's refusal of a page's form; undefined where Stripe accepts it. */
+export function checkSession(form: URLSearchParams): StandInReply | undefined {
+  for (const field of form.keys()) {
+    if (KNOWN_SESSION_FIELDS.test(field)) continue;
+    const more = { code: 'parameter_unknown', param: field };
+    return refusal(400, 'invalid_request_error', `Received unknown parameter: ${field}`, more);
+  }
+  for (const param of ['customer', 'success_url', 'cancel_url']) {
+    if (form.get(param)) continue;
+    const more = { code: 'parameter_missing', param };
+    return refusal(400, 'invalid_request_error', `Missing required param: ${param}.`, more);
+  }
+  if (form.get('mode') !== 'setup') {
+    return refusal(400, 'invalid_request_error', 'The stand-in makes only pages in setup mode.');
+  }
+  const customer = form.get('customer') as string;
+  return customer.startsWith('cus_') && !customer.includes('missing')
+    ? undefined
+    : missing(400, 'customer', customer, 'customer');
+}
+
 export function metadataOf(form: URLSearchParams): Record<string, string> {
   const pairs = [...form].flatMap(([field, value]) => {
     const [, name] = /^metadata\[(\w+)\]$/.exec(field) ?? [];

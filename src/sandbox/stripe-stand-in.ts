@@ -1,59 +1,67 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { type Ledger, openLedger } from './ledger.ts';
-import {
-  LatestRecords,
-  type StandIn,
-  type StandInReply,
-  type StandInRequest,
-  startStandIn,
-  type VendorApi,
-} from './stand-in.ts';
-import { cardAnswer, type Payment, paymentIntentBody, type Refund, refundBody } from './stripe-objects.ts';
+import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
+import { StripeCards } from './stripe-cards.ts';
+import { controlDashboard, createDashboard, type Dashboard, tellOfPayment, tellOfRefund } from './stripe-dashboard.ts';
+import type { EventTarget } from './stripe-events.ts';
+import { cardAnswer, type Payment, paymentIntentBody, type Refund, refundBody, sumOf } from './stripe-objects.ts';
+import { fingerprint, keyOf, type StripeEntry, StripeRecords } from './stripe-records.ts';
 import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts';
 
-/** A failure that Stripe repeats under an idempotency key. */
-type Failure = {
-  readonly type: 'failure';
-  readonly key: string | null;
-  readonly fingerprint: string;
-  readonly status: number;
+export type StripeStandIn = StandIn & {
+  /** What people and banks do at Stripe; over HTTP see stripe-dashboard.ts. */
+  readonly dashboard: Dashboard;
+  payments(): readonly Payment[];
+  /** Sends signed events from now on, of all that happens. */
+  sendEventsTo(target: EventTarget): void;
+  /** Deliveries without a 2xx yet, those of them that are being made, and tries that had no answer. */
+  events(): { readonly pending: number; readonly atWork: number; readonly unanswered: number };
 };
-
-type StripeEntry = Payment | Refund | Failure;
 
 /**
  * Starts the part of Stripe's API that this service uses, with its record in `ledgerFile`: payment intents
- * (create with confirm, retrieve, search by order), refunds, and idempotency keys by Stripe's rules (replay,
- * other parameters, in progress). A card's name decides its bank's answer (`cardAnswer`). Every `cus_…`
- * exists unless its name contains "missing", and every `sk_test_…` key is accepted. Faults and ledger: see
- * stand-in.ts.
+ * (create with confirm, retrieve, search by order), refunds, customers, Checkout in setup mode with a page,
+ * idempotency keys by Stripe's rules (replay, other parameters, in progress), and signed events. A card's
+ * name decides its bank's answer (`cardAnswer`). Every `cus_…` exists unless its name contains "missing", and
+ * every `sk_test_…` key is accepted. Faults and ledger: see stand-in.ts.
  */
 export async function startStripeStandIn(options: {
   ledgerFile: string;
   port?: number;
   /** Most records of each kind that it remembers; MAX_STAND_IN_RECORDS by default. */
   maxRecords?: number;
-}): Promise<StandIn> {
-  return startStandIn(new StripeApi(options.ledgerFile, options.maxRecords), options.port ?? 0);
+}): Promise<StripeStandIn> {
+  let baseUrl = '';
+  const records = new StripeRecords(options.ledgerFile, options.maxRecords);
+  const dashboard = createDashboard(records);
+  const api = new StripeApi(records, dashboard, () => baseUrl);
+  const standIn = await startStandIn(api, options.port ?? 0);
+  baseUrl = standIn.url;
+  return {
+    ...standIn,
+    dashboard,
+    payments: () => records.payments(),
+    sendEventsTo: (target) => records.events.sendTo(target),
+    events: () => {
+      const { pending, atWork, unanswered } = records.events;
+      return { pending, atWork, unanswered };
+    },
+  };
 }
 
 class StripeApi implements VendorApi {
-  readonly #ledger: Ledger<StripeEntry>;
-  readonly #entries: LatestRecords<StripeEntry>;
-  readonly #byKey: LatestRecords<StripeEntry>;
-  readonly #refunds: LatestRecords<Refund>;
+  readonly #records: StripeRecords;
+  readonly #dashboard: Dashboard;
+  readonly #cards: StripeCards;
   readonly #inProgress = new Set<string>();
 
-  constructor(ledgerFile: string, maxRecords: number | undefined) {
-    this.#entries = new LatestRecords(maxRecords);
-    this.#byKey = new LatestRecords(maxRecords);
-    this.#refunds = new LatestRecords(maxRecords);
-    this.#ledger = openLedger<StripeEntry>(ledgerFile, (entry) => this.#keep(entry));
+  constructor(records: StripeRecords, dashboard: Dashboard, baseUrl: () => string) {
+    this.#records = records;
+    this.#dashboard = dashboard;
+    this.#cards = new StripeCards(records, baseUrl);
   }
 
   async answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
     const reply = await this.#answer(request, pause);
-    return { ...reply, headers: { 'Request-Id': newId('req'), ...reply.headers } };
+    return { ...reply, headers: { 'Request-Id': this.#records.newId('req'), ...reply.headers } };
   }
 
   failure(status: number): StandInReply {
@@ -62,18 +70,25 @@ class StripeApi implements VendorApi {
   }
 
   repeat(request: StandInRequest, reply: StandInReply): void {
-    this.#write({ type: 'failure', key: keyOf(request), fingerprint: fingerprint(request), status: reply.status });
+    const marks = this.#records.marksOf(request);
+    this.#records.write({ type: 'failure', id: `failure_${marks.key}`, ...marks, status: reply.status });
   }
 
   entries(): readonly StripeEntry[] {
-    return [...this.#entries.values()];
+    return this.#records.entries();
+  }
+
+  control(request: StandInRequest): StandInReply | null {
+    return controlDashboard(this.#dashboard, request);
   }
 
   close(): void {
-    this.#ledger.close();
+    this.#records.close();
   }
 
   async #answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
+    const page = this.#cards.page(request);
+    if (page) return page;
     if (!/^Bearer (sk|rk)_test_/.test(request.headers.authorization ?? '')) {
       await pause();
       return refusal(401, 'invalid_request_error', 'Invalid API Key provided');
@@ -84,7 +99,7 @@ class StripeApi implements VendorApi {
       return this.#act(request);
     }
     const mark = fingerprint(request);
-    const earlier = this.#byKey.get(key);
+    const earlier = this.#records.underKey(key);
     if (earlier && earlier.fingerprint !== mark) {
       return refusal(
         400,
@@ -107,16 +122,18 @@ class StripeApi implements VendorApi {
   }
 
   #act(request: StandInRequest): StandInReply {
-    const { method, path } = request;
+    const { method, path, query } = request;
     if (method === 'POST' && path === '/v1/payment_intents') return this.#createPayment(request);
     if (method === 'POST' && path === '/v1/refunds') return this.#createRefund(request);
+    if (method === 'GET' && path === '/v1/refunds') return this.#listRefunds(query.get('payment_intent') ?? '');
     if (method === 'GET' && path === '/v1/payment_intents/search') return this.#search(request);
     const [, id] = /^\/v1\/payment_intents\/(pi_\w+)$/.exec(path) ?? [];
     if (method === 'GET' && id) {
-      const payment = this.#payment(id);
+      const payment = this.#records.find('payment', id);
       return payment ? { status: 200, body: paymentIntentBody(payment) } : missing(404, 'payment_intent', id, 'intent');
     }
-    return refusal(404, 'invalid_request_error', `Unrecognized request URL (${method}: ${path})`);
+    const unknown = refusal(404, 'invalid_request_error', `Unrecognized request URL (${method}: ${path})`);
+    return this.#cards.answer(request) ?? unknown;
   }
 
   #createPayment(request: StandInRequest): StandInReply {
@@ -126,16 +143,16 @@ class StripeApi implements VendorApi {
     const paymentMethod = form.get('payment_method') as string;
     const metadata = metadataOf(form);
     const answer = cardAnswer(paymentMethod, () =>
-      this.#payments().some(
-        (payment) => payment.metadata.order_id === metadata.order_id && payment.answer.kind === 'declined',
-      ),
+      this.#records
+        .payments()
+        .some((payment) => payment.metadata.order_id === metadata.order_id && payment.answer.kind === 'declined'),
     );
-    if (!answer) return missing(400, 'PaymentMethod', paymentMethod, 'payment_method');
-    const payment: Payment = {
+    const isGone = this.#records.find('detached', paymentMethod) !== undefined;
+    if (!answer || isGone) return missing(400, 'PaymentMethod', paymentMethod, 'payment_method');
+    const payment: Payment = this.#records.write({
       type: 'payment',
-      id: newId('pi'),
-      key: keyOf(request),
-      fingerprint: fingerprint(request),
+      id: this.#records.newId('pi'),
+      ...this.#records.marksOf(request),
       amount: Number(form.get('amount')),
       currency: form.get('currency') as string,
       customer: form.get('customer') as string,
@@ -143,40 +160,47 @@ class StripeApi implements VendorApi {
       metadata,
       answer,
       created: Math.floor(Date.now() / 1000),
-    };
-    this.#write(payment);
+    });
+    tellOfPayment(this.#records, payment, true);
     return this.#replyOf(payment);
   }
 
+  /** What is left of the payment is given back. */
   #createRefund(request: StandInRequest): StandInReply {
     const paymentIntent = new URLSearchParams(request.body).get('payment_intent') ?? '';
-    const payment = this.#payment(paymentIntent);
+    const payment = this.#records.find('payment', paymentIntent);
     if (!payment) return missing(404, 'payment_intent', paymentIntent, 'payment_intent');
     if (payment.answer.kind !== 'paid') {
       return refusal(400, 'invalid_request_error', 'This PaymentIntent does not have a successful charge to refund.');
     }
-    if (this.#refunds.has(paymentIntent)) {
+    const amount = payment.amount - sumOf(this.#records.refundsOf(paymentIntent));
+    if (amount <= 0) {
       const message = 'Charge has already been refunded.';
       return refusal(400, 'invalid_request_error', message, { code: 'charge_already_refunded' });
     }
-    const refund: Refund = {
+    const refund: Refund = this.#records.write({
       type: 'refund',
-      id: newId('re'),
-      key: keyOf(request),
-      fingerprint: fingerprint(request),
+      id: this.#records.newId('re'),
+      ...this.#records.marksOf(request),
       paymentIntent,
-      amount: payment.amount,
+      amount,
       created: Math.floor(Date.now() / 1000),
-    };
-    this.#write(refund);
+    });
+    tellOfRefund(this.#records, refund, true);
     return this.#replyOf(refund);
+  }
+
+  #listRefunds(paymentIntent: string): StandInReply {
+    const data = this.#records.refundsOf(paymentIntent).map(refundBody).reverse();
+    return { status: 200, body: { object: 'list', url: '/v1/refunds', has_more: false, data } };
   }
 
   #search({ query, path }: StandInRequest): StandInReply {
     const asked = /^metadata\[['"]order_id['"]\]:['"]([^'"\\]*)['"]$/.exec(query.get('query') ?? '');
     if (!asked)
       return refusal(400, 'invalid_request_error', 'We were unable to parse your search query.', { param: 'query' });
-    const data = this.#payments()
+    const data = this.#records
+      .payments()
       .filter((payment) => payment.metadata.order_id === asked[1])
       .map(paymentIntentBody)
       .reverse();
@@ -184,44 +208,20 @@ class StripeApi implements VendorApi {
   }
 
   #replyOf(entry: StripeEntry): StandInReply {
-    if (entry.type === 'failure') return this.failure(entry.status);
-    if (entry.type === 'refund') return { status: 200, body: refundBody(entry) };
-    const { answer } = entry;
-    const body = paymentIntentBody(entry);
-    if (answer.kind === 'paid' || answer.kind === 'processing') return { status: 200, body };
-    return { status: 402, body: { error: { ...body.last_payment_error, payment_intent: body } } };
+    switch (entry.type) {
+      case 'refund':
+        return { status: 200, body: refundBody(entry) };
+      case 'payment': {
+        const { answer } = entry;
+        const body = paymentIntentBody(entry);
+        if (answer.kind !== 'declined') return { status: 200, body };
+        return { status: 402, body: { error: { ...body.last_payment_error, payment_intent: body } } };
+      }
+      case 'customer':
+      case 'session':
+        return this.#cards.reply(entry);
+      default:
+        return this.failure(entry.type === 'failure' ? entry.status : 500);
+    }
   }
-
-  #payment(id: string): Payment | undefined {
-    const entry = this.#entries.get(id);
-    return entry?.type === 'payment' ? entry : undefined;
-  }
-
-  #payments(): Payment[] {
-    return this.entries().filter((entry) => entry.type === 'payment');
-  }
-
-  #write(entry: StripeEntry): void {
-    this.#ledger.append(entry);
-    this.#keep(entry);
-  }
-
-  #keep(entry: StripeEntry): void {
-    this.#entries.set(entry.type === 'failure' ? `failure_${entry.key}` : entry.id, entry);
-    if (entry.key !== null) this.#byKey.set(entry.key, entry);
-    if (entry.type === 'refund') this.#refunds.set(entry.paymentIntent, entry);
-  }
-}
-
-function keyOf({ headers }: StandInRequest): string | null {
-  const key = headers['idempotency-key'];
-  return typeof key === 'string' && key !== '' ? key : null;
-}
-
-function fingerprint({ path, body }: StandInRequest): string {
-  return createHash('sha256').update(`${path}\n${body}`).digest('base64url');
-}
-
-function newId(prefix: string): string {
-  return `${prefix}_${randomBytes(12).toString('hex')}`;
 }

@@ -51,6 +51,10 @@ export async function showOrder(
         as payments,
       (select jsonb_agg(to_jsonb(f) - 'order_id' order by f.attempt) from refunds f where f.order_id = o.id)
         as refunds,
+      (select jsonb_agg(to_jsonb(f) - 'order_id' order by f.noted_at) from stripe_refunds f where f.order_id = o.id)
+        as stripe_refunds,
+      (select jsonb_agg(to_jsonb(d) - 'order_id' order by d.noted_at) from disputes d where d.order_id = o.id)
+        as disputes,
       to_jsonb(po) - 'order_id' as payout,
       (select to_jsonb(m) - 'order_id' from messages m where m.order_id = o.id) as text,
       (select jsonb_agg(to_jsonb(b) - 'order_id' - 'retailer_id' order by b.id) from outbox b where b.order_id = o.id)
@@ -107,6 +111,8 @@ export async function readStats(
          and ended_at < now() - make_interval(secs => ${REFUND_MISSING_SECONDS})) as refunds_missing,
       (select coalesce(jsonb_object_agg(status, jsonb_build_object('count', n, 'cents', cents)), '{}') from
         (select status, count(*) n, sum(amount_cents) cents from payouts group by status) s) as payouts,
+      (select coalesce(jsonb_object_agg(status, n), '{}') from
+        (select status, count(*) n from disputes group by status) s) as disputes,
       (select count(*)::int from orders o where ${chargeFailed(sql)}) as failed_charges,
       (select coalesce(jsonb_object_agg(why, n), '{}') from
         (select ${holdOfStore(sql, unpaidAllowed)} as why, count(*) n from retailers r

@@ -162,8 +162,8 @@ export async function findStoreOrder({ sql }: Db, orderId: string, retailerId: s
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
         as dropoff_point,
-      (select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'
-       order by f.attempt desc limit 1) as stripe_refund_id,
+      coalesce((select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'
+        order by f.attempt desc limit 1), o.refund_id) as stripe_refund_id,
       (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,
               'considered', considered_as_json(e.considered)) order by e.sequence), '[]')
        from order_events e where e.order_id = o.id) as events

@@ -20,6 +20,8 @@ const TABLES = [
   'refunds',
   'unnumbered_events',
   'store_events',
+  'stripe_refunds',
+  'disputes',
 ].join(', ');
 
 /** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */

@@ -157,15 +157,70 @@ export function setCard(
   stripePaymentMethodId: string | null,
 ): Promise<boolean> {
   const card = db.sql`stripe_customer_id = ${stripeCustomerId}, stripe_payment_method_id = ${stripePaymentMethodId},
-    unpaid_orders = 0`;
+    unpaid_orders = 0, card_set_at = now()`;
   return changeRetailer(db, retailerId, card);
 }
 
-/** Changes a store and sends the notice of it, in one statement; false for an unknown store. */
-async function changeRetailer({ sql, processId }: Db, retailerId: string, set: Fragment): Promise<boolean> {
+/**
+ * Sets the card that a store gave to Stripe at `at`, as {@link setCard} does; null where it has none by now, in
+ * which case the one of before goes too. False for an unknown store, and
+ * where its card was set since then.
+ */
+export function setCardOf(
+  db: Db,
+  retailerId: string,
+  card: { readonly customerId: string; readonly paymentMethodId: string | null },
+  at: Date,
+): Promise<boolean> {
+  const set = db.sql`stripe_customer_id = ${card.customerId}, stripe_payment_method_id = ${card.paymentMethodId},
+    unpaid_orders = 0, card_set_at = ${at}::timestamptz`;
+  return changeRetailer(db, retailerId, set, db.sql`(card_set_at is null or card_set_at < ${at}::timestamptz)`);
+}
+
+/**
+ * Takes a card away that Stripe no longer has, from the store that it was set for. Its unpaid orders count on.
+ * False where no store has it.
+ */
+export async function removeCard({ sql, processId }: Db, paymentMethodId: string): Promise<boolean> {
   const rows = await sql`
     with changed as (
-      update retailers set ${set}, updated_at = now() where id = ${retailerId} returning id
+      update retailers set stripe_payment_method_id = null, updated_at = now()
+      where stripe_payment_method_id = ${paymentMethodId} returning id
+    )
+    select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed`;
+  return rows.length > 0;
+}
+
+/** The name of a store and its customer at Stripe; null for an unknown store. */
+export async function findCardHolder(
+  { sql }: Db,
+  retailerId: string,
+): Promise<{ readonly name: string; readonly customerId: string | null } | null> {
+  const [row] = await sql`select name, stripe_customer_id from retailers where id = ${retailerId}`;
+  return row ? { name: row.name, customerId: row.stripe_customer_id } : null;
+}
+
+/** Keeps the customer that was made for a store at Stripe, unless it has one by now; returns the one it has. */
+export async function keepCustomer({ sql }: Db, retailerId: string, customerId: string): Promise<string | null> {
+  const [row] = await sql`
+    update retailers set stripe_customer_id = coalesce(stripe_customer_id, ${customerId})
+    where id = ${retailerId} returning stripe_customer_id`;
+  return row?.stripe_customer_id ?? null;
+}
+
+/**
+ * Changes a store and sends the notice of it, in one statement; false for an unknown store, and for one that
+ * is not as `where` says.
+ */
+async function changeRetailer(
+  { sql, processId }: Db,
+  retailerId: string,
+  set: Fragment,
+  where: Fragment = sql`true`,
+): Promise<boolean> {
+  const rows = await sql`
+    with changed as (
+      update retailers set ${set}, updated_at = now() where id = ${retailerId} and ${where} returning id
     ), notice as (
       select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed
     )

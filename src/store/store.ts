@@ -24,6 +24,7 @@ import * as retailers from './retailers.ts';
 import * as retries from './retries.ts';
 import * as scenarios from './scenarios.ts';
 import * as secrets from './secrets.ts';
+import * as stripeCallbacks from './stripe-callbacks.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
 import * as trips from './trips.ts';
@@ -74,6 +75,7 @@ export interface Store
     Bound<typeof retries>,
     Bound<typeof scenarios>,
     Bound<typeof secrets>,
+    Bound<typeof stripeCallbacks>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
     Bound<typeof trips>,
@@ -108,6 +110,7 @@ const FAMILIES = [
   retries,
   scenarios,
   secrets,
+  stripeCallbacks,
   tiers,
   tracked,
   trips,

@@ -1,7 +1,13 @@
 import type { ErrorCode, ServiceError } from '../domain/errors.ts';
 
 /** The headers that are copied for routes, by their lower-case names. */
-export const HEADER_NAMES = ['accept-encoding', 'authorization', 'content-type', 'idempotency-key'] as const;
+export const HEADER_NAMES = [
+  'accept-encoding',
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'stripe-signature',
+] as const;
 export type HeaderName = (typeof HEADER_NAMES)[number];
 
 /** What is known of a request before its body. */

@@ -1,9 +1,42 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type Stripe from 'stripe';
-import type { HttpExchange } from './http-exchange.ts';
+import Stripe from 'stripe';
+import { ExchangeError, type HttpExchange } from './http-exchange.ts';
+import { type RetryLater, retryLater } from './retry-later.ts';
+
+export type StripeOptions = {
+  readonly secretKey: string;
+  /** Base URL of another server that speaks Stripe's API. */
+  readonly apiBase?: string | undefined;
+  /** Longest call. A connection found closed is tried once more, with a time-out of its own. */
+  readonly timeoutMs: number;
+};
+
+/** Opens Stripe's SDK on the bounded exchange, without retries of its own. */
+export function openStripe({ secretKey, apiBase, timeoutMs }: StripeOptions, http: HttpExchange): Stripe {
+  return new Stripe(secretKey, {
+    ...baseOptions(apiBase),
+    httpClient: stripeHttpClient(http),
+    maxNetworkRetries: 0,
+    timeout: timeoutMs,
+    telemetry: false,
+  });
+}
+
+/** The outcome of a reply that decides nothing; undefined for one that does. */
+export function withoutAnswer(error: InstanceType<typeof Stripe.errors.StripeError>): RetryLater | undefined {
+  if (error.detail instanceof ExchangeError) return error.detail.outcome;
+  if (error instanceof Stripe.errors.StripeRateLimitError) return retryLater('rate_limited');
+  if (error instanceof Stripe.errors.StripeIdempotencyError) return retryLater('key_reused');
+  const { statusCode } = error;
+  if (statusCode === 401 || statusCode === 403) return retryLater('misconfigured');
+  if (statusCode === 409) return retryLater('in_progress');
+  if (statusCode === undefined || statusCode < 400) return retryLater('bad_reply');
+  if (statusCode >= 500) return retryLater('server_error');
+  return error.rawType === 'api_error' ? retryLater('bad_reply') : undefined;
+}
 
 /** Another server that speaks Stripe's API, as the SDK's options name it. */
-export function baseOptions(apiBase: string | undefined): Stripe.StripeConfig {
+function baseOptions(apiBase: string | undefined): Stripe.StripeConfig {
   if (apiBase === undefined) return {};
   const { protocol, hostname, port } = new URL(apiBase);
   const secure = protocol === 'https:';
@@ -11,7 +44,7 @@ export function baseOptions(apiBase: string | undefined): Stripe.StripeConfig {
 }
 
 /** Puts the bounded exchange below Stripe's SDK. */
-export function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
+function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
   return {
     getClientName: () => 'node',
     async makeRequest(host, port, path, method, headers, body, protocol, timeoutMs) {

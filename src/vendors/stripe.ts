@@ -1,29 +1,15 @@
 import Stripe from 'stripe';
 import { MAX_CHARGES_SEARCHED } from '../limits.ts';
 import type { ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
-import { createHttpExchange, ExchangeError } from './http-exchange.ts';
-import { type RetryLater, retryLater } from './retry-later.ts';
+import { createHttpExchange } from './http-exchange.ts';
+import { retryLater } from './retry-later.ts';
 import { mayPassLater } from './stripe-declines.ts';
-import { baseOptions, stripeHttpClient } from './stripe-http.ts';
-
-export type StripeOptions = {
-  readonly secretKey: string;
-  /** Base URL of another server that speaks Stripe's API. */
-  readonly apiBase?: string | undefined;
-  /** Longest call. A connection found closed is tried once more, with a time-out of its own. */
-  readonly timeoutMs: number;
-};
+import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
 
 /** Charges delivery fees by Stripe: off-session card payments in US dollars, and their refunds. */
 export function createStripeCharger(options: StripeOptions): Charger {
   const http = createHttpExchange();
-  const stripe = new Stripe(options.secretKey, {
-    ...baseOptions(options.apiBase),
-    httpClient: stripeHttpClient(http),
-    maxNetworkRetries: 0,
-    timeout: options.timeoutMs,
-    telemetry: false,
-  });
+  const stripe = openStripe(options, http);
   return {
     charge: (request) => outcomeOf(() => createCharge(stripe, request)),
     findCharge: (orderId) => outcomeOf(() => searchCharge(stripe, orderId)),
@@ -106,19 +92,6 @@ function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
       return { kind: 'declined', code, paymentIntentId, mayPass: mayPassLater(code, refusal?.advice_code) };
     }
   }
-}
-
-/** The outcome of a reply that decides nothing; undefined for one that does. */
-function withoutAnswer(error: Stripe.errors.StripeError): RetryLater | undefined {
-  if (error.detail instanceof ExchangeError) return error.detail.outcome;
-  if (error instanceof Stripe.errors.StripeRateLimitError) return retryLater('rate_limited');
-  if (error instanceof Stripe.errors.StripeIdempotencyError) return retryLater('key_reused');
-  const { statusCode } = error;
-  if (statusCode === 401 || statusCode === 403) return retryLater('misconfigured');
-  if (statusCode === 409) return retryLater('in_progress');
-  if (statusCode === undefined || statusCode < 400) return retryLater('bad_reply');
-  if (statusCode >= 500) return retryLater('server_error');
-  return error.rawType === 'api_error' ? retryLater('bad_reply') : undefined;
 }
 
 function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {

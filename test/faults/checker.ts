@@ -199,7 +199,7 @@ function wrongCharges({ orders, events, payments, refunds }: Records): string[] 
     ),
     ...orders.flatMap((order) => {
       const charges = paid.get(order.id) ?? [];
-      const given = charges.flatMap(({ id }) => refunded.get(id) ?? []);
+      const given = charges.flatMap(({ id }) => refunded.get(id) ?? []).filter(({ status }) => status !== 'failed');
       return chargeFaults(order, charges, given, assigned.has(order.id)).map(
         (fault) => `charge: order ${order.id} ${fault}`,
       );
@@ -216,19 +216,23 @@ function chargeFaults(
   wasAssigned: boolean,
 ): string[] {
   const endedUndelivered = status === 'cancelled' || status === 'expired';
-  const net = sum(charges.map(({ amount }) => amount)) - sum(refunds.map(({ amount }) => amount));
+  const givenBack = sum(refunds.map(({ amount }) => amount));
+  const net = sum(charges.map(({ amount }) => amount)) - givenBack;
+  // Those without a key were made by a person in Stripe's dashboard.
+  const ours = refunds.filter(({ key }) => key !== null);
   const faults: [boolean, string][] = [
     [charges.length > 1, `was charged ${charges.length} times`],
-    [refunds.length > 1, `was refunded ${refunds.length} times`],
+    [ours.length > 1, `was refunded ${ours.length} times`],
     [charges.length > 0 && !wasAssigned, 'was charged and never had a driver'],
     [charges.some(({ amount }) => amount !== feeCents), 'was charged another amount than its fee'],
     [charges.some(({ currency }) => currency !== 'usd'), 'was charged in another currency'],
-    [refunds.length > 0 && !endedUndelivered, `was refunded and is ${status}`],
+    [ours.length > 0 && !endedUndelivered, `was refunded and is ${status}`],
     [charges.length > 0 && UNPAID.has(paymentStatus), `was charged and counts as ${paymentStatus}`],
     [
-      paymentStatus === 'refunded' && refunds.length !== 1,
+      paymentStatus === 'refunded' && (refunds.length === 0 || givenBack !== feeCents),
       `counts as refunded and was refunded ${refunds.length} times`,
     ],
+    [paymentStatus === 'paid' && charges.length > 0 && net <= 0, 'counts as paid and was refunded'],
     [endedUndelivered && net !== 0, `ended undelivered and holds a charge of ${net}`],
     [paymentStatus === 'paid' && charges.length !== 1, `is paid and was charged ${charges.length} times`],
     [
@@ -250,7 +254,11 @@ function wrongPayouts({ orders, payouts }: Records): string[] {
       [status === 'delivered' && !payout, 'was delivered and has no payout'],
       [payout !== undefined && status !== 'delivered' && status !== 'returned', `is ${status} and has a payout`],
       [payout !== undefined && payout.driverId !== driverId, "has another driver's payout"],
-      [payout?.status === 'owed' && paymentStatus !== 'paid', `owes a payout and is ${paymentStatus}`],
+      // What a person refunds in Stripe's dashboard takes nothing from the driver.
+      [
+        payout?.status === 'owed' && paymentStatus !== 'paid' && paymentStatus !== 'refunded',
+        `owes a payout and is ${paymentStatus}`,
+      ],
       [
         paymentStatus === 'paid' && payout?.status === 'held' && payout.reasons.includes('unpaid'),
         'is paid and its payout is held as unpaid',

@@ -5,7 +5,7 @@ import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
-import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { type BenchStore, makeOrderWorld } from '../harness/order-world.ts';
 import { type FreshRedis, freshRedis } from '../harness/redis.ts';
@@ -42,7 +42,7 @@ export type World = {
   readonly sql: Sql;
   readonly postgres: Postgres;
   readonly stores: readonly BenchStore[];
-  readonly stripe: StandIn;
+  readonly stripe: StripeStandIn;
   readonly twilio: StandIn;
   readonly redis: FreshRedis | undefined;
   readonly apis: readonly Process[];

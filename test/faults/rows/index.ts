@@ -23,6 +23,7 @@ import { cancelRaces } from './races.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { noKeyRetries } from './repeats.ts';
 import { scriptPayloads } from './scripts.ts';
+import { vendorCallbacks } from './vendor-callbacks.ts';
 import { stripeFaults, twilioBrownout, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
 import { workerDeaths } from './workers.ts';
@@ -47,6 +48,7 @@ export const ROWS: readonly Row[] = [
   stripeFaults,
   twilioFaults,
   twilioBrownout,
+  vendorCallbacks,
   overload,
   fewDrivers,
   cancelRaces,

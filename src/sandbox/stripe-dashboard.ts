@@ -1,0 +1,168 @@
+import type { StandInReply, StandInRequest } from './stand-in.ts';
+import {
+  cardAnswer,
+  chargeBody,
+  type Dispute,
+  disputeBody,
+  type Payment,
+  paymentIntentBody,
+  paymentMethodBody,
+  type Refund,
+  refundBody,
+  sumOf,
+} from './stripe-objects.ts';
+import type { StripeRecords } from './stripe-records.ts';
+
+/** What people and banks do at Stripe. Each tells the service by events. */
+export type Dashboard = {
+  /** Gives back `amountCents` of a payment, what is left of it by default. */
+  refund(paymentIntent: string, amountCents?: number): Refund;
+  /** The bank sends a refund back. */
+  failRefund(id: string): Refund;
+  dispute(paymentIntent: string): Dispute;
+  closeDispute(id: string, outcome: 'won' | 'lost'): Dispute;
+  /** Ends a payment that is `processing`. */
+  settle(paymentIntent: string, outcome: 'paid' | 'declined'): Payment;
+  /** Takes a card off its customer. */
+  detach(paymentMethod: string): void;
+};
+
+/** @throws {RangeError} in each method, for what does not exist or cannot be done */
+export function createDashboard(records: StripeRecords): Dashboard {
+  const { events } = records;
+
+  function payment(id: string): Payment {
+    return records.find('payment', id) ?? fail(`no payment ${id}`);
+  }
+
+  return {
+    refund(paymentIntent, amountCents) {
+      const paid = payment(paymentIntent);
+      const left = paid.amount - sumOf(records.refundsOf(paymentIntent));
+      const amount = amountCents ?? left;
+      if (paid.answer.kind !== 'paid' || amount < 1 || amount > left) fail('nothing to refund');
+      const refund = records.write({
+        type: 'refund',
+        id: records.newId('re'),
+        key: null,
+        fingerprint: '',
+        paymentIntent,
+        amount,
+        created: now(),
+      });
+      tellOfRefund(records, refund);
+      return refund;
+    },
+    failRefund(id) {
+      const refund = records.find('refund', id) ?? fail(`no refund ${id}`);
+      const failed = records.write({ ...refund, status: 'failed' });
+      events.tell('refund.updated', refundBody(failed));
+      events.tell('refund.failed', refundBody(failed));
+      return failed;
+    },
+    dispute(paymentIntent) {
+      const { amount, answer } = payment(paymentIntent);
+      if (answer.kind !== 'paid') fail('nothing to dispute');
+      const dispute = records.write({
+        type: 'dispute',
+        id: records.newId('du'),
+        key: null,
+        fingerprint: '',
+        paymentIntent,
+        amount,
+        status: 'needs_response',
+        created: now(),
+      });
+      events.tell('charge.dispute.created', disputeBody(dispute));
+      return dispute;
+    },
+    closeDispute(id, outcome) {
+      const dispute = records.find('dispute', id) ?? fail(`no dispute ${id}`);
+      const closed = records.write({ ...dispute, status: outcome });
+      events.tell('charge.dispute.closed', disputeBody(closed));
+      return closed;
+    },
+    settle(paymentIntent, outcome) {
+      const before = payment(paymentIntent);
+      if (before.answer.kind !== 'processing') fail('it is not processing');
+      const answer = outcome === 'paid' ? ({ kind: 'paid' } as const) : cardAnswer('pm_card_declined', () => false);
+      const after = records.write({ ...before, answer: answer ?? before.answer });
+      tellOfPayment(records, after, false);
+      return after;
+    },
+    detach(paymentMethod) {
+      records.write({ type: 'detached', id: paymentMethod, key: null, fingerprint: '' });
+      events.tell('payment_method.detached', paymentMethodBody(paymentMethod, null));
+    },
+  };
+}
+
+/** @param isReplied whether the service was told by the reply to its request */
+export function tellOfPayment({ events }: StripeRecords, payment: Payment, isReplied: boolean): void {
+  const { kind } = payment.answer;
+  if (kind === 'paid') events.tell('payment_intent.succeeded', paymentIntentBody(payment), isReplied);
+  else if (kind === 'declined') events.tell('payment_intent.payment_failed', paymentIntentBody(payment), isReplied);
+}
+
+export function tellOfRefund(records: StripeRecords, refund: Refund, isReplied = false): void {
+  const { events } = records;
+  events.tell('refund.created', refundBody(refund), isReplied);
+  const paid = records.find('payment', refund.paymentIntent);
+  if (paid) events.tell('charge.refunded', chargeBody(paid, records.refundsOf(paid.id)), isReplied);
+}
+
+/**
+ * The same over HTTP, as `POST /_control/…` with JSON: `refund` {payment_intent, amount}, `fail_refund` {id},
+ * `dispute` {payment_intent}, `close_dispute` {id, outcome}, `settle` {payment_intent, outcome}, `detach`
+ * {payment_method}. Null for another address.
+ */
+export function controlDashboard(dashboard: Dashboard, { method, path, body }: StandInRequest): StandInReply | null {
+  if (method !== 'POST') return null;
+  const fields = parse(body);
+  const act = ACTIONS.get(path.slice('/_control/'.length));
+  if (!act) return null;
+  try {
+    return { status: 200, body: act(dashboard, fields) ?? {} };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { status: 400, body: { message: error.message } };
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const textOf = (fields: Fields, name: string): string => {
+  const value = fields[name];
+  return typeof value === 'string' ? value : fail(`${name} is missing`);
+};
+const outcomeOf = <Outcome extends string>(fields: Fields, outcomes: readonly Outcome[]): Outcome =>
+  outcomes.find((each) => each === fields.outcome) ?? fail(`outcome is one of ${outcomes.join(', ')}`);
+
+const ACTIONS: ReadonlyMap<string, (dashboard: Dashboard, fields: Fields) => unknown> = new Map([
+  [
+    'refund',
+    (dashboard: Dashboard, fields: Fields): unknown =>
+      dashboard.refund(textOf(fields, 'payment_intent'), typeof fields.amount === 'number' ? fields.amount : undefined),
+  ],
+  ['fail_refund', (dashboard, fields) => dashboard.failRefund(textOf(fields, 'id'))],
+  ['dispute', (dashboard, fields) => dashboard.dispute(textOf(fields, 'payment_intent'))],
+  ['close_dispute', (dashboard, fields) => dashboard.closeDispute(textOf(fields, 'id'), outcomeOf(fields, CLOSED))],
+  ['settle', (dashboard, fields) => dashboard.settle(textOf(fields, 'payment_intent'), outcomeOf(fields, SETTLED))],
+  ['detach', (dashboard, fields) => dashboard.detach(textOf(fields, 'payment_method'))],
+]);
+const CLOSED = ['won', 'lost'] as const;
+const SETTLED = ['paid', 'declined'] as const;
+
+function parse(body: string): Fields {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? (value as Fields) : {};
+  } catch {
+    return {};
+  }
+}
+
+function fail(message: string): never {
+  throw new RangeError(message);
+}
+
+const now = (): number => Math.floor(Date.now() / 1_000);

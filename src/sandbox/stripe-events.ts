@@ -1,0 +1,139 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import {
+  MAX_STAND_IN_EVENTS,
+  STAND_IN_EVENT_BACKOFF_MS,
+  STAND_IN_EVENT_TIMEOUT_MS,
+  STAND_IN_EVENT_TRIES,
+  STAND_IN_EVENTS_AT_ONCE,
+} from '../limits.ts';
+
+/** Where the stand-in sends its events, and how. */
+export type EventTarget = {
+  /** Asked for each try, since a service may come back elsewhere. */
+  readonly url: () => string;
+  /** Signs the events: `whsec_…`. */
+  readonly secret: string;
+  /** Also sends what the reply to a request has told; false by default. */
+  readonly all?: boolean;
+  /** How often each event is delivered; once by default. */
+  readonly copies?: number;
+  /** Pause before each delivery in milliseconds; none by default. */
+  readonly delayMs?: () => number;
+};
+
+type Delivery = { readonly payload: string; readonly triesLeft: number; readonly pauseMs: number };
+
+/**
+ * Sends events as Stripe does: signed at each try, and again after a growing pause where the answer is not a
+ * 2xx. Nothing is sent before `sendTo`.
+ */
+export class StripeEvents {
+  #target: EventTarget | null = null;
+  readonly #due: Delivery[] = [];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #stop = new AbortController();
+  #atWork = 0;
+  #unanswered = 0;
+
+  sendTo(target: EventTarget): void {
+    this.#target = target;
+  }
+
+  /** Deliveries that have not been answered with a 2xx yet. */
+  get pending(): number {
+    return this.#due.length + this.#timers.size + this.#atWork;
+  }
+
+  /** Deliveries that are being made. */
+  get atWork(): number {
+    return this.#atWork;
+  }
+
+  /** Tries without an answer: the service was not there, or died before it answered. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** @param isReplied whether the reply to a request tells the same */
+  tell(type: string, object: object, isReplied = false): void {
+    const target = this.#target;
+    if (!target || (isReplied && !target.all)) return;
+    const payload = JSON.stringify({
+      id: `evt_${randomBytes(12).toString('hex')}`,
+      object: 'event',
+      api_version: '2026-10-28.endive',
+      created: Math.floor(Date.now() / 1_000),
+      livemode: false,
+      pending_webhooks: 1,
+      request: { id: null, idempotency_key: null },
+      type,
+      data: { object },
+    });
+    for (let copy = 0; copy < (target.copies ?? 1); copy++) {
+      this.#later(target.delayMs?.() ?? 0, {
+        payload,
+        triesLeft: STAND_IN_EVENT_TRIES,
+        pauseMs: STAND_IN_EVENT_BACKOFF_MS,
+      });
+    }
+  }
+
+  /** Gives up what is not delivered. */
+  close(): void {
+    this.#target = null;
+    this.#due.length = 0;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#stop.abort();
+  }
+
+  #later(ms: number, delivery: Delivery): void {
+    if (this.pending >= MAX_STAND_IN_EVENTS) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#due.push(delivery);
+      this.#next();
+    }, ms);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  #next(): void {
+    while (this.#atWork < STAND_IN_EVENTS_AT_ONCE) {
+      const delivery = this.#due.shift();
+      if (!delivery) return;
+      this.#atWork++;
+      void this.#deliver(delivery).finally(() => {
+        this.#atWork--;
+        this.#next();
+      });
+    }
+  }
+
+  async #deliver({ payload, triesLeft, pauseMs }: Delivery): Promise<void> {
+    const target = this.#target;
+    if (!target || (await this.#isTaken(target, payload)) || triesLeft <= 1 || !this.#target) return;
+    this.#later(pauseMs, { payload, triesLeft: triesLeft - 1, pauseMs: 2 * pauseMs });
+  }
+
+  async #isTaken({ url, secret }: EventTarget, payload: string): Promise<boolean> {
+    try {
+      const reply = await fetch(url(), {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json; charset=utf-8', 'Stripe-Signature': sign(payload, secret) },
+        body: payload,
+        signal: AbortSignal.any([this.#stop.signal, AbortSignal.timeout(STAND_IN_EVENT_TIMEOUT_MS)]),
+      });
+      await reply.arrayBuffer();
+      return reply.ok;
+    } catch {
+      this.#unanswered++;
+      return false;
+    }
+  }
+}
+
+/** The `Stripe-Signature` header of a payload sent now. */
+export function sign(payload: string, secret: string, seconds = Math.floor(Date.now() / 1_000)): string {
+  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${payload}`).digest('hex')}`;
+}

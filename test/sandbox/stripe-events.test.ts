@@ -1,0 +1,95 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { STAND_IN_EVENT_TRIES } from '../../src/limits.ts';
+import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { createStripeSignatures } from '../../src/vendors/stripe-signature.ts';
+import { temporaryFolder } from './temporary.ts';
+
+const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
+const FORM = 'amount=799&currency=usd&customer=cus_1&off_session=true&confirm=true&payment_method=';
+
+/** The stand-in, and a receiver that answers with these statuses in turn, and then with the last one. */
+async function world(statuses: number[], more: { all?: boolean; copies?: number } = {}) {
+  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
+  onTestFinished(() => standIn.close());
+  const signatures = createStripeSignatures([SECRET]);
+  const tries: { id: string; type: string }[] = [];
+  const receiver = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const event = signatures.verify(Buffer.concat(chunks), String(request.headers['stripe-signature']));
+      if (event) tries.push({ id: event.id, type: event.type });
+      response.writeHead(statuses[Math.min(tries.length, statuses.length) - 1] ?? 500).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void receiver.close());
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  standIn.sendEventsTo({ url: () => url, secret: SECRET, ...more });
+  async function pay(card: string): Promise<string> {
+    const reply = await fetch(`${standIn.url}/v1/payment_intents`, {
+      method: 'POST',
+      body: FORM + card,
+      headers: { Authorization: 'Bearer sk_test_1', 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    return ((await reply.json()) as { id: string }).id;
+  }
+  const untilQuiet = () => expect.poll(() => standIn.events().pending, { timeout: 10_000, interval: 5 }).toBe(0);
+  return { standIn, tries, pay, untilQuiet };
+}
+
+test('an event is sent again until its answer is a 2xx, signed anew, under the same id', async () => {
+  const { standIn, tries, pay, untilQuiet } = await world([500, 404, 200]);
+  const id = await pay('pm_card_processing');
+  standIn.dashboard.settle(id, 'paid');
+  await untilQuiet();
+  expect(tries).toHaveLength(3);
+  expect(new Set(tries.map((each) => each.id)).size).toBe(1);
+  expect(tries[0]?.type).toBe('payment_intent.succeeded');
+});
+
+test('what a reply has told is sent only where all is asked for, and as often as is asked for', async () => {
+  const quiet = await world([200]);
+  await quiet.pay('pm_card_visa');
+  expect(quiet.standIn.events().pending).toBe(0);
+  const loud = await world([200], { all: true, copies: 2 });
+  await loud.pay('pm_card_visa');
+  await loud.pay('pm_card_chargeDeclined');
+  await loud.untilQuiet();
+  expect(loud.tries.map(({ type }) => type).toSorted()).toEqual([
+    'payment_intent.payment_failed',
+    'payment_intent.payment_failed',
+    'payment_intent.succeeded',
+    'payment_intent.succeeded',
+  ]);
+});
+
+test('a stand-in that is closed sends nothing more', async () => {
+  const { standIn, tries, pay } = await world([500]);
+  standIn.dashboard.refund(await pay('pm_card_visa'), 100);
+  await expect.poll(() => tries.length, { timeout: 10_000, interval: 5 }).toBeGreaterThan(2);
+  await standIn.close();
+  const made = tries.length;
+  expect(made).toBeLessThan(2 * STAND_IN_EVENT_TRIES);
+  expect(standIn.events().pending).toBeLessThanOrEqual(1);
+});
+
+test('the dashboard refuses what Stripe would, by its address too', async () => {
+  const { standIn, pay } = await world([200]);
+  const id = await pay('pm_card_visa');
+  const act = async (what: string, body: object) =>
+    (await fetch(`${standIn.url}/_control/${what}`, { method: 'POST', body: JSON.stringify(body) })).status;
+  expect([
+    await act('refund', { payment_intent: id, amount: 800 }),
+    await act('refund', { payment_intent: id, amount: 300 }),
+    await act('refund', { payment_intent: id, amount: 500 }),
+    await act('refund', { payment_intent: 'pi_none' }),
+    await act('refund', {}),
+    await act('settle', { payment_intent: id, outcome: 'paid' }),
+    await act('close_dispute', { id: 'du_none', outcome: 'won' }),
+    await act('constructor', {}),
+  ]).toEqual([400, 200, 400, 400, 400, 400, 400, 404]);
+});

@@ -13,6 +13,9 @@ import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
+import { webhookDeliveryRoutes } from '../http/routes/webhook-deliveries.ts';
+import { webhookTestRoute } from '../http/routes/webhook-test.ts';
+import { webhookRoutes } from '../http/routes/webhooks.ts';
 import { createReadRates, createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
@@ -20,6 +23,7 @@ import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
 import { trackingRoutes } from '../tracking/routes.ts';
 import type { Route } from '../transport/route.ts';
+import type { WebhookClient } from '../vendors/webhook-client.ts';
 import type { CredentialCaches } from './credential-caches.ts';
 import type { Database } from './database.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -58,6 +62,8 @@ export function apiRoutes(parts: {
   readonly metrics: Metrics;
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
+  /** Sends tests of webhooks. */
+  readonly webhookClient: WebhookClient;
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, store, dispatch, matcher, allowances, photos, failed } = parts;
@@ -74,6 +80,9 @@ export function apiRoutes(parts: {
     ordersGet({ stores, reads, store, matcher }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
+    ...webhookRoutes({ stores, reads, store, sandbox }),
+    ...webhookDeliveryRoutes({ stores, reads, store }),
+    webhookTestRoute({ stores, store, client: parts.webhookClient, now: parts.clock.now }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),

@@ -43,9 +43,14 @@ function describe({ keyword, params }: SchemaError): string {
     case 'type':
       return TYPE_MESSAGES[String(params.type)] ?? `must be of type ${String(params.type)}`;
     case 'minLength':
+    case 'minItems':
       return 'must not be empty';
     case 'maxLength':
       return `must be at most ${String(params.limit)} characters long`;
+    case 'maxItems':
+      return `must have at most ${String(params.limit)} entries`;
+    case 'uniqueItems':
+      return 'must not have an entry twice';
     case 'minimum':
       return `must be at least ${String(params.limit)}`;
     case 'maximum':
@@ -64,6 +69,7 @@ const TYPE_MESSAGES: Readonly<Record<string, string>> = {
   number: 'must be a number',
   boolean: 'must be true or false',
   object: 'must be an object',
+  array: 'must be a list',
 };
 
 function describeChoice(allowed: unknown): string {

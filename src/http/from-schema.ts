@@ -10,9 +10,11 @@ export type FromSchema<Schema> = Schema extends { readonly enum: readonly (infer
       ? number
       : Schema extends { readonly type: 'boolean' }
         ? boolean
-        : Schema extends { readonly type: 'object'; readonly properties: infer Properties }
-          ? ObjectOf<Properties, RequiredNames<Schema>>
-          : unknown;
+        : Schema extends { readonly type: 'array'; readonly items: infer Items }
+          ? readonly FromSchema<Items>[]
+          : Schema extends { readonly type: 'object'; readonly properties: infer Properties }
+            ? ObjectOf<Properties, RequiredNames<Schema>>
+            : unknown;
 
 type ObjectOf<Properties, Required> = {
   readonly [Name in keyof Properties as Name extends Required ? Name : never]: FromSchema<Properties[Name]>;

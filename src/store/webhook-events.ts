@@ -66,7 +66,3 @@ export function insertDeliveries(
         || ${sql.json(details as never)}::jsonb)
     from (${rows}) o`;
 }
-
-/** The statuses of a delivery. */
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -7,11 +7,11 @@ import { HOLD_REASONS } from '../../src/domain/hold.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
 import { HELD_REASONS, PAYOUT_STATUSES } from '../../src/domain/payout.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
+import { DELIVERY_STATUSES, WEBHOOK_EVENT_TYPES } from '../../src/domain/webhook.ts';
 import { schemas } from '../../src/http/schemas.ts';
 import * as limits from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
-import { DELIVERY_STATUSES } from '../../src/store/webhook-events.ts';
 import { signWebhook } from '../../src/vendors/webhook-signature.ts';
 import { ROWS } from '../faults/rows/index.ts';
 import { all, commands, metrics, routes, settings, source, sources, union, webhookEvents } from './code-facts.ts';
@@ -83,7 +83,7 @@ test('npm scripts are named, and those that are named exist', () => {
 /** Which page an address belongs to. */
 function pageOf(route: string): string {
   if (/ \/driver\b/.test(route)) return drive;
-  return / \/(?:orders|track|assets)\b/.test(route) ? integrate : operate;
+  return / \/(?:orders|track|assets|webhooks)\b/.test(route) ? integrate : operate;
 }
 
 test('every address is named on the page of those who use it', async () => {
@@ -134,6 +134,10 @@ test('integrate.md shows each webhook event, and no other', () => {
     const told = ['order_id', 'retailer_id', 'sequence', 'status', 'payment_status', 'driver_id'];
     expect(missing(told, Object.keys(event.data)), event.type).toEqual([]);
   }
+});
+
+test('a webhook may be told of each event, and of no other', () => {
+  expect([...WEBHOOK_EVENT_TYPES].sort()).toEqual(webhookEvents().sort());
 });
 
 test('no page names an event that does not exist', () => {

@@ -666,6 +666,33 @@ export const WEBHOOK_TEST_TIMEOUT_MS = 5_000;
 /** Time for which a webhook is signed by the secret before its last one too. */
 export const WEBHOOK_OLD_SECRET_SECONDS = 86_400;
 
+// --- Numbered events ---------------------------------------------------------------------------------------
+/** Most events that one statement gives numbers, with their webhooks; about 30 ms. */
+export const EVENTS_PER_STATEMENT = 1_000;
+/** Pause between two such statements, so that the events of many commits share one. */
+export const EVENT_TURN_MS = 50;
+/** The same pause while jobs yield to orders. Above EVENT_TURN_MS; 2,000 events a second still get numbers. */
+export const EVENT_YIELD_MS = 500;
+/** Interval at which the writer looks for events whose notice was lost. Above EVENT_YIELD_MS. */
+export const EVENT_SWEEP_MS = 2_000;
+/** Days for which events are kept. */
+export const EVENTS_KEPT_DAYS = 30;
+/** Most events without a number that a scrape of the metrics counts; about 10 ms. */
+export const EVENTS_COUNTED = 100_000;
+/** Longest time in seconds for which a reader may wait for events. */
+export const MAX_EVENT_WAIT_SECONDS = 20;
+/**
+ * Longest time to the reply of such a request. Above MAX_EVENT_WAIT_SECONDS, with QUERY_DEADLINE_MS for the
+ * statements before and after the wait.
+ */
+export const EVENTS_DEADLINE_MS = MAX_EVENT_WAIT_SECONDS * 1_000 + 2 * QUERY_DEADLINE_MS + 1_000;
+/** Interval at which a process with such readers looks for events whose notice was lost. */
+export const EVENT_REREAD_MS = 5_000;
+/** Most readers that wait in one process; one more gets 503. Below MAX_REQUESTS_IN_FLIGHT. */
+export const MAX_EVENT_WAITS = 2_000;
+/** Most of them of one store; one more gets 429. Below MAX_EVENT_WAITS. A store needs one, or two at a change. */
+export const MAX_EVENT_WAITS_PER_STORE = 5;
+
 // --- Settings ----------------------------------------------------------------------------------------------
 /** Time for which a reply waits for its charge by default. */
 export const DEFAULT_PAYMENT_WAIT_MS = 3_000;
@@ -1109,6 +1136,18 @@ function assertJobRelations(): void {
   atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
   below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
   below({ WEBHOOK_TRIED_SECONDS }, { 'WEBHOOK_KEPT_DAYS in seconds': WEBHOOK_KEPT_DAYS * 86_400 });
+
+  // Numbered events
+  below({ EVENT_TURN_MS }, { EVENT_YIELD_MS });
+  below({ EVENT_YIELD_MS }, { EVENT_SWEEP_MS });
+  below(
+    {
+      'MAX_EVENT_WAIT_SECONDS in ms + 2 × QUERY_DEADLINE_MS': MAX_EVENT_WAIT_SECONDS * 1_000 + 2 * QUERY_DEADLINE_MS,
+    },
+    { EVENTS_DEADLINE_MS },
+  );
+  below({ MAX_EVENT_WAITS }, { MAX_REQUESTS_IN_FLIGHT });
+  below({ MAX_EVENT_WAITS_PER_STORE }, { MAX_EVENT_WAITS });
 
   // Settings, vendors and photos
   atMost({ DEFAULT_PAYMENT_WAIT_MS }, { MAX_PAYMENT_WAIT_MS });

@@ -104,7 +104,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
     else if (kind === 'tier') await tiers.reload().then(sweep, readAnew);
-    else if (kind !== 'jobs') {
+    else if (kind !== 'jobs' && kind !== 'events') {
       if (kind === 'retailer') credentials.stores.forget(({ retailerId }) => fresh.includes(retailerId));
       if (kind === 'driver') credentials.drivers.forget(({ driverId }) => fresh.includes(driverId));
       changed[kind].add(fresh);

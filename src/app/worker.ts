@@ -13,6 +13,7 @@ import {
   WEBHOOK_CONCURRENCY,
 } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
+import { startEventWriter } from '../queues/event-writer.ts';
 import { createJobLossCheck } from '../queues/job-loss.ts';
 import { type JobHandlers, startWorker, type WorkerSettings } from '../queues/queues.ts';
 import { startSweeper } from '../queues/sweeper.ts';
@@ -23,7 +24,7 @@ import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
 import { openVendors, vendorRates } from './vendors.ts';
 
-/** Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, and the outbox sweeper. */
+/** Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, event writer and outbox sweeper. */
 export async function startWorkers(parts: ServiceParts, trackingUrl: string): Promise<void> {
   const { config, database, store, backend, relay, pace, paymentWait, logger, closers } = parts;
   const { stripe, texts } = await openVendors(config, closers);
@@ -57,11 +58,17 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   closers.add('webhook client', async () => client.close());
   const sweeper = startSweeper(store, relay, createJobLossCheck(backend), logger);
   closers.add('sweeper', () => sweeper.close());
+  const writer = startEventWriter(store, relay, pace, logger);
+  closers.add('event writer', () => writer.close());
   const stop = await listenForNotices(
     database.sql,
     database.processId,
     {
-      changed: ({ kind }) => (kind === 'jobs' ? sweeper.sweepSoon() : undefined),
+      changed({ kind }) {
+        if (kind === 'jobs') sweeper.sweepSoon();
+        // Every change of an order has a notice, with its commit.
+        else if (kind === 'order' || kind === 'details') writer.wake();
+      },
       // A notice that was missed is made up for by the next sweep.
       listening: () => undefined,
     },

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { DELIVERY_STATUSES, EVERY_EVENT_TYPE, WEBHOOK_EVENT_TYPES } from '../domain/webhook.ts';
+import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
+import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
 import { readWebhookUrl } from '../vendors/webhook-client.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
@@ -43,8 +44,8 @@ export function addSetWebhook(retailer: Command, act: Act): void {
 function readEventTypes(text: string): string[] | null {
   if (text === 'all') return null;
   const types = [...new Set(text.split(',').map((type) => type.trim()))];
-  if (types.every((type) => WEBHOOK_EVENT_TYPES.some((each) => each === type))) return types;
-  throw new CommandError(`--events is all, or some of ${WEBHOOK_EVENT_TYPES.join(', ')}, with commas between.`);
+  if (types.every((type) => STORE_EVENT_TYPES.some((each) => each === type))) return types;
+  throw new CommandError(`--events is all, or some of ${STORE_EVENT_TYPES.join(', ')}, with commas between.`);
 }
 
 async function setUrl({ store, sandbox }: Context, retailerId: string, text: string, events?: string[] | null) {

@@ -1,24 +1,6 @@
 /** Who is told by a webhook, and may change it: a store, or an organization of stores. */
 export type WebhookOwner = { readonly kind: 'store' | 'organization'; readonly id: string };
 
-/** The types of events that a webhook may be told of. */
-export const WEBHOOK_EVENT_TYPES = [
-  'order.created',
-  'order.assigned',
-  'order.released',
-  'order.picked_up',
-  'order.delivered',
-  'order.proof_available',
-  'order.cancelled',
-  'order.expired',
-  'order.undeliverable',
-  'order.returned',
-  'order.paid',
-  'order.payment_failed',
-  'order.refunded',
-] as const;
-export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
-
 /** The statuses of a delivery. */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

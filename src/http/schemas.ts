@@ -1,8 +1,9 @@
 import { STATE_CODES } from '../domain/address.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
+import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
 import { ONE_LINE } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
-import { DELIVERY_STATUSES, EVERY_EVENT_TYPE, WEBHOOK_EVENT_TYPES } from '../domain/webhook.ts';
+import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
 import {
   MAX_ACCURACY_METERS,
   MAX_ACTION_ID_LENGTH,
@@ -56,9 +57,9 @@ const stamp = {
 const eventTypes = {
   type: 'array',
   minItems: 1,
-  maxItems: WEBHOOK_EVENT_TYPES.length,
+  maxItems: STORE_EVENT_TYPES.length,
   uniqueItems: true,
-  items: { type: 'string', enum: [EVERY_EVENT_TYPE, ...WEBHOOK_EVENT_TYPES] },
+  items: { type: 'string', enum: [EVERY_EVENT_TYPE, ...STORE_EVENT_TYPES] },
 } as const;
 
 /**

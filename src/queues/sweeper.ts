@@ -1,6 +1,7 @@
 import {
   DRIVER_ACTIONS_KEPT_DAYS,
   END_LEASES_ROWS,
+  EVENTS_KEPT_DAYS,
   OUTBOX_KEPT_DAYS,
   OUTBOX_PRUNE_ROWS,
   OUTBOX_SWEEP_MS,
@@ -21,6 +22,7 @@ export type SweeperStore = Pick<
   | 'pruneOutbox'
   | 'pruneDeliveries'
   | 'pruneDriverActions'
+  | 'pruneEvents'
   | 'pruneRequests'
   | 'pruneTextCounts'
   | 'forgetOldSecrets'
@@ -70,6 +72,7 @@ export function startSweeper(
     });
     await attempt('done jobs', () => store.pruneOutbox(OUTBOX_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('webhook deliveries', () => store.pruneDeliveries(WEBHOOK_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
+    await attempt('events', () => store.pruneEvents(EVENTS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('driver actions', () => store.pruneDriverActions(DRIVER_ACTIONS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('counts of texts', () => store.pruneTextCounts(TEXT_COUNT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('old secrets of webhooks', () => store.forgetOldSecrets());

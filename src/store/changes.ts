@@ -4,7 +4,6 @@ import { NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { firstLease, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
-import { webhookParts } from './webhook-events.ts';
 
 /** The result of a change to an order. */
 export type ChangedOrder = {
@@ -31,16 +30,13 @@ export type ChangeParts = {
   readonly jobs?: Fragment;
   /** CTEs after the update, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
-  /**
-   * Whether the change makes a webhook delivery, if its event is one that goes to stores; true by default.
-   */
-  readonly tellsStore?: boolean;
   /** Kind of the notice; `order` by default. `details` is for a change that does not concern dispatch. */
   readonly notice?: 'order' | 'details';
 };
 
 /**
- * Changes one order and writes its event, jobs, webhook delivery and notice, in one statement.
+ * Changes one order and writes its event, jobs and notice, in one statement. A trigger hands the event to the
+ * writer that tells stores.
  *
  * @param update an `update orders set … where …` without `returning`; it must add 1 to `sequence`
  * @returns null if the update's condition did not hold; then nothing was written
@@ -66,9 +62,7 @@ export async function changeAlike(
   event: OrderEvent,
   parts: ChangeParts = {},
 ): Promise<ChangedOrder[]> {
-  const webhook = parts.tellsStore === false ? null : webhookParts(sql, event);
   const notice = `${processId}:${parts.notice ?? 'order'}:`;
-  const owed = sql`${parts.jobs ?? noJobs(sql)}${webhook?.job ?? sql``}`;
   const [row] = await sql`
     with ${parts.before ? sql`${parts.before}, ` : sql``}changed as (
       ${update}
@@ -77,7 +71,7 @@ export async function changeAlike(
     ), event as (
       insert into order_events (order_id, sequence, type, at, data, receipt)
       select id, sequence, ${event.type}, at, ${asJson(sql, event.data)}, ${asJson(sql, event.receipt)} from changed
-    ), ${insertJobs(sql, owed)}${webhook?.delivery ?? sql``}${parts.after ?? sql``}, notice as (
+    ), ${insertJobs(sql, parts.jobs ?? noJobs(sql))}${parts.after ?? sql``}, notice as (
       select pg_notify('sameday', ${notice} || string_agg(id::text, ','))
       from (select id, row_number() over () / ${NOTICE_IDS} as part from changed) c group by part
     )
@@ -131,7 +125,7 @@ export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => s
 
 /**
  * Changes details of many orders and writes their events and one notice, in one statement. For changes that
- * write no jobs and no webhook deliveries.
+ * write no jobs.
  *
  * @param before CTEs before the update, which may read them
  * @param update an `update orders o set … where …` without `returning`; it must add 1 to `sequence`

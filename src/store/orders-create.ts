@@ -1,4 +1,4 @@
-import type { Row, Sql } from 'postgres';
+import type { Row } from 'postgres';
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { Identity } from '../domain/idempotency.ts';
 import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
@@ -11,7 +11,6 @@ import { firstLease, jobListAsJson, rowsOf } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
 import { heldBack } from './request-dedup.ts';
-import { insertDeliveries } from './webhook-events.ts';
 
 /** An order before its insert, which decides whether its driver is still free. */
 export type NewOrder = {
@@ -92,8 +91,8 @@ const INPUT = rowsOf<NewOrder>([
 ]);
 
 /**
- * Inserts a batch of orders with their customers, addresses, events, outbox rows and webhook deliveries: one
- * statement, one commit.
+ * Inserts a batch of orders with their customers, addresses, events and outbox rows: one statement, one
+ * commit.
  *
  * The joins check again that API key, store and driver are valid. `on conflict do nothing` leaves out an
  * order whose driver another process has taken. Rows are inserted in the order of their drivers, so that two
@@ -173,11 +172,8 @@ export async function insertOrders(
           where created.sms_status = 'queued'
         union all select 'redispatch', created.expires_at where created.driver_id is null
         union all select 'locate', created.created_at where ${locate}::bool
-        union all select 'webhook', created.created_at from webhook_endpoints w
-          where w.retailer_id = created.retailer_id and w.disabled_at is null and created.driver_id is not null
       ) j
       returning id, queue, order_id, retailer_id, run_at, relays
-    ), deliveries as (${insertDeliveries(sql, 'order.assigned', assignedRows(sql))}
     ), notice as (
       select pg_notify('sameday', ${processId} || ':order:' || string_agg(id::text, ','))
       from (select id, row_number() over () / ${NOTICE_IDS} as part from created) c group by part
@@ -195,12 +191,6 @@ export async function insertOrders(
 function toCommitted(row: Row): CommittedOrder {
   return { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) };
 }
-
-/** The rows of `insertDeliveries` for orders created with a driver; the assignment is their second event. */
-const assignedRows = (sql: Sql) => sql`
-  select j.id as outbox_id, c.id, c.retailer_id, 2 as sequence, c.status, c.payment_status, c.driver_id,
-    c.created_at as at
-  from jobs j join created c on c.id = j.order_id where j.queue = 'webhook'`;
 
 const REFUSED = rowsOf<NewOrder>([
   ['id', 'uuid', (order) => order.id],

@@ -8,7 +8,6 @@ import type { Db } from './db.ts';
 import { active, jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
-import { webhookParts } from './webhook-events.ts';
 
 const EXPIRED = { type: 'expired' };
 const expiring = (sql: Sql, which: Fragment): Fragment => sql`
@@ -33,8 +32,8 @@ export type Surplus = {
 };
 
 /**
- * Expires a surplus of waiting orders in one statement, oldest first, without webhook deliveries. Leaves out
- * those that are just being assigned or changed.
+ * Expires a surplus of waiting orders in one statement, oldest first. Their events are marked as the sandbox's,
+ * for which no webhook is sent. Leaves out those that are just being assigned or changed.
  */
 export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: Surplus): Promise<ChangedOrder[]> {
   const { sql } = db;
@@ -49,7 +48,7 @@ export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: S
   // Their status was checked under the lock. Checked again, it could lead the planner to compare all waiting
   // orders with all of the surplus.
   const update = expiring(sql, sql`id in (select id from surplus)`);
-  return changeAlike(db, update, EXPIRED, { before, ...endOfWait(sql), tellsStore: false });
+  return changeAlike(db, update, { ...EXPIRED, data: { by: 'sandbox' } }, { before, ...endOfWait(sql) });
 }
 
 export type AssignOutcome =
@@ -61,8 +60,7 @@ export type AssignOutcome =
 
 /**
  * Assigns a waiting order to a driver: one conditional update, with the event, the job of the charge (at the
- * first assignment), the webhook delivery and the notice. The unique index refuses a driver who already has
- * an order.
+ * first assignment) and the notice. The unique index refuses a driver who already has an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
  * process assigns it. The row of an unproven store is locked after it, and its credit is counted under that
@@ -74,12 +72,10 @@ export async function assignWaiting(
   driver: ChosenDriver,
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<AssignOutcome> {
-  const webhook = webhookParts(sql, { type: 'driver_assigned' });
   const rejected = rejectedCandidatesText(driver);
   const owed = sql`
     select 'charge' as queue, now() as run_at where changed.payment_status = 'processing'
-      and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')
-    ${webhook?.job ?? sql``}`;
+      and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')`;
   const rows = await sql`
     with waiting as materialized (
       select id, retailer_id, payment_status from orders
@@ -113,7 +109,7 @@ export async function assignWaiting(
     ), waited as (
       update outbox set done_at = now()
       where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
-    ), ${insertJobs(sql, owed)}${webhook?.delivery ?? sql``}, notice as (
+    ), ${insertJobs(sql, owed)}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
     select exists (select from waiting) as waiting, (select hold from store) as hold,

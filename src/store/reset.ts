@@ -18,6 +18,8 @@ const TABLES = [
   'driver_actions',
   'payouts',
   'refunds',
+  'unnumbered_events',
+  'store_events',
 ].join(', ');
 
 /** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */
@@ -29,8 +31,10 @@ end $$`;
 
 /**
  * Removes every order with all that belongs to it, the jobs in BullMQ's tables included, in one transaction,
- * and has every process read everything anew. Stores, keys, webhooks, drivers and tiers stay. Waits for the
- * statements in flight; later ones wait for it.
+ * and has every process read everything anew. The numbers of events go on. Stores, keys, webhooks, drivers and
+ * tiers stay. Waits for the statements in flight; later ones wait for it.
+ *
+ * The writer of events locks the row of their last number before its tables, and so does this.
  *
  * @returns the number of orders
  */
@@ -39,9 +43,10 @@ export async function removeAllOrders({ sql, processId }: Db): Promise<number> {
   // Several statements in one message are one transaction. Such a message takes no parameters.
   const results = await sql
     .unsafe(
-      `lock table ${TABLES} in access exclusive mode;
+      `lock table event_head, ${TABLES} in access exclusive mode;
       select count(*)::int as orders from orders where status <> 'void';
       truncate ${TABLES};
+      update event_head set pruned_number = number, pruned_at = now();
       update retailers set unpaid_orders = 0, payment_failed_at = null where payment_failed_at is not null;
       ${REMOVE_JOBS};
       select pg_notify('sameday', '${processId}:everything:orders')`,

@@ -1,6 +1,7 @@
 import type { Db } from './db.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
+import * as events from './events.ts';
 import * as holds from './holds.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as messages from './messages.ts';
@@ -50,6 +51,7 @@ type Bound<Family> = {
 export interface Store
   extends Bound<typeof drivers>,
     Bound<typeof dropoffs>,
+    Bound<typeof events>,
     Bound<typeof holds>,
     Bound<typeof lifecycle>,
     Bound<typeof messages>,
@@ -83,6 +85,7 @@ export interface Store
 const FAMILIES = [
   drivers,
   dropoffs,
+  events,
   holds,
   lifecycle,
   messages,

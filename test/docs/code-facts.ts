@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { parseConfig } from '../../src/config.ts';
+import { STORE_EVENT_TYPES } from '../../src/domain/store-event.ts';
 import { ROOT } from './markdown.ts';
 
 /**
@@ -112,4 +113,4 @@ export async function metrics(): Promise<string[]> {
 }
 
 /** The events that stores are told of. */
-export const webhookEvents = (): string[] => all(sources('src/store'), /'(order\.[a-z_]+)'/g);
+export const webhookEvents = (): string[] => [...STORE_EVENT_TYPES];

@@ -204,7 +204,8 @@ async function untilDone(sql: Sql): Promise<boolean> {
   const untilMs = performance.now() + DRAIN_MS;
   while (performance.now() < untilMs) {
     const [row] = await sql`
-      select exists (select from outbox where done_at is null and run_at < now() + interval '1 hour') as owed`;
+      select exists (select from outbox where done_at is null and run_at < now() + interval '1 hour')
+        or exists (select from unnumbered_events) as owed`;
     if (!row?.owed) return true;
     await later(POLL_MS * 5);
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { resultForStore, WEBHOOK_EVENT_TYPES } from '../../src/domain/webhook.ts';
+import { STORE_EVENT_TYPES } from '../../src/domain/store-event.ts';
+import { resultForStore } from '../../src/domain/webhook.ts';
 import { validateNewWebhook, validateWebhookChange } from '../../src/http/webhook-input.ts';
 import { createOwnerRate } from '../../src/http/webhook-owner.ts';
 import { MAX_WEBHOOK_URL_LENGTH } from '../../src/limits.ts';
@@ -17,8 +18,8 @@ describe('a new webhook', () => {
         ok: { url: URL_OF_STORE, eventTypes: null },
       });
     }
-    expect(validateNewWebhook({ url: URL_OF_STORE, event_types: [...WEBHOOK_EVENT_TYPES] }, false)).toEqual({
-      ok: { url: URL_OF_STORE, eventTypes: WEBHOOK_EVENT_TYPES },
+    expect(validateNewWebhook({ url: URL_OF_STORE, event_types: [...STORE_EVENT_TYPES] }, false)).toEqual({
+      ok: { url: URL_OF_STORE, eventTypes: STORE_EVENT_TYPES },
     });
   });
 

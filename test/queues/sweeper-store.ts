@@ -10,6 +10,7 @@ export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
     pruneOutbox: none,
     pruneDeliveries: none,
     pruneDriverActions: none,
+    pruneEvents: none,
     pruneRequests: none,
     pruneTextCounts: none,
     forgetOldSecrets: none,

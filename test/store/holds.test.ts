@@ -305,6 +305,7 @@ describe('cancelling all waiting orders of a store', () => {
     });
     expect((await orderRow(sql, elsewhere)).status).toBe('pending_dispatch');
     expect((await orderRow(sql, carried.orderId)).status).toBe('driver_assigned');
+    await me().numberEvents();
     const told = await sql`
       select order_id from webhook_deliveries where type = 'order.cancelled' and retailer_id = ${store.retailerId}`;
     expect(told.map(({ order_id }) => order_id).toSorted()).toEqual(waiting.toSorted());

@@ -11,11 +11,13 @@ const KEPT = [
   'api_keys',
   'driver_positions',
   'drivers',
+  'event_head',
   'retailer_applications',
   'retailers',
   'schema_migrations',
   'text_counts',
   'tiers',
+  'told_events',
   'webhook_endpoints',
 ];
 
@@ -54,6 +56,8 @@ async function wholeOrder(): Promise<string> {
   await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
   await sql`
     insert into refunds (order_id, amount_cents, reason, status) values (${orderId}, 1, 'cancelled', 'sending')`;
+  // Some events with numbers and webhooks, some without.
+  await storeOf(sql).numberEvents(2);
   await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
   return orderId;
 }

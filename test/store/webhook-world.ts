@@ -61,10 +61,14 @@ export async function newOrder(driverId: string | null = null): Promise<string> 
   return order.id;
 }
 
+/** Makes the deliveries of all that has happened. */
+export const tell = () => storeOf(database.sql, PROCESS_ID).numberEvents();
+
 /** The deliveries of an order by sequence. */
 export async function deliveriesOf(
   orderId: string,
 ): Promise<{ type: string; timestamp: string; data: Record<string, unknown> }[]> {
+  await tell();
   const rows = await database.sql`
     select payload from webhook_deliveries where order_id = ${orderId} order by sequence`;
   return rows.map((row) => row.payload);
@@ -75,6 +79,7 @@ export const types = async (orderId: string) => (await deliveriesOf(orderId)).ma
 /** The only delivery of a new order, as its job opens it. */
 export async function newDelivery(): Promise<OwedDelivery> {
   const orderId = await newOrder(await newDriver());
+  await tell();
   const [row] = await database.sql`select outbox_id from webhook_deliveries where order_id = ${orderId}`;
   return (await storeOf(database.sql).openDelivery(row?.outbox_id)) as OwedDelivery;
 }

@@ -1,0 +1,80 @@
+import { EVENT_SWEEP_MS, EVENT_TURN_MS, EVENT_YIELD_MS, LOSS_REPORT_MS } from '../limits.ts';
+import type { Store } from '../store/store.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import type { JobPace } from './job-pace.ts';
+import type { Relay } from './relay.ts';
+
+export type EventWriter = {
+  /** Events may be without a number: gives them theirs soon, however often it is called. */
+  wake(): void;
+  close(): Promise<void>;
+};
+
+/**
+ * Gives the events that stores are told of their numbers, and relays the jobs of their webhooks. A turn comes
+ * at once after a time without any, and then each EVENT_TURN_MS; while jobs yield to orders, each
+ * EVENT_YIELD_MS. Without a wake there is one each EVENT_SWEEP_MS, for events whose notice was lost.
+ *
+ * Every process with workers has one. Their turns follow each other by the lock of a row, so it does not
+ * matter which of them dies.
+ */
+export function startEventWriter(
+  store: Pick<Store, 'numberEvents'>,
+  relay: Pick<Relay, 'relay'>,
+  pace: Pick<JobPace, 'isYielding'>,
+  logger: Logger,
+): EventWriter {
+  /** Whether events may be without a number. */
+  let isOwed = true;
+  /** When the next turn may come, by `performance.now`. */
+  let dueMs = 0;
+  let running: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const report = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
+    logger.warn({ err: errorFields(error) }, 'events could not be numbered'),
+  );
+
+  function schedule(): void {
+    if (isClosed || running) return;
+    clearTimeout(timer);
+    timer = setTimeout(next, isOwed ? Math.max(0, dueMs - performance.now()) : EVENT_SWEEP_MS);
+  }
+
+  function next(): void {
+    running = turn().finally(() => {
+      running = null;
+      schedule();
+    });
+  }
+
+  async function turn(): Promise<void> {
+    // What is committed from here on wakes the next turn.
+    isOwed = false;
+    let pauseMs = pace.isYielding ? EVENT_YIELD_MS : EVENT_TURN_MS;
+    try {
+      const { isMore, outbox } = await store.numberEvents();
+      relay.relay(outbox);
+      isOwed ||= isMore;
+    } catch (error) {
+      report(error);
+      isOwed = true;
+      pauseMs = EVENT_YIELD_MS;
+    }
+    dueMs = performance.now() + pauseMs;
+  }
+
+  schedule();
+  return {
+    wake() {
+      if (isOwed) return;
+      isOwed = true;
+      schedule();
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { WebhookOwner } from '../../src/domain/webhook.ts';
 import { MAX_WEBHOOKS_SET, WEBHOOK_OLD_SECRET_SECONDS } from '../../src/limits.ts';
-import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
 import {
@@ -11,35 +10,24 @@ import {
   fail,
   job,
   newDelivery,
+  newDriver,
+  newOrder,
   reopened,
   retailerId,
   show,
+  tell,
   URL_OF_STORE,
 } from './webhook-world.ts';
 
 const store = () => storeOf(database.sql, 'me');
 const owner = (): WebhookOwner => ({ kind: 'store', id: retailerId });
 const another = (): WebhookOwner => ({ kind: 'store', id: newId() });
-const NEW = { url: 'https://more.test/hook', eventTypes: null, secret: 'whsec_bmV3' };
+const NEW = { url: 'https://more.test/hook', secret: 'whsec_bmV3' };
+const ASSIGNED = ['order.assigned'];
 
-async function added(of: WebhookOwner = owner()): Promise<string> {
-  const webhook = await store().addWebhook(of, { ...NEW, id: newId() });
+async function added(of: WebhookOwner = owner(), eventTypes: string[] | null = ASSIGNED): Promise<string> {
+  const webhook = await store().addWebhook(of, { ...NEW, id: newId(), eventTypes });
   return webhook?.id ?? expect.fail('no webhook was added');
-}
-
-/** A delivery of a webhook, copied from one of the operator's. */
-async function deliveryOf(webhookId: string, queue = 'event'): Promise<OwedDelivery> {
-  const { sql } = database;
-  const { id } = await newDelivery();
-  const [row] = await sql`
-    with job as (
-      insert into outbox (queue, order_id, retailer_id, lease_until)
-      select ${queue}, order_id, retailer_id, now() from webhook_deliveries where id = ${id} returning id
-    )
-    insert into webhook_deliveries (outbox_id, webhook_id, retailer_id, order_id, type, sequence, payload)
-    select job.id, ${webhookId}, retailer_id, order_id, type, sequence, payload from webhook_deliveries, job
-    where webhook_deliveries.id = ${id} returning outbox_id`;
-  return (await store().openDelivery(row?.outbox_id)) as OwedDelivery;
 }
 
 const rowOf = async (id: string) => (await database.sql`select * from webhooks where id = ${id}`)[0];
@@ -47,7 +35,9 @@ const rowOf = async (id: string) => (await database.sql`select * from webhooks w
 describe('an owner', () => {
   it('has at most five webhooks, also when all are added at once', async () => {
     const results = await Promise.all(
-      Array.from({ length: 2 * MAX_WEBHOOKS_SET }, () => store().addWebhook(owner(), { ...NEW, id: newId() })),
+      Array.from({ length: 2 * MAX_WEBHOOKS_SET }, () =>
+        store().addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null }),
+      ),
     );
     expect(results.filter((result) => result !== null)).toHaveLength(MAX_WEBHOOKS_SET - 1);
     const [first, ...rest] = await store().listWebhooks(owner());
@@ -62,7 +52,8 @@ describe('an owner', () => {
     const id = await added(organization);
     expect(await store().listWebhooks(organization)).toMatchObject([{ id, setBy: 'key' }]);
     expect(await store().findWebhook(owner(), id)).toBeNull();
-    expect(await deliveryOf(id)).toMatchObject({ endpoint: { id, ownerId: organization.id } });
+    await database.sql`update retailers set organization_id = ${organization.id} where id = ${retailerId}`;
+    expect(await newDelivery(id)).toMatchObject({ endpoint: { id, ownerId: organization.id } });
   });
 
   it('neither sees nor changes the webhooks of another one', async () => {
@@ -107,7 +98,7 @@ describe('a webhook', () => {
 
   it('that is enabled or moved has its own waiting deliveries made at once, and those of no other', async () => {
     const id = await added();
-    const [own, others] = [await deliveryOf(id), await newDelivery()];
+    const [own, others] = [await newDelivery(id), await newDelivery()];
     await store().postponeDelivery(own, 14_400);
     await store().postponeDelivery(others, 14_400);
     const notices = await noticesDuring(database, async () => {
@@ -122,7 +113,7 @@ describe('a webhook', () => {
   it('that fails is held and disabled by itself; the store’s other one is not', async () => {
     const { sql } = database;
     const id = await added();
-    const [failing, healthy] = [await deliveryOf(id), await newDelivery()];
+    const [failing, healthy] = [await newDelivery(id), await newDelivery()];
     await sql`update webhooks set failing_since = now() - interval '400 seconds' where id = ${id}`;
     await fail(failing);
     expect((await reopened(failing)).endpoint?.heldSeconds).toBeCloseTo(100, -1);
@@ -141,7 +132,7 @@ describe('a webhook', () => {
 
   it('that is removed ends its waiting deliveries without an attempt, and no other’s', async () => {
     const id = await added();
-    const [own, others] = [await deliveryOf(id), await newDelivery()];
+    const [own, others] = [await newDelivery(id), await newDelivery()];
     expect(await store().removeWebhook(owner(), id)).toBe(true);
     expect(await store().removeWebhook(owner(), id)).toBe(false);
     const opened = await reopened(own);
@@ -156,7 +147,7 @@ describe('a rotation', () => {
   it('has both secrets in force for a day, and then the new one alone', async () => {
     const { sql } = database;
     const id = await added();
-    const delivery = await deliveryOf(id);
+    const delivery = await newDelivery(id);
     expect(delivery.endpoint).toMatchObject({ secret: NEW.secret, oldSecret: null });
     const rotated = await store().rotateWebhookSecret(owner(), id, 'whsec_c2Vjb25k');
     const leftMs = (rotated?.oldSecretUntil?.getTime() ?? 0) - Date.now();
@@ -182,6 +173,57 @@ describe('a rotation', () => {
   });
 });
 
+describe('an event', () => {
+  /** Which webhooks are told of an order by which event, and in which queue the job is. */
+  async function toldOf(orderId: string): Promise<string[]> {
+    await tell();
+    const rows = await database.sql`
+      select d.webhook_id, d.type, b.queue from webhook_deliveries d join outbox b on b.id = d.outbox_id
+      where d.order_id = ${orderId} order by d.sequence, d.type, d.outbox_id`;
+    return rows.map((row) => `${row.type} ${row.queue} ${row.webhook_id}`);
+  }
+
+  it('is told to each enabled webhook whose filter has its type, in the queue of its kind', async () => {
+    const [all, paid, off] = [await added(owner(), null), await added(), await added()];
+    await store().changeWebhookOf(owner(), paid, { eventTypes: ['order.paid', 'order.assigned'] });
+    await store().changeWebhookOf(owner(), off, { enabled: false });
+    const told = await toldOf(await newOrder(await newDriver()));
+    expect(told.toSorted()).toEqual(
+      [
+        `order.created event ${all}`,
+        `order.assigned event ${all}`,
+        `order.assigned event ${paid}`,
+        `order.assigned webhook ${retailerId}`,
+      ].toSorted(),
+    );
+  });
+
+  it('is told to the webhooks of the store’s organization, and not to those of another', async () => {
+    const organization: WebhookOwner = { kind: 'organization', id: newId() };
+    const [id] = [await added(organization, null), await added({ kind: 'organization', id: newId() }, null)];
+    const apart = await toldOf(await newOrder());
+    expect(apart).toEqual([]);
+    await database.sql`update retailers set organization_id = ${organization.id} where id = ${retailerId}`;
+    expect(await toldOf(await newOrder())).toEqual([`order.created event ${id}`]);
+  });
+
+  it('that the version before has told the operator’s webhook is told to the others alone', async () => {
+    const { sql } = database;
+    const id = await added();
+    const orderId = await newOrder(await newDriver());
+    await sql`
+      with job as (
+        insert into outbox (queue, order_id, retailer_id, lease_until)
+        values ('webhook', ${orderId}, ${retailerId}, now()) returning id
+      )
+      insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload)
+      select job.id, ${retailerId}, ${orderId}, 'order.assigned', sequence, '{}' from order_events, job
+      where order_id = ${orderId} and type = 'driver_assigned'`;
+    const assigned = (await toldOf(orderId)).filter((each) => each.startsWith('order.assigned'));
+    expect(assigned.toSorted()).toEqual([`order.assigned event ${id}`, 'order.assigned webhook null']);
+  });
+});
+
 describe('the deliveries of a webhook', () => {
   const list = (id: string, changes = {}) =>
     store().listDeliveriesOf(owner(), id, { status: null, limit: 10, cursor: null, ...changes });
@@ -189,7 +231,7 @@ describe('the deliveries of a webhook', () => {
   it('are listed newest first and page by page, those of the version before among the operator’s', async () => {
     const id = await added();
     const own: string[] = [];
-    for (let i = 0; i < 5; i++) own.unshift((await deliveryOf(id)).id);
+    for (let i = 0; i < 5; i++) own.unshift((await newDelivery(id)).id);
     const found: string[] = [];
     for (let cursor: unknown = null, pages = 0; pages === 0 || cursor !== null; pages++) {
       const page = await list(id, { limit: 2, cursor });
@@ -197,10 +239,12 @@ describe('the deliveries of a webhook', () => {
       cursor = page?.next ?? null;
     }
     expect(found).toEqual(own);
+    await database.sql`
+      update webhook_deliveries set webhook_id = null where webhook_id = ${retailerId} and status = 'pending'`;
     const operators = await list(retailerId);
     expect(operators?.deliveries).toHaveLength(5);
     expect(operators?.deliveries.some((delivery) => own.includes(delivery.id))).toBe(false);
-    await store().recordDelivered(await reopened(await deliveryOf(id)), '204');
+    await store().recordDelivered(await reopened(await newDelivery(id)), '204');
     expect((await list(id, { status: 'delivered' }))?.deliveries).toMatchObject([
       { status: 'delivered', result: '204', attempts: 1, triedAt: expect.any(Date), nextTryAt: null },
     ]);
@@ -209,7 +253,7 @@ describe('the deliveries of a webhook', () => {
 
   it('are replayed to their webhook, in a queue that the version before does not take from', async () => {
     const id = await added();
-    const [own, others] = [await deliveryOf(id), await newDelivery()];
+    const [own, others] = [await newDelivery(id), await newDelivery()];
     for (const delivery of [own, others]) await store().recordDelivered(delivery, '200');
     expect(await store().replayDelivery(others.id, id)).toBe('unknown');
     expect(await store().replayDelivery(own.id, retailerId)).toBe('unknown');
@@ -278,9 +322,9 @@ describe('the version before', () => {
   });
 
   it('takes none of the jobs of the webhooks that it does not know', async () => {
-    const delivery = await deliveryOf(await added());
+    const delivery = await newDelivery(await added());
     const QUEUES_BEFORE = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'locate'] as const;
-    expect(await job(delivery.outboxId)).toMatchObject({ done_at: null });
+    await database.sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
     const taken = (await store().takeExpired(10_000, QUEUES_BEFORE)).map(({ id }) => id);
     expect(taken).not.toContain(delivery.outboxId);
     expect((await store().takeExpired(10_000)).map(({ id }) => id)).toContain(delivery.outboxId);

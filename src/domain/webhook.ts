@@ -26,5 +26,5 @@ const WORDS: Readonly<Record<string, string>> = {
  * @param result an HTTP status, or a word of the webhook client or of the job
  */
 export function resultForStore(result: string): string {
-  return /^\d{3}$/.test(result) ? result : (WORDS[result] ?? 'unreachable');
+  return Number(result) > 0 ? result : (WORDS[result] ?? 'unreachable');
 }

@@ -54,10 +54,10 @@ export function webhookTestRoute(parts: {
         const address = await asAvailable(store.findWebhookAddress(owner, id));
         if (!address) throw noSuchWebhook();
         const eventId = newId();
-        const result = resultOf(await client.post(requestOf(eventId, id, owner, address, now())));
-        const isDelivered = /^2\d\d$/.test(result);
-        const message = isDelivered ? 'Your server accepted the event.' : 'Your server did not accept the event.';
-        return json(200, { success: true, message, test: { event_id: eventId, delivered: isDelivered, result } });
+        const outcome = await client.post(requestOf(eventId, id, owner, address, now()));
+        const test = { event_id: eventId, delivered: isAccepted(outcome), result: resultOf(outcome) };
+        const message = test.delivered ? 'Your server accepted the event.' : 'Your server did not accept the event.';
+        return json(200, { success: true, message, test });
       });
     },
   };
@@ -72,6 +72,9 @@ function requestOf(eventId: string, webhookId: string, owner: WebhookOwner, addr
   const { url, secret, oldSecret } = address;
   return { url, headers: signWebhook(secret, eventId, nowMs, body, oldSecret), body };
 }
+
+const isAccepted = (outcome: WebhookOutcome): boolean =>
+  outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
 
 /** @throws {ServiceError} `unavailable` where nothing was sent because of this process */
 function resultOf(outcome: WebhookOutcome): string {

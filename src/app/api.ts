@@ -21,6 +21,7 @@ import { followChanges } from './change-feed.ts';
 import { openCredentialCaches } from './credential-caches.ts';
 import { buildDispatch, type Dispatch } from './dispatch.ts';
 import { openDriverLive } from './driver-live.ts';
+import { openEventWaits } from './event-waits.ts';
 import { connectionsWithin, readLimits } from './open-files.ts';
 import type { ServiceParts } from './parts.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
@@ -44,11 +45,22 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const positionBus = await openPositionBus(config, database.processId, dispatch.positions, logger, closers);
   subscribe(parts, { tracking, driverLive, positionBus, paymentWait, dispatch });
 
+  const eventWaits = await openEventWaits(parts);
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
   const webhookClient = createWebhookClient({ sandbox: config.sandbox, timeoutMs: WEBHOOK_TEST_TIMEOUT_MS });
   closers.add('tests of webhooks', async () => webhookClient.close());
   const server = createServer(transport, {
-    routes: apiRoutes({ ...parts, credentials, dispatch, matcher, allowances, photos, webhookClient, failed }),
+    routes: apiRoutes({
+      ...parts,
+      credentials,
+      dispatch,
+      matcher,
+      allowances,
+      photos,
+      eventWaits,
+      webhookClient,
+      failed,
+    }),
     sockets: [tracking.behaviour, driverLive.behaviour],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',
@@ -57,6 +69,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
     // In the sandbox it would hold for every port of localhost, whatever listens there.
     httpsOnly: config.tls !== null && !config.sandbox,
     limits: { maxOpenConnections: connectionsWithin(readLimits(), logger, config.sandbox ? 'info' : 'warn') },
+    stopping: () => eventWaits.close(),
     observe: parts.metrics.observeRequest,
     noteRequest: parts.noteRequest,
   });

@@ -15,7 +15,7 @@ export type Metrics = {
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
-type BacklogStore = Pick<Store, 'readBacklog' | 'readOldestWaiting'>;
+type BacklogStore = Pick<Store, 'readBacklog' | 'readOldestWaiting' | 'readEventLag'>;
 
 /** The metrics of `GET /metrics`: requests, fleet, waiting orders, and the backlog of the queues. */
 export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogStore): Metrics {
@@ -117,14 +117,24 @@ function watchBacklog(store: BacklogStore, registry: Registry): void {
     });
   gauge('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);
   gauge('sameday_queue_oldest_seconds', 'Age of the oldest owed job by queue', ({ oldestSeconds }) => oldestSeconds);
-  new Gauge({
-    name: 'sameday_orders_waiting_oldest_seconds',
-    help: 'Age of the oldest order that waits for a driver',
-    registers: [registry],
-    async collect() {
-      this.reset();
-      const seconds = await store.readOldestWaiting().catch(() => null);
-      if (seconds !== null) this.set(seconds);
-    },
+  const single = (name: string, help: string, figure: () => Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.reset();
+        const value = await figure().catch(() => null);
+        if (value !== null) this.set(value);
+      },
+    });
+  single('sameday_orders_waiting_oldest_seconds', 'Age of the oldest order that waits for a driver', () =>
+    store.readOldestWaiting(),
+  );
+  single('sameday_events_unnumbered', 'Events that stores cannot read yet', async () => {
+    return (await store.readEventLag()).events;
+  });
+  single('sameday_events_oldest_seconds', 'Age of the oldest of them', async () => {
+    return (await store.readEventLag()).oldestSeconds;
   });
 }

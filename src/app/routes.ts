@@ -6,6 +6,8 @@ import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
+import type { EventWaits } from '../http/event-waits.ts';
+import { eventsRoute } from '../http/routes/events-list.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
@@ -62,6 +64,7 @@ export function apiRoutes(parts: {
   readonly metrics: Metrics;
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
+  readonly eventWaits: EventWaits;
   /** Sends tests of webhooks. */
   readonly webhookClient: WebhookClient;
   readonly failed: (error: unknown) => void;
@@ -80,6 +83,7 @@ export function apiRoutes(parts: {
     ordersGet({ stores, reads, store, matcher }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
+    eventsRoute({ stores, reads, store, waits: parts.eventWaits }),
     ...webhookRoutes({ stores, reads, store, sandbox }),
     ...webhookDeliveryRoutes({ stores, reads, store }),
     webhookTestRoute({ stores, store, client: parts.webhookClient, now: parts.clock.now }),

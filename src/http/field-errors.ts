@@ -1,8 +1,19 @@
 import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
 import { ONE_LINE } from '../domain/text.ts';
-import { MAX_FIELD_ERRORS } from '../limits.ts';
-import { ACTION_ID, CURSOR, E164_PHONE, PAGE_SIZE, PLAUSIBLE_EMAIL, STORABLE_TEXT, TIMESTAMP, ZIP } from './schemas.ts';
+import { MAX_EVENT_WAIT_SECONDS, MAX_FIELD_ERRORS } from '../limits.ts';
+import {
+  ACTION_ID,
+  CURSOR,
+  E164_PHONE,
+  EVENT_CURSOR,
+  EVENT_WAIT,
+  PAGE_SIZE,
+  PLAUSIBLE_EMAIL,
+  STORABLE_TEXT,
+  TIMESTAMP,
+  ZIP,
+} from './schemas.ts';
 import type { SchemaError } from './validators.js';
 
 /** One sentence for each field that a validator found wrong, in the order of the schema. */
@@ -31,6 +42,8 @@ const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [PLAUSIBLE_EMAIL]: 'must be an e-mail address, like jo@example.com',
   [ACTION_ID]: 'must be made of letters, digits and . : _ -',
   [PAGE_SIZE]: 'must be a whole number from 1 to 100',
+  [EVENT_CURSOR]: 'must be the cursor of an event, or the next_cursor of an earlier page',
+  [EVENT_WAIT]: `must be a whole number of seconds from 0 to ${MAX_EVENT_WAIT_SECONDS}`,
   [CURSOR]: 'must be a next_cursor of an earlier page',
   [TIMESTAMP]: 'must be a time in ISO 8601 form, like 2025-01-31T17:05:00.000Z',
 };

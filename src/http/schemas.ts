@@ -34,6 +34,10 @@ export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,
 export const ACTION_ID = '^[\\w.:-]+$';
 /** 1 to 100. */
 export const PAGE_SIZE = '^(?:[1-9]\\d?|100)$';
+/** The number of an event; 18 digits fit 64 bits. */
+export const EVENT_CURSOR = '^\\d{1,18}$';
+/** 0 to MAX_EVENT_WAIT_SECONDS. */
+export const EVENT_WAIT = '^(?:1?\\d|20)$';
 /** Base64url, as `GET /orders` makes it. */
 export const CURSOR = '^[\\w-]+$';
 
@@ -176,6 +180,16 @@ export const schemas = {
       updated_after: { type: 'string', pattern: TIMESTAMP },
       limit: { type: 'string', pattern: PAGE_SIZE },
       cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
+    },
+  },
+
+  /** The query of `GET /events`. */
+  listEvents: {
+    type: 'object',
+    properties: {
+      after: { type: 'string', pattern: EVENT_CURSOR },
+      limit: { type: 'string', pattern: PAGE_SIZE },
+      wait: { type: 'string', pattern: EVENT_WAIT },
     },
   },
 } as const;

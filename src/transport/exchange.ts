@@ -125,7 +125,8 @@ export class Exchange {
     const code = this.#route.onDeadline ?? 'unavailable';
     const doubt = code === 'outcome_unknown' ? ' Whether this was done is not known.' : '';
     const message = `The answer took too long to find.${doubt}`;
-    this.#setDeadline(this.#settings.limits.requestDeadlineMs, () => this.#giveUp(new ServiceError(code, message)));
+    const deadlineMs = this.#route.deadlineMs ?? this.#settings.limits.requestDeadlineMs;
+    this.#setDeadline(deadlineMs, () => this.#giveUp(new ServiceError(code, message)));
     return this.#route.handle({
       head: this.#request.head,
       principal,

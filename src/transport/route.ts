@@ -80,6 +80,8 @@ export type Route<Principal = unknown> = {
    * room. A reply answers it at once; null lets it go on.
    */
   admit?(entry: RouteEntry<Principal>): Promise<Reply | null> | Reply | null;
+  /** Longest time of `handle`, in milliseconds; `REQUEST_DEADLINE_MS` by default. */
+  readonly deadlineMs?: number;
   /** The error where `handle` takes longer than the deadline; `unavailable` by default. */
   readonly onDeadline?: ErrorCode;
   handle(request: RouteRequest<Principal>): Promise<Reply> | Reply;

@@ -27,6 +27,8 @@ export type ServerOptions = {
   readonly observe?: (pattern: string, method: string, status: number, durationMs: number) => void;
   /** Called for every reply and every upgrade, for the log. */
   readonly noteRequest?: NoteRequest | undefined;
+  /** Called once when the server is to stop, to end requests that wait for something to happen. */
+  readonly stopping?: () => void;
   readonly limits?: Partial<HttpLimits>;
 };
 
@@ -82,6 +84,7 @@ export function createServer(transport: Transport, options: ServerOptions): Http
   }
 
   function stopAccepting(): void {
+    if (!isStopping) options.stopping?.();
     isStopping = true;
     transport.stopListening();
   }

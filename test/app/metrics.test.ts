@@ -6,7 +6,7 @@ import { storeOf } from '../harness/store.ts';
 
 test('the metrics of the process are there without its open files, whose count is slow with many sockets', async () => {
   const away = () => Promise.reject(new Error('away'));
-  const store = { readBacklog: away, readOldestWaiting: away };
+  const store = { readBacklog: away, readOldestWaiting: away, readEventLag: away };
   const text = await openMetrics({ isAway: () => true }, store).registry.metrics();
   expect(text).toContain('process_resident_memory_bytes');
   expect(text).toContain('sameday_http_requests_total');
@@ -14,7 +14,7 @@ test('the metrics of the process are there without its open files, whose count i
   expect(text).not.toContain('process_open_fds');
 });
 
-test('every queue shows its owed jobs and their age, and so do waiting orders, also if there are none', async () => {
+test('every queue shows its owed jobs and their age, and so do waiting orders and events, also if there are none', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
   await database.sql`
@@ -26,4 +26,6 @@ test('every queue shows its owed jobs and their age, and so do waiting orders, a
     expect(text).toContain(`sameday_queue_oldest_seconds{queue="${queue}"} ${queue === 'refund' ? 9 : 0}`);
   }
   expect(text).toContain('sameday_orders_waiting_oldest_seconds 0');
+  expect(text).toContain('sameday_events_unnumbered 0');
+  expect(text).toContain('sameday_events_oldest_seconds 0');
 });

@@ -113,4 +113,4 @@ export async function metrics(): Promise<string[]> {
 }
 
 /** The events that stores are told of. */
-export const webhookEvents = (): string[] => [...STORE_EVENT_TYPES];
+export const storeEvents = (): string[] => [...STORE_EVENT_TYPES];

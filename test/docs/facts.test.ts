@@ -6,6 +6,7 @@ import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { HOLD_REASONS } from '../../src/domain/hold.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
 import { HELD_REASONS, PAYOUT_STATUSES } from '../../src/domain/payout.ts';
+import { RESERVED_EVENT_TYPES } from '../../src/domain/store-event.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { DELIVERY_STATUSES } from '../../src/domain/webhook.ts';
 import { schemas } from '../../src/http/schemas.ts';
@@ -14,7 +15,7 @@ import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { signWebhook } from '../../src/vendors/webhook-signature.ts';
 import { ROWS } from '../faults/rows/index.ts';
-import { all, commands, metrics, routes, settings, source, sources, union, webhookEvents } from './code-facts.ts';
+import { all, commands, metrics, routes, settings, source, sources, storeEvents, union } from './code-facts.ts';
 import { blocks, codes, PAGES, page, rows, section } from './markdown.ts';
 
 const integrate = page('docs/integrate.md');
@@ -124,11 +125,11 @@ test('integrate.md has each error code with its status and whether it is retryab
   expect(told.map((cells) => cells.slice(0, 3))).toEqual(known);
 });
 
-test('integrate.md shows each webhook event, and no other', () => {
+test('integrate.md shows each event that stores are told of, and no other', () => {
   const shown = blocks(section(integrate, '### Events'), 'json').map(
     (json) => JSON.parse(json) as { type: string; data: object },
   );
-  expect(shown.map(({ type }) => type).sort()).toEqual(webhookEvents().sort());
+  expect(shown.map(({ type }) => type).sort()).toEqual(storeEvents().sort());
   for (const event of shown) {
     expect(Object.keys(event)).toEqual(['type', 'timestamp', 'data']);
     const told = ['order_id', 'retailer_id', 'sequence', 'status', 'payment_status', 'driver_id'];
@@ -139,7 +140,7 @@ test('integrate.md shows each webhook event, and no other', () => {
 test('no page names an event that does not exist', () => {
   for (const { path, text } of PAGES) {
     const named = codes(text).filter((code) => /^order\.[a-z_]+$/.test(code));
-    expect(missing(named, webhookEvents()), path).toEqual([]);
+    expect(missing(named, [...storeEvents(), ...RESERVED_EVENT_TYPES]), path).toEqual([]);
   }
 });
 

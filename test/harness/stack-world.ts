@@ -59,7 +59,8 @@ export async function fillDrivers(sql: Sql, { drivers, phones }: Pick<StackWorld
 
 /** Removes every order and vacuums, so that the next round starts with free drivers and clean tables. */
 export async function resetOrders(sql: Sql): Promise<void> {
-  await sql`truncate orders, order_events, customers, dropoff_addresses, payments, messages, outbox, unheard_requests`;
+  await sql`truncate orders, order_events, customers, dropoff_addresses, payments, messages, outbox, unheard_requests,
+    unnumbered_events, store_events`;
   await sql`drop schema if exists bullmq cascade`;
   await sql`vacuum analyze`;
   await sql`checkpoint`;

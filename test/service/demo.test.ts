@@ -82,7 +82,14 @@ test('the demonstration has deliveries, an order given back, one that returns, a
       })
       .toEqual([]);
     expect(new Set((await told()).map(({ type }) => type))).toEqual(
-      new Set(['order.assigned', 'order.picked_up', 'order.delivered', 'order.undeliverable', 'order.returned']),
+      new Set([
+        'order.assigned',
+        'order.released',
+        'order.picked_up',
+        'order.delivered',
+        'order.undeliverable',
+        'order.returned',
+      ]),
     );
   } finally {
     drivers.close();

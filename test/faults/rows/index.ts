@@ -2,6 +2,7 @@ import type { Row } from '../row.ts';
 import { allAway } from './away.ts';
 import { driverMessages } from './driver-messages.ts';
 import { driverTaps } from './drivers.ts';
+import { feedWriter } from './feed.ts';
 import { foreignIds } from './foreign.ts';
 import { greedyPhotos, greedyReports, silentSockets } from './greedy-drivers.ts';
 import { mutatedBodies } from './http-bodies.ts';
@@ -31,6 +32,7 @@ export const ROWS: readonly Row[] = [
   killApi,
   killWorker,
   ...workerDeaths,
+  feedWriter,
   backends,
   postgresRestart,
   postgresCut,

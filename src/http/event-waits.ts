@@ -1,0 +1,131 @@
+import { ServiceError } from '../domain/errors.ts';
+import { MAX_EVENT_WAITS, MAX_EVENT_WAITS_PER_STORE } from '../limits.ts';
+import type { RequestSignal } from '../transport/route.ts';
+
+/** Who waits for events, and for how long. */
+export type EventWaiter = {
+  /** The store, or another holder of a key, whose waits are counted together. */
+  readonly holderId: string;
+  /** The stores whose events are waited for. */
+  readonly retailerIds: readonly string[];
+  readonly waitMs: number;
+  readonly signal: RequestSignal;
+};
+
+/** A wait: `news` resolves at the next event of its stores, or when it is over. */
+type Wait = { news: Promise<void>; wake: () => void; isOver: boolean };
+
+/**
+ * The requests that wait for events of their stores. They hold no connection to the database: the notice of an
+ * event wakes those of its store, and each reads again.
+ */
+export class EventWaits {
+  readonly #bounds: { readonly all: number; readonly ofHolder: number };
+  readonly #byRetailer = new Map<string, Set<Wait>>();
+  readonly #countByHolder = new Map<string, number>();
+  readonly #waits = new Set<Wait>();
+  #isClosed = false;
+
+  constructor(bounds = { all: MAX_EVENT_WAITS, ofHolder: MAX_EVENT_WAITS_PER_STORE }) {
+    this.#bounds = bounds;
+  }
+
+  get count(): number {
+    return this.#waits.size;
+  }
+
+  /**
+   * Calls `read` at once and then at each news, until it found something or the wait is over.
+   *
+   * @returns the last result
+   * @throws {ServiceError} `rate_limited` where too many of the holder wait, `unavailable` where too many of all
+   */
+  async untilFound<Result>(
+    waiter: EventWaiter,
+    read: () => Promise<Result>,
+    isFound: (result: Result) => boolean,
+  ): Promise<Result> {
+    const wait = this.#enter(waiter);
+    const end = () => this.#end(wait);
+    const timer = setTimeout(end, waiter.waitMs);
+    waiter.signal.onAbort(end);
+    try {
+      for (;;) {
+        // Before the read, so that no event between it and the wait is missed.
+        const { news } = wait;
+        const result = await read();
+        if (isFound(result) || wait.isOver) return result;
+        await news;
+        if (wait.isOver) return result;
+      }
+    } finally {
+      clearTimeout(timer);
+      this.#leave(waiter, wait);
+    }
+  }
+
+  /** Events of these stores may be there. */
+  wake(retailerIds: readonly string[]): void {
+    for (const id of retailerIds) for (const wait of this.#byRetailer.get(id) ?? []) wait.wake();
+  }
+
+  /** Events of any store may be there. */
+  wakeAll(): void {
+    for (const wait of this.#waits) wait.wake();
+  }
+
+  /** Ends all waits at once, and every later one after its first read. */
+  close(): void {
+    this.#isClosed = true;
+    for (const wait of this.#waits) this.#end(wait);
+  }
+
+  #end(wait: Wait): void {
+    wait.isOver = true;
+    wait.wake();
+  }
+
+  #enter({ holderId, retailerIds, signal }: EventWaiter): Wait {
+    const ofHolder = this.#countByHolder.get(holderId) ?? 0;
+    const { all, ofHolder: most } = this.#bounds;
+    if (ofHolder >= most)
+      throw new ServiceError('rate_limited', `Too many requests of your store wait for events: ${most} may at a time.`);
+    if (this.#waits.size >= all)
+      throw new ServiceError('unavailable', 'Too many requests wait for events. Try again in a moment.');
+    this.#countByHolder.set(holderId, ofHolder + 1);
+    const wait = newWait(this.#isClosed || signal.aborted);
+    this.#waits.add(wait);
+    for (const id of retailerIds) {
+      const others = this.#byRetailer.get(id);
+      if (others) others.add(wait);
+      else this.#byRetailer.set(id, new Set([wait]));
+    }
+    return wait;
+  }
+
+  #leave({ holderId, retailerIds }: EventWaiter, wait: Wait): void {
+    const left = (this.#countByHolder.get(holderId) ?? 1) - 1;
+    if (left > 0) this.#countByHolder.set(holderId, left);
+    else this.#countByHolder.delete(holderId);
+    this.#waits.delete(wait);
+    for (const id of retailerIds) {
+      const others = this.#byRetailer.get(id);
+      others?.delete(wait);
+      if (others?.size === 0) this.#byRetailer.delete(id);
+    }
+  }
+}
+
+function newWait(isOver: boolean): Wait {
+  const wait: Wait = { news: Promise.resolve(), wake: () => undefined, isOver };
+  const renew = (): void => {
+    wait.news = new Promise((resolve) => {
+      wait.wake = () => {
+        renew();
+        resolve();
+      };
+    });
+  };
+  renew();
+  return wait;
+}

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { EventWaits } from '../../src/http/event-waits.ts';
+import { eventsRoute } from '../../src/http/routes/events-list.ts';
+import { createReadRates } from '../../src/http/store-rate.ts';
+import { MAX_EVENT_WAIT_SECONDS } from '../../src/limits.ts';
+import type { EventPage } from '../../src/store/events.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import { anyone, type Route } from '../../src/transport/route.ts';
+import { letIn, startServer } from './support.ts';
+
+const EMPTY: EventPage = { events: [], nextCursor: '7', isUnknown: false, lostBefore: null };
+const EVENT = { cursor: '8', type: 'order.paid', timestamp: '2026-11-22T13:44:30.674Z', data: {} } as const;
+
+/** Answers nothing before its deadline. */
+const hanging: Route<null> = {
+  method: 'get',
+  pattern: '/hanging',
+  authenticate: anyone,
+  handle: () => new Promise(() => undefined),
+};
+
+/** The route alone, and what it asked the tables for. */
+async function startEvents(pages: Partial<EventPage>[] = [], rate = 0, requestDeadlineMs = 15_000) {
+  const retailerId = newId();
+  const asked: unknown[] = [];
+  const waits = new EventWaits();
+  const route = eventsRoute({
+    stores: letIn({ keyId: newId(), retailerId } as RetailerKey),
+    reads: createReadRates(rate),
+    store: {
+      async readEvents(...query) {
+        asked.push(query);
+        return { ...EMPTY, ...pages.shift() };
+      },
+    },
+    waits,
+  });
+  const { url, server } = await startServer({
+    routes: [route, hanging],
+    stopping: () => waits.close(),
+    limits: { requestDeadlineMs },
+  });
+  const ask = async (query: string) => {
+    const response = await fetch(`${url}/events?${query}`);
+    const body = (await response.json()) as {
+      error?: { code: string; fields?: { field: string; message: string }[] };
+    };
+    return { status: response.status, body, fields: body.error?.fields?.map(({ field }) => field) };
+  };
+  return { retailerId, asked, ask, waits, server, url };
+}
+
+test('gives the events of a page, and where the next one begins', async () => {
+  const { ask, asked, retailerId } = await startEvents([{ events: [EVENT], nextCursor: '8' }]);
+  expect(await ask('after=7&limit=1')).toMatchObject({
+    status: 200,
+    body: { success: true, events: [EVENT], next_cursor: '8' },
+  });
+  expect(asked).toEqual([[[retailerId], '7', 1]]);
+});
+
+test('begins with what is kept without a cursor, and with 0', async () => {
+  const { ask, asked, retailerId } = await startEvents();
+  expect((await ask('')).body).toEqual({ success: true, events: [], next_cursor: '7' });
+  await ask('after=0&wait=0');
+  expect(asked).toEqual([
+    [[retailerId], null, 50],
+    [[retailerId], null, 50],
+  ]);
+});
+
+test('says where events behind a cursor are lost', async () => {
+  const { ask } = await startEvents([{ lostBefore: new Date('2026-01-01T00:00:00Z') }]);
+  expect((await ask('after=1')).body).toMatchObject({ events_lost_before: '2026-01-01T00:00:00.000Z' });
+});
+
+test.each([
+  ['a cursor that is none', 'after=x', 'after'],
+  ['a cursor below all', 'after=-1', 'after'],
+  ['a cursor beyond 64 bits', 'after=9999999999999999999', 'after'],
+  ['no event a page', 'limit=0', 'limit'],
+  ['too many events a page', 'limit=101', 'limit'],
+  ['a longer wait', `wait=${MAX_EVENT_WAIT_SECONDS + 1}`, 'wait'],
+  ['a wait of half a second', 'wait=0.5', 'wait'],
+  ['a parameter by another name', 'cursor=1', 'cursor'],
+])('refuses %s by its name, and asks the tables nothing', async (_what, query, field) => {
+  const { ask, asked } = await startEvents();
+  expect(await ask(query)).toMatchObject({ status: 400, fields: [field] });
+  expect(asked).toEqual([]);
+});
+
+test('takes the longest wait', async () => {
+  const { ask } = await startEvents([{ events: [EVENT] }]);
+  expect((await ask(`wait=${MAX_EVENT_WAIT_SECONDS}`)).status).toBe(200);
+});
+
+test('refuses a cursor beyond the last event at once, also where it would wait', async () => {
+  const { ask } = await startEvents([{ isUnknown: true }]);
+  expect(await ask('after=999&wait=20')).toMatchObject({ status: 400, fields: ['after'] });
+});
+
+test('waits for an event, beyond the deadline of other requests', async () => {
+  const { ask, waits, retailerId, asked, url } = await startEvents([{}, { events: [EVENT] }], 0, 1);
+  const asking = ask('after=7&wait=20');
+  await expect.poll(() => asked.length).toBe(1);
+  // A later request is past its deadline.
+  expect((await fetch(`${url}/hanging`)).status).toBe(503);
+  waits.wake([retailerId]);
+  expect(await asking).toMatchObject({ status: 200, body: { events: [EVENT] } });
+});
+
+test('a stop answers what waits at once', async () => {
+  const { ask, waits, server } = await startEvents();
+  const asking = ask('wait=20');
+  await expect.poll(() => waits.count).toBe(1);
+  server.stopAccepting();
+  expect(await asking).toMatchObject({ status: 200, body: { events: [], next_cursor: '7' } });
+  expect(await server.drain(5_000)).toBe(true);
+});
+
+test('counts against the rate of reads', async () => {
+  const { ask } = await startEvents([], 1);
+  expect((await ask('')).status).toBe(200);
+  await expect.poll(async () => (await ask('')).status).toBe(429);
+});

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { StoreEvent } from '../../src/domain/store-event.ts';
+import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
+import { blocks } from '../docs/markdown.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhooks.ts';
+import { addFreeDriver, addStore, ask, place, type Store } from './clients.ts';
+
+type Page = { readonly events: readonly StoreEvent[]; readonly next_cursor: string };
+
+let database: FreshDatabase;
+let service: Running;
+let receiver: WebhookReceiver;
+let store: Store;
+const data = newDataDir();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  receiver = await startWebhookReceiver(() => 204);
+  store = await addStore(database.sql);
+  await storeOf(database.sql).setWebhook(store.retailerId, `${receiver.url}/hook`, newWebhookSecret());
+  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+});
+afterAll(async () => {
+  await service?.stop();
+  receiver?.close();
+  await database?.drop();
+  data.remove();
+});
+
+const read = async (query = '', by = store) => (await ask<Page>(service, `/events?${query}`, { key: by.apiKey })).body;
+/** Reads until this many events are there. */
+async function follow(count: number, from = '0'): Promise<StoreEvent[]> {
+  const found: StoreEvent[] = [];
+  for (let cursor = from; found.length < count; ) {
+    const page = await read(`after=${cursor}&wait=10`);
+    expect(page.events.length).toBeGreaterThan(0);
+    found.push(...page.events);
+    cursor = page.next_cursor;
+  }
+  return found;
+}
+
+it('shows a reader who waits what happens to an order, as the webhooks say it', async () => {
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const following = follow(4);
+  const { id } = (await place(service, store)).body.order;
+  expect((await driver.pickUp(id)).status).toBe(200);
+  const events = await following;
+  expect(events.map(({ type }) => type).toSorted()).toEqual([
+    'order.assigned',
+    'order.created',
+    'order.paid',
+    'order.picked_up',
+  ]);
+  const sequences = events.map((event) => Number(event.data.sequence));
+  expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+  await expect.poll(() => receiver.seen.length, { timeout: 10_000 }).toBe(2);
+  for (const { event } of receiver.seen) {
+    const { cursor, ...same } = events.find(({ type }) => type === event.type) as StoreEvent;
+    expect(cursor).toMatch(/^\d+$/);
+    expect(same).toEqual(event);
+  }
+  await driver.duty(false);
+});
+
+it('feeds the program of the page for stores, which goes on where it was', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/integrate.md'), 'utf8');
+  const code = blocks(page, 'js').find((block) => block.startsWith('// follow-events.mjs')) ?? '';
+  const file = join(data.dataDir, 'follow-events.mjs');
+  writeFileSync(file, code);
+  const { events } = await read();
+  /** Starts the program and stops it after so many events. */
+  const run = async (count: number): Promise<StoreEvent[]> => {
+    const env = { ...process.env, BASE: service.url, API_KEY: store.apiKey, CURSOR_FILE: join(data.dataDir, 'cursor') };
+    const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    const lines = () => output.split('\n').filter((line) => line !== '');
+    try {
+      await expect.poll(() => lines().length, { timeout: 15_000, interval: 20 }).toBe(count);
+      // It stores its cursor after its work.
+      const stored = () => existsSync(env.CURSOR_FILE) && Number(readFileSync(env.CURSOR_FILE, 'utf8'));
+      await expect.poll(stored, { timeout: 5_000 }).toBeGreaterThanOrEqual(Number(lines().at(-1)?.match(/\d+/)?.[0]));
+    } finally {
+      child.kill();
+    }
+    return lines().map((line) => JSON.parse(line));
+  };
+  expect(await run(events.length)).toEqual(events);
+  const { id } = (await place(service, store)).body.order;
+  expect(await run(1)).toMatchObject([{ type: 'order.created', data: { order_id: id } }]);
+});
+
+it('shows a store nothing of another one, and a wrong key nothing at all', async () => {
+  const other = await addStore(database.sql);
+  expect(await read('', other)).toMatchObject({ events: [], next_cursor: expect.stringMatching(/^[1-9]\d*$/) });
+  expect((await ask(service, '/events', { key: `${store.apiKey}x` })).status).toBe(401);
+});
+
+it('goes on from every cursor, after a restart too', async () => {
+  const all = (await read()).events;
+  const [first, ...rest] = all as [StoreEvent, ...StoreEvent[]];
+  expect((await read(`after=${first.cursor}`)).events).toEqual(rest);
+  await service.stop('SIGKILL');
+  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  expect((await read(`after=${first.cursor}`)).events).toEqual(rest);
+});
+
+it('answers who waits when it stops, at once', async () => {
+  const { next_cursor: cursor } = await read('limit=100');
+  const waiting = read(`after=${cursor}&wait=20`);
+  await expect
+    .poll(async () => (await ask(service, '/metrics')).text, { timeout: 10_000 })
+    .toMatch(/^sameday_http_in_flight 2$/m);
+  const startedMs = performance.now();
+  expect(await service.stop()).toBe(0);
+  expect(await waiting).toMatchObject({ success: true, events: [] });
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
+});

@@ -48,7 +48,6 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const eventWaits = await openEventWaits(parts);
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
   const webhookClient = createWebhookClient({ sandbox: config.sandbox, timeoutMs: WEBHOOK_TEST_TIMEOUT_MS });
-  closers.add('tests of webhooks', async () => webhookClient.close());
   const server = createServer(transport, {
     routes: apiRoutes({
       ...parts,
@@ -69,7 +68,10 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
     // In the sandbox it would hold for every port of localhost, whatever listens there.
     httpsOnly: config.tls !== null && !config.sandbox,
     limits: { maxOpenConnections: connectionsWithin(readLimits(), logger, config.sandbox ? 'info' : 'warn') },
-    stopping: () => eventWaits.close(),
+    stopping() {
+      eventWaits.close();
+      webhookClient.close();
+    },
     observe: parts.metrics.observeRequest,
     noteRequest: parts.noteRequest,
   });

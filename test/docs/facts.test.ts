@@ -308,6 +308,10 @@ test('integrate.md has a function that verifies our signatures, and theirs alone
     expect(() => verify(`whsec_${Buffer.alloc(32, 8).toString('base64')}`, headers, body)).toThrow('wrong signature');
     expect(() => verify(secret, signWebhook(secret, 'id', Date.now() - 600_000, body), body)).toThrow('too old');
     expect(() => verify(secret, {}, body)).toThrow();
+    const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    const rotated = signWebhook(other, 'id', Date.now(), body, secret);
+    for (const either of [secret, other]) expect(verify(either, rotated, body)).toEqual(JSON.parse(body));
+    expect(() => verify(`whsec_${Buffer.alloc(32, 8).toString('base64')}`, rotated, body)).toThrow('wrong signature');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

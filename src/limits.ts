@@ -662,10 +662,12 @@ export const MAX_WEBHOOK_REPLY_BYTES = 64 * 1024;
 export const MAX_WEBHOOK_URL_LENGTH = 2_000;
 /** Webhooks that one worker process sends at once. */
 export const WEBHOOK_CONCURRENCY = 64;
-/** Webhooks of one store sent at once. Below WEBHOOK_CONCURRENCY: a slow receiver delays only itself. */
-export const MAX_WEBHOOKS_PER_STORE = 8;
+/** Webhooks of one store sent at once. Below WEBHOOK_CONCURRENCY: its slow receivers delay only their own. */
+export const MAX_WEBHOOKS_PER_STORE = 16;
+/** Webhooks of one endpoint sent at once. Below MAX_WEBHOOKS_PER_STORE: one that is down leaves places free. */
+export const MAX_WEBHOOKS_PER_ENDPOINT = 8;
 /**
- * Wait of a delivery whose store has no place free, and up to half its age more: a burst to a quick receiver
+ * Wait of a delivery whose endpoint or store has no place free, and up to half its age more: a burst to a quick receiver
  * is over in seconds, and the backlog of a slow one asks less and less often.
  */
 export const WEBHOOK_BUSY_SECONDS = 1;
@@ -683,6 +685,18 @@ export const WEBHOOK_HOLD_MAX_SECONDS = 900;
 export const WEBHOOKS_DUE_ROWS = 5_000;
 /** Days for which deliveries are kept to be listed and replayed. Above WEBHOOK_TRIED_SECONDS. */
 export const WEBHOOK_KEPT_DAYS = 30;
+/** Webhooks that a store may have set with its key, or an organization with its own; the operator's counts. */
+export const MAX_WEBHOOKS_SET = 5;
+/** Times a minute that an owner may add, change, rotate or remove webhooks in one process. Each may relay much. */
+export const WEBHOOK_CHANGES_PER_MINUTE = 20;
+/** Tests of webhooks of one owner a minute in one process: enough by hand, and too few to search for ports. */
+export const WEBHOOK_TESTS_PER_MINUTE = 10;
+/** Deliveries that an owner may replay in an hour in one process: those of a bad day, by a script. */
+export const WEBHOOK_REPLAYS_PER_HOUR = 1_000;
+/** Longest test of a webhook. At most WEBHOOK_TIMEOUT_MS, so that a delivery has the time that a test had. */
+export const WEBHOOK_TEST_TIMEOUT_MS = 5_000;
+/** Time for which a webhook is signed by the secret before its last one too. */
+export const WEBHOOK_OLD_SECRET_SECONDS = 86_400;
 
 // --- Numbered events ---------------------------------------------------------------------------------------
 /** Most events that one statement gives numbers, with their webhooks; about 30 ms. */
@@ -1183,6 +1197,8 @@ function assertJobRelations(): void {
   below({ '2 × WEBHOOK_DNS_TIMEOUT_MS': 2 * WEBHOOK_DNS_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
   below({ WEBHOOK_DNS_GRACE_MS }, { WEBHOOK_DNS_TIMEOUT_MS });
   below({ MAX_WEBHOOKS_PER_STORE }, { WEBHOOK_CONCURRENCY });
+  below({ MAX_WEBHOOKS_PER_ENDPOINT }, { MAX_WEBHOOKS_PER_STORE });
+  atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
   below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
   below({ WEBHOOK_TRIED_SECONDS }, { 'WEBHOOK_KEPT_DAYS in seconds': WEBHOOK_KEPT_DAYS * 86_400 });
 

@@ -17,9 +17,11 @@ import { parseJsonObject } from '../src/http/json.ts';
 import { warningsOf } from '../src/http/order-warnings.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
 import { ordersList } from '../src/http/routes/orders-list.ts';
+import { webhookDeliveryRoutes } from '../src/http/routes/webhook-deliveries.ts';
 import * as patterns from '../src/http/schemas.ts';
 import { createReadRates } from '../src/http/store-rate.ts';
 import { validators } from '../src/http/validators.js';
+import { validateWebhookChange } from '../src/http/webhook-input.ts';
 import { MAX_PICKUP_ADDRESS_LENGTH } from '../src/limits.ts';
 import { loadAssets } from '../src/pages/assets.ts';
 import { html } from '../src/pages/html.ts';
@@ -88,6 +90,11 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     reads: createReadRates(0),
     matcher: { whyWaiting: () => undefined },
   });
+  const [deliveries] = webhookDeliveryRoutes({
+    stores: letIn({ retailerId: 'store' } as never),
+    store: {} as never,
+    reads: createReadRates(0),
+  });
   return {
     'the target of a request': (text) => readHead(RESPONSE, nativeOf(text, []), 1, false),
     'Content-Length': (text) => readHead(RESPONSE, nativeOf(text, ['content-length']), 1, false),
@@ -112,6 +119,11 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'a body': (text) => parseJsonObject(Buffer.from(text)),
     'a value of a body': (text) => parseJsonObject(Buffer.from(JSON.stringify({ [text]: text }))),
     'the fields of an order': (text) => validatePlaceOrder(withField(text)),
+    'the fields of a webhook': (text) => validateWebhookChange({ url: text, event_types: [text], [text]: 1 }, false),
+    'a query of deliveries': (text) => {
+      const query = new URLSearchParams({ status: text, limit: text, cursor: text }).toString();
+      return deliveries?.handle({ ...GIVEN, head: headOf({}, query, text) } as never);
+    },
     'the ZIP code of an address': (text) => findZip(text),
     // Only what has passed the schema is compared.
     'a pickup address': (text) =>

@@ -3,7 +3,12 @@ import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createDriverAllowances } from '../driver-app/allowance.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
-import { REDISPATCH_CONCURRENCY, SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER } from '../limits.ts';
+import {
+  REDISPATCH_CONCURRENCY,
+  SANDBOX_MAX_WAIT_SECONDS,
+  SANDBOX_ORDERS_PER_DRIVER,
+  WEBHOOK_TEST_TIMEOUT_MS,
+} from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { startWorker } from '../queues/queues.ts';
 import { startTidying } from '../sandbox/tidying.ts';
@@ -11,6 +16,7 @@ import { errorFields } from '../telemetry.ts';
 import { createTracking, type Tracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
 import { openTransport } from '../transport/transport.ts';
+import { createWebhookClient } from '../vendors/webhook-client.ts';
 import { followChanges } from './change-feed.ts';
 import { openCredentialCaches } from './credential-caches.ts';
 import { buildDispatch, type Dispatch } from './dispatch.ts';
@@ -42,9 +48,20 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
 
   const eventWaits = await openEventWaits(parts);
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
+  const webhookClient = createWebhookClient({ sandbox: config.sandbox, timeoutMs: WEBHOOK_TEST_TIMEOUT_MS });
   const server = createServer(transport, {
     routes: [
-      ...apiRoutes({ ...parts, credentials, dispatch, matcher, allowances, photos, eventWaits, failed }),
+      ...apiRoutes({
+        ...parts,
+        credentials,
+        dispatch,
+        matcher,
+        allowances,
+        photos,
+        eventWaits,
+        webhookClient,
+        failed,
+      }),
       ...(await openStripeRoutes(parts)),
     ],
     sockets: [tracking.behaviour, driverLive.behaviour],
@@ -55,7 +72,10 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
     // In the sandbox it would hold for every port of localhost, whatever listens there.
     httpsOnly: config.tls !== null && !config.sandbox,
     limits: { maxOpenConnections: connectionsWithin(readLimits(), logger, config.sandbox ? 'info' : 'warn') },
-    stopping: () => eventWaits.close(),
+    stopping() {
+      eventWaits.close();
+      webhookClient.close();
+    },
     observe: parts.metrics.observeRequest,
     noteRequest: parts.noteRequest,
   });

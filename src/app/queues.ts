@@ -14,6 +14,7 @@ import { createQueues, migrateQueues, type QueueBackend } from '../queues/queues
 import { createRelay, type Relay } from '../queues/relay.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
+import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
@@ -85,7 +86,7 @@ export function openRelay(
   const { charges, texts } = vendorRates(config);
   const limited = charges > 0 || texts > 0;
   // The rate of webhooks is limited by the stores' servers, so they always need fair shares.
-  const fair = new Set<QueueName>(limited ? QUEUES : ['webhook']);
+  const fair = new Set<QueueName>(limited ? QUEUES : WEBHOOK_QUEUES);
   const relay = createRelay(queues, store, fair, pace, clock, logger);
   closers.add('relay', () => relay.close());
   return relay;

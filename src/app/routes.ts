@@ -16,6 +16,9 @@ import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
+import { webhookDeliveryRoutes } from '../http/routes/webhook-deliveries.ts';
+import { webhookTestRoute } from '../http/routes/webhook-test.ts';
+import { webhookRoutes } from '../http/routes/webhooks.ts';
 import { createReadRates, createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
@@ -25,6 +28,7 @@ import { advanceRoute } from '../sandbox/advance-route.ts';
 import type { Store } from '../store/store.ts';
 import { trackingRoutes } from '../tracking/routes.ts';
 import type { Route } from '../transport/route.ts';
+import type { WebhookClient } from '../vendors/webhook-client.ts';
 import type { CredentialCaches } from './credential-caches.ts';
 import type { Database } from './database.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -65,6 +69,8 @@ export function apiRoutes(parts: {
   readonly photos: Photos;
   readonly trackingUrl: () => string;
   readonly eventWaits: EventWaits;
+  /** Sends tests of webhooks. */
+  readonly webhookClient: WebhookClient;
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, store, dispatch, matcher, allowances, photos, trackingUrl, failed } = parts;
@@ -90,6 +96,9 @@ export function apiRoutes(parts: {
     ordersCancel({ stores, dispatch }),
     ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
     eventsRoute({ stores, reads, store, waits: parts.eventWaits }),
+    ...webhookRoutes({ stores, reads, store, sandbox }),
+    ...webhookDeliveryRoutes({ stores, reads, store }),
+    webhookTestRoute({ stores, store, client: parts.webhookClient, now: parts.clock.now }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),

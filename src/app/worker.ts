@@ -17,6 +17,7 @@ import { startEventWriter } from '../queues/event-writer.ts';
 import { createJobLossCheck } from '../queues/job-loss.ts';
 import { type JobHandlers, startWorker, type WorkerSettings } from '../queues/queues.ts';
 import { startSweeper } from '../queues/sweeper.ts';
+import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { phonesOf } from '../vendors/sms-countries.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import type { ServiceParts } from './parts.ts';
@@ -52,7 +53,8 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   const places = openPlaces(config, LOCATE_TIMEOUT_MS);
   work('locate', createLocateJob({ ...shared, places }), { concurrency: LOCATE_CONCURRENCY });
   const client = createWebhookClient({ sandbox: config.sandbox });
-  work('webhook', createWebhookJob({ ...shared, client }), { concurrency: WEBHOOK_CONCURRENCY });
+  const sendWebhook = createWebhookJob({ ...shared, client });
+  for (const queue of WEBHOOK_QUEUES) work(queue, sendWebhook, { concurrency: WEBHOOK_CONCURRENCY });
   // Closed before the workers, so that a stop does not wait for slow receivers.
   closers.add('webhook client', async () => client.close());
   const sweeper = startSweeper(store, relay, createJobLossCheck(backend), logger);

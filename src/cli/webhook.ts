@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
-import { DELIVERY_STATUSES } from '../store/webhook-events.ts';
+import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
+import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
 import { readWebhookUrl } from '../vendors/webhook-client.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { type Act, known, requireId } from './parts.ts';
 
-type SetOptions = { url?: string; on?: boolean; off?: boolean };
+type SetOptions = { url?: string; on?: boolean; off?: boolean; events?: string };
 
 /** `retailer set-webhook` */
 export function addSetWebhook(retailer: Command, act: Act): void {
@@ -16,38 +17,71 @@ export function addSetWebhook(retailer: Command, act: Act): void {
     .option('--url <url>', 'an https URL on the public Internet; creates a new secret')
     .option('--on', 'enable a disabled webhook with its old secret')
     .option('--off', 'disable the webhook, which keeps its address and secret')
+    .option('--events <types>', 'what it is told of: all, or types with commas between; also beside --url')
     .action(
       act(async (context, [id], options: SetOptions) => {
         const retailerId = requireId(id);
-        if (Object.keys(options).filter((name) => name !== 'json').length !== 1) {
-          throw new CommandError('Give one of --url, --on and --off.');
-        }
-        if (options.url !== undefined) return setUrl(context, retailerId, options.url);
         const { store } = context;
-        const done = await (options.on ? store.enableWebhook(retailerId) : store.disableWebhook(retailerId));
+        const { url, on, off } = options;
+        const events = options.events === undefined ? undefined : readEventTypes(options.events);
+        const chosen = [url, on, off].filter((option) => option !== undefined).length;
+        if (chosen > 1 || (events === undefined ? chosen === 0 : on || off)) {
+          throw new CommandError('Give one of --url, --on and --off, or --events, alone or beside --url.');
+        }
+        if (url !== undefined) return setUrl(context, retailerId, url, events);
+        if (events !== undefined) {
+          known((await store.setWebhookTypes(retailerId, events)) || null, 'webhook');
+          return { retailer_id: retailerId, event_types: events ?? [EVERY_EVENT_TYPE] };
+        }
+        const done = await (on ? store.enableWebhook(retailerId) : store.disableWebhook(retailerId));
         known(done || null, 'webhook');
-        return { retailer_id: retailerId, webhook: options.on ? 'on' : 'off' };
+        return { retailer_id: retailerId, webhook: on ? 'on' : 'off' };
       }),
     );
 }
 
-async function setUrl({ store, sandbox }: Context, retailerId: string, text: string) {
+/** The types that `--events` names; null for all. */
+function readEventTypes(text: string): string[] | null {
+  if (text === 'all') return null;
+  const types = [...new Set(text.split(',').map((type) => type.trim()))];
+  if (types.every((type) => STORE_EVENT_TYPES.some((each) => each === type))) return types;
+  throw new CommandError(`--events is all, or some of ${STORE_EVENT_TYPES.join(', ')}, with commas between.`);
+}
+
+async function setUrl({ store, sandbox }: Context, retailerId: string, text: string, events?: string[] | null) {
   const url = readWebhookUrl(text, sandbox);
-  if (typeof url === 'string') throw new CommandError(url);
+  if (typeof url === 'string') throw new CommandError(`--url ${url}.`);
   const secret = newWebhookSecret();
-  known((await store.setWebhook(retailerId, url.href, secret)) || null, 'store');
+  known((await store.setWebhook(retailerId, url.href, secret, events)) || null, 'store');
   return { retailer_id: retailerId, webhook_url: url.href, webhook_secret: secret };
 }
 
 const REFUSED = {
   unknown: 'There is no such delivery. Deliveries are kept for 30 days.',
   still_tried: 'That delivery is still being tried.',
-  no_endpoint: 'That store has no webhook, or it is disabled: see retailer set-webhook.',
+  no_endpoint: 'Its webhook was removed or is disabled: see webhook endpoints.',
 } as const;
 
-/** `webhook list|replay` */
+/** `webhook endpoints|list|replay` */
 export function addWebhookCommands(program: Command, act: Act): void {
-  const webhook = program.command('webhook').description('webhook deliveries');
+  const webhook = program.command('webhook').description('webhooks and their deliveries');
+  webhook
+    .command('endpoints <retailer_id>')
+    .description("list a store's webhooks: the operator's, and those that were set with its key")
+    .action(
+      act(async ({ store }, [id]) => {
+        const webhooks = await store.listWebhooks({ kind: 'store', id: requireId(id) });
+        return webhooks.map((each) => ({
+          webhook_id: each.id,
+          url: each.url,
+          event_types: each.eventTypes?.join(', ') ?? EVERY_EVENT_TYPE,
+          set_by: each.setBy,
+          failing_since: each.failingSince,
+          webhook_disabled_at: each.disabledAt,
+          webhook_disabled_because: each.disabledBecause,
+        }));
+      }),
+    );
   withListOptions(
     webhook
       .command('list')

@@ -71,15 +71,18 @@ function describe({ keyword, params }: SchemaError): string {
     case 'type':
       return TYPE_MESSAGES[String(params.type)] ?? `must be of type ${String(params.type)}`;
     case 'minLength':
+    case 'minItems':
       return 'must not be empty';
     case 'maxLength':
       return `must be at most ${String(params.limit)} characters long`;
+    case 'maxItems':
+      return `must have at most ${String(params.limit)} entries`;
+    case 'uniqueItems':
+      return 'must not have an entry twice';
     case 'minimum':
       return `must be at least ${String(params.limit)}`;
     case 'maximum':
       return `must be at most ${String(params.limit)}`;
-    case 'maxItems':
-      return `must have at most ${String(params.limit)} entries`;
     case 'maxProperties':
       return `must have at most ${String(params.limit)} keys`;
     case 'enum':

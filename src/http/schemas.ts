@@ -1,8 +1,10 @@
 import { STATE_CODES } from '../domain/address.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { SCENARIO_CARDS, SCENARIO_DRIVERS, SCENARIO_PHONES } from '../domain/scenario.ts';
+import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
 import { ONE_LINE, SOME_LINES } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
+import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
 import {
   MAX_ACCURACY_METERS,
   MAX_ACTION_ID_LENGTH,
@@ -21,6 +23,7 @@ import {
   MAX_NAME_LENGTH,
   MAX_PICKUP_ADDRESS_LENGTH,
   MAX_SPEED_METERS_PER_SECOND,
+  MAX_WEBHOOK_URL_LENGTH,
 } from '../limits.ts';
 
 /** No U+0000, which Postgres cannot store, and no half of a surrogate pair, which is no character. */
@@ -107,6 +110,15 @@ const scenario = {
 const stamp = {
   action_id: { type: 'string', minLength: 1, maxLength: MAX_ACTION_ID_LENGTH, pattern: ACTION_ID },
   captured_at: { type: 'string', pattern: TIMESTAMP },
+} as const;
+
+/** What a webhook is told of: types of events, or `*` alone for all. */
+const eventTypes = {
+  type: 'array',
+  minItems: 1,
+  maxItems: STORE_EVENT_TYPES.length,
+  uniqueItems: true,
+  items: { type: 'string', enum: [EVERY_EVENT_TYPE, ...STORE_EVENT_TYPES] },
 } as const;
 
 /**
@@ -208,6 +220,29 @@ export const schemas = {
   advance: {
     type: 'object',
     properties: { to: { type: 'string', enum: ORDER_STATUSES } },
+  },
+
+  /** `POST /webhooks`. */
+  addWebhook: {
+    type: 'object',
+    required: ['url'],
+    properties: { url: text(MAX_WEBHOOK_URL_LENGTH), event_types: eventTypes },
+  },
+
+  /** `PATCH /webhooks/{id}`. */
+  changeWebhook: {
+    type: 'object',
+    properties: { url: text(MAX_WEBHOOK_URL_LENGTH), event_types: eventTypes, enabled: { type: 'boolean' } },
+  },
+
+  /** The query of `GET /webhooks/{id}/deliveries`. */
+  listDeliveries: {
+    type: 'object',
+    properties: {
+      status: { type: 'string', enum: DELIVERY_STATUSES },
+      limit: { type: 'string', pattern: PAGE_SIZE },
+      cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
+    },
   },
 
   /** The query of `GET /orders`. */

@@ -1,4 +1,5 @@
 import {
+  MAX_WEBHOOKS_PER_ENDPOINT,
   MAX_WEBHOOKS_PER_STORE,
   WEBHOOK_BUSY_SECONDS,
   WEBHOOK_HOLD_MAX_SECONDS,
@@ -18,11 +19,13 @@ import { signWebhook } from '../vendors/webhook-signature.ts';
 declare module '../queues/queues.ts' {
   interface JobHandlers {
     readonly webhook: ReturnType<typeof createWebhookJob>;
+    readonly event: ReturnType<typeof createWebhookJob>;
   }
 }
 
 /**
- * Delivers one event to a store. After a failed attempt the outbox row is relayed again later, so that the
+ * Delivers one event to one webhook; one handler for both queues of webhooks, since it counts what is under
+ * way. After a failed attempt the outbox row is relayed again later, so that the
  * schedule is in the database and survives the queue. Events may arrive twice and out of order, which
  * receivers see by the `webhook-id` and the sequence.
  */
@@ -44,8 +47,7 @@ export function createWebhookJob(deps: {
   readonly logger: Logger;
 }): JobHandler {
   const { store } = deps;
-  /** Deliveries in flight by store. */
-  const inFlight = new Map<string, number>();
+  const underWay = createTally();
 
   return async function webhookJob({ outboxId, relays }) {
     const delivery = await store.openDelivery(outboxId);
@@ -65,28 +67,28 @@ export function createWebhookJob(deps: {
 
   /**
    * Seconds for which a delivery has to wait for its endpoint; 0 for none. The wait is random and grows with
-   * the delivery's age, so that the backlog of one store does not keep the queue busy.
+   * the delivery's age, so that the backlog of one endpoint does not keep the queue busy.
    */
-  function waitSeconds({ retailerId, ageSeconds, endpoint }: Reachable): number {
+  function waitSeconds({ ageSeconds, endpoint }: Reachable): number {
     if (endpoint.heldSeconds > 0) return endpoint.heldSeconds * (1 + deps.random());
-    if ((inFlight.get(retailerId) ?? 0) < MAX_WEBHOOKS_PER_STORE) return 0;
+    const { ofEndpoint, ofOwner } = namesOf(endpoint);
+    const hasPlace = underWay.of(ofEndpoint) < MAX_WEBHOOKS_PER_ENDPOINT;
+    if (hasPlace && underWay.of(ofOwner) < MAX_WEBHOOKS_PER_STORE) return 0;
     return WEBHOOK_BUSY_SECONDS + deps.random() * Math.min(ageSeconds / 2, WEBHOOK_HOLD_MAX_SECONDS);
   }
 
   async function attempt(delivery: Reachable): Promise<JobResult> {
-    const { retailerId } = delivery;
-    inFlight.set(retailerId, (inFlight.get(retailerId) ?? 0) + 1);
+    const names = Object.values(namesOf(delivery.endpoint));
+    for (const name of names) underWay.add(name, 1);
     try {
       return await record(delivery, await send(delivery));
     } finally {
-      const left = (inFlight.get(retailerId) ?? 1) - 1;
-      if (left > 0) inFlight.set(retailerId, left);
-      else inFlight.delete(retailerId);
+      for (const name of names) underWay.add(name, -1);
     }
   }
 
-  function send({ id, payload, endpoint: { url, secret } }: Reachable): Promise<WebhookOutcome> {
-    const headers = signWebhook(secret, id, deps.clock.now(), payload);
+  function send({ id, payload, endpoint: { url, secret, oldSecret } }: Reachable): Promise<WebhookOutcome> {
+    const headers = signWebhook(secret, id, deps.clock.now(), payload, oldSecret);
     return deps.client.post({ url, headers, body: payload });
   }
 
@@ -105,7 +107,8 @@ export function createWebhookJob(deps: {
     const retryInSeconds = receiver === 'gone' ? null : retryAfter(delivery, deps.random());
     const { outbox, disabled } = await store.recordFailedAttempt(delivery, { result, retryInSeconds, receiver });
     deps.relay.relay(outbox);
-    const fields = { retailerId: delivery.retailerId, deliveryId: delivery.id, result };
+    const { id: webhookId, ownerId } = delivery.endpoint;
+    const fields = { ownerId, webhookId, deliveryId: delivery.id, result };
     if (disabled) deps.logger.warn(fields, "a store's webhook was disabled");
     else deps.logger.info(fields, 'a webhook failed');
     return { kind: 'done' };
@@ -115,6 +118,22 @@ export function createWebhookJob(deps: {
 type Reachable = OwedDelivery & { readonly endpoint: NonNullable<OwedDelivery['endpoint']> };
 
 const hasEndpoint = (delivery: OwedDelivery): delivery is Reachable => delivery.endpoint !== null;
+
+/** By a prefix, since the webhook that the operator set has its store's id. */
+const namesOf = ({ id, ownerId }: Reachable['endpoint']) => ({ ofEndpoint: `webhook:${id}`, ofOwner: `of:${ownerId}` });
+
+/** Counts by name. What is at zero takes no memory. */
+function createTally() {
+  const counts = new Map<string, number>();
+  return {
+    of: (name: string): number => counts.get(name) ?? 0,
+    add(name: string, change: number): void {
+      const count = (counts.get(name) ?? 0) + change;
+      if (count === 0) counts.delete(name);
+      else counts.set(name, count);
+    },
+  };
+}
 
 /**
  * Whether a later job makes the delivery: the row was postponed and relayed again while the queue still had

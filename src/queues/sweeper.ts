@@ -25,6 +25,7 @@ export type SweeperStore = Pick<
   | 'pruneEvents'
   | 'pruneRequests'
   | 'pruneTextCounts'
+  | 'forgetOldSecrets'
 >;
 
 export type Sweeper = {
@@ -74,6 +75,7 @@ export function startSweeper(
     await attempt('events', () => store.pruneEvents(EVENTS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('driver actions', () => store.pruneDriverActions(DRIVER_ACTIONS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('counts of texts', () => store.pruneTextCounts(TEXT_COUNT_DAYS, OUTBOX_PRUNE_ROWS));
+    await attempt('old secrets of webhooks', () => store.forgetOldSecrets());
     await attempt('undelivered replies', () => store.pruneRequests(OUTBOX_PRUNE_ROWS));
     return taken === OUTBOX_SWEEP_ROWS;
   }

@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import { FIRST_ID } from '../domain/ids.ts';
+import type { DeliveryStatus } from '../domain/webhook.ts';
 import { LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
 import {
@@ -13,7 +14,7 @@ import {
   readPage,
   type Step,
 } from './pages.ts';
-import type { DeliveryStatus } from './webhook-events.ts';
+import { WEBHOOK_QUEUES, webhookOf } from './webhook-parts.ts';
 
 /** What the operator looks for among webhook deliveries. The text is a part of the event or of the result. */
 export type DeliverySearch = ListSearch<DeliveryStatus> & {
@@ -48,7 +49,7 @@ async function failedStep(sql: Sql, search: DeliverySearch, { behind }: From, mo
   const isPossible = search.status === null || search.status === 'failed';
   const rows = await sql`
     select d.id, ${micros(sql)} from outbox b join webhook_deliveries d on d.outbox_id = b.id
-    where b.queue = 'webhook' and b.failure_code is not null and d.status = 'failed' and ${isPossible}
+    where b.queue = any(${[...WEBHOOK_QUEUES]}::text[]) and b.failure_code is not null and d.status = 'failed' and ${isPossible}
       and ${matches(sql, search)} and ${behindPlace(sql, behind)}
     order by d.created_at desc, d.id desc limit ${most}`;
   const found = rows.map((row): Place => ({ rank: FAILED, micros: row.micros, id: row.id }));
@@ -106,7 +107,7 @@ function matches(sql: Sql, search: DeliverySearch): Fragment {
 
 async function readDeliveries({ sql }: Db, places: readonly Place[]) {
   const rows = await sql`
-    select d.id as delivery_id, d.retailer_id, d.order_id, d.type, d.sequence, d.status, d.attempts, d.result,
+    select d.id as delivery_id, ${webhookOf(sql)} as webhook_id, d.retailer_id, d.order_id, d.type, d.sequence, d.status, d.attempts, d.result,
       d.created_at, d.tried_at, case when d.status = 'pending' then b.run_at end as next_try_at
     from webhook_deliveries d left join outbox b on b.id = d.outbox_id
     where d.id = any(${places.map(({ id }) => id)}::uuid[])`;

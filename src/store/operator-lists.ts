@@ -17,9 +17,10 @@ import {
   readPage,
 } from './pages.ts';
 
-/** Whether the webhook `w` was disabled by its failures, and not by the operator. */
-const wasDisabled = (sql: Sql): Fragment =>
-  sql`(w.disabled_at is not null and w.disabled_because is distinct from 'off')`;
+/** Whether a webhook of the store `r` was disabled by its failures, and not by a person. */
+const wasDisabled = (sql: Sql): Fragment => sql`
+  exists (select from webhooks w where w.retailer_id = r.id
+          and w.disabled_at is not null and w.disabled_because is distinct from 'off')`;
 
 /**
  * Stores: first those with a disabled webhook, then those without a card, then the suspended ones, then all
@@ -30,7 +31,7 @@ export async function listRetailers(db: Db, search: ListSearch<RetailerStatus>, 
   const list = sql`
     select r.id, r.created_at as at, case when ${wasDisabled(sql)} then 0
       when r.stripe_payment_method_id is null then 1 when r.status <> 'active' then 2 else 3 end as rank
-    from retailers r left join webhook_endpoints w on w.retailer_id = r.id
+    from retailers r
     where ${isWanted(sql, search, sql`r.status`, sql`r.created_at`)}
       and ${holdsText(sql, search.text, sql`r.id`, sql`r.name, r.address`)}`;
   return readRanked(db, list, page, false, async (ids) =>
@@ -42,7 +43,7 @@ export async function listRetailers(db: Db, search: ListSearch<RetailerStatus>, 
             case when r.stripe_payment_method_id is null then 'no card' end,
             case when r.status <> 'active' then r.status end), '') as attention,
           r.created_at
-        from retailers r left join webhook_endpoints w on w.retailer_id = r.id where r.id = any(${ids}::uuid[])`,
+        from retailers r where r.id = any(${ids}::uuid[])`,
     ),
   );
 }

@@ -21,7 +21,7 @@ export async function showRetailer(
               order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys,
       (select json_build_object('url', w.url, 'set_at', w.set_at, 'failing_since', w.failing_since,
               'webhook_disabled_at', w.disabled_at, 'webhook_disabled_because', w.disabled_because)
-       from webhook_endpoints w where w.retailer_id = r.id) as webhook
+       from webhooks w where w.id = r.id) as webhook
     from retailers r where r.id = ${id}`;
   if (retailer) return { ...retailer };
   const [application] = await sql`
@@ -122,9 +122,10 @@ export async function readStats(
        where active) as drivers,
       (select jsonb_build_object('set', count(*), 'failing', count(*) filter (where failing_since is not null),
          'disabled', coalesce(
-           jsonb_agg(jsonb_build_object('retailer_id', retailer_id, 'webhook_disabled_at', disabled_at))
+           jsonb_agg(jsonb_build_object('retailer_id', retailer_id, 'organization_id', organization_id,
+             'webhook_id', id, 'webhook_disabled_at', disabled_at))
              filter (where disabled_at is not null), '[]'))
-       from webhook_endpoints where disabled_because is distinct from 'off') as webhooks,
+       from webhooks where disabled_because is distinct from 'off') as webhooks,
       (select coalesce(jsonb_object_agg(status, n), '{}') from
         (select status, count(*) n from webhook_deliveries
          where created_at > now() - interval '1 day' group by 1) s) as webhook_deliveries_last_day,

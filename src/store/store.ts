@@ -32,6 +32,8 @@ import * as upkeep from './upkeep.ts';
 import * as waiting from './waiting.ts';
 import * as webhookDeliveries from './webhook-deliveries.ts';
 import * as webhookEndpoints from './webhook-endpoints.ts';
+import * as webhookHistory from './webhook-history.ts';
+import * as webhooks from './webhooks.ts';
 
 type Statement = (db: Db, ...args: never[]) => unknown;
 
@@ -82,7 +84,9 @@ export interface Store
     Bound<typeof upkeep>,
     Bound<typeof waiting>,
     Bound<typeof webhookDeliveries>,
-    Bound<typeof webhookEndpoints> {}
+    Bound<typeof webhookEndpoints>,
+    Bound<typeof webhookHistory>,
+    Bound<typeof webhooks> {}
 
 const FAMILIES = [
   drivers,
@@ -118,6 +122,8 @@ const FAMILIES = [
   waiting,
   webhookDeliveries,
   webhookEndpoints,
+  webhookHistory,
+  webhooks,
 ];
 
 /** Binds every statement to the connections of this process. */

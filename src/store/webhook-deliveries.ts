@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres';
+import type { Fragment, Sql } from 'postgres';
 import {
   OUTBOX_FIRST_LEASE_SECONDS,
   WEBHOOK_DISABLE_SECONDS,
@@ -8,12 +8,12 @@ import {
 import type { Db } from './db.ts';
 import { jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
+import { webhookOf } from './webhook-parts.ts';
 
 /** A delivery that is to be made. */
 export type OwedDelivery = {
   readonly id: string;
   readonly outboxId: number;
-  readonly retailerId: string;
   readonly payload: string;
   readonly attempts: number;
   /** Times its outbox row was relayed again. */
@@ -22,31 +22,54 @@ export type OwedDelivery = {
   readonly dueInSeconds: number;
   /** Seconds since its first attempt was due. */
   readonly ageSeconds: number;
-  /** Null if the store has no endpoint any more, or a disabled one. */
-  readonly endpoint: { readonly url: string; readonly secret: string; readonly heldSeconds: number } | null;
+  /** Null if its webhook was removed, or is disabled. */
+  readonly endpoint: DeliveryEndpoint | null;
+};
+
+type DeliveryEndpoint = {
+  /** The webhook. */
+  readonly id: string;
+  /** The store, or the organization, whose webhook it is. */
+  readonly ownerId: string;
+  readonly url: string;
+  readonly secret: string;
+  /** The secret before, for as long as webhooks are signed by it too. */
+  readonly oldSecret: string | null;
+  readonly heldSeconds: number;
 };
 
 /** The delivery of an outbox row; null if it was delivered or given up before. */
 export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedDelivery | null> {
   const [row] = await sql`
-    select d.id, d.retailer_id, d.payload::text as payload, d.attempts, b.relays, w.url, w.secret,
+    select d.id, d.payload::text as payload, d.attempts, b.relays, w.id as webhook_id,
+      coalesce(w.retailer_id, w.organization_id) as owner_id, w.url, w.secret,
+      case when w.old_secret_until > now() then w.old_secret end as old_secret,
       greatest(0, extract(epoch from b.run_at - now()))::float8 as due_in,
       extract(epoch from now() - d.started_at)::float8 as age,
       greatest(0, coalesce(extract(epoch from w.retry_at - now()), 0))::float8 as held
     from webhook_deliveries d join outbox b on b.id = d.outbox_id
-    left join webhook_endpoints w on w.retailer_id = d.retailer_id and w.disabled_at is null
+    left join webhooks w on w.id = ${webhookOf(sql)} and w.disabled_at is null
     where d.outbox_id = ${outboxId} and d.status = 'pending'`;
   if (!row) return null;
   return {
     id: row.id,
     outboxId,
-    retailerId: row.retailer_id,
     payload: row.payload,
     attempts: row.attempts,
     relays: row.relays,
     dueInSeconds: row.due_in,
     ageSeconds: row.age,
-    endpoint: row.url === null ? null : { url: row.url, secret: row.secret, heldSeconds: row.held },
+    endpoint:
+      row.webhook_id === null
+        ? null
+        : {
+            id: row.webhook_id,
+            ownerId: row.owner_id,
+            url: row.url,
+            secret: row.secret,
+            oldSecret: row.old_secret,
+            heldSeconds: row.held,
+          },
   };
 }
 
@@ -56,8 +79,8 @@ export async function recordDelivered({ sql }: Db, delivery: OwedDelivery, resul
     with job as (
       update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null
     ), recovered as (
-      update webhook_endpoints set failing_since = null, retry_at = null
-      where retailer_id = ${delivery.retailerId} and url = ${delivery.endpoint?.url ?? ''} and failing_since is not null
+      update webhooks w set failing_since = null, retry_at = null
+      where ${isEndpoint(sql, delivery)} and failing_since is not null
     )
     update webhook_deliveries set status = 'delivered', attempts = attempts + 1, result = ${result}, tried_at = now()
     where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'`;
@@ -96,15 +119,15 @@ export async function recordFailedAttempt(
         and attempts = ${delivery.attempts}
       returning id
     ), failing as (
-      update webhook_endpoints set failing_since = coalesce(failing_since, now()),
+      update webhooks w set failing_since = coalesce(failing_since, now()),
         retry_at = case when failing_since < now() - make_interval(secs => ${WEBHOOK_HOLD_AFTER_SECONDS})
           then now() + least((now() - failing_since) / 4, make_interval(secs => ${WEBHOOK_HOLD_MAX_SECONDS})) end,
         disabled_at = case when ${gone} or failing_since <= now() - make_interval(secs => ${WEBHOOK_DISABLE_SECONDS})
           then now() end,
         disabled_because = case when ${gone} then 'gone'
           when failing_since <= now() - make_interval(secs => ${WEBHOOK_DISABLE_SECONDS}) then 'failing' end
-      where retailer_id = ${delivery.retailerId} and url = ${delivery.endpoint?.url ?? ''} and disabled_at is null
-        and ${receiver !== 'refuses'} and exists (select from tried)
+      where ${isEndpoint(sql, delivery)} and disabled_at is null and ${receiver !== 'refuses'}
+        and exists (select from tried)
       returning disabled_at
     ), jobs as (${postpone(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
       and exists (select from tried)
@@ -118,7 +141,7 @@ export async function recordFailedAttempt(
   return { outbox: parseOutboxRows(row?.outbox ?? []), disabled: row?.disabled ?? false };
 }
 
-/** Ends a delivery whose store has no enabled endpoint any more. */
+/** Ends a delivery whose webhook was removed or is disabled. */
 export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, why: string): Promise<void> {
   await sql`
     with job as (
@@ -135,6 +158,10 @@ export async function postponeDelivery({ sql }: Db, delivery: OwedDelivery, seco
     select ${jobsAsJson(sql)} as outbox`;
   return parseOutboxRows(row?.outbox ?? []);
 }
+
+/** Whether the webhook `w` is still the one to which the delivery was sent. */
+const isEndpoint = (sql: Sql, { endpoint }: OwedDelivery): Fragment =>
+  sql`w.id = ${endpoint?.id ?? null}::uuid and w.url = ${endpoint?.url ?? ''}`;
 
 /**
  * Makes a delivery's outbox row due later. Counting a relay gives the next job an id of its own. Changes

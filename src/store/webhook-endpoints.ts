@@ -1,19 +1,48 @@
 import type { Fragment } from 'postgres';
-import { WEBHOOKS_DUE_ROWS } from '../limits.ts';
 import type { Db } from './db.ts';
+import { dueAgain, queueOf, webhookOf } from './webhook-parts.ts';
 
-/** Sets a store's webhook with a new secret, and clears its failures; false for an unknown store. */
-export function setWebhook(db: Db, retailerId: string, url: string, secret: string): Promise<boolean> {
+/*
+ * The webhook of a store that the operator sets. Its id is the store's, so that the version before finds it
+ * (migration 0021).
+ */
+
+/**
+ * Sets the webhook of a store with a new secret, and clears its failures; false for an unknown store.
+ *
+ * @param eventTypes the types of events that it is told of, null for all; without it a new webhook is told of
+ *   what the version before told, and one that is there of what it was told
+ */
+export function setWebhook(
+  db: Db,
+  retailerId: string,
+  url: string,
+  secret: string,
+  eventTypes?: readonly string[] | null,
+): Promise<boolean> {
   const { sql } = db;
+  const isFiltered = eventTypes !== undefined;
+  const types = sql`${eventTypes ? [...eventTypes] : null}::text[]`;
+  // A trigger completes a row without an owner: the version before writes it so.
+  const columns = isFiltered ? sql`(id, url, secret, retailer_id, event_types)` : sql`(id, url, secret)`;
   return changeWebhook(
     db,
     retailerId,
     sql`
-      insert into webhook_endpoints (retailer_id, url, secret)
-      select id, ${url}, ${secret} from retailers where id = ${retailerId}
-      on conflict (retailer_id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
-        failing_since = null, retry_at = null, disabled_at = null, disabled_because = null`,
+      insert into webhooks ${columns}
+      select id, ${url}, ${secret} ${isFiltered ? sql`, id, ${types}` : sql``} from retailers where id = ${retailerId}
+      on conflict (id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
+        old_secret = null, old_secret_until = null,
+        failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
+        ${isFiltered ? sql`, event_types = excluded.event_types` : sql``}`,
   );
+}
+
+/** Sets what a store's webhook is told of, null for all; false if there is none. */
+export async function setWebhookTypes({ sql }: Db, id: string, eventTypes: readonly string[] | null): Promise<boolean> {
+  const rows = await sql`
+    update webhooks set event_types = ${eventTypes ? [...eventTypes] : null}::text[] where id = ${id} returning id`;
+  return rows.length === 1;
 }
 
 /** Enables a disabled webhook with its old URL and secret; false if there is none. */
@@ -23,9 +52,9 @@ export function enableWebhook(db: Db, retailerId: string): Promise<boolean> {
     db,
     retailerId,
     sql`
-      update webhook_endpoints
+      update webhooks
       set failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
-      where retailer_id = ${retailerId}`,
+      where id = ${retailerId}`,
   );
 }
 
@@ -33,35 +62,25 @@ export function enableWebhook(db: Db, retailerId: string): Promise<boolean> {
 export async function disableWebhook({ sql, processId }: Db, retailerId: string): Promise<boolean> {
   const rows = await sql`
     with changed as (
-      update webhook_endpoints
+      update webhooks
       set failing_since = null, retry_at = null, disabled_at = now(), disabled_because = 'off'
-      where retailer_id = ${retailerId} returning retailer_id
+      where id = ${retailerId} returning id
     )
-    select pg_notify('sameday', ${processId} || ':retailer:' || retailer_id) from changed`;
+    select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed`;
   return rows.length === 1;
 }
 
 /**
- * Changes a store's webhook, and makes the deliveries that wait for a later try due now: they may wait for
- * hours, and what failed before says nothing of the webhook from now on. Sends the notices of both.
+ * Changes a store's webhook, makes the deliveries that wait for a later try due now, and sends the notices of
+ * both.
  *
- * @param change an `insert` or `update` of the endpoint without `returning`
+ * @param change an `insert` or `update` of the webhook without `returning`
  */
 async function changeWebhook({ sql, processId }: Db, retailerId: string, change: Fragment): Promise<boolean> {
   const rows = await sql`
-    with changed as (${change} returning retailer_id
-    ), due as (
-      update outbox set run_at = now(), lease_until = now()
-      where id = any(array(
-        select b.id from outbox b
-        where b.done_at is null and b.queue = 'webhook' and b.retailer_id = ${retailerId} and b.run_at > now()
-        order by b.run_at limit ${WEBHOOKS_DUE_ROWS} for update skip locked))
-        and exists (select from changed)
-      returning id
-    ), notice as (
-      select pg_notify('sameday', ${processId} || ':retailer:' || retailer_id) from changed
-    ), jobs as (
-      select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from due having count(*) > 0
+    with changed as (${change} returning id
+    ), ${dueAgain(sql, retailerId, processId)}, notice as (
+      select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed
     )
     select (select count(*) from changed) as changed, (select count(*) from notice) as notices,
       (select count(*) from jobs) as jobs`;
@@ -71,17 +90,24 @@ async function changeWebhook({ sql, processId }: Db, retailerId: string, change:
 /** `still_tried`: its attempts are not over. */
 export type ReplayOutcome = 'replayed' | 'unknown' | 'still_tried' | 'no_endpoint';
 
-/** Makes a finished delivery due again with its id and body. A sweeper hears of its job. */
-export async function replayDelivery({ sql, processId }: Db, deliveryId: string): Promise<ReplayOutcome> {
+/**
+ * Makes a finished delivery due again with its id and body. A sweeper hears of its job.
+ *
+ * @param webhookId of this webhook alone, where it is given
+ */
+export async function replayDelivery(
+  { sql, processId }: Db,
+  deliveryId: string,
+  webhookId?: string,
+): Promise<ReplayOutcome> {
   const [row] = await sql`
     with known as (
-      select d.id, d.order_id, d.retailer_id, d.status, w.retailer_id is not null as has_endpoint
-      from webhook_deliveries d
-      left join webhook_endpoints w on w.retailer_id = d.retailer_id and w.disabled_at is null
-      where d.id = ${deliveryId} for update of d
+      select d.id, d.order_id, d.retailer_id, d.status, ${queueOf(sql)} as queue, w.id is not null as has_endpoint
+      from webhook_deliveries d left join webhooks w on w.id = ${webhookOf(sql)} and w.disabled_at is null
+      where d.id = ${deliveryId} ${webhookId ? sql`and ${webhookOf(sql)} = ${webhookId}` : sql``} for update of d
     ), job as (
       insert into outbox (queue, order_id, retailer_id, lease_until)
-      select 'webhook', order_id, retailer_id, now() from known where status <> 'pending' and has_endpoint
+      select queue, order_id, retailer_id, now() from known where status <> 'pending' and has_endpoint
       returning id
     ), again as (
       update webhook_deliveries set status = 'pending', attempts = 0, started_at = now(), outbox_id = job.id

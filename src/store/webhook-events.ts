@@ -12,7 +12,3 @@ export const eventMembers = (sql: Sql, event: Fragment): Fragment => sql`
   'data', jsonb_build_object('order_id', ${event}.order_id, 'retailer_id', ${event}.retailer_id,
     'sequence', ${event}.sequence, 'status', ${event}.status, 'payment_status', ${event}.payment_status,
     'driver_id', ${event}.driver_id) || coalesce(${event}.details, '{}')`;
-
-/** The statuses of a delivery. */
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

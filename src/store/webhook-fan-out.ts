@@ -1,46 +1,35 @@
 import type { Fragment, Sql } from 'postgres';
-import type { StoreEventType } from '../domain/store-event.ts';
 import { firstLease } from './fragments.ts';
 import { eventMembers } from './webhook-events.ts';
+import { queueOf } from './webhook-parts.ts';
 
 /**
- * The types that the endpoint of a store gets. The others follow from what it is told or has done itself, and
- * would double the webhooks of an order; `GET /events` has them all.
- */
-const ENDPOINT_TYPES = [
-  'order.assigned',
-  'order.released',
-  'order.payment_failed',
-  'order.picked_up',
-  'order.delivered',
-  'order.undeliverable',
-  'order.returned',
-  'order.cancelled',
-  'order.expired',
-  'order.refunded',
-] as const satisfies readonly StoreEventType[];
-
-/**
- * The CTEs that make the webhook deliveries of the events in `numbered`, for stores with an enabled endpoint:
- * `owed`, the deliveries with the `outbox_id` of their jobs; `jobs`, the rows of the outbox as written; and
- * `deliveries`.
+ * The CTEs that make the webhook deliveries of the events in `numbered`, one for each enabled webhook of the
+ * store and of its organization whose filter has the type: `owed`, the deliveries with the `outbox_id` of
+ * their jobs; `jobs`, the rows of the outbox as written; and `deliveries`.
  *
  * An event of the sandbox's own tidying is told to nobody. One that has its delivery came from the version
- * before, which makes deliveries with the order's change.
+ * before, which makes one with the order's change, for the operator's webhook alone.
  */
 export const fanOut = (sql: Sql): Fragment => sql`
   owed as materialized (
-    select nextval('outbox_id_seq') as outbox_id, e.*
-    from numbered e join webhook_endpoints w on w.retailer_id = e.retailer_id and w.disabled_at is null
-    where e.type = any(${[...ENDPOINT_TYPES]}::text[]) and coalesce(e.details ->> 'by', '') <> 'sandbox'
-      and not has_delivery(e.order_id, e.sequence, e.type)
+    select nextval('outbox_id_seq') as outbox_id, w.id as webhook_id, e.*
+    from numbered e cross join lateral (
+      select id, event_types from webhooks where retailer_id = e.retailer_id and disabled_at is null
+      union all
+      select o.id, o.event_types from retailers r join webhooks o on o.organization_id = r.organization_id
+      where r.id = e.retailer_id and o.disabled_at is null
+    ) w
+    where (w.event_types is null or e.type = any(w.event_types)) and coalesce(e.details ->> 'by', '') <> 'sandbox'
+      and not (w.id = e.retailer_id and has_delivery(e.order_id, e.sequence, e.type))
     order by e.number
   ), jobs as (
     insert into outbox (id, queue, order_id, retailer_id, lease_until) overriding system value
-    select outbox_id, 'webhook', order_id, retailer_id, now() + ${firstLease(sql)} from owed
+    select outbox_id, ${queueOf(sql)}, order_id, retailer_id, now() + ${firstLease(sql)} from owed d
     returning id, queue, order_id, retailer_id, run_at, relays
   ), deliveries as (
-    insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload)
-    select e.outbox_id, e.retailer_id, e.order_id, e.type, e.sequence, json_build_object(${eventMembers(sql, sql`e`)})
+    insert into webhook_deliveries (outbox_id, webhook_id, retailer_id, order_id, type, sequence, payload)
+    select e.outbox_id, e.webhook_id, e.retailer_id, e.order_id, e.type, e.sequence,
+      json_build_object(${eventMembers(sql, sql`e`)})
     from owed e
   )`;

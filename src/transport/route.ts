@@ -62,7 +62,7 @@ export type Reply = {
  * by `authenticate` and `handle`; anything else thrown is logged and replied to with 500.
  */
 export type Route<Principal = unknown> = {
-  readonly method: 'get' | 'post' | 'put';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Segments, with `:name` for a parameter and a last `*` for the rest. */
   readonly pattern: string;
   /**

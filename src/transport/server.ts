@@ -138,7 +138,8 @@ function boundConnections(
 type ServeSettings = ExchangeSettings & { readonly trustProxy: boolean };
 
 function mountRoute(app: TemplatedApp, settings: ServeSettings, route: Route): void {
-  app[route.method](route.pattern, serve(settings, route));
+  // `delete` is no name of a method of uWebSockets.js.
+  app[route.method === 'delete' ? 'del' : route.method](route.pattern, serve(settings, route));
   if (route.method === 'get') app.head(route.pattern, serve(settings, route));
 }
 

@@ -89,21 +89,25 @@ export function createWebhookClient(options: {
 }
 
 /**
- * Reads the URL of a store's webhook; returns a sentence where it is not acceptable. The addresses of a name
- * are checked at each delivery, since they can change.
+ * Reads the URL of a store's webhook; where it is not acceptable, returns the end of a sentence that begins
+ * with the URL. The addresses of a name are checked at each delivery, since they can change.
  */
 export function readWebhookUrl(text: string, sandbox: boolean): URL | string {
-  if (text.length > MAX_WEBHOOK_URL_LENGTH) return `The URL is longer than ${MAX_WEBHOOK_URL_LENGTH} characters.`;
-  if (!URL.canParse(text)) return 'That is not a URL.';
+  if (text.length > MAX_WEBHOOK_URL_LENGTH) return TOO_LONG;
+  if (!URL.canParse(text)) return 'is not a URL';
   const url = new URL(text);
-  if (url.protocol !== 'https:' && !(sandbox && url.protocol === 'http:')) return 'The URL must start with https://.';
-  if (url.username !== '' || url.password !== '') return 'The URL must not hold a user name or a password.';
+  // The parser writes a character of another script as up to nine.
+  if (url.href.length > MAX_WEBHOOK_URL_LENGTH) return TOO_LONG;
+  if (url.protocol !== 'https:' && !(sandbox && url.protocol === 'http:')) return 'must start with https://';
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or a password';
   // The parser turns every notation of an IPv4 address (0x7f.1, 2130706433) into the dotted one.
   const host = hostOf(url);
-  if (isIP(host) !== 0 && !isAllowed(host, sandbox)) return 'That address is not on the public Internet.';
+  if (isIP(host) !== 0 && !isAllowed(host, sandbox)) return 'is not on the public Internet';
   url.hash = '';
   return url;
 }
+
+const TOO_LONG = `is longer than ${MAX_WEBHOOK_URL_LENGTH} characters`;
 
 type Outgoing = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 

@@ -17,10 +17,22 @@ export function newWebhookSecret(): string {
  *
  * @param id the same for every attempt of a webhook, and without a full stop
  * @param nowMs the time of this attempt in milliseconds since 1970
+ * @param oldSecret signs too, behind a space, so that a receiver may still know only the secret of before
  */
-export function signWebhook(secret: string, id: string, nowMs: number, body: string): Record<string, string> {
+export function signWebhook(
+  secret: string,
+  id: string,
+  nowMs: number,
+  body: string,
+  oldSecret: string | null = null,
+): Record<string, string> {
   const timestamp = Math.floor(nowMs / 1000);
+  const signed = `${id}.${timestamp}.${body}`;
+  const signatures = [secret, ...(oldSecret === null ? [] : [oldSecret])].map((each) => signatureBy(each, signed));
+  return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') };
+}
+
+function signatureBy(secret: string, signed: string): string {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };
+  return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
 }

@@ -8,11 +8,11 @@ import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS 
 import { HELD_REASONS, PAYOUT_STATUSES } from '../../src/domain/payout.ts';
 import { RESERVED_EVENT_TYPES } from '../../src/domain/store-event.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
+import { DELIVERY_STATUSES } from '../../src/domain/webhook.ts';
 import { schemas } from '../../src/http/schemas.ts';
 import * as limits from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
-import { DELIVERY_STATUSES } from '../../src/store/webhook-events.ts';
 import { signWebhook } from '../../src/vendors/webhook-signature.ts';
 import { ROWS } from '../faults/rows/index.ts';
 import { all, commands, metrics, routes, settings, source, sources, storeEvents, union } from './code-facts.ts';
@@ -84,7 +84,7 @@ test('npm scripts are named, and those that are named exist', () => {
 /** Which page an address belongs to. */
 function pageOf(route: string): string {
   if (/ \/driver\b/.test(route)) return drive;
-  return / \/(?:orders|track|assets)\b/.test(route) ? integrate : operate;
+  return / \/(?:orders|track|assets|webhooks)\b/.test(route) ? integrate : operate;
 }
 
 test('every address is named on the page of those who use it', async () => {
@@ -316,6 +316,10 @@ test('integrate.md has a function that verifies our signatures, and theirs alone
     expect(() => verify(`whsec_${Buffer.alloc(32, 8).toString('base64')}`, headers, body)).toThrow('wrong signature');
     expect(() => verify(secret, signWebhook(secret, 'id', Date.now() - 600_000, body), body)).toThrow('too old');
     expect(() => verify(secret, {}, body)).toThrow();
+    const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    const rotated = signWebhook(other, 'id', Date.now(), body, secret);
+    for (const either of [secret, other]) expect(verify(either, rotated, body)).toEqual(JSON.parse(body));
+    expect(() => verify(`whsec_${Buffer.alloc(32, 8).toString('base64')}`, rotated, body)).toThrow('wrong signature');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

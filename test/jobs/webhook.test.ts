@@ -1,15 +1,23 @@
 import { expect, test } from 'vitest';
 import { createWebhookJob, retryAfter } from '../../src/jobs/webhook.ts';
-import { MAX_WEBHOOKS_PER_STORE, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
+import { MAX_WEBHOOKS_PER_ENDPOINT, MAX_WEBHOOKS_PER_STORE, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
 import type { FailedAttempt, OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import type { WebhookOutcome } from '../../src/vendors/webhook-client.ts';
+import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
+import { verifyWebhook } from '../harness/webhooks.ts';
 
 const SECRET = 'whsec_c2VjcmV0';
-const endpoint = { url: 'https://store.test/hook?token=hidden', secret: SECRET, heldSeconds: 0 };
+const endpoint = {
+  id: 'webhook',
+  ownerId: 'store',
+  url: 'https://store.test/hook?token=hidden',
+  secret: SECRET,
+  oldSecret: null,
+  heldSeconds: 0,
+};
 const delivery = (changes: Partial<OwedDelivery> = {}): OwedDelivery => ({
   id: 'delivery',
   outboxId: 1,
-  retailerId: 'store',
   payload: '{}',
   attempts: 0,
   relays: 0,
@@ -24,6 +32,7 @@ function world(options: {
   open: (outboxId: number) => OwedDelivery | null;
   outcome?: WebhookOutcome | (() => Promise<WebhookOutcome>);
   disabled?: boolean;
+  sent?: Record<string, string>[];
 }) {
   const done: unknown[][] = [];
   const logged: string[] = [];
@@ -52,13 +61,18 @@ function world(options: {
       },
       finishOutbox: async (outboxId) => void done.push(['finish', outboxId]),
     },
-    client: { post: async () => (typeof outcome === 'function' ? outcome() : outcome) },
+    client: {
+      async post({ headers }) {
+        options.sent?.push({ ...headers });
+        return typeof outcome === 'function' ? outcome() : outcome;
+      },
+    },
     relay: { relay: (rows) => void done.push(['relay', rows.length]) },
     clock: Date,
     random: () => 0.5,
     logger: { debug: log, info: log, warn: log, error: log },
   });
-  return { done, logged, run: (outboxId = 1, relays = 0) => job({ outboxId, orderId: 'order', relays }) };
+  return { done, logged, job, run: (outboxId = 1, relays = 0) => job({ outboxId, orderId: 'order', relays }) };
 }
 
 test.each([200, 201, 204, 299])('a %i counts as delivered', async (status) => {
@@ -116,17 +130,43 @@ test('a held endpoint is left alone, and its deliveries are spread over the time
   ]);
 });
 
-test('a slow store delays its own deliveries only', async () => {
+/** A job whose receivers do not answer before the test lets them; the webhook of a job is named by `names`. */
+function slowWorld(nameOf: (outboxId: number) => { readonly id: string; readonly ownerId: string }) {
   const waiting: (() => void)[] = [];
   const outcome = () =>
     new Promise<WebhookOutcome>((resolve) => {
       waiting.push(() => resolve({ kind: 'answered', status: 204 }));
     });
-  const stores = new Map([[100, 'another store']]);
-  const { run, done } = world({
-    open: (outboxId) => delivery({ outboxId, retailerId: stores.get(outboxId) ?? 'store', ageSeconds: 40 }),
-    outcome,
-  });
+  const open = (outboxId: number) =>
+    delivery({ outboxId, ageSeconds: 40, endpoint: { ...endpoint, ...nameOf(outboxId) } });
+  return { ...world({ open, outcome }), waiting };
+}
+
+test('a slow webhook delays its own deliveries only, and leaves places to the store’s other webhooks', async () => {
+  const others = new Map([
+    [100, { id: 'another webhook', ownerId: 'store' }],
+    [101, { id: 'a webhook', ownerId: 'another store' }],
+  ]);
+  const { run, done, waiting } = slowWorld((id) => others.get(id) ?? { id: 'webhook', ownerId: 'store' });
+  const tries = Array.from({ length: MAX_WEBHOOKS_PER_ENDPOINT }, (_, index) => run(index));
+  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT);
+  await run(50);
+  expect(done).toEqual([
+    ['put off', 50, 11],
+    ['relay', 1],
+  ]);
+  const rest = [run(100), run(101)];
+  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT + 2);
+  for (const answer of waiting) answer();
+  await Promise.all([...tries, ...rest]);
+  const next = run(51);
+  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT + 3);
+  waiting.at(-1)?.();
+  await next;
+});
+
+test('the slow webhooks of one store together delay no other store', async () => {
+  const { run, done, waiting } = slowWorld((id) => ({ id: `webhook ${id % 4}`, ownerId: id < 90 ? 'store' : 'other' }));
   const tries = Array.from({ length: MAX_WEBHOOKS_PER_STORE }, (_, index) => run(index));
   await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE);
   await run(50);
@@ -134,17 +174,38 @@ test('a slow store delays its own deliveries only', async () => {
     ['put off', 50, 11],
     ['relay', 1],
   ]);
-  const other = run(100);
+  const other = run(91);
   await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE + 1);
   for (const answer of waiting) answer();
   await Promise.all([...tries, other]);
-  const next = run(51);
-  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE + 2);
-  waiting.at(-1)?.();
-  await next;
 });
 
-test('a delivery whose store has no endpoint any more is given up', async () => {
+test('the operator’s webhook, whose id is the store’s, has as many places as any other', async () => {
+  const { run, done, waiting } = slowWorld(() => ({ id: 'store', ownerId: 'store' }));
+  const tries = Array.from({ length: MAX_WEBHOOKS_PER_ENDPOINT }, (_, index) => run(index));
+  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT);
+  expect(done).toEqual([]);
+  for (const answer of waiting) answer();
+  await Promise.all(tries);
+});
+
+test('a webhook whose secret was rotated is signed by both secrets, the new one first', async () => {
+  const sent: Record<string, string>[] = [];
+  const old = newWebhookSecret();
+  const { job } = world({ open: () => delivery({ endpoint: { ...endpoint, oldSecret: old } }), sent });
+  await job({ outboxId: 1, orderId: 'order', relays: 0 });
+  const [headers = {}] = sent;
+  const signatures = (headers['webhook-signature'] ?? '').split(' ');
+  expect(signatures).toHaveLength(2);
+  for (const [index, secret] of [SECRET, old].entries()) {
+    expect(verifyWebhook(secret, headers, '{}')).toEqual({});
+    const alone = { ...headers, 'webhook-signature': signatures[index] };
+    expect(verifyWebhook(secret, alone, '{}')).toEqual({});
+  }
+  expect(() => verifyWebhook(newWebhookSecret(), headers, '{}')).toThrow(/signature/);
+});
+
+test('a delivery whose webhook was removed or disabled is given up', async () => {
   const { run, done } = world({ open: () => delivery({ endpoint: null }) });
   await run();
   expect(done).toEqual([['undeliverable', 'no_endpoint']]);

@@ -13,6 +13,7 @@ export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
     pruneEvents: none,
     pruneRequests: none,
     pruneTextCounts: none,
+    forgetOldSecrets: none,
     ...differently,
   };
 }

@@ -144,6 +144,7 @@ test('the backlog counts the due and the failed rows of every queue', async () =
   const idle = { owed: 0, oldestSeconds: 0, failed: 0 };
   expect(backlog).toEqual([
     { queue: 'charge', owed: 2, oldestSeconds: expect.closeTo(120, -1), failed: 1 },
+    { queue: 'event', ...idle },
     { queue: 'locate', ...idle },
     { queue: 'redispatch', ...idle },
     { queue: 'refund', ...idle },

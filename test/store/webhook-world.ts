@@ -83,11 +83,13 @@ export async function deliveriesOf(
 
 export const types = async (orderId: string) => (await deliveriesOf(orderId)).map(({ type }) => type);
 
-/** The only delivery of a new order, as its job opens it. */
-export async function newDelivery(): Promise<OwedDelivery> {
+/** The delivery of a new order's assignment to a webhook, the operator's by default, as its job opens it. */
+export async function newDelivery(webhookId = retailerId): Promise<OwedDelivery> {
   const orderId = await newOrder(await newDriver());
   await tell();
-  const [row] = await database.sql`select outbox_id from webhook_deliveries where order_id = ${orderId}`;
+  const [row] = await database.sql`
+    select outbox_id from webhook_deliveries
+    where order_id = ${orderId} and webhook_id = ${webhookId} and type = 'order.assigned'`;
   return (await storeOf(database.sql).openDelivery(row?.outbox_id)) as OwedDelivery;
 }
 

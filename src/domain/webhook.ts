@@ -1,0 +1,30 @@
+/** Who is told by a webhook, and may change it: a store, or an organization of stores. */
+export type WebhookOwner = { readonly kind: 'store' | 'organization'; readonly id: string };
+
+/** The statuses of a delivery. */
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** In a filter: all types, those of later versions included. */
+export const EVERY_EVENT_TYPE = '*';
+
+/** The type of the event that tests a webhook. It needs no filter. */
+export const WEBHOOK_TEST_TYPE = 'webhook.test';
+
+/** What a delivery came to, as its store may know it: an HTTP status, or a word for why there was none. */
+const WORDS: Readonly<Record<string, string>> = {
+  timeout: 'timeout',
+  tls_failed: 'tls_failed',
+  bad_reply: 'bad_reply',
+  no_endpoint: 'no_endpoint',
+};
+
+/**
+ * A result of a delivery in the words for stores. What would say which addresses and names exist in the
+ * operator's own network is one word, whatever happened there.
+ *
+ * @param result an HTTP status, or a word of the webhook client or of the job
+ */
+export function resultForStore(result: string): string {
+  return Number(result) > 0 ? result : (WORDS[result] ?? 'unreachable');
+}

@@ -1,0 +1,143 @@
+import { ServiceError } from '../../domain/errors.ts';
+import { newId } from '../../domain/ids.ts';
+import { EVERY_EVENT_TYPE } from '../../domain/webhook.ts';
+import { MAX_JSON_BYTES, MAX_WEBHOOKS_SET, WEBHOOK_CHANGES_PER_MINUTE } from '../../limits.ts';
+import type { RetailerKey } from '../../store/retailers.ts';
+import type { Store } from '../../store/store.ts';
+import type { Webhook } from '../../store/webhooks.ts';
+import { json } from '../../transport/reply.ts';
+import type { Route } from '../../transport/route.ts';
+import { newWebhookSecret } from '../../vendors/webhook-signature.ts';
+import { parsed } from '../input.ts';
+import { asAvailable, asWritten } from '../outcomes.ts';
+import { countRead, type StoreRates } from '../store-rate.ts';
+import { valid } from '../validate.ts';
+import { validateNewWebhook, validateWebhookChange } from '../webhook-input.ts';
+import { createOwnerRate, noSuchWebhook, ownerOf, type WebhookManagers, webhookIdOf } from '../webhook-owner.ts';
+
+const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
+const LOOK = 'See GET /webhooks.';
+
+/**
+ * The webhooks of a store: `GET` and `POST /webhooks`, `GET`, `PATCH` and `DELETE /webhooks/{id}`, and
+ * `POST /webhooks/{id}/rotate-secret`. A secret is in the reply that makes it, and in no other.
+ */
+export function webhookRoutes(parts: {
+  readonly stores: WebhookManagers;
+  readonly reads: StoreRates;
+  readonly store: Pick<
+    Store,
+    'listWebhooks' | 'findWebhook' | 'addWebhook' | 'changeWebhookOf' | 'rotateWebhookSecret' | 'removeWebhook'
+  >;
+  readonly sandbox: boolean;
+}): Route<RetailerKey>[] {
+  const { stores, reads, store, sandbox } = parts;
+  const { authenticate } = stores;
+  const countChange = createOwnerRate(
+    WEBHOOK_CHANGES_PER_MINUTE,
+    60,
+    `Webhooks may be changed ${WEBHOOK_CHANGES_PER_MINUTE} times a minute; this time nothing was changed.`,
+  );
+
+  const list: Route<RetailerKey> = {
+    method: 'get',
+    pattern: '/webhooks',
+    authenticate,
+    async handle({ principal, alwaysReplyWith }) {
+      await countRead(reads, principal, alwaysReplyWith);
+      const webhooks = await asAvailable(store.listWebhooks(ownerOf(principal)));
+      return json(200, { success: true, webhooks: webhooks.map(toWire) });
+    },
+  };
+
+  const add: Route<RetailerKey> = {
+    method: 'post',
+    pattern: '/webhooks',
+    authenticate,
+    body: JSON_BODY,
+    onDeadline: 'outcome_unknown',
+    async handle({ principal, body }) {
+      const { url, eventTypes } = valid(validateNewWebhook(parsed(body), sandbox));
+      const owner = ownerOf(principal);
+      await countChange(owner);
+      const secret = newWebhookSecret();
+      const added = await asWritten(store.addWebhook(owner, { id: newId(), url, eventTypes, secret }), LOOK);
+      if (!added) throw new ServiceError('illegal_transition', `There are ${MAX_WEBHOOKS_SET} webhooks already.`);
+      return json(201, { success: true, webhook: { ...toWire(added), secret } });
+    },
+  };
+
+  const get: Route<RetailerKey> = {
+    method: 'get',
+    pattern: '/webhooks/:id',
+    authenticate,
+    async handle({ head, principal, alwaysReplyWith }) {
+      const id = webhookIdOf(head);
+      await countRead(reads, principal, alwaysReplyWith);
+      return replyWith(await asAvailable(store.findWebhook(ownerOf(principal), id)));
+    },
+  };
+
+  const change: Route<RetailerKey> = {
+    method: 'patch',
+    pattern: '/webhooks/:id',
+    authenticate,
+    body: JSON_BODY,
+    onDeadline: 'outcome_unknown',
+    async handle({ head, principal, body }) {
+      const wanted = valid(validateWebhookChange(parsed(body), sandbox));
+      const id = webhookIdOf(head);
+      const owner = ownerOf(principal);
+      await countChange(owner);
+      return replyWith(await asWritten(store.changeWebhookOf(owner, id, wanted), 'Send it again; that is safe.'));
+    },
+  };
+
+  const rotate: Route<RetailerKey> = {
+    method: 'post',
+    pattern: '/webhooks/:id/rotate-secret',
+    authenticate,
+    onDeadline: 'outcome_unknown',
+    async handle({ head, principal }) {
+      const id = webhookIdOf(head);
+      const owner = ownerOf(principal);
+      await countChange(owner);
+      const secret = newWebhookSecret();
+      return replyWith(await asWritten(store.rotateWebhookSecret(owner, id, secret), LOOK), { secret });
+    },
+  };
+
+  const remove: Route<RetailerKey> = {
+    method: 'delete',
+    pattern: '/webhooks/:id',
+    authenticate,
+    onDeadline: 'outcome_unknown',
+    async handle({ head, principal }) {
+      const id = webhookIdOf(head);
+      const owner = ownerOf(principal);
+      await countChange(owner);
+      if (!(await asWritten(store.removeWebhook(owner, id), LOOK))) throw noSuchWebhook();
+      return json(200, { success: true, message: 'The webhook was removed.' });
+    },
+  };
+
+  return [list, add, get, change, rotate, remove];
+}
+
+function replyWith(webhook: Webhook | null, more: { readonly secret?: string } = {}) {
+  if (!webhook) throw noSuchWebhook();
+  return json(200, { success: true, webhook: { ...toWire(webhook), ...more } });
+}
+
+const toWire = (webhook: Webhook) => ({
+  id: webhook.id,
+  url: webhook.url,
+  event_types: webhook.eventTypes ?? [EVERY_EVENT_TYPE],
+  enabled: webhook.disabledAt === null,
+  disabled_at: webhook.disabledAt,
+  disabled_because: webhook.disabledBecause,
+  failing_since: webhook.failingSince,
+  old_secret_until: webhook.oldSecretUntil,
+  set_by: webhook.setBy,
+  created_at: webhook.createdAt,
+});

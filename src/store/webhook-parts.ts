@@ -1,0 +1,44 @@
+import type { Fragment, Sql } from 'postgres';
+import type { WebhookOwner } from '../domain/webhook.ts';
+import { WEBHOOKS_DUE_ROWS } from '../limits.ts';
+import type { QueueName } from './outbox-rows.ts';
+
+/** The queues of webhook deliveries. */
+export const WEBHOOK_QUEUES = ['webhook', 'event'] as const satisfies readonly QueueName[];
+
+/**
+ * The webhook of the delivery `d`. One that names none is of the webhook whose id is the store's: the version
+ * before knows no other.
+ */
+export const webhookOf = (sql: Sql): Fragment => sql`coalesce(d.webhook_id, d.retailer_id)`;
+
+/** Whether the webhook `w` is this owner's. */
+export const isOwnedBy = (sql: Sql, { kind, id }: WebhookOwner): Fragment =>
+  kind === 'store' ? sql`w.retailer_id = ${id}` : sql`w.organization_id = ${id}`;
+
+/**
+ * CTEs that make the deliveries of the webhook in `changed` that wait for a later try due now, and send the
+ * notice: they may wait for hours, and what failed before says nothing of the webhook from now on.
+ *
+ * @param webhookId the webhook that `changed` holds, if it was changed
+ */
+export const dueAgain = (sql: Sql, webhookId: string, processId: string): Fragment => sql`
+  due as (
+    update outbox set run_at = now(), lease_until = now()
+    where id = any(array(
+      select b.id from outbox b
+      where b.done_at is null and b.queue = any(${[...WEBHOOK_QUEUES]}::text[]) and b.run_at > now()
+        and (select ${webhookOf(sql)} from webhook_deliveries d where d.outbox_id = b.id) = ${webhookId}
+      order by b.run_at limit ${WEBHOOKS_DUE_ROWS} for update skip locked))
+      and exists (select from changed)
+    returning id
+  ), jobs as (
+    select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from due having count(*) > 0
+  )`;
+
+/**
+ * The queue of the jobs of the delivery `d`. The version before would send every job of `webhook` to the one
+ * webhook that it knows, so those of other webhooks are in a queue that it does not take from.
+ */
+export const queueOf = (sql: Sql): Fragment =>
+  sql`case when ${webhookOf(sql)} = d.retailer_id then 'webhook' else 'event' end`;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findZip, foldAddress } from '../src/domain/address.ts';
 import { fingerprintOf } from '../src/domain/idempotency.ts';
-import { hasSecretForm, isId, isTrackingToken } from '../src/domain/ids.ts';
+import { hasSecretForm, isId, isTrackingToken, keyModeOf } from '../src/domain/ids.ts';
 import { networkOf } from '../src/domain/network.ts';
 import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
@@ -14,6 +14,7 @@ import { readDriverMessage } from '../src/driver-app/messages.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
+import { storeReader } from '../src/http/readers.ts';
 import { ordersList } from '../src/http/routes/orders-list.ts';
 import * as patterns from '../src/http/schemas.ts';
 import { createReadRates } from '../src/http/store-rate.ts';
@@ -74,9 +75,10 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
   writeFileSync(join(folder, 'manifest.json'), '{}');
   writeFileSync(join(folder, 'a.js'), '');
   const assets = loadAssets(folder);
+  const none = async () => ({ orders: [], next: null });
   const list = ordersList({
-    stores: letIn({ retailerId: 'store' } as never),
-    store: { listStoreOrders: async () => ({ orders: [], next: null }) },
+    stores: letIn(storeReader({ retailerId: 'store' })),
+    store: { listStoreOrders: none, listOrdersOfStores: none },
     reads: createReadRates(0),
     matcher: { whyWaiting: () => undefined },
   });
@@ -92,7 +94,13 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'Idempotency-Key': (text) => idempotencyKeyOf(headOf({ 'idempotency-key': text })),
     'a query': (text) => list.handle({ ...GIVEN, head: headOf({}, text) } as never),
     'the values of a query': (text) => {
-      const query = new URLSearchParams({ status: text, updated_after: text, limit: text, cursor: text }).toString();
+      const query = new URLSearchParams({
+        status: text,
+        updated_after: text,
+        limit: text,
+        cursor: text,
+        retailer_id: text,
+      }).toString();
       return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
     'a body': (text) => parseJsonObject(Buffer.from(text)),
@@ -110,8 +118,8 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     "a driver's message": (text) => readDriverMessage(text),
     "a value of a driver's message": (text) => readDriverMessage(JSON.stringify({ type: 'hello', token: text })),
     'an id, a token, a phone': (text) => {
-      for (const kind of ['api_key', 'driver_token'] as const) hasSecretForm(kind, text);
-      return [isId(text), isTrackingToken(text), isPhone(text)];
+      for (const kind of ['api_key', 'organization_key', 'driver_token'] as const) hasSecretForm(kind, text);
+      return [keyModeOf(text), isId(text), isTrackingToken(text), isPhone(text)];
     },
     'a client’s address': (text) => networkOf(text),
     "a webhook's URL": (text) => [readWebhookUrl(text, false), readWebhookUrl(`https://${text}`, true)],

@@ -6,6 +6,7 @@ import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
+import { createReaders } from '../http/readers.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
@@ -61,7 +62,9 @@ export function apiRoutes(parts: {
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, store, dispatch, matcher, allowances, photos, failed } = parts;
-  const stores = createAuthenticator('api_key', parts.credentials.stores);
+  const mode = config.sandbox ? 'test' : 'live';
+  const stores = createAuthenticator('api_key', parts.credentials.stores, mode);
+  const readers = createReaders(stores, createAuthenticator('organization_key', parts.credentials.organizations, mode));
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
   const reads = createReadRates(config.readRate);
   const { actions, positions } = dispatch;
@@ -71,8 +74,8 @@ export function apiRoutes(parts: {
   return [
     ...healthRoutes(config, parts.database, parts.metrics),
     ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
-    ordersGet({ stores, reads, store, matcher }),
-    ordersList({ stores, reads, store, matcher }),
+    ordersGet({ stores: readers, reads, store, matcher }),
+    ordersList({ stores: readers, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),

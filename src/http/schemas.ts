@@ -139,6 +139,7 @@ export const schemas = {
     properties: {
       status: { type: 'string', enum: ORDER_STATUSES },
       updated_after: { type: 'string', pattern: TIMESTAMP },
+      retailer_id: text(MAX_ID_LENGTH),
       limit: { type: 'string', pattern: PAGE_SIZE },
       cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
     },

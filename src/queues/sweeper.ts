@@ -1,6 +1,7 @@
 import {
   DRIVER_ACTIONS_KEPT_DAYS,
   END_LEASES_ROWS,
+  ENDED_KEYS_ROWS,
   OUTBOX_KEPT_DAYS,
   OUTBOX_PRUNE_ROWS,
   OUTBOX_SWEEP_MS,
@@ -23,6 +24,7 @@ export type SweeperStore = Pick<
   | 'pruneDriverActions'
   | 'pruneRequests'
   | 'pruneTextCounts'
+  | 'revokeEndedKeys'
 >;
 
 export type Sweeper = {
@@ -72,6 +74,7 @@ export function startSweeper(
     await attempt('driver actions', () => store.pruneDriverActions(DRIVER_ACTIONS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('counts of texts', () => store.pruneTextCounts(TEXT_COUNT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('undelivered replies', () => store.pruneRequests(OUTBOX_PRUNE_ROWS));
+    await attempt('ended keys', () => store.revokeEndedKeys(ENDED_KEYS_ROWS));
     return taken === OUTBOX_SWEEP_ROWS;
   }
 

@@ -28,17 +28,34 @@ export type OrderPage = { readonly orders: readonly ListedOrder[]; readonly next
  * caller who passes the time of the latest change it has seen misses no change, and sees some orders again.
  */
 export async function listStoreOrders({ lists: sql }: Db, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
-  const { limit } = filter;
   const within = sql`retailer_id = ${retailerId}${changedWithin(sql, filter)}`;
+  return readOrderPage(sql, ordersIn(sql, filter.status, within), filter, LIST_SCAN_ROWS, false);
+}
+
+/**
+ * Reads a page of the orders that were looked at.
+ *
+ * @param looked the rows of `orders` as `o`, with `scanned`: how many of its store were looked at up to it
+ * @param scanRows the most of a store that are; the list goes on behind the last one where it has that number
+ * @param namesStore whether an order has its `retailer_id`
+ */
+export async function readOrderPage(
+  sql: Sql,
+  looked: Fragment,
+  filter: OrderFilter,
+  scanRows: number,
+  namesStore: boolean,
+): Promise<OrderPage> {
+  const { limit } = filter;
   const rows = await sql`
     select id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status, tracking_token,
       driver_id, reason_code, created_at, updated_at, (extract(epoch from updated_at) * 1000000)::int8::text as micros,
-      scanned
-    from ${ordersIn(sql, filter.status, within)}
+      scanned${namesStore ? sql`, retailer_id` : sql``}
+    from ${looked}
     order by updated_at, id limit ${limit + 1}`;
   const page = rows.slice(0, limit);
   // The last order that was looked at comes also where it is not in the status asked for.
-  const endsEarly = rows.length <= limit && rows.at(-1)?.scanned === LIST_SCAN_ROWS;
+  const endsEarly = rows.length <= limit && rows.at(-1)?.scanned === scanRows;
   const last = page.at(-1);
   return {
     orders: page.filter(({ status }) => (filter.status ? status === filter.status : status !== 'void')).map(onWire),
@@ -46,7 +63,8 @@ export async function listStoreOrders({ lists: sql }: Db, retailerId: string, fi
   };
 }
 
-function changedWithin(sql: Sql, { updatedAfter, cursor }: OrderFilter): Fragment {
+/** The conditions of a filter, its status aside. */
+export function changedWithin(sql: Sql, { updatedAfter, cursor }: OrderFilter): Fragment {
   return sql`
     ${updatedAfter ? sql`and updated_at > ${new Date(updatedAfter.getTime() - LIST_OVERLAP_MS)}` : sql``}
     ${
@@ -63,7 +81,7 @@ function changedWithin(sql: Sql, { updatedAfter, cursor }: OrderFilter): Fragmen
  *
  * @param within which of them, of one store
  */
-function ordersIn(sql: Sql, status: OrderStatus | null, within: Fragment): Fragment {
+export function ordersIn(sql: Sql, status: OrderStatus | null, within: Fragment): Fragment {
   switch (status) {
     case 'cancelled':
       return rare(sql, sql`status = 'cancelled'`, within);

@@ -2,6 +2,8 @@ import type { Db } from './db.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as holds from './holds.ts';
+import * as importedStores from './imported-stores.ts';
+import * as keys from './keys.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as messages from './messages.ts';
 import * as operator from './operator.ts';
@@ -11,6 +13,8 @@ import * as operatorOrders from './operator-orders.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
+import * as ordersOfStores from './orders-of-stores.ts';
+import * as organizations from './organizations.ts';
 import * as outbox from './outbox.ts';
 import * as payments from './payments.ts';
 import * as payouts from './payouts.ts';
@@ -49,6 +53,8 @@ export interface Store
   extends Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof holds>,
+    Bound<typeof importedStores>,
+    Bound<typeof keys>,
     Bound<typeof lifecycle>,
     Bound<typeof messages>,
     Bound<typeof operator>,
@@ -58,6 +64,8 @@ export interface Store
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
+    Bound<typeof ordersOfStores>,
+    Bound<typeof organizations>,
     Bound<typeof outbox>,
     Bound<typeof payments>,
     Bound<typeof payouts>,
@@ -80,6 +88,8 @@ const FAMILIES = [
   drivers,
   dropoffs,
   holds,
+  importedStores,
+  keys,
   lifecycle,
   messages,
   operator,
@@ -89,6 +99,8 @@ const FAMILIES = [
   orders,
   ordersCreate,
   ordersList,
+  ordersOfStores,
+  organizations,
   outbox,
   payments,
   payouts,

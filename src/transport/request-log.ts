@@ -54,5 +54,6 @@ export function createRequestLog(
 function callerOf(principal: unknown): { retailer?: string; driver?: string } {
   if (typeof principal !== 'object' || principal === null) return {};
   if ('retailerId' in principal) return { retailer: String(principal.retailerId) };
+  if ('organizationId' in principal) return { organization: String(principal.organizationId) };
   return 'driverId' in principal ? { driver: String(principal.driverId) } : {};
 }

@@ -39,12 +39,16 @@ async function api(url = database.url) {
       lookUps++;
       return real.findKeys(hashes);
     },
+    findOrganizationKeys(hashes: readonly string[]) {
+      lookUps++;
+      return real.findOrganizationKeys(hashes);
+    },
     findDriverByToken(hash: string) {
       lookUps++;
       return real.findDriverByToken(hash);
     },
   };
-  const { stores, drivers, feed } = openCredentialCaches(counted);
+  const { stores, organizations, drivers, feed } = openCredentialCaches(counted);
   const events = new OrderEvents();
   const nothing = async () => undefined;
   await followChanges({
@@ -55,14 +59,14 @@ async function api(url = database.url) {
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
     tiers: { reload: nothing },
     holds: { reload: nothing, refresh: nothing },
-    credentials: { stores, drivers },
+    credentials: { stores, organizations, drivers },
     secrets: feed,
     paymentWait: { recheck: nothing },
     events,
     logger,
     closers,
   });
-  return { stores, drivers, lookUps: () => lookUps };
+  return { stores, organizations, drivers, lookUps: () => lookUps };
 }
 
 /** The holder, or the code of the refusal. */

@@ -12,6 +12,7 @@ export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
     pruneDriverActions: none,
     pruneRequests: none,
     pruneTextCounts: none,
+    revokeEndedKeys: none,
     ...differently,
   };
 }

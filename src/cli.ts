@@ -3,6 +3,7 @@ import { CommandError, withContext } from './cli/context.ts';
 import { addDriverCommands } from './cli/driver.ts';
 import { Listed } from './cli/list.ts';
 import { addOrderCommands, addStatsCommand, addTierCommands } from './cli/order.ts';
+import { addOrganizationCommands } from './cli/organization.ts';
 import { escapeLines, print, tell, write } from './cli/output.ts';
 import type { Act } from './cli/parts.ts';
 import { addPayoutCommands } from './cli/payout.ts';
@@ -31,7 +32,8 @@ const act: Act =
     const found = await withContext(readCliConfig(), (context) => work(context, command.args, options as never));
     const json = command.optsWithGlobals().json === true;
     if (found instanceof Listed) printPage(found, command, json);
-    else print(found, json);
+    // A command that has printed as it went on says nothing at its end.
+    else if (found !== undefined) print(found, json);
   };
 
 /** In JSON the rows stay as they were, so what follows them goes to standard error. */
@@ -41,6 +43,7 @@ function printPage(list: Listed, command: Command, json: boolean): void {
 }
 
 addRetailerCommands(program, act);
+addOrganizationCommands(program, act);
 addDriverCommands(program, act);
 addOrderCommands(program, act);
 addPayoutCommands(program, act);

@@ -874,6 +874,31 @@ export const FEED_WORD_MS = 1_000;
 /** Pause between two such notices, which all unknown keys of that time share. */
 export const FEED_WORD_PAUSE_MS = 20;
 
+// --- Rotated keys, organizations and imports ---------------------------------------------------------------
+/** Longest time for which a rotated key goes on, in seconds: a release of the store's own software. */
+export const MAX_KEY_OVERLAP_SECONDS = 7 * 86_400;
+/** Most keys of a store that go on beside its newest one; another rotation with an overlap is refused. */
+export const MAX_OVERLAPPING_KEYS = 2;
+/** Most ended keys that one statement marks as revoked. */
+export const ENDED_KEYS_ROWS = 500;
+/** Most stores of an organization. A read of all of them goes along the index of each. */
+export const MAX_ORGANIZATION_STORES = 1_000;
+/** Most keys of an organization that are good, overlapping ones included: one for each system that reads. */
+export const MAX_ORGANIZATION_KEYS = 10;
+/** Most organizations' keys kept in memory, with up to 60 KB of stores' ids each. */
+export const MAX_ORGANIZATION_KEYS_KEPT = 500;
+/**
+ * Orders of each store that a page of an organization's list looks at, where LIST_SCAN_ROWS shared among its
+ * stores would be fewer. With MAX_ORGANIZATION_STORES it looks at 20,000, in under 0.1 s. Below LIST_SCAN_ROWS.
+ */
+export const LIST_SCAN_ROWS_PER_STORE = 20;
+/** Largest file of an import in bytes. Ten thousand stores have a third of it. */
+export const MAX_IMPORT_BYTES = 4 * 1024 * 1024;
+/** Most lines of one import, its header aside. */
+export const MAX_IMPORT_LINES = 10_000;
+/** Longest number that a chain gives a store, in characters. */
+export const MAX_STORE_EXTERNAL_ID_LENGTH = 100;
+
 // --- Start and stop ----------------------------------------------------------------------------------------
 /** Longest time for one part to close; then it is left behind. */
 export const CLOSE_DEADLINE_MS = 3_000;
@@ -1276,6 +1301,7 @@ function assertJobRelations(): void {
   below({ MAX_CREDENTIALS_KEPT }, { MAX_SECRETS_KNOWN });
   below({ SECRETS_PART }, { MAX_SECRETS_KNOWN });
   below({ FEED_WORD_MS }, { QUERY_DEADLINE_MS });
+  below({ LIST_SCAN_ROWS_PER_STORE }, { LIST_SCAN_ROWS });
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });
   below({ STOP_DEADLINE_MS }, { DOCKER_STOP_MS });
   atMost({ LIST_LIMIT }, { MAX_LIST_LIMIT });

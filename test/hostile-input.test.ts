@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findZip, foldAddress } from '../src/domain/address.ts';
 import { identityOf, isSameRequest } from '../src/domain/idempotency.ts';
-import { hasSecretForm, isId, isTrackingToken } from '../src/domain/ids.ts';
+import { hasSecretForm, isId, isTrackingToken, keyModeOf } from '../src/domain/ids.ts';
 import { networkOf } from '../src/domain/network.ts';
 import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
@@ -16,6 +16,7 @@ import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
 import { warningsOf } from '../src/http/order-warnings.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
+import { storeReader } from '../src/http/readers.ts';
 import { ordersList } from '../src/http/routes/orders-list.ts';
 import { webhookDeliveryRoutes } from '../src/http/routes/webhook-deliveries.ts';
 import * as patterns from '../src/http/schemas.ts';
@@ -84,9 +85,10 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
   writeFileSync(join(folder, 'manifest.json'), '{}');
   writeFileSync(join(folder, 'a.js'), '');
   const assets = loadAssets(folder);
+  const none = async () => ({ orders: [], next: null });
   const list = ordersList({
-    stores: letIn({ retailerId: 'store' } as never),
-    store: { listStoreOrders: async () => ({ orders: [], next: null }) },
+    stores: letIn(storeReader({ retailerId: 'store' })),
+    store: { listStoreOrders: none, listOrdersOfStores: none },
     reads: createReadRates(0),
     matcher: { whyWaiting: () => undefined },
   });
@@ -113,6 +115,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
         updated_after: text,
         limit: text,
         cursor: text,
+        retailer_id: text,
       }).toString();
       return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
@@ -143,8 +146,8 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     "a driver's message": (text) => readDriverMessage(text),
     "a value of a driver's message": (text) => readDriverMessage(JSON.stringify({ type: 'hello', token: text })),
     'an id, a token, a phone': (text) => {
-      for (const kind of ['api_key', 'driver_token'] as const) hasSecretForm(kind, text);
-      return [isId(text), isTrackingToken(text), isPhone(text)];
+      for (const kind of ['api_key', 'organization_key', 'driver_token'] as const) hasSecretForm(kind, text);
+      return [keyModeOf(text), isId(text), isTrackingToken(text), isPhone(text)];
     },
     'a client’s address': (text) => networkOf(text),
     "a webhook's URL": (text) => [readWebhookUrl(text, false), readWebhookUrl(`https://${text}`, true)],

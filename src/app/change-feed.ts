@@ -24,7 +24,7 @@ export type ChangeFeedParts = {
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
   readonly credentials: {
-    readonly [Kind in 'stores' | 'drivers']: Pick<CredentialCaches[Kind], 'forget'>;
+    readonly [Kind in 'stores' | 'organizations' | 'drivers']: Pick<CredentialCaches[Kind], 'forget'>;
   };
   readonly secrets: SecretsFeed;
   readonly paymentWait: Pick<PaymentWait, 'recheck'>;
@@ -82,6 +82,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     retailer: batches((ids) => holds.refresh(ids)),
     key: batches((ids) => secrets.read('key', ids)),
     token: batches((ids) => secrets.read('token', ids)),
+    organization_key: batches((ids) => secrets.read('organization_key', ids)),
   };
   events.subscribe({
     // The order is read at once, because the notice of the write may be minutes late or never come.
@@ -99,13 +100,20 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     const isFresh = (id: string) => kind === 'retailer' || (kind === 'order' && unknownOutcomes.has(id));
     const fresh = own ? ids.filter(isFresh) : ids;
     if (fresh.length === 0) return;
-    if (kind === 'key' || kind === 'token') secrets.noticed(kind, fresh);
+    if (kind === 'organization') {
+      credentials.organizations.forget(({ organizationId }) => fresh.includes(organizationId));
+      return;
+    }
+    if (kind === 'key' || kind === 'token' || kind === 'organization_key') secrets.noticed(kind, fresh);
     if (paid) for (const id of fresh) events.paymentRecorded(id, 'paid');
     else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.
     else if (kind === 'tier') await tiers.reload().then(sweep, readAnew);
     else if (kind !== 'jobs' && kind !== 'events') {
-      if (kind === 'retailer') credentials.stores.forget(({ retailerId }) => fresh.includes(retailerId));
+      if (kind === 'retailer') {
+        credentials.stores.forget(({ retailerId }) => fresh.includes(retailerId));
+        credentials.organizations.forget(({ retailerIds }) => fresh.some((id) => retailerIds.includes(id)));
+      }
       if (kind === 'driver') credentials.drivers.forget(({ driverId }) => fresh.includes(driverId));
       changed[kind].add(fresh);
     }

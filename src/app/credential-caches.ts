@@ -10,29 +10,33 @@ import {
   MAX_CREDENTIALS_KEPT,
   MAX_KEY_READS,
   MAX_KEYS_PER_STATEMENT,
+  MAX_ORGANIZATION_KEYS,
+  MAX_ORGANIZATION_KEYS_KEPT,
   MAX_SECRETS_KNOWN,
   MAX_UNKNOWN_LOOK_UPS,
   SECRETS_PART,
 } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
+import type { OrganizationKey } from '../store/organizations.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { Store } from '../store/store.ts';
 
 export type CredentialCaches = {
   readonly stores: Credentials<RetailerKey>;
+  readonly organizations: Credentials<OrganizationKey>;
   readonly drivers: Credentials<{ readonly driverId: string }>;
   readonly feed: SecretsFeed;
 };
 
-type SecretKinds = Extract<NoticeKind, 'key' | 'token'>;
+type SecretKinds = Extract<NoticeKind, 'key' | 'token' | 'organization_key'>;
 
 /** How the change feed keeps the known keys and tokens in step with the tables. */
 export type SecretsFeed = {
-  /** Reads all of both kinds. */
+  /** Reads all of every kind. */
   readAll(): Promise<void>;
   /** Listening was interrupted, so notices may have been missed. */
   interrupted(): void;
-  /** A notice of these stores' keys, or drivers' tokens, came; `read` follows. */
+  /** A notice of these stores' or organizations' keys, or drivers' tokens, came; `read` follows. */
   noticed(kind: SecretKinds, holderIds: readonly string[]): void;
   read(kind: SecretKinds, holderIds: readonly string[]): Promise<void>;
   /** A word of this process came back. */
@@ -41,16 +45,30 @@ export type SecretsFeed = {
 
 type Statements = Pick<
   Store,
-  'findKeys' | 'findDriverByToken' | 'listKeys' | 'listKeysOf' | 'listTokens' | 'listTokensOf' | 'sayWord'
+  | 'findKeys'
+  | 'findOrganizationKeys'
+  | 'findDriverByToken'
+  | 'listKeys'
+  | 'listKeysOf'
+  | 'listOrganizationKeys'
+  | 'listOrganizationKeysOf'
+  | 'listTokens'
+  | 'listTokensOf'
+  | 'sayWord'
 >;
 
-/** The caches of API keys and driver tokens, and which of them the tables hold. */
+/** The caches of keys and driver tokens, and which of them the tables hold. */
 export function openCredentialCaches(store: Statements): CredentialCaches {
   const lastWord = createLastWord(store.sayWord, { waitMs: FEED_WORD_MS, pauseMs: FEED_WORD_PAUSE_MS });
   const bounds = { most: MAX_SECRETS_KNOWN, part: SECRETS_PART, waitMs: FEED_WORD_MS };
   const known = {
     key: new KnownSecrets({ list: store.listKeys, listOf: store.listKeysOf }, lastWord, bounds),
     token: new KnownSecrets({ list: store.listTokens, listOf: store.listTokensOf }, lastWord, bounds),
+    organization_key: new KnownSecrets(
+      { list: store.listOrganizationKeys, listOf: store.listOrganizationKeysOf },
+      lastWord,
+      bounds,
+    ),
   };
   // Ages are measured within this process, so its own clock will do.
   const kept = {
@@ -60,18 +78,26 @@ export function openCredentialCaches(store: Statements): CredentialCaches {
     maxUnknownPerSecond: MAX_UNKNOWN_LOOK_UPS,
     now: () => performance.now(),
   };
-  const findKey = batched(store.findKeys, (hash) => hash, MAX_KEYS_PER_STATEMENT, limitConcurrency(MAX_KEY_READS));
+  const keyReads = limitConcurrency(MAX_KEY_READS);
+  const findKey = batched(store.findKeys, (hash) => hash, MAX_KEYS_PER_STATEMENT, keyReads);
+  const findOrganizationKey = batched(store.findOrganizationKeys, (hash) => hash, MAX_ORGANIZATION_KEYS, keyReads);
   const stores = createCredentials(findKey, known.key, kept);
   const drivers = createCredentials(store.findDriverByToken, known.token, kept);
-  const credentials = { key: stores, token: drivers };
+  const organizations = createCredentials(findOrganizationKey, known.organization_key, {
+    ...kept,
+    maxKept: MAX_ORGANIZATION_KEYS_KEPT,
+  });
+  const credentials = { key: stores, token: drivers, organization_key: organizations };
   const feed: SecretsFeed = {
     async readAll() {
       await known.key.readAll();
       await known.token.readAll();
+      await known.organization_key.readAll();
     },
     interrupted() {
       known.key.interrupted();
       known.token.interrupted();
+      known.organization_key.interrupted();
     },
     noticed: (kind, holderIds) => known[kind].noticed(holderIds),
     async read(kind, holderIds) {
@@ -79,5 +105,5 @@ export function openCredentialCaches(store: Statements): CredentialCaches {
     },
     heard: lastWord.heard,
   };
-  return { stores, drivers, feed };
+  return { stores, organizations, drivers, feed };
 }

@@ -7,6 +7,7 @@ import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import type { EventWaits } from '../http/event-waits.ts';
+import { createReaders } from '../http/readers.ts';
 import { cardPageRoutes } from '../http/routes/card-pages.ts';
 import { eventsRoute } from '../http/routes/events-list.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
@@ -74,7 +75,9 @@ export function apiRoutes(parts: {
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, store, dispatch, matcher, allowances, photos, trackingUrl, failed } = parts;
-  const stores = createAuthenticator('api_key', parts.credentials.stores);
+  const mode = config.sandbox ? 'test' : 'live';
+  const stores = createAuthenticator('api_key', parts.credentials.stores, mode);
+  const readers = createReaders(stores, createAuthenticator('organization_key', parts.credentials.organizations, mode));
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
   const reads = createReadRates(config.readRate);
   const { actions, positions } = dispatch;
@@ -91,8 +94,8 @@ export function apiRoutes(parts: {
       trackingUrl,
       isSandbox: sandbox,
     }),
-    ordersGet({ stores, reads, store, matcher, trackingUrl }),
-    ordersList({ stores, reads, store, matcher }),
+    ordersGet({ stores: readers, reads, store, matcher, trackingUrl }),
+    ordersList({ stores: readers, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
     eventsRoute({ stores, reads, store, waits: parts.eventWaits }),

@@ -5,8 +5,9 @@ import { errorFields, type Logger } from '../telemetry.ts';
  * What a notice is about. `order`: the status of an order or its driver changed. `details`: only its payment,
  * its text or its dropoff's point, for which dispatch reads nothing. `retailer`: the status, the rate, the card
  * or the webhook of a store changed. `jobs`: jobs are owed that no process relays by itself. `everything`: too
- * much changed to name it. `events`: events of these stores got their numbers. `key`, `token`: a key of a store,
- * or the token of a driver, was added or revoked. `word`: see `createLastWord`.
+ * much changed to name it. `events`: events of these stores got their numbers. `key`, `token`,
+ * `organization_key`: a key of a store, the token of a driver, or a key of an organization was added or revoked.
+ * `organization`: a store joined or left it. `word`: see `createLastWord`.
  */
 export const NOTICE_KINDS = [
   'order',
@@ -19,6 +20,8 @@ export const NOTICE_KINDS = [
   'events',
   'key',
   'token',
+  'organization',
+  'organization_key',
   'word',
 ] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];

@@ -1,27 +1,20 @@
 import type { Command } from 'commander';
-import { findZip } from '../domain/address.ts';
-import { hashSecret, newId, newSecret } from '../domain/ids.ts';
-import { isPoint, type Point } from '../geo/point.ts';
-import { TEST_CARDS } from '../sandbox/test-cards.ts';
+import { newId } from '../domain/ids.ts';
 import { APPLICATION_STATUSES, RETAILER_STATUSES } from '../store/pages.ts';
-import type { NewRetailer } from '../store/retailers.ts';
-import { createGeocoder } from '../vendors/geocoder.ts';
-import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { addCardLink } from './card-link.ts';
-import { CommandError, type Context } from './context.ts';
+import { CommandError } from './context.ts';
 import { addHeldOrders } from './held-orders.ts';
+import { addImport } from './import.ts';
+import { addRotateKey, newKey } from './keys.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
-import { tell } from './output.ts';
+import { type CardOptions, chosenCard, newRetailer, type PlaceOptions, withCard, withPlace } from './new-store.ts';
 import { type Act, known, requireId, text } from './parts.ts';
 import { addSetRate, rateInWords } from './rate.ts';
 import { addSetWebhook } from './webhook.ts';
 
-type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
-type PlaceOptions = { lat?: string; lng?: string };
-
 /**
- * `retailer apply|approve|reject|create|set-card|card-link|set-webhook|set-rate|list|applications|show` and `retailer
- * suspend|activate|rotate-key|charge-failed|cancel-waiting`
+ * `retailer apply|approve|reject|create|set-card|card-link|set-webhook|set-rate|list|applications|show` and
+ * `retailer suspend|activate|rotate-key|import|charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
@@ -34,19 +27,9 @@ export function addRetailerCommands(program: Command, act: Act): void {
   addLists(retailer, act);
   addStatus(retailer, act);
   addRotateKey(retailer, act);
+  addImport(retailer, act);
   addHeldOrders(retailer, act);
 }
-
-/** Kinds of `--test-card`; a store without a card is made with `none`. */
-const CARD_KINDS = [...Object.keys(TEST_CARDS), 'none'];
-
-const withCard = (command: Command) =>
-  command
-    .option('--stripe-customer <cus>', "the store's customer at Stripe")
-    .option('--payment-method <pm>', 'a card of that customer')
-    .option('--test-card <kind>', `sandbox only: ${CARD_KINDS.join(', ')}; ok by default for a new store`);
-const withPlace = (command: Command) =>
-  command.option('--lat <degrees>', "the store's latitude").option('--lng <degrees>', "the store's longitude");
 
 /** `retailer apply|approve|reject` */
 function addApplications(retailer: Command, act: Act): void {
@@ -72,7 +55,7 @@ function addApplications(retailer: Command, act: Act): void {
       act(async (context, [id], options: CardOptions & PlaceOptions) => {
         const application = known(await context.store.findApplication(requireId(id)), 'application');
         const created = await newRetailer(context, application.name, application.address, options);
-        const { apiKey, key } = newKey();
+        const { apiKey, key } = newKey(context);
         const approved = await context.store.approveApplication(application.id, created, key);
         if (!approved) throw new CommandError(`That application was ${application.status} before.`);
         return { retailer_id: created.id, api_key: apiKey };
@@ -102,7 +85,7 @@ function addCreate(retailer: Command, act: Act): void {
       act(async (context, _args, options: CardOptions & PlaceOptions & { name: string; address: string }) => {
         const name = text('--name', options.name);
         const created = await newRetailer(context, name, text('--address', options.address), options);
-        const { apiKey, key } = newKey();
+        const { apiKey, key } = newKey(context);
         await context.store.createRetailer(created, key);
         return { retailer_id: created.id, api_key: apiKey };
       }),
@@ -192,79 +175,4 @@ function addStatus(retailer: Command, act: Act): void {
         }),
       );
   }
-}
-
-/** `retailer rotate-key` */
-function addRotateKey(retailer: Command, act: Act): void {
-  retailer
-    .command('rotate-key <retailer_id>')
-    .description('revoke every key of a store and create a new one, which is shown once')
-    .action(
-      act(async ({ store }, [id]) => {
-        const { apiKey, key } = newKey();
-        known((await store.rotateKey(requireId(id), key)) || null, 'store');
-        return { retailer_id: id, api_key: apiKey };
-      }),
-    );
-}
-
-function newKey() {
-  const apiKey = newSecret('api_key');
-  return { apiKey, key: { id: newId(), keyHash: hashSecret(apiKey) } };
-}
-
-async function newRetailer(
-  context: Context,
-  name: string,
-  address: string,
-  options: CardOptions & PlaceOptions,
-): Promise<NewRetailer> {
-  const card = chosenCard(context, options) ?? (context.sandbox ? TEST_CARDS.ok : null);
-  return {
-    id: newId(),
-    name,
-    address,
-    point: await locateStore(context, address, options),
-    stripeCustomerId: card?.customer ?? null,
-    stripePaymentMethodId: card?.paymentMethod ?? null,
-  };
-}
-
-type Card = { readonly customer: string | null; readonly paymentMethod: string | null };
-
-/** The card that the options name; null where they name none. */
-function chosenCard(context: Context, options: CardOptions): Card | null {
-  if (options.testCard !== undefined) {
-    if (!context.sandbox) throw new CommandError('--test-card is for the sandbox only.');
-    if (!CARD_KINDS.includes(options.testCard))
-      throw new CommandError(`--test-card is one of ${CARD_KINDS.join(', ')}.`);
-    return TEST_CARDS[options.testCard as keyof typeof TEST_CARDS] ?? { customer: null, paymentMethod: null };
-  }
-  const { stripeCustomer: customer, paymentMethod } = options;
-  if (!customer && !paymentMethod) return null;
-  if (!customer || !paymentMethod) throw new CommandError('--stripe-customer and --payment-method go together.');
-  return { customer, paymentMethod };
-}
-
-/** NaN for an empty text, which `Number` would take for 0, a valid coordinate. */
-function degrees(text: string | undefined): number {
-  return text?.trim() ? Number(text) : Number.NaN;
-}
-
-/** The store's point: as given, else the geocoder's, else the centroid of its ZIP code. */
-async function locateStore(context: Context, address: string, { lat, lng }: PlaceOptions): Promise<Point> {
-  if (lat !== undefined || lng !== undefined) {
-    const point = { lat: degrees(lat), lng: degrees(lng) };
-    if (!isPoint(point.lat, point.lng))
-      throw new CommandError('--lat is −90 to 90 and --lng is −180 to 180, together.');
-    return point;
-  }
-  const geocode = context.config.geocoderUrl ? createGeocoder({ url: context.config.geocoderUrl }) : null;
-  const found = await geocode?.geocode(address, 'operator');
-  if (found?.kind === 'found') return found.point;
-  const zip = findZip(address);
-  const centroid = zip === undefined ? undefined : loadZips(ZIPS_FILE).area(zip)?.point;
-  if (!centroid) throw new CommandError('That address could not be found: give --lat and --lng.');
-  tell('The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.');
-  return centroid;
 }

@@ -35,17 +35,37 @@ export function isId(text: string): boolean {
 }
 
 /** The kinds of secrets. A secret's prefix tells a person who finds it what it opens. */
-export type SecretKind = 'api_key' | 'driver_token';
-const SECRET_PREFIX: Record<SecretKind, string> = { api_key: 'sdk_', driver_token: 'sdd_' };
-const SECRET_FORM: Record<SecretKind, RegExp> = { api_key: /^sdk_[\w-]{32}$/, driver_token: /^sdd_[\w-]{32}$/ };
+export type SecretKind = 'api_key' | 'organization_key' | 'driver_token';
+/** Whether a key is one of a sandbox. */
+export type KeyMode = 'test' | 'live';
+const SECRET_FORM: Record<SecretKind, RegExp> = {
+  api_key: /^sdk_(?:test_|live_)?[\w-]{32}$/,
+  organization_key: /^sdk_(?:test|live)_org_[\w-]{32}$/,
+  driver_token: /^sdd_[\w-]{32}$/,
+};
 
-/** A new secret of 192 random bits. Only its hash is stored. */
-export function newSecret(kind: SecretKind): string {
-  return SECRET_PREFIX[kind] + randomBytes(24).toString('base64url');
+/**
+ * A new secret of 192 random bits. Only its hash is stored.
+ *
+ * @param mode what a key says of itself; a store's key without it has the form of before, which is good in
+ *   every mode
+ */
+export function newSecret(kind: 'organization_key', mode: KeyMode): string;
+export function newSecret(kind: 'api_key' | 'driver_token', mode?: KeyMode): string;
+export function newSecret(kind: SecretKind, mode?: KeyMode): string {
+  const random = randomBytes(24).toString('base64url');
+  if (kind === 'driver_token') return `sdd_${random}`;
+  return `sdk_${mode === undefined ? '' : `${mode}_`}${kind === 'organization_key' ? 'org_' : ''}${random}`;
 }
 
 export function hasSecretForm(kind: SecretKind, text: string): boolean {
   return SECRET_FORM[kind].test(text);
+}
+
+/** The mode that a key says; null for one of the form of before, and for what is no key. */
+export function keyModeOf(text: string): KeyMode | null {
+  const [, mode] = /^sdk_(test|live)_(?:org_)?[\w-]{32}$/.exec(text) ?? [];
+  return (mode as KeyMode | undefined) ?? null;
 }
 
 /** SHA-256 of a secret in hex. No salt is needed, as the secret is random and not chosen by a person. */

@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError } from '../domain/errors.ts';
-import { hashSecret, hasSecretForm, type SecretKind } from '../domain/ids.ts';
+import { hashSecret, hasSecretForm, type KeyMode, keyModeOf, type SecretKind } from '../domain/ids.ts';
 import { bearerToken } from '../transport/request.ts';
 import type { RequestHead } from '../transport/route.ts';
 import type { KnownSecrets } from './known-secrets.ts';
@@ -134,16 +134,22 @@ export type Authenticator<Holder> = {
   remembers(head: RequestHead): boolean;
 };
 
+const NAMES = { api_key: 'API key', organization_key: 'API key', driver_token: 'driver token' } as const;
+
+/** @param mode that of this service: keys that say the other one are refused by their form, without a look-up */
 export function createAuthenticator<Holder>(
   kind: SecretKind,
   credentials: Pick<Credentials<Holder>, 'find' | 'remembers'>,
+  mode: KeyMode | null = null,
 ): Authenticator<Holder> {
-  const name = kind === 'api_key' ? 'API key' : 'driver token';
+  const name = NAMES[kind];
   return {
     async authenticate(head) {
       const secret = bearerToken(head);
       if (secret === null)
         throw new ServiceError('unauthorized', `Send your ${name}: "Authorization: Bearer <${name}>".`);
+      const reason = refusalByForm(kind, secret, mode);
+      if (reason !== null) throw new ServiceError('unauthorized', reason);
       const holder = hasSecretForm(kind, secret) ? await asAvailable(credentials.find(hashSecret(secret))) : null;
       if (holder === null) throw unauthorized(name);
       return holder;
@@ -155,6 +161,20 @@ export function createAuthenticator<Holder>(
   };
 }
 
-export function unauthorized(name = 'API key'): ServiceError {
+/** Why the form of a key alone says that it is of no use here; null where it does not. */
+function refusalByForm(kind: SecretKind, secret: string, mode: KeyMode | null): string | null {
+  const said = keyModeOf(secret);
+  if (kind === 'driver_token' || said === null) return null;
+  if (mode !== null && said !== mode) {
+    const [of, here] = said === 'test' ? ['a sandbox', 'no sandbox'] : ['a live service', 'a sandbox'];
+    return `The API key is of ${of} (sdk_${said}_…), and this is ${here}.`;
+  }
+  if (kind === 'api_key' && hasSecretForm('organization_key', secret)) {
+    return "An organization's key (sdk_…_org_…) only reads orders and events. Use a key of the store itself here.";
+  }
+  return null;
+}
+
+export function unauthorized(name: string = NAMES.api_key): ServiceError {
   return new ServiceError('unauthorized', `The ${name} is wrong, or what it belongs to is not active.`);
 }

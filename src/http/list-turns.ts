@@ -62,5 +62,5 @@ export function createListTurns(bounds: {
 }
 
 function tooMany(atOnce: number): ServiceError {
-  return new ServiceError('rate_limited', `Too many lists at once: ${atOnce} of your store are read at a time.`);
+  return new ServiceError('rate_limited', `Too many lists at once: ${atOnce} of yours are read at a time.`);
 }

@@ -254,6 +254,7 @@ export const schemas = {
       created_after: { type: 'string', pattern: TIMESTAMP },
       created_before: { type: 'string', pattern: TIMESTAMP },
       updated_after: { type: 'string', pattern: TIMESTAMP },
+      retailer_id: text(MAX_ID_LENGTH),
       limit: { type: 'string', pattern: PAGE_SIZE },
       cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },
     },

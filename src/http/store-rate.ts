@@ -1,6 +1,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError } from '../domain/errors.ts';
 import type { RetailerKey } from '../store/retailers.ts';
+import type { StoreReader } from './readers.ts';
 
 const WINDOW_SECONDS = 1;
 
@@ -36,17 +37,17 @@ export function createReadRates(perSecond: number): StoreRates {
 }
 
 /**
- * Counts the request and throws the refusal of one that is over its store's rate.
+ * Counts the request and throws the refusal of one that is over the rate of its store, or organization.
  *
  * @param alwaysReplyWith told the rate
  * @throws {ServiceError} `rate_limited`
  */
 export async function countRead(
   rates: StoreRates,
-  key: RetailerKey,
+  by: RetailerKey | StoreReader,
   alwaysReplyWith: (headers: Readonly<Record<string, string>>) => void,
 ): Promise<void> {
-  const rate = await rates.count(key);
+  const rate = await rates.count('kind' in by ? { retailerId: by.id, ordersPerSecond: null } : by);
   if (rate) alwaysReplyWith(rate.headers);
   if (rate?.refusal) throw rate.refusal;
 }
@@ -78,6 +79,6 @@ function rateLimitHeaders(limit: number, remaining: number, resetSeconds: number
 
 function tooMany(what: keyof typeof COUNTED, perSecond: number, retryAfterSeconds: number): ServiceError {
   const [may, counted, therefore] = COUNTED[what];
-  const message = `Your store may ${may} ${perSecond} ${counted} a second; ${therefore}. Try again in a moment.`;
+  const message = `You may ${may} ${perSecond} ${counted} a second; ${therefore}. Try again in a moment.`;
   return new ServiceError('rate_limited', message, { retryAfterSeconds });
 }

@@ -1,6 +1,7 @@
 import {
   DRIVER_ACTIONS_KEPT_DAYS,
   END_LEASES_ROWS,
+  ENDED_KEYS_ROWS,
   EVENTS_KEPT_DAYS,
   OUTBOX_KEPT_DAYS,
   OUTBOX_PRUNE_ROWS,
@@ -26,6 +27,7 @@ export type SweeperStore = Pick<
   | 'pruneRequests'
   | 'pruneTextCounts'
   | 'forgetOldSecrets'
+  | 'revokeEndedKeys'
 >;
 
 export type Sweeper = {
@@ -77,6 +79,7 @@ export function startSweeper(
     await attempt('counts of texts', () => store.pruneTextCounts(TEXT_COUNT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('old secrets of webhooks', () => store.forgetOldSecrets());
     await attempt('undelivered replies', () => store.pruneRequests(OUTBOX_PRUNE_ROWS));
+    await attempt('ended keys', () => store.revokeEndedKeys(ENDED_KEYS_ROWS));
     return taken === OUTBOX_SWEEP_ROWS;
   }
 

@@ -93,7 +93,7 @@ async function keptDrivers(store: DemoTables, tokens: readonly string[], most: n
 
 async function newStore(store: DemoTables): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> {
   const retailerId = newId();
-  const apiKey = newSecret('api_key');
+  const apiKey = newSecret('api_key', 'test');
   await store.createRetailer(
     {
       id: retailerId,

@@ -19,6 +19,10 @@ export const isDriver = (sql: Sql, driver: Fragment): Fragment => sql`
   (${driver}.active or exists (select from orders h where h.driver_id = ${driver}.id
                                and h.status in ('picked_up', 'undeliverable')))`;
 
+/** Whether the key `k`, of a store or an organization, is neither revoked nor at its end. */
+export const keyIsGood = (sql: Sql): Fragment =>
+  sql`(k.revoked_at is null and (k.valid_until is null or k.valid_until > now()))`;
+
 /** Time for which a new job is left to the process that committed it. */
 export const firstLease = (sql: Sql): Fragment => sql`make_interval(secs => ${OUTBOX_FIRST_LEASE_SECONDS})`;
 

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import { DRIVER_SILENT_MS, MAX_NAMED } from '../limits.ts';
 import type { Db } from './db.ts';
-import { active } from './fragments.ts';
+import { active, keyIsGood } from './fragments.ts';
 import {
   type ApplicationStatus,
   DRIVER_LIST_STATUSES,
@@ -44,6 +44,24 @@ export async function listRetailers(db: Db, search: ListSearch<RetailerStatus>, 
             case when r.status <> 'active' then r.status end), '') as attention,
           r.created_at
         from retailers r where r.id = any(${ids}::uuid[])`,
+    ),
+  );
+}
+
+/** Organizations with how many stores and good keys they have, the newest first. */
+export async function listOrganizations(db: Db, search: ListSearch<never>, page: PageRequest): Promise<Page> {
+  const { sql } = db;
+  const list = sql`
+    select id, created_at as at, 0 as rank from organizations
+    where ${isWanted(sql, search, sql`true`, sql`created_at`)} and ${holdsText(sql, search.text, sql`id`, sql`name`)}`;
+  return readRanked(db, list, page, false, async (ids) =>
+    printable(
+      await sql`
+        select o.id as organization_id, o.name,
+          (select count(*)::int from retailers r where r.organization_id = o.id) as stores,
+          (select count(*)::int from organization_keys k where k.organization_id = o.id and ${keyIsGood(sql)}) as keys,
+          o.created_at
+        from organizations o where o.id = any(${ids}::uuid[])`,
     ),
   );
 }

@@ -12,12 +12,14 @@ export async function showRetailer(
 ): Promise<Printable | null> {
   const [retailer] = await sql`
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
-      r.stripe_payment_method_id, r.orders_per_second, r.created_at, ${holdOfStore(sql, unpaidAllowed)} as held_because,
+      r.stripe_payment_method_id, r.orders_per_second, r.organization_id, r.external_id, r.created_at,
+      ${holdOfStore(sql, unpaidAllowed)} as held_because,
       r.unpaid_orders, r.payment_failed_at,
       (select count(*)::int from orders o where o.retailer_id = r.id and ${chargeFailed(sql)}) as failed_charges,
       (select count(*)::int from orders o
        where o.retailer_id = r.id and o.status = 'pending_dispatch') as waiting_orders,
-      (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at)
+      (select json_agg(json_build_object('key_id', k.id, 'created_at', k.created_at, 'revoked_at', k.revoked_at,
+              'valid_until', k.valid_until)
               order by k.created_at) from api_keys k where k.retailer_id = r.id) as keys,
       (select json_build_object('url', w.url, 'set_at', w.set_at, 'failing_since', w.failing_since,
               'webhook_disabled_at', w.disabled_at, 'webhook_disabled_because', w.disabled_because)

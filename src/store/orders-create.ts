@@ -7,7 +7,7 @@ import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { firstLease, jobListAsJson, rowsOf } from './fragments.ts';
+import { firstLease, jobListAsJson, keyIsGood, rowsOf } from './fragments.ts';
 import { extraColumns, extrasText, extraValues } from './order-extras.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
@@ -124,7 +124,7 @@ export async function insertOrders(
              i.driver_id is not null and r.payment_failed_at is not null as on_credit
       from input i
       join retailers r on r.id = i.retailer_id and r.status = 'active'
-      join api_keys k on k.id = i.key_id and k.retailer_id = r.id and k.revoked_at is null
+      join api_keys k on k.id = i.key_id and k.retailer_id = r.id and ${keyIsGood(sql)}
       left join drivers d on d.id = i.driver_id and d.active and d.on_duty
       where (i.driver_id is null or d.id is not null) and i.id not in (select id from held)
     ), credits as materialized (
@@ -219,7 +219,7 @@ export async function explainRefused(
     from (${REFUSED(sql, orders)}) i
     left join orders o on o.id = i.id
     left join (api_keys k join retailers r on r.id = k.retailer_id and r.status = 'active')
-      on k.id = i.key_id and k.retailer_id = i.retailer_id and k.revoked_at is null
+      on k.id = i.key_id and k.retailer_id = i.retailer_id and ${keyIsGood(sql)}
     left join orders u on u.retailer_id = i.retailer_id and u.idempotency_key = i.idempotency_key`;
   return new Map(rows.map((row) => [row.id, reasonOf(row)]));
 }

@@ -32,16 +32,35 @@ export type OrderPage = { readonly orders: readonly ListedOrder[]; readonly next
  * caller who passes the time of the latest change it has seen misses no change, and sees some orders again.
  */
 export async function listStoreOrders({ lists: sql }: Db, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
-  const { limit } = filter;
+  const part = sql`retailer_id = ${retailerId}${listedWithin(sql, filter)}`;
+  return readOrderPage(sql, ordersIn(sql, filter, part), filter, LIST_SCAN_ROWS, false);
+}
+
+/**
+ * Reads a page of the orders that were looked at.
+ *
+ * @param looked the rows of `orders` as `o`, with `wanted`, and `scanned`: how many of its store were looked at
+ *   up to it
+ * @param scanRows the most of a store that are; the list goes on behind the last one where it has that number
+ * @param namesStore whether an order has its `retailer_id`
+ */
+export async function readOrderPage(
+  sql: Sql,
+  looked: Fragment,
+  { limit }: OrderFilter,
+  scanRows: number,
+  namesStore: boolean,
+): Promise<OrderPage> {
   const rows = await sql`
     select id, external_id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status,
       tracking_token, driver_id, reason_code, created_at, updated_at,
       (extract(epoch from updated_at) * 1000000)::int8::text as micros, scanned, wanted
-    from ${ordersIn(sql, filter, within(sql, retailerId, filter))}
+      ${namesStore ? sql`, retailer_id` : sql``}
+    from ${looked}
     order by updated_at, id limit ${limit + 1}`;
   const page = rows.slice(0, limit);
   // The last order that was looked at comes also where it is not asked for.
-  const endsEarly = rows.length <= limit && rows.at(-1)?.scanned === LIST_SCAN_ROWS;
+  const endsEarly = rows.length <= limit && rows.at(-1)?.scanned === scanRows;
   const last = page.at(-1);
   return {
     orders: page.filter(({ wanted }) => wanted).map(onWire),
@@ -49,11 +68,9 @@ export async function listStoreOrders({ lists: sql }: Db, retailerId: string, fi
   };
 }
 
-/** The part of a store's orders that an index finds. No order changed before it was created. */
-function within(sql: Sql, retailerId: string, filter: OrderFilter): Fragment {
-  const { externalId, createdAfter, updatedAfter, cursor } = filter;
+/** The part of a store's orders that an index finds: `and …`. No order changed before it was created. */
+export function listedWithin(sql: Sql, { externalId, createdAfter, updatedAfter, cursor }: OrderFilter): Fragment {
   return sql`
-    retailer_id = ${retailerId}
     ${externalId === null ? sql`` : sql`and external_id = ${externalId}`}
     ${createdAfter ? sql`and updated_at >= ${createdAfter}` : sql``}
     ${updatedAfter ? sql`and updated_at > ${new Date(updatedAfter.getTime() - LIST_OVERLAP_MS)}` : sql``}
@@ -65,20 +82,20 @@ function within(sql: Sql, retailerId: string, filter: OrderFilter): Fragment {
     }`;
 }
 
+/** The part that is looked at row by row. */
+export const createdWithin = (sql: Sql, { createdAfter, createdBefore }: OrderFilter): Fragment => sql`
+  ${createdAfter ? sql`created_at >= ${createdAfter}` : sql`true`}
+  and ${createdBefore ? sql`created_at < ${createdBefore}` : sql`true`}`;
+
 /**
  * The orders in a status by the index that holds few others. A status stands in the statement as it is in the
  * index, since Postgres takes a partial index for nothing else.
  *
- * @param part which of them, of one store
+ * @param part which of them; of one store, or under way
  */
-function ordersIn(
-  sql: Sql,
-  { status, externalId, createdAfter, createdBefore }: OrderFilter,
-  part: Fragment,
-): Fragment {
-  const created = sql`
-    ${createdAfter ? sql`created_at >= ${createdAfter}` : sql`true`}
-    and ${createdBefore ? sql`created_at < ${createdBefore}` : sql`true`}`;
+export function ordersIn(sql: Sql, filter: OrderFilter, part: Fragment): Fragment {
+  const { status, externalId } = filter;
+  const created = createdWithin(sql, filter);
   const scan = () => looked(sql, part, sql`${status ? sql`status = ${status}` : sql`status <> 'void'`} and ${created}`);
   if (externalId !== null) return scan();
   const rare = (isStatus: Fragment) => looked(sql, sql`${isStatus} and ${part}`, created);

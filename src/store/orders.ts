@@ -131,6 +131,7 @@ function driverTaken(error: unknown): undefined {
 /** An order as its store may see it, under the names of the columns. */
 export type StoreOrder = {
   readonly id: string;
+  readonly retailer_id: string;
   readonly status: OrderStatus;
   readonly customer: {
     readonly name: string;
@@ -156,8 +157,12 @@ export type StoreOrder = {
   readonly [column: string]: unknown;
 };
 
-/** An order of a store with its events; null for an unknown id and for another store's order. */
-export async function findStoreOrder({ sql }: Db, orderId: string, retailerId: string): Promise<StoreOrder | null> {
+/** An order of one of these stores with its events; null for an unknown id and for another store's order. */
+export async function findStoreOrder(
+  { sql }: Db,
+  orderId: string,
+  retailerIds: string | readonly string[],
+): Promise<StoreOrder | null> {
   const [row] = await sql`
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
@@ -171,7 +176,7 @@ export async function findStoreOrder({ sql }: Db, orderId: string, retailerId: s
     join customers c on c.id = o.customer_id
     join dropoff_addresses a on a.id = o.dropoff_address_id
     left join drivers d on d.id = o.driver_id
-    where o.id = ${orderId} and o.retailer_id = ${retailerId} and o.status <> 'void'`;
+    where o.id = ${orderId} and o.retailer_id = any(${[retailerIds].flat()}::uuid[]) and o.status <> 'void'`;
   return (row as StoreOrder | undefined) ?? null;
 }
 

@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { Point } from '../geo/point.ts';
 import type { Db } from './db.ts';
+import { keyIsGood } from './fragments.ts';
 
 /** The store and the key of an authenticated request. */
 export type RetailerKey = {
@@ -34,7 +35,7 @@ export async function findKeys({ sql }: Db, keyHashes: readonly string[]): Promi
   const rows = await sql`
     select k.key_hash, k.id as key_id, r.id, r.name, r.address, r.lat, r.lng, r.orders_per_second
     from api_keys k join retailers r on r.id = k.retailer_id
-    where k.key_hash = any(${keyHashes as string[]}::text[]) and k.revoked_at is null and r.status = 'active'`;
+    where k.key_hash = any(${keyHashes as string[]}::text[]) and ${keyIsGood(sql)} and r.status = 'active'`;
   return new Map(
     rows.map((row) => [
       row.key_hash,
@@ -138,7 +139,7 @@ export function setOrdersPerSecond(db: Db, retailerId: string, perSecond: number
 export async function rotateKey({ sql }: Db, retailerId: string, key: NewKey): Promise<boolean> {
   const rows = await sql`
     with revoked as (
-      update api_keys set revoked_at = now() where retailer_id = ${retailerId} and revoked_at is null
+      update api_keys set revoked_at = least(now(), valid_until) where retailer_id = ${retailerId} and revoked_at is null
     )
     insert into api_keys (id, retailer_id, key_hash)
     select ${key.id}::uuid, id, ${key.keyHash} from retailers where id = ${retailerId} returning id`;
@@ -232,6 +233,6 @@ async function changeRetailer(
 export async function isKeyGood({ sql }: Db, { keyId, retailerId }: RetailerKey): Promise<boolean> {
   const rows = await sql`
     select from api_keys k join retailers r on r.id = k.retailer_id
-    where k.id = ${keyId} and r.id = ${retailerId} and k.revoked_at is null and r.status = 'active'`;
+    where k.id = ${keyId} and r.id = ${retailerId} and ${keyIsGood(sql)} and r.status = 'active'`;
   return rows.length === 1;
 }

@@ -1,6 +1,7 @@
 import type { Row } from 'postgres';
 import { SECRET_MARK_LENGTH } from '../domain/ids.ts';
 import type { Db } from './db.ts';
+import { keyIsGood } from './fragments.ts';
 
 /** An API key or a driver's token as the tables hold it. */
 export type SecretRow = {
@@ -14,19 +15,35 @@ export type SecretRow = {
 
 const toSecret = ({ id, hash, revoked }: Row): SecretRow => ({ id, hash, isRevoked: revoked });
 
-/** The marks of the keys that are not revoked, in the order of their ids, after `afterId`. */
+/** The marks of the keys that are good, in the order of their ids, after `afterId`. */
 export async function listKeys({ sql }: Db, afterId: string, limit: number): Promise<SecretRow[]> {
   const rows = await sql`
-    select id, left(key_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from api_keys
-    where revoked_at is null and id > ${afterId} order by id limit ${limit}`;
+    select id, left(key_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from api_keys k
+    where ${keyIsGood(sql)} and id > ${afterId} order by id limit ${limit}`;
   return rows.map(toSecret);
 }
 
-/** Every key of these stores, revoked ones included. */
+/** Every key of these stores, revoked and ended ones included. */
 export async function listKeysOf({ sql }: Db, retailerIds: readonly string[]): Promise<SecretRow[]> {
   const rows = await sql`
-    select id, key_hash as hash, revoked_at is not null as revoked from api_keys
+    select id, key_hash as hash, not ${keyIsGood(sql)} as revoked from api_keys k
     where retailer_id = any(${[...retailerIds]}::uuid[])`;
+  return rows.map(toSecret);
+}
+
+/** The marks of the organizations' keys that are good, in the order of their ids, after `afterId`. */
+export async function listOrganizationKeys({ sql }: Db, afterId: string, limit: number): Promise<SecretRow[]> {
+  const rows = await sql`
+    select id, left(key_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from organization_keys k
+    where ${keyIsGood(sql)} and id > ${afterId} order by id limit ${limit}`;
+  return rows.map(toSecret);
+}
+
+/** Every key of these organizations, revoked and ended ones included. */
+export async function listOrganizationKeysOf({ sql }: Db, organizationIds: readonly string[]): Promise<SecretRow[]> {
+  const rows = await sql`
+    select id, key_hash as hash, not ${keyIsGood(sql)} as revoked from organization_keys k
+    where organization_id = any(${[...organizationIds]}::uuid[])`;
   return rows.map(toSecret);
 }
 

@@ -3,6 +3,8 @@ import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as events from './events.ts';
 import * as holds from './holds.ts';
+import * as importedStores from './imported-stores.ts';
+import * as keys from './keys.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as messages from './messages.ts';
 import * as operator from './operator.ts';
@@ -13,6 +15,8 @@ import * as operatorPayouts from './operator-payouts.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
+import * as ordersOfStores from './orders-of-stores.ts';
+import * as organizations from './organizations.ts';
 import * as outbox from './outbox.ts';
 import * as payments from './payments.ts';
 import * as payouts from './payouts.ts';
@@ -56,6 +60,8 @@ export interface Store
     Bound<typeof dropoffs>,
     Bound<typeof events>,
     Bound<typeof holds>,
+    Bound<typeof importedStores>,
+    Bound<typeof keys>,
     Bound<typeof lifecycle>,
     Bound<typeof messages>,
     Bound<typeof operator>,
@@ -66,6 +72,8 @@ export interface Store
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
+    Bound<typeof ordersOfStores>,
+    Bound<typeof organizations>,
     Bound<typeof outbox>,
     Bound<typeof payments>,
     Bound<typeof payouts>,
@@ -93,6 +101,8 @@ const FAMILIES = [
   dropoffs,
   events,
   holds,
+  importedStores,
+  keys,
   lifecycle,
   messages,
   operator,
@@ -103,6 +113,8 @@ const FAMILIES = [
   orders,
   ordersCreate,
   ordersList,
+  ordersOfStores,
+  organizations,
   outbox,
   payments,
   payouts,

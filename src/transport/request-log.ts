@@ -50,9 +50,10 @@ export function createRequestLog(
   };
 }
 
-/** The ids of a store's key or a driver. */
-function callerOf(principal: unknown): { retailer?: string; driver?: string } {
+/** The id of a store, an organization or a driver. */
+function callerOf(principal: unknown): { retailer?: string; organization?: string; driver?: string } {
   if (typeof principal !== 'object' || principal === null) return {};
   if ('retailerId' in principal) return { retailer: String(principal.retailerId) };
+  if ('organizationId' in principal) return { organization: String(principal.organizationId) };
   return 'driverId' in principal ? { driver: String(principal.driverId) } : {};
 }

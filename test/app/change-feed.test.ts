@@ -80,6 +80,7 @@ async function api(secrets = NO_SECRETS) {
       stores: {
         forget: (holds) => seen.push(...forgotten(STORES, (retailerId) => holds({ retailerId } as RetailerKey))),
       },
+      organizations: { forget: () => undefined },
       drivers: { forget: (holds) => seen.push(...forgotten(DRIVERS, (driverId) => holds({ driverId }))) },
     },
     secrets,

@@ -39,12 +39,16 @@ async function api(url = database.url) {
       lookUps++;
       return real.findKeys(hashes);
     },
+    findOrganizationKeys(hashes: readonly string[]) {
+      lookUps++;
+      return real.findOrganizationKeys(hashes);
+    },
     findDriverByToken(hash: string) {
       lookUps++;
       return real.findDriverByToken(hash);
     },
   };
-  const { stores, drivers, feed } = openCredentialCaches(counted);
+  const { stores, organizations, drivers, feed } = openCredentialCaches(counted);
   const events = new OrderEvents();
   const nothing = async () => undefined;
   await followChanges({
@@ -55,14 +59,14 @@ async function api(url = database.url) {
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
     tiers: { reload: nothing },
     holds: { reload: nothing, refresh: nothing },
-    credentials: { stores, drivers },
+    credentials: { stores, organizations, drivers },
     secrets: feed,
     paymentWait: { recheck: nothing },
     events,
     logger,
     closers,
   });
-  return { stores, drivers, lookUps: () => lookUps };
+  return { stores, organizations, drivers, lookUps: () => lookUps };
 }
 
 /** The holder, or the code of the refusal. */
@@ -123,6 +127,47 @@ test('a rotated key is dropped from memory by the notice, before its second is o
   const before = lookUps();
   expect(await stores.find(old.keyHash)).toBeNull();
   expect(lookUps()).toBe(before);
+});
+
+test('a key at the end of its overlap is nobody’s, and dropped once the upkeep has marked it', async () => {
+  const { sql } = database;
+  const { retailerId } = await addStoreRow(sql);
+  const { stores, lookUps } = await api();
+  const [old, next] = [await newKey(retailerId), await newKey(retailerId)];
+  await storeOf(sql, 'cli').rotateKey(retailerId, old);
+  expect(await storeOf(sql, 'cli').rotateKeyWithOverlap(retailerId, next, 60)).toMatchObject({ kind: 'rotated' });
+  for (const key of [old, next]) expect(await stores.find(key.keyHash)).toMatchObject({ keyId: key.id });
+  await sql`update api_keys set valid_until = now() where id = ${old.id}`;
+  await expect.poll(() => stores.find(old.keyHash), { timeout: 5_000, interval: 20 }).toBeNull();
+  await storeOf(sql, 'cli').revokeEndedKeys(10);
+  const isUnasked = async () => {
+    const before = lookUps();
+    return (await stores.find(old.keyHash)) === null && lookUps() === before;
+  };
+  await expect.poll(isUnasked, { timeout: 5_000, interval: 20 }).toBe(true);
+  expect(await stores.find(next.keyHash)).toMatchObject({ keyId: next.id });
+});
+
+test('an organization’s key is good at once, follows its stores, and is dropped when it is revoked', async () => {
+  const { sql } = database;
+  const cli = storeOf(sql, 'cli');
+  const [one, other] = [(await addStoreRow(sql)).retailerId, (await addStoreRow(sql)).retailerId];
+  const { organizations } = await api();
+  const [organizationId, key] = [newId(), { id: newId(), keyHash: guess() }];
+  await cli.addOrganization(organizationId, 'Chain');
+  expect(await cli.addOrganizationKey(organizationId, key)).toBe(true);
+  const stores = async () => (await organizations.find(key.keyHash))?.retailerIds.toSorted();
+  expect(await stores()).toEqual([]);
+  for (const id of [one, other]) expect(await cli.joinOrganization(organizationId, id)).toBe('joined');
+  // Sooner than the second for which what is known counts.
+  const soon = { timeout: 800, interval: 10 };
+  await expect.poll(stores, soon).toEqual([one, other].toSorted());
+  expect(await cli.leaveOrganization(organizationId, one)).toBe(true);
+  await expect.poll(stores, soon).toEqual([other]);
+  await cli.setRetailerStatus(other, 'suspended');
+  await expect.poll(stores, soon).toEqual([]);
+  expect(await cli.revokeOrganizationKey(organizationId, key.id)).toBe(true);
+  await expect.poll(stores, soon).toBeUndefined();
 });
 
 test('a new driver’s token is good at once, and so is one that was changed', async () => {

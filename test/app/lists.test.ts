@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Closers } from '../../src/app/closers.ts';
 import { openDatabase } from '../../src/app/database.ts';
 import { parseConfig } from '../../src/config.ts';
+import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import { LIST_STATEMENT_MS, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../../src/limits.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
 import { openStore } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
@@ -33,7 +33,7 @@ async function listOf(retailerId: string) {
   const { url } = await startServer({
     routes: [
       ordersList({
-        stores: letIn({ retailerId } as RetailerKey),
+        stores: letIn(storeReader({ retailerId })),
         reads: createReadRates(0),
         store: openStore(opened),
         matcher: { whyWaiting: () => undefined },

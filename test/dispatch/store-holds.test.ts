@@ -93,7 +93,8 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
   const config = { geocoderUrl: null, unpaidOrdersAllowed: 3, sms: { delaySeconds: 0 } } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
+  const forget = () => undefined;
+  const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
   await followChanges({ ...parts, ...dispatch, credentials, secrets: NO_SECRETS, database: { sql, processId } });
   // The start has swept; the events of a test are to be enough without a sweep.
   await dispatch.sweep.run();

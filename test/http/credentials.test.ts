@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { hashSecret, newSecret } from '../../src/domain/ids.ts';
+import { hashSecret, hasSecretForm, keyModeOf, newSecret } from '../../src/domain/ids.ts';
 import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
 import { asAvailable } from '../../src/http/outcomes.ts';
 import type { RequestHead } from '../../src/transport/route.ts';
@@ -351,6 +351,32 @@ describe('authentication by a bearer secret', () => {
     const refused = authenticate(head(`Bearer ${secret}`));
     expect(await codeOf(refused)).toBe('unavailable');
     await expect(refused).rejects.not.toThrow(secret);
+  });
+
+  test.each<['test' | 'live', string]>([
+    ['live', 'The API key is of a sandbox (sdk_test_…), and this is no sandbox.'],
+    ['test', 'The API key is of a live service (sdk_live_…), and this is a sandbox.'],
+  ])('of a %s service tells a key of the other mode so, by its form alone', async (mode, message) => {
+    const other = mode === 'live' ? 'test' : 'live';
+    const asMode = createAuthenticator('api_key', { find: async (hash) => hash, remembers: () => true }, mode);
+    const ask = (key: string) => asMode.authenticate(head(`Bearer ${key}`));
+    await expect(ask(newSecret('api_key', other))).rejects.toMatchObject({ code: 'unauthorized', message });
+    for (const key of [newSecret('api_key', mode), newSecret('api_key')]) expect(await ask(key)).toBe(hashSecret(key));
+  });
+
+  test('tells an organization’s key that it only reads, by its form alone', async () => {
+    const refused = authenticate(head(`Bearer ${newSecret('organization_key', 'test')}`));
+    await expect(refused).rejects.toMatchObject({
+      code: 'unauthorized',
+      message: expect.stringContaining('only reads orders and events'),
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test('takes a key that begins like a mode by chance for what it is', () => {
+    const early = `sdk_${'test_'.padEnd(32, 'a')}`;
+    expect([keyModeOf(early), hasSecretForm('api_key', early)]).toEqual([null, true]);
+    expect(keyModeOf(newSecret('organization_key', 'live'))).toBe('live');
   });
 
   test('lets pass what is available', async () => {

@@ -1,23 +1,25 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import { MAX_FIELD_ERRORS } from '../../src/limits.ts';
 import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
 import { letIn, startServer } from './support.ts';
 
 /** The route alone, and what it asked the tables for. */
 async function startList(next: OrderCursor | null = null, orders: readonly ListedOrder[] = []) {
   const asked: OrderFilter[] = [];
+  const list = async (filter: OrderFilter) => {
+    asked.push(filter);
+    return { orders, next };
+  };
   const route = ordersList({
-    stores: letIn({ keyId: newId(), retailerId: newId() } as RetailerKey),
+    stores: letIn(storeReader({ retailerId: newId() })),
     reads: createReadRates(0),
     store: {
-      async listStoreOrders(_retailerId, filter) {
-        asked.push(filter);
-        return { orders, next };
-      },
+      listStoreOrders: (_retailerId, filter) => list(filter),
+      listOrdersOfStores: (_retailerIds, filter) => list(filter),
     },
     matcher: { whyWaiting: (orderId) => (orderId === 'held' ? 'payment_required' : 'all_drivers_busy') },
   });

@@ -3,6 +3,7 @@ import { AdmissionControl } from '../../src/dispatch/admission.ts';
 import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { storeReader } from '../../src/http/readers.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { ordersGet } from '../../src/http/routes/orders-get.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
@@ -143,8 +144,9 @@ describe('creating an order', () => {
 });
 
 describe('reading', () => {
-  const stores = letIn({ retailerId: newId(), ordersPerSecond: 1_000 } as RetailerKey);
-  const store = { findStoreOrder: async () => null, listStoreOrders: async () => ({ orders: [], next: null }) };
+  const stores = letIn(storeReader({ retailerId: newId() }));
+  const none = async () => ({ orders: [], next: null });
+  const store = { findStoreOrder: async () => null, listStoreOrders: none, listOrdersOfStores: none };
 
   it.each([
     ['one order', `/orders/${newId()}`, 404],
@@ -163,7 +165,7 @@ describe('reading', () => {
     const refused = answers.find((answer) => answer.status === 429);
     expect(refused?.headers.get('ratelimit-limit')).toBe('2');
     expect(await refused?.json()).toMatchObject({
-      message: 'Your store may read 2 times a second; this time nothing was read. Try again in a moment.',
+      message: 'You may read 2 times a second; this time nothing was read. Try again in a moment.',
     });
   });
 });

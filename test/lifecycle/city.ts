@@ -90,7 +90,8 @@ export async function startProcess(tables: Tables, processId: string) {
   });
   const connection = createConnection(tables);
   const database = { sql: connection.sql, processId };
-  const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
+  const forget = () => undefined;
+  const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
   const holds = { reload: async () => undefined, refresh: async () => undefined };
   await followChanges({ ...shared, database, holds, sweep, credentials, secrets: NO_SECRETS, closers });
   // The start has swept; the events of a test are to be enough without a sweep.

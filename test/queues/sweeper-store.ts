@@ -14,6 +14,7 @@ export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
     pruneRequests: none,
     pruneTextCounts: none,
     forgetOldSecrets: none,
+    revokeEndedKeys: none,
     ...differently,
   };
 }

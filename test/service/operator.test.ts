@@ -638,7 +638,7 @@ describe('secrets and personal data', () => {
     const driver = await newDriver();
     const rotated = await sameday('retailer', 'rotate-key', store.retailerId);
     const created = await said(['retailer', 'create', '--name', 'Once', '--address', `${ADDRESS} 94110`]);
-    const [key = ''] = /sdk_[\w-]{32}/.exec(created.stdout) ?? [];
+    const [key = ''] = /sdk_test_[\w-]{32}/.exec(created.stdout) ?? [];
     expect(created.stdout.split(key)).toHaveLength(2);
     expect(created.stderr).not.toContain(key);
     secrets.push(store.apiKey, driver.token, rotated.api_key ?? '', key);

@@ -2,34 +2,39 @@ import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
 import type { StoreOrder } from '../../store/orders.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { asAvailable } from '../outcomes.ts';
+import type { StoreReader } from '../readers.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 
-/** `GET /orders/{id}`: a store's own order with its events; another store's order is not found. */
+/**
+ * `GET /orders/{id}`: an order of the store, or of the organization's stores, with its events; another store's
+ * order is not found.
+ */
 export function ordersGet(parts: {
-  readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly stores: Pick<Authenticator<StoreReader>, 'authenticate'>;
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'findStoreOrder'>;
   readonly matcher: Pick<Matcher, 'whyWaiting'>;
   /** The address in front of tracking links. */
   readonly trackingUrl: () => string;
-}): Route<RetailerKey> {
+}): Route<StoreReader> {
   const { stores, reads, store, matcher, trackingUrl } = parts;
   return {
     method: 'get',
     pattern: '/orders/:id',
     authenticate: stores.authenticate,
-    async handle({ head, principal: key, alwaysReplyWith }) {
-      await countRead(reads, key, alwaysReplyWith);
+    async handle({ head, principal: reader, alwaysReplyWith }) {
+      await countRead(reads, reader, alwaysReplyWith);
       const [id = ''] = head.params;
-      const order = isId(id) ? await asAvailable(store.findStoreOrder(id, key.retailerId)) : null;
+      const order = isId(id) ? await asAvailable(store.findStoreOrder(id, reader.retailerIds)) : null;
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
-      return json(200, { success: true, order: toWire(order, matcher.whyWaiting(order.id), trackingUrl()) });
+      const whose = reader.kind === 'organization' ? { retailer_id: order.retailer_id } : {};
+      const shown = toWire(order, matcher.whyWaiting(order.id), trackingUrl());
+      return json(200, { success: true, order: { ...whose, ...shown } });
     },
   };
 }

@@ -9,7 +9,6 @@ import {
 } from '../../limits.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
 import type { ListedOrder, OrderCursor, OrderFilter } from '../../store/orders-list.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
@@ -17,21 +16,22 @@ import type { Authenticator } from '../credentials.ts';
 import { isCalendarTime, NO_SUCH_TIME, unknownNames } from '../input.ts';
 import { createListTurns } from '../list-turns.ts';
 import { asAvailable } from '../outcomes.ts';
+import type { StoreReader } from '../readers.ts';
 import { schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
 
 /**
- * `GET /orders?status=&external_id=&created_after=&created_before=&updated_after=&limit=&cursor=`: a store's
- * orders, the latest changed last.
+ * `GET /orders?status=&external_id=&created_after=&created_before=&updated_after=&retailer_id=&limit=&cursor=`:
+ * the orders of a store, or of an organization's stores, the latest changed last.
  */
 export function ordersList(parts: {
-  readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly stores: Pick<Authenticator<StoreReader>, 'authenticate'>;
   readonly reads: StoreRates;
-  readonly store: Pick<Store, 'listStoreOrders'>;
+  readonly store: Pick<Store, 'listStoreOrders' | 'listOrdersOfStores'>;
   readonly matcher: Pick<Matcher, 'whyWaiting'>;
-}): Route<RetailerKey> {
+}): Route<StoreReader> {
   const { stores, reads, store, matcher } = parts;
   const turns = createListTurns({
     atOnce: MAX_LISTS_PER_STORE,
@@ -42,11 +42,15 @@ export function ordersList(parts: {
     method: 'get',
     pattern: '/orders',
     authenticate: stores.authenticate,
-    async handle({ head, principal: key, alwaysReplyWith }) {
+    async handle({ head, principal: reader, alwaysReplyWith }) {
       const filter = valid(readFilter(head.query));
-      await countRead(reads, key, alwaysReplyWith);
-      const read = () => inTime(store.listStoreOrders(key.retailerId, filter));
-      const { orders, next } = await asAvailable(turns.run(key.retailerId, read));
+      const retailerIds = storesAsked(reader, head.query.get('retailer_id'));
+      await countRead(reads, reader, alwaysReplyWith);
+      const list = () =>
+        reader.kind === 'store'
+          ? store.listStoreOrders(reader.id, filter)
+          : store.listOrdersOfStores(retailerIds, filter);
+      const { orders, next } = await asAvailable(turns.run(reader.id, () => inTime(list())));
       return json(200, { success: true, orders: orders.map(toWire), next_cursor: next && encodeCursor(next) });
     },
   };
@@ -55,6 +59,18 @@ export function ordersList(parts: {
     const waitReason = order.status === 'pending_dispatch' ? matcher.whyWaiting(order.id) : undefined;
     return waitReason ? { ...order, waiting_because: waitReason } : order;
   }
+}
+
+/**
+ * The stores whose orders are asked for.
+ *
+ * @throws {ServiceError} `invalid_request` for one that is not the reader's, known or not
+ */
+function storesAsked({ retailerIds }: StoreReader, asked: string | null): readonly string[] {
+  if (asked === null) return retailerIds;
+  if (retailerIds.includes(asked)) return [asked];
+  const fields = [{ field: 'retailer_id', message: 'must be a store of yours' }];
+  throw new ServiceError('invalid_request', 'Some parameters are not usable.', { fields });
 }
 
 /** @throws {ServiceError} `unavailable`, saying so, where the list was not read in time */

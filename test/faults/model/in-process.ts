@@ -57,7 +57,8 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   const config = { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 } } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  const credentials = { stores: { forget: () => undefined }, drivers: { forget: () => undefined } };
+  const forget = () => undefined;
+  const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
   const feed = { credentials, secrets: NO_SECRETS, database: { sql, processId: PROCESS_ID } };
   await followChanges({ ...parts, ...dispatch, ...feed });
 

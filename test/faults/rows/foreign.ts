@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import sharp from 'sharp';
-import { newId, newSecret, newTrackingToken } from '../../../src/domain/ids.ts';
+import { hashSecret, newId, newSecret, newTrackingToken } from '../../../src/domain/ids.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
@@ -20,6 +20,8 @@ type Named = {
   readonly orderId: string;
   readonly retailerId: string;
   readonly apiKey: string;
+  /** Of an organization of which the store is the only one. */
+  readonly organizationKey: string;
   readonly driverToken: string;
   readonly trackingToken: string;
   readonly updatedMicros: string;
@@ -57,6 +59,24 @@ const cancel =
  */
 const ROUTES: readonly Route[] = [
   ({ orderId }, { apiKey }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: apiKey }),
+  ({ orderId }, { organizationKey }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: organizationKey }),
+  ({ retailerId }, { organizationKey }) => ({
+    method: 'GET',
+    path: `/orders?retailer_id=${retailerId}`,
+    secret: organizationKey,
+  }),
+  ({ orderId, updatedMicros }, { organizationKey }) => ({
+    method: 'GET',
+    path: `/orders?cursor=${Buffer.from(`${updatedMicros}:${orderId}`).toString('base64url')}`,
+    secret: organizationKey,
+  }),
+  ({ orderId }, { organizationKey }) => ({
+    method: 'POST',
+    path: `/orders/${orderId}/cancel`,
+    secret: organizationKey,
+    body: { reason: 'other' },
+  }),
+  ({ organizationKey }) => ({ method: 'GET', path: '/driver/orders', secret: organizationKey }),
   cancel({}),
   cancel({ 'idempotency-key': 'used by the other store' }),
   ({ orderId, updatedMicros }, { apiKey }) => ({
@@ -140,6 +160,8 @@ async function makeOrders(world: World, random: Random): Promise<Named[]> {
     if (lot === 4) await storeOf(sql, 'faults').markUndeliverable(id, driverId, 'refused', stamp);
   }
   const keys = new Map(world.stores.map(({ id, apiKey }) => [id, apiKey]));
+  const organizationKeys = new Map<string, string>();
+  for (const { id } of world.stores) organizationKeys.set(id, await organizationOf(world, id));
   const rows = await sql`
     select id, retailer_id, driver_id, tracking_token, (extract(epoch from updated_at) * 1000000)::int8::text as micros
     from orders`;
@@ -147,10 +169,20 @@ async function makeOrders(world: World, random: Random): Promise<Named[]> {
     orderId: row.id,
     retailerId: row.retailer_id,
     apiKey: keys.get(row.retailer_id) as string,
+    organizationKey: organizationKeys.get(row.retailer_id) as string,
     driverToken: row.driver_id ? tokenOf(row.driver_id) : newSecret('driver_token'),
     trackingToken: row.tracking_token,
     updatedMicros: row.micros,
   }));
+}
+
+/** The key of a new organization that has this store. */
+async function organizationOf({ sql }: World, retailerId: string): Promise<string> {
+  const [id, key] = [newId(), newSecret('organization_key', 'test')];
+  await storeOf(sql, 'faults').addOrganization(id, 'Chain');
+  await storeOf(sql, 'faults').joinOrganization(id, retailerId);
+  await storeOf(sql, 'faults').addOrganizationKey(id, { id: newId(), keyHash: hashSecret(key) });
+  return key;
 }
 
 /** Names nothing. */
@@ -158,6 +190,7 @@ const nobodys = ({ updatedMicros }: Named): Named => ({
   orderId: newId(),
   retailerId: newId(),
   apiKey: newSecret('api_key'),
+  organizationKey: newSecret('organization_key', 'test'),
   driverToken: newSecret('driver_token'),
   trackingToken: newTrackingToken(),
   updatedMicros,

@@ -1,0 +1,146 @@
+import type { Command } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import { newId } from '../domain/ids.ts';
+import { MAX_ORGANIZATION_STORES } from '../limits.ts';
+import { CommandError, type Context } from './context.ts';
+import { type ImportedStore, type ImportLine, readImportFile } from './import-file.ts';
+import { newKey } from './keys.ts';
+import { type CardOptions, cardFor, locateStore, withCard } from './new-store.ts';
+import { escapeLines } from './output.ts';
+import { type Act, known, requireId } from './parts.ts';
+
+type ImportOptions = CardOptions & { organization?: string; dryRun?: boolean; json?: boolean };
+
+/** What became of a line of the file. */
+type Report = {
+  readonly line: number;
+  readonly status: 'created' | 'would_create' | 'exists' | 'failed';
+  readonly retailer_id?: string;
+  /** Shown once. */
+  readonly api_key?: string;
+  readonly external_id?: string | null;
+  /** How the store's point was found. */
+  readonly point?: string;
+  /** Which field is wrong; empty for the whole line. */
+  readonly field?: string;
+  readonly message?: string;
+};
+
+const COLUMNS = ['line', 'status', 'retailer_id', 'api_key', 'external_id', 'point', 'field', 'message'] as const;
+
+/** `retailer import` */
+export function addImport(retailer: Command, act: Act): void {
+  withCard(retailer.command('import <file>'))
+    .description('create a store for each line of a CSV file; a report of each line has its id and key, shown once')
+    .option('--organization <organization_id>', 'the organization that the new stores belong to')
+    .option('--dry-run', 'check every line and create nothing')
+    .action(
+      act(async (context, [file = ''], options: ImportOptions) => {
+        const lines = readImportFile(file);
+        const print = openReport(options.json === true);
+        let failed = 0;
+        try {
+          const take = await createImport(context, options);
+          for (const line of lines) {
+            const report = await take(line);
+            if (report.status === 'failed') failed++;
+            // At once, as a key that was made and not shown would be lost.
+            print.row(report);
+          }
+        } finally {
+          print.end();
+        }
+        if (failed > 0) throw new CommandError(`${failed} of ${lines.length} lines failed.`);
+      }),
+    );
+}
+
+/** Makes the function that imports a line. */
+async function createImport(context: Context, options: ImportOptions): Promise<(line: ImportLine) => Promise<Report>> {
+  const { store } = context;
+  const organizationId = options.organization === undefined ? null : requireId(options.organization);
+  const stores = organizationId === null ? 0 : known(await store.countStoresOf(organizationId), 'organization');
+  const card = cardFor(context, options);
+  /** Those that this run made, or would make. */
+  const made = new Map<string, string | null>();
+  let room = organizationId === null ? Number.POSITIVE_INFINITY : MAX_ORGANIZATION_STORES - stores;
+
+  async function exists(line: number, imported: ImportedStore): Promise<Report | null> {
+    const before = made.get(nameOf(imported));
+    if (before !== undefined) return { line, status: 'exists', ...(before === null ? {} : { retailer_id: before }) };
+    const found = await store.findStoreNamed(imported.name, imported.address);
+    if (found === null) return null;
+    if (organizationId === null || found.organizationId === organizationId) {
+      return { line, status: 'exists', retailer_id: found.id };
+    }
+    const message = 'is there and not of this organization: see organization add-store';
+    return { line, status: 'failed', retailer_id: found.id, field: 'name', message };
+  }
+
+  async function create(line: number, imported: ImportedStore): Promise<Report> {
+    const { name, address, contactEmail, externalId } = imported;
+    if (room <= 0) return failure(line, 'name', `has no room: the organization has ${MAX_ORGANIZATION_STORES} stores`);
+    const located = await locate(context, imported);
+    if (located === null) return failure(line, 'address', 'was not found: give lat and lng');
+    const id = newId();
+    const { apiKey, key } = newKey(context);
+    const about = { external_id: externalId, point: located.source };
+    if (!options.dryRun) {
+      const retailer = {
+        id,
+        name,
+        address,
+        point: located.point,
+        stripeCustomerId: card?.customer ?? null,
+        stripePaymentMethodId: card?.paymentMethod ?? null,
+      };
+      const more = { applicationId: newId(), contactEmail, organizationId, externalId };
+      const isNew = await store.importStore(retailer, key, more);
+      if (!isNew) return { line, status: 'exists' };
+    }
+    room--;
+    made.set(nameOf(imported), options.dryRun ? null : id);
+    return options.dryRun
+      ? { line, status: 'would_create', ...about }
+      : { line, status: 'created', retailer_id: id, api_key: apiKey, ...about };
+  }
+
+  return async (read) => {
+    if ('problem' in read) return failure(read.line, read.problem.field, read.problem.message);
+    return (await exists(read.line, read.store)) ?? create(read.line, read.store);
+  };
+}
+
+const failure = (line: number, field: string, message: string): Report => ({ line, status: 'failed', field, message });
+
+/** Tells stores apart. */
+const nameOf = ({ name, address }: ImportedStore): string => `${name}\n${address}`;
+
+/** Null for an address that is nowhere. */
+async function locate(context: Context, { address, point }: ImportedStore) {
+  if (point !== null) return { point, source: 'given' };
+  try {
+    return await locateStore(context, address, {});
+  } catch (error) {
+    if (error instanceof CommandError) return null;
+    throw error;
+  }
+}
+
+/** Prints reports as CSV, or as one list in JSON. */
+function openReport(isJson: boolean): { row(report: Report): void; end(): void } {
+  let rows = 0;
+  const put = (text: string): void => void process.stdout.write(escapeLines(text));
+  // A spreadsheet must not take a chain's own number for a formula.
+  const csv = (values: readonly unknown[]) => stringify([[...values]], { escape_formulas: true });
+  if (!isJson) put(csv(COLUMNS));
+  return {
+    row(report) {
+      if (isJson) put(`${rows++ === 0 ? '[' : ','}\n  ${JSON.stringify(report)}`);
+      else put(csv(COLUMNS.map((column) => report[column] ?? '')));
+    },
+    end() {
+      if (isJson) put(rows === 0 ? '[]\n' : '\n]\n');
+    },
+  };
+}

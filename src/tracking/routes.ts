@@ -1,13 +1,13 @@
 import { ServiceError } from '../domain/errors.ts';
 import { isTrackingToken } from '../domain/ids.ts';
 import { asAvailable } from '../http/outcomes.ts';
+import { positionOf } from '../matcher/driver-position.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Assets } from '../pages/assets.ts';
 import { pageHeaders } from '../pages/page-headers.ts';
 import type { Store } from '../store/store.ts';
 import { bytes, json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
-import { positionOf } from './driver-position.ts';
 import type { TrackingStatus } from './messages.ts';
 import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
 import { isGone, type TrackingView, trackingView } from './view.ts';

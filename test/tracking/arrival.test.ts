@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Arrival, arrivalOf, type Trip } from '../../src/domain/arrival.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
 import { ARRIVAL_DROPOFF_METERS, POSITION_FRESH_MS } from '../../src/limits.ts';
-import { type Arrival, arrivalOf, type Trip } from '../../src/tracking/arrival.ts';
 import { positionMessage } from '../../src/tracking/messages.ts';
 import { arrivalText } from '../../src/tracking/sentences.ts';
 import { trackingView } from '../../src/tracking/view.ts';

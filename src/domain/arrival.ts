@@ -1,4 +1,3 @@
-import type { OrderStatus } from '../domain/order.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import {
   ARRIVAL_DETOUR,
@@ -10,6 +9,9 @@ import {
   MIN_PICKUP_MS,
   POSITION_FRESH_MS,
 } from '../limits.ts';
+import type { OrderStatus } from './order.ts';
+import type { ShownPosition } from './shown-position.ts';
+import type { TrackedOrder } from './tracked.ts';
 
 /** Whole minutes until the order arrives, from when this was written: 0 ≤ earliest ≤ latest, latest ≥ 1. */
 export type Arrival = { readonly earliest_minutes: number; readonly latest_minutes: number };
@@ -51,6 +53,14 @@ export function arrivalOf({ status, driver, pickup, dropoff }: Trip): Arrival | 
     earliest_minutes: Math.max(0, Math.floor(earliestMs / 60_000)),
     latest_minutes: Math.max(1, Math.ceil(latestMs / 60_000)),
   };
+}
+
+/** When the order arrives, by the position as its readers see it, so that they learn no more from it. */
+export function shownArrival(
+  { status, pickup, dropoff }: Pick<TrackedOrder, 'status' | 'pickup' | 'dropoff'>,
+  shown: ShownPosition | null,
+): Arrival | null {
+  return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
 }
 
 function driveMs(meters: number, metersPerSecond: number): number {

@@ -11,10 +11,12 @@ import { createPlaceOrder, type PlaceOrderOperation } from '../dispatch/place-or
 import { createPlaceRequest } from '../dispatch/place-request.ts';
 import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
 import { createPositions } from '../dispatch/positions.ts';
+import { createQuoteOrder } from '../dispatch/quote-order.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
+import { createRetryCharge } from '../dispatch/retry-charge.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
 import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
@@ -71,6 +73,7 @@ export function buildDispatch(parts: DispatchParts) {
   const places = openPlaces(config);
   const placeOrder = createPlaceOrder({ ...shared, places, groupCommit, waitingRoom });
   const placeRequest = buildPlaceRequest(parts, placeOrder);
+  const quoteOrder = createQuoteOrder({ ...shared, places });
   const writer = createPositionWriter(store, logger);
   closers.add('positions', () => writer.close());
   const positions = createPositions({ ...shared, writer });
@@ -78,6 +81,7 @@ export function buildDispatch(parts: DispatchParts) {
   const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
   const actions = createDriverActions({ ...shared, receipts, releaseBudget });
   const cancelOrder = createCancelOrder(shared);
+  const retryCharge = createRetryCharge(shared);
   return {
     fleet,
     unknownOutcomes,
@@ -85,9 +89,11 @@ export function buildDispatch(parts: DispatchParts) {
     holds,
     sweep,
     placeRequest,
+    quoteOrder,
     positions,
     actions,
     cancelOrder,
+    retryCharge,
     admission,
     backlog,
   };

@@ -6,18 +6,25 @@ import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
+import { type AccountSettings, accountRoute } from '../http/routes/account.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
+import { ordersBatch } from '../http/routes/orders-batch.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
+import { ordersCancellation } from '../http/routes/orders-cancellation.ts';
+import { ordersCharge } from '../http/routes/orders-charge.ts';
 import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
+import { ordersPhoto } from '../http/routes/orders-photo.ts';
+import { quotesRoute } from '../http/routes/quotes.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { createReadRates, createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
+import type { Logger } from '../telemetry.ts';
 import { trackingRoutes } from '../tracking/routes.ts';
 import type { Route } from '../transport/route.ts';
 import type { CredentialCaches } from './credential-caches.ts';
@@ -58,11 +65,13 @@ export function apiRoutes(parts: {
   readonly metrics: Metrics;
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
+  readonly logger: Logger;
   readonly failed: (error: unknown) => void;
 }): Route[] {
   const { config, store, dispatch, matcher, allowances, photos, failed } = parts;
   const stores = createAuthenticator('api_key', parts.credentials.stores);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
+  const rates = createStoreRates(config.storeRate);
   const reads = createReadRates(config.readRate);
   const { actions, positions } = dispatch;
   const photoTurns = new PhotoTurns(() => performance.now());
@@ -70,10 +79,16 @@ export function apiRoutes(parts: {
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
     ...healthRoutes(config, parts.database, parts.metrics),
-    ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
-    ordersGet({ stores, reads, store, matcher }),
+    ordersCreate({ stores, rates, dispatch, store }),
+    ordersBatch({ stores, rates, dispatch, logger: parts.logger }),
+    quotesRoute({ stores, reads, dispatch }),
+    ordersGet({ stores, reads, store, matcher, now: parts.clock.now }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
+    ordersCancellation({ stores, reads, store }),
+    ordersCharge({ stores, dispatch }),
+    ordersPhoto({ stores, reads, photos }),
+    accountRoute({ stores, reads, store, settings: accountSettings(config) }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),
@@ -88,4 +103,8 @@ export function apiRoutes(parts: {
       failed,
     }),
   ];
+}
+
+function accountSettings({ sandbox, unpaidOrdersAllowed, storeRate, readRate }: Config): AccountSettings {
+  return { mode: sandbox ? 'sandbox' : 'live', unpaidOrdersAllowed, storeRate, readRate };
 }

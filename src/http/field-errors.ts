@@ -50,6 +50,10 @@ function describe({ keyword, params }: SchemaError): string {
       return `must be at least ${String(params.limit)}`;
     case 'maximum':
       return `must be at most ${String(params.limit)}`;
+    case 'minItems':
+      return 'must not be empty';
+    case 'maxItems':
+      return `must have at most ${String(params.limit)} entries`;
     case 'enum':
       return describeChoice(params.allowedValues);
     case 'pattern':
@@ -62,6 +66,7 @@ function describe({ keyword, params }: SchemaError): string {
 const TYPE_MESSAGES: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
+  array: 'must be a list',
   boolean: 'must be true or false',
   object: 'must be an object',
 };

@@ -10,6 +10,7 @@ import {
   MAX_EMAIL_LENGTH,
   MAX_ID_LENGTH,
   MAX_NAME_LENGTH,
+  MAX_ORDERS_PER_BATCH,
   MAX_PICKUP_ADDRESS_LENGTH,
   MAX_SPEED_METERS_PER_SECOND,
 } from '../limits.ts';
@@ -86,6 +87,13 @@ export const schemas = {
       },
       delivery_tier: { type: 'string', enum: TIER_IDS, default: 'standard' },
     },
+  },
+
+  /** `POST /orders/batch`; each order is validated by itself. */
+  placeBatch: {
+    type: 'object',
+    required: ['orders'],
+    properties: { orders: { type: 'array', minItems: 1, maxItems: MAX_ORDERS_PER_BATCH } },
   },
 
   /** `PUT /driver/duty`. */

@@ -157,6 +157,9 @@ export type StoreOrder = {
     readonly accuracy_meters: number | null;
     readonly source: string | null;
   };
+  readonly pickup_lat: number;
+  readonly pickup_lng: number;
+  readonly driver_id: string | null;
   readonly [column: string]: unknown;
 };
 
@@ -164,6 +167,7 @@ export type StoreOrder = {
 export async function findStoreOrder({ sql }: Db, orderId: string, retailerId: string): Promise<StoreOrder | null> {
   const [row] = await sql`
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
+      split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
         as dropoff_point,
       (select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'

@@ -1,3 +1,4 @@
+import * as account from './account.ts';
 import type { Db } from './db.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
@@ -8,6 +9,7 @@ import * as operator from './operator.ts';
 import * as operatorDeliveries from './operator-deliveries.ts';
 import * as operatorLists from './operator-lists.ts';
 import * as operatorOrders from './operator-orders.ts';
+import * as orderFacts from './order-facts.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
@@ -46,7 +48,8 @@ type Bound<Family> = {
  * `Pick<Store, 'cancelOrder' | 'findOrderState'>`.
  */
 export interface Store
-  extends Bound<typeof drivers>,
+  extends Bound<typeof account>,
+    Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof holds>,
     Bound<typeof lifecycle>,
@@ -55,6 +58,7 @@ export interface Store
     Bound<typeof operatorDeliveries>,
     Bound<typeof operatorLists>,
     Bound<typeof operatorOrders>,
+    Bound<typeof orderFacts>,
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
@@ -77,6 +81,7 @@ export interface Store
     Bound<typeof webhookEndpoints> {}
 
 const FAMILIES = [
+  account,
   drivers,
   dropoffs,
   holds,
@@ -86,6 +91,7 @@ const FAMILIES = [
   operatorDeliveries,
   operatorLists,
   operatorOrders,
+  orderFacts,
   orders,
   ordersCreate,
   ordersList,

@@ -1,12 +1,13 @@
 import { ServiceError } from '../domain/errors.ts';
 import { isTrackingToken } from '../domain/ids.ts';
 import { asAvailable } from '../http/outcomes.ts';
+import { photoReply } from '../http/photo-reply.ts';
 import { positionOf } from '../matcher/driver-position.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Assets } from '../pages/assets.ts';
 import { pageHeaders } from '../pages/page-headers.ts';
 import type { Store } from '../store/store.ts';
-import { bytes, json } from '../transport/reply.ts';
+import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
 import type { TrackingStatus } from './messages.ts';
 import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
@@ -16,8 +17,6 @@ import { isGone, type TrackingView, trackingView } from './view.ts';
 export type HandoverPhotos = { find(token: string): Promise<Buffer | null> };
 
 type Lookup = { readonly kind: 'found'; readonly view: TrackingView } | { readonly kind: 'not_found' | 'gone' };
-
-const NO_PHOTO_NOW = 'The photo cannot be fetched right now; please try again.';
 
 /**
  * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, and the files
@@ -90,9 +89,7 @@ export function trackingRoutes(parts: {
 
   async function photo(token: string): Promise<Reply> {
     viewOf(await asAvailable(lookUp(token)));
-    const jpeg = await asAvailable(photos.find(token), NO_PHOTO_NOW);
-    if (!jpeg) throw new ServiceError('not_found', 'There is no photo.');
-    return bytes(200, 'image/jpeg', jpeg, { 'Referrer-Policy': 'no-referrer' });
+    return photoReply(photos.find(token), 'There is no photo.', { 'Referrer-Policy': 'no-referrer' });
   }
 
   function asset(name: string, head: RequestHead): Reply {

@@ -149,8 +149,11 @@ describe('reading', () => {
     ['a list', '/orders', 200],
   ])('%s counts against the rate of reads, whatever orders the store may create', async (_what, path, status) => {
     const reads = createReadRates(2);
-    const matcher = { whyWaiting: () => undefined };
-    const routes = [ordersGet({ stores, reads, store, matcher }), ordersList({ stores, reads, store, matcher })];
+    const matcher = { whyWaiting: () => undefined, driver: () => undefined };
+    const routes = [
+      ordersGet({ stores, reads, store, matcher, now: () => 0 }),
+      ordersList({ stores, reads, store, matcher }),
+    ];
     const { url } = await startServer({ routes });
     const answers = await Promise.all([1, 2, 3].map(() => fetch(url + path)));
     expect(answers.map((answer) => answer.status).sort()).toEqual([status, status, 429].sort());

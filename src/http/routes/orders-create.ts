@@ -18,7 +18,7 @@ import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import type { StoreRates } from '../store-rate.ts';
 
 /** Made once: under a flood, making the error costs a tenth of a refusal. */
-const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
+export const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
 
 /** The operation behind the route, and the admission control before it. */
 export type OrderPlacing = {
@@ -68,7 +68,10 @@ export function ordersCreate(parts: {
     if (rate) alwaysReplyWith(rate.headers);
     if (rate?.refusal) throw rate.refusal;
     const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(order.ok) };
-    return replyTo(await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }));
+    const { body: placed, headers } = placedBody(
+      await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }),
+    );
+    return json(201, placed, headers);
   }
 }
 
@@ -83,14 +86,17 @@ function messageFor(body: JsonObject): string {
     : 'Some fields are not usable; no order was created.';
 }
 
-function replyTo(outcome: PlaceOnceOutcome): Reply {
+/**
+ * What the reply to a placed order says.
+ *
+ * @throws {ServiceError} for an order that was not created, or of which that is not known
+ */
+export function placedBody(outcome: PlaceOnceOutcome) {
   switch (outcome.kind) {
     case 'created':
-      return json(201, { success: true, message: confirmation(outcome.order), order: toWire(outcome.order) });
-    case 'replayed': {
-      const { order } = outcome;
-      return json(201, { success: true, message: reminder(order), order: toWire(order) }, REPLAYED);
-    }
+      return placed(confirmation(outcome.order), outcome.order);
+    case 'replayed':
+      return placed(reminder(outcome.order), outcome.order, REPLAYED);
     case 'key_reused':
       throw keyReused(outcome.orderId);
     case 'unauthorized':
@@ -109,6 +115,10 @@ function replyTo(outcome: PlaceOnceOutcome): Reply {
     case 'outcome_unknown':
       throw new ServiceError('outcome_unknown', 'Whether the order was created could not be found out in time.');
   }
+}
+
+function placed(message: string, order: CreatedOrder, headers: Readonly<Record<string, string>> = {}) {
+  return { body: { success: true, message, order: toWire(order) }, headers };
 }
 
 function confirmation(order: CreatedOrder): string {

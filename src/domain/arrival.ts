@@ -53,11 +53,11 @@ export function handoverIn(
   pickup: Point | null,
   dropoff: NonNullable<Trip['dropoff']>,
 ): Arrival {
-  const meters = pickup
-    ? distanceMeters(driver.point, pickup) + distanceMeters(pickup, dropoff)
-    : distanceMeters(driver.point, dropoff);
-  const nearest = Math.max(0, meters - dropoff.accuracyMeters);
-  const farthest = meters + dropoff.accuracyMeters;
+  const toPickup = pickup ? distanceMeters(driver.point, pickup) : 0;
+  const toDoor = distanceMeters(pickup ?? driver.point, dropoff);
+  // However near the door may be, the way to the pickup comes before it.
+  const nearest = toPickup + Math.max(0, toDoor - dropoff.accuracyMeters);
+  const farthest = toPickup + toDoor + dropoff.accuracyMeters;
   const earliestMs = driveMs(nearest, ARRIVAL_FAST_METERS_PER_SECOND) + (pickup ? MIN_PICKUP_MS : 0) - driver.ageMs;
   const latestMs =
     driveMs(farthest, ARRIVAL_SLOW_METERS_PER_SECOND) +

@@ -7,10 +7,9 @@ import { readRetailerId, validatePlaceOrder } from './place-order-input.ts';
 import { valid, validate } from './validate.ts';
 import { validators } from './validators.js';
 
+export type GoodOrder = { readonly kind: 'good'; readonly order: PlaceOrder; readonly key: string };
 /** One order of a batch: what is to be placed, or the error that it gets. */
-export type BatchedOrder =
-  | { readonly kind: 'good'; readonly order: PlaceOrder; readonly key: string; readonly body: JsonObject }
-  | { readonly kind: 'bad'; readonly error: ServiceError };
+export type BatchedOrder = GoodOrder | { readonly kind: 'bad'; readonly error: ServiceError };
 
 /**
  * The entries of a batch as sent.
@@ -45,7 +44,7 @@ export function readEntries(entries: readonly unknown[]): BatchedOrder[] {
       ...('fields' in checked ? checked.fields : []),
     ];
     if ('fields' in checked || fields.length > 0) return bad(within(index, fields));
-    return { kind: 'good', order: checked.ok, key: key as string, body };
+    return { kind: 'good', order: checked.ok, key: key as string };
   });
 }
 

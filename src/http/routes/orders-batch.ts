@@ -6,7 +6,7 @@ import type { RetailerKey } from '../../store/retailers.ts';
 import { errorFields, type Logger } from '../../telemetry.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, Route, RouteRequest } from '../../transport/route.ts';
-import { type BatchedOrder, entriesOf, readEntries, within } from '../batch-input.ts';
+import { type BatchedOrder, entriesOf, type GoodOrder, readEntries, within } from '../batch-input.ts';
 import { BatchesAtWork } from '../batches-at-work.ts';
 import type { Authenticator } from '../credentials.ts';
 import { parsed } from '../input.ts';
@@ -58,9 +58,7 @@ export function ordersBatch(parts: {
     const entries = await countAll(readEntries(entriesOf(parsed(request.body), key.retailerId)), request);
     // From the arrival of the batch, so that the waits of its orders do not add up.
     const caller = { sinceMs, signal: request.signal };
-    const placing = entries.map((entry, index) => ({ entry, index }));
-    const good = placing.filter(({ entry }) => entry.kind === 'good');
-    const results: Result[] = entries.map((entry) => (entry.kind === 'bad' ? failure(entry.error) : failure(INTERNAL)));
+    const good = entries.flatMap((entry, index) => (entry.kind === 'good' ? [{ entry, index }] : []));
     const placed = await startInTurns(
       admission,
       good,
@@ -68,9 +66,10 @@ export function ordersBatch(parts: {
       ({ entry, index }) => placeOne(entry, index, key, caller),
       () => failure(TOO_MANY),
     );
-    good.forEach(({ index }, at) => {
-      results[index] = placed[at] ?? failure(INTERNAL);
-    });
+    const outcomes = placed.values();
+    const results = entries.map((entry) =>
+      entry.kind === 'bad' ? failure(entry.error) : (outcomes.next().value ?? failure(INTERNAL)),
+    );
     const created = results.filter(({ success }) => success).length;
     const message = `${created} of ${results.length} orders were created; each has its result.`;
     return json(200, { success: true, message, results: results.map((result, index) => ({ index, ...result })) });
@@ -92,13 +91,12 @@ export function ordersBatch(parts: {
 
   /** Never rejects: whatever becomes of one order, the others have their results. */
   async function placeOne(
-    entry: BatchedOrder,
+    entry: GoodOrder,
     index: number,
     key: RetailerKey,
     caller: Parameters<OrderPlacing['placeRequest']>[3],
   ): Promise<Result> {
     try {
-      if (entry.kind === 'bad') throw entry.error;
       const identity = { key: entry.key, fingerprint: fingerprintOf(entry.order) };
       const { body, headers } = placedBody(await dispatch.placeRequest(entry.order, key, identity, caller));
       return { status: 201, ...body, ...(headers['Idempotent-Replayed'] ? { replayed: true } : {}) };

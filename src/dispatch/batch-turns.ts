@@ -18,7 +18,7 @@ export async function startInTurns<Order, Result>(
   for (let at = 0; at < orders.length; at += atOnce) {
     const turns = orders.slice(at, at + atOnce).map(() => admission.enter());
     admitted.push(...turns.map((turn) => turn !== null));
-    await Promise.all(turns);
+    await Promise.all(turns.filter((turn) => turn !== null));
   }
   return Promise.all(orders.map((order, index) => (admitted[index] ? start(order) : refused(order))));
 }

@@ -7,7 +7,7 @@
  */
 
 // --- HTTP --------------------------------------------------------------------------------------------------
-/** Largest JSON body in bytes. A full order with long names is under 4 KiB. */
+/** Largest JSON body in bytes. An order with all of its fields at their longest has 26 KB in ASCII. */
 export const MAX_JSON_BYTES = 64 * 1024;
 /** Largest photo upload in bytes. Phones make photos of 3 to 8 MB. */
 export const MAX_PHOTO_BYTES = 10 * 1024 * 1024;
@@ -71,9 +71,9 @@ export const MAX_HEADERS_LENGTH = 16_384;
 export const MAX_CONTENT_TYPE_LENGTH = 256;
 /** Longest address of a client that a proxy may name, in characters: an IPv6 address with zone and port. */
 export const MAX_FORWARDED_LENGTH = 100;
-/** Deepest nesting of a JSON body. An order has two levels. */
+/** Deepest nesting of a JSON body. An order has three levels. */
 export const MAX_JSON_DEPTH = 32;
-/** Most invalid fields named in one reply. An order has fewer. */
+/** Most invalid fields named in one reply. The contract's order has fewer. */
 export const MAX_FIELD_ERRORS = 32;
 /** Time that `Keep-Alive` promises an idle connection. Below the 8 s at which the transport may cut it. */
 export const KEEP_ALIVE_SECONDS = 5;
@@ -117,6 +117,36 @@ export const MAX_CITY_LENGTH = 100;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** Longest identifier that is looked at. The service's own have 36 characters. */
 export const MAX_ID_LENGTH = 64;
+
+// --- Optional fields of an order (lengths in Unicode code points) ------------------------------------------
+/** Longest `external_id`, a store's own number of the order. Shops' numbers have under 50. */
+export const MAX_EXTERNAL_ID_LENGTH = 255;
+/** Most keys of an order's `metadata`, with MAX_METADATA_VALUE_LENGTH 11 KB of ASCII together. */
+export const MAX_METADATA_KEYS = 20;
+/** Longest key of `metadata`. */
+export const MAX_METADATA_KEY_LENGTH = 40;
+/** Longest value of `metadata`. */
+export const MAX_METADATA_VALUE_LENGTH = 500;
+/** Most lines of an order's `items`; a driver reads them at the store. */
+export const MAX_ITEMS = 50;
+/** Longest name of an item, a product's title. */
+export const MAX_ITEM_NAME_LENGTH = 200;
+/** Largest quantity of one item. */
+export const MAX_ITEM_QUANTITY = 999;
+/** Longest instructions for the pickup or for the dropoff; a driver reads them standing, on a phone. */
+export const MAX_INSTRUCTIONS_LENGTH = 500;
+/** Changes of the notes for one dropoff a minute, at each process; the customer fixes a slip or two. */
+export const DROPOFF_CHANGES_PER_MINUTE = 6;
+/** Most changes of the notes for one dropoff, an event each. Above DROPOFF_CHANGES_PER_MINUTE. */
+export const MAX_DROPOFF_CHANGES = 20;
+/** Largest body of such a change in bytes: MAX_INSTRUCTIONS_LENGTH with every character escaped has 6 KB. */
+export const MAX_DROPOFF_BODY_BYTES = 8 * 1024;
+/** Most unknown fields of an order that its reply names. */
+export const MAX_WARNINGS = 20;
+/** Most characters of a name that a client sent, where a reply quotes it. */
+export const MAX_QUOTED_NAME_LENGTH = 60;
+
+// --- Fields of a driver's reports --------------------------------------------------------------------------
 /** Largest accuracy of a position in meters. A phone on cell towers alone is off by up to 35 km. */
 export const MAX_ACCURACY_METERS = 100_000;
 /** Highest speed in meters per second: an airliner's, so that no phone's noise is refused. */
@@ -328,8 +358,8 @@ export const RELEASE_COUNTED_SECONDS = 24 * 3_600;
 /** Most releases that are read to find the pause. Above the budget's largest figure. */
 export const MAX_RELEASES_READ = 2_000;
 /**
- * Distance from the store in meters at which a driver sees the customer's name, unit and phone before the
- * pickup: outside of a dead zone in the store, with the error of a phone between houses.
+ * Distance from the store in meters at which a driver sees the customer's name, unit, phone, items and notes
+ * before the pickup: outside of a dead zone in the store, with the error of a phone between houses.
  */
 export const CUSTOMER_SHOWN_METERS = 300;
 /** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */
@@ -1009,6 +1039,7 @@ function assertRelations(): void {
   );
   atMost({ BATCH_ORDERS_IN_LINE }, { MAX_ORDERS_PER_BATCH });
   atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
+  below({ DROPOFF_CHANGES_PER_MINUTE }, { MAX_DROPOFF_CHANGES });
   below({ MAX_SANDBOX_FAILED_LINES }, { MAX_FAILED_LINES });
   below({ REQUEST_LOG_WRITE_BYTES }, { REQUEST_LOG_BYTES });
 

@@ -4,15 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findZip, foldAddress } from '../src/domain/address.ts';
-import { fingerprintOf } from '../src/domain/idempotency.ts';
+import { identityOf, isSameRequest } from '../src/domain/idempotency.ts';
 import { hasSecretForm, isId, isTrackingToken } from '../src/domain/ids.ts';
 import { networkOf } from '../src/domain/network.ts';
 import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
 import { validateAction, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
+import { pathOf } from '../src/http/field-errors.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
+import { warningsOf } from '../src/http/order-warnings.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
 import { ordersList } from '../src/http/routes/orders-list.ts';
 import * as patterns from '../src/http/schemas.ts';
@@ -22,6 +24,7 @@ import { MAX_PICKUP_ADDRESS_LENGTH } from '../src/limits.ts';
 import { loadAssets } from '../src/pages/assets.ts';
 import { html } from '../src/pages/html.ts';
 import { errorFields } from '../src/telemetry.ts';
+import { validateNotes } from '../src/tracking/dropoff-route.ts';
 import { bearerToken, isMediaType, readHead } from '../src/transport/request.ts';
 import type { HeaderName, RequestHead } from '../src/transport/route.ts';
 import { countScans } from '../src/vendors/jpeg-scans.ts';
@@ -64,6 +67,11 @@ const withField = (text: string) => ({
   pickup_address: text,
   dropoff_address: { line1: text, line2: text, city: text, state: text, zip: text },
   delivery_tier: text,
+  external_id: text,
+  metadata: { [text]: text },
+  items: [{ name: text, quantity: text }],
+  pickup_instructions: text,
+  dropoff_instructions: text,
 });
 const zips = loadZips(ZIPS_FILE);
 
@@ -92,7 +100,13 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'Idempotency-Key': (text) => idempotencyKeyOf(headOf({ 'idempotency-key': text })),
     'a query': (text) => list.handle({ ...GIVEN, head: headOf({}, text) } as never),
     'the values of a query': (text) => {
-      const query = new URLSearchParams({ status: text, updated_after: text, limit: text, cursor: text }).toString();
+      const query = new URLSearchParams({
+        status: text,
+        external_id: text,
+        updated_after: text,
+        limit: text,
+        cursor: text,
+      }).toString();
       return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
     'a body': (text) => parseJsonObject(Buffer.from(text)),
@@ -103,8 +117,15 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'a pickup address': (text) =>
       foldAddress(Array.from(text.slice(0, 1_000)).slice(0, MAX_PICKUP_ADDRESS_LENGTH).join('')),
     'an order without a key': (text) =>
-      fingerprintOf({ customer: { name: text }, dropoffAddress: { line1: text }, pickupAddress: text } as never),
+      identityOf(
+        { customer: { name: text }, dropoffAddress: { line1: text }, pickupAddress: text, extras: null } as never,
+        null,
+      ),
+    'the fingerprint that was stored': (text) =>
+      isSameRequest(text, { customer: {}, dropoffAddress: {}, extras: null } as never),
+    'a name that nobody knows': (text) => [warningsOf({ [text]: 1, customer: { [text]: 1 } }), pathOf([text])],
     'a ZIP code': (text) => [zips.area(text), zips.areasOfPrefix(text), zips.inState(text, text)],
+    'notes for a door': (text) => validateNotes({ dropoff_instructions: text, leave_at_door: text }),
     'a position': (text) => validateLocation({ lat: text, lng: 1, captured_at: text, [text]: text }),
     'an action': (text) => validateAction(validators.release, { reason: text, action_id: text, captured_at: text }),
     "a driver's message": (text) => readDriverMessage(text),

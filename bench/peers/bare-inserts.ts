@@ -40,6 +40,7 @@ function orderOf(i: number): NewOrder {
       pickupAddress: STORE_ADDRESS,
       dropoffAddress: { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' },
       tierId: tier.id,
+      extras: null,
     },
     tier,
     pickup: store.point,

@@ -41,6 +41,7 @@ const order: Omit<CreatedOrder, 'createdAt'> = {
   feeCents: 799 as CreatedOrder['feeCents'],
   paymentStatus: 'processing',
   trackingToken: newTrackingToken(),
+  externalId: null,
 };
 
 const kept = {
@@ -62,6 +63,7 @@ const route = ordersCreate({
     admission: { isFull: () => false, enter: () => Promise.resolve() },
   },
   store: { isKeyGood: async () => true },
+  trackingUrl: () => 'http://localhost',
 });
 const server = createServer(openTransport(), {
   routes: [route],

@@ -1,5 +1,6 @@
 import { AdmissionControl } from '../dispatch/admission.ts';
 import { createCancelOrder } from '../dispatch/cancel-order.ts';
+import { createChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { Fleet } from '../dispatch/fleet.ts';
@@ -82,6 +83,7 @@ export function buildDispatch(parts: DispatchParts) {
   const actions = createDriverActions({ ...shared, receipts, releaseBudget });
   const cancelOrder = createCancelOrder(shared);
   const retryCharge = createRetryCharge(shared);
+  const changeDropoff = createChangeDropoff(shared);
   return {
     fleet,
     unknownOutcomes,
@@ -94,6 +96,7 @@ export function buildDispatch(parts: DispatchParts) {
     actions,
     cancelOrder,
     retryCharge,
+    changeDropoff,
     admission,
     backlog,
   };

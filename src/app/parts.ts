@@ -28,5 +28,7 @@ export type ServiceParts = {
   readonly logger: Logger;
   /** Writes the lines of requests; undefined where none are written. */
   readonly noteRequest: NoteRequest | undefined;
+  /** The address in front of tracking links. It is asked for when the process listens, whose port it may hold. */
+  readonly trackingUrl: () => string;
   readonly closers: Closers;
 };

@@ -66,9 +66,10 @@ export function apiRoutes(parts: {
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
   readonly logger: Logger;
+  readonly trackingUrl: () => string;
   readonly failed: (error: unknown) => void;
 }): Route[] {
-  const { config, store, dispatch, matcher, allowances, photos, failed } = parts;
+  const { config, store, dispatch, matcher, allowances, photos, trackingUrl, failed } = parts;
   const stores = createAuthenticator('api_key', parts.credentials.stores);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
   const rates = createStoreRates(config.storeRate);
@@ -79,10 +80,10 @@ export function apiRoutes(parts: {
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
     ...healthRoutes(config, parts.database, parts.metrics),
-    ordersCreate({ stores, rates, dispatch, store }),
-    ordersBatch({ stores, rates, dispatch, logger: parts.logger }),
+    ordersCreate({ stores, rates, dispatch, store, trackingUrl }),
+    ordersBatch({ stores, rates, dispatch, trackingUrl, logger: parts.logger }),
     quotesRoute({ stores, reads, dispatch }),
-    ordersGet({ stores, reads, store, matcher, now: parts.clock.now }),
+    ordersGet({ stores, reads, store, matcher, trackingUrl, now: parts.clock.now }),
     ordersList({ stores, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
     ordersCancellation({ stores, reads, store }),
@@ -97,6 +98,7 @@ export function apiRoutes(parts: {
       matcher,
       photos,
       assets,
+      changeDropoff: dispatch.changeDropoff,
       settings: { tileUrl, tileAttribution, sandbox },
       publicUrl: config.trackingUrl ?? config.baseUrl,
       now: parts.clock.now,

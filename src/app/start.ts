@@ -82,13 +82,15 @@ async function start(
   const events = new OrderEvents();
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
   const shared = { config, database, store, backend, relay, pace, events, paymentWait };
-  const parts: ServiceParts = { ...shared, clock, metrics, logger, noteRequest: openRequestLog(config), closers };
+  let url: string | null = null;
+  const trackingUrl = () => config.trackingUrl ?? config.baseUrl ?? url ?? `http://localhost:${config.port}`;
+  const noteRequest = openRequestLog(config);
+  const parts: ServiceParts = { ...shared, clock, metrics, logger, noteRequest, trackingUrl, closers };
 
   const api = isApi ? await buildApi(parts) : null;
   const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
-  const url = server ? await listen(server, config) : null;
-  const trackingUrl = config.trackingUrl ?? config.baseUrl ?? url ?? `http://localhost:${config.port}`;
-  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl);
+  url = server ? await listen(server, config) : null;
+  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl());
   // Closed before the workers, which wait for the jobs that they have begun.
   closers.add('job pace', () => pace.close());
   if (!config.databaseUrl && url) {

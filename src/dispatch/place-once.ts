@@ -1,4 +1,4 @@
-import type { Idempotency } from '../domain/idempotency.ts';
+import { type Idempotency, isSameRequest } from '../domain/idempotency.ts';
 import type { EarlierOrder, PlaceOrder } from '../domain/order.ts';
 import type { PlacedOrder } from '../store/placed-orders.ts';
 import type { RetailerKey } from '../store/retailers.ts';
@@ -41,7 +41,7 @@ export function createPlaceOnce(
     const slot = `${key.retailerId} ${idempotency.key}`;
     for (let before = underWay.get(slot); before; before = underWay.get(slot)) {
       const placed = await before;
-      if (placed) return judge(placed, idempotency);
+      if (placed) return judge(placed, request, idempotency);
     }
     const placing = place(request, key, idempotency, caller);
     const ended = placing
@@ -68,7 +68,7 @@ export function createPlaceOnce(
     if (outcome.kind === 'unauthorized') return { outcome, placed: null };
     // If the key created an order before, that order is the answer, whatever refused this request.
     const placed = await find(key.retailerId, idempotency.key);
-    if (placed !== null && placed !== 'unknown') return { outcome: judge(placed, idempotency), placed };
+    if (placed !== null && placed !== 'unknown') return { outcome: judge(placed, request, idempotency), placed };
     const isTaken = outcome.kind === 'key_used' || outcome.kind === 'repeated';
     // Tiers and ZIP codes change, so a request that was good before can be refused now.
     const isOpen = outcome.kind === 'unserviceable' && placed === 'unknown';
@@ -85,6 +85,7 @@ export function createPlaceOnce(
   }
 }
 
-function judge({ order, fingerprint }: PlacedOrder, asked: Idempotency): PlaceOnceOutcome {
-  return fingerprint === asked.fingerprint ? { kind: 'replayed', order } : { kind: 'key_reused', orderId: order.id };
+function judge({ order, fingerprint }: PlacedOrder, request: PlaceOrder, asked: Idempotency): PlaceOnceOutcome {
+  const isSame = fingerprint === asked.fingerprint || isSameRequest(fingerprint, request);
+  return isSame ? { kind: 'replayed', order } : { kind: 'key_reused', orderId: order.id };
 }

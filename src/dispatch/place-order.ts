@@ -204,9 +204,19 @@ function created(
 ): PlaceOrderOutcome {
   const { id, tier, trackingToken } = order;
   const { createdAt } = committed;
+  const externalId = order.request.extras?.externalId ?? null;
   return {
     kind: 'created',
-    order: { id, status, tierId: tier.id, feeCents: tier.feeCents, paymentStatus, trackingToken, createdAt },
+    order: {
+      id,
+      status,
+      tierId: tier.id,
+      feeCents: tier.feeCents,
+      paymentStatus,
+      trackingToken,
+      createdAt,
+      externalId,
+    },
   };
 }
 

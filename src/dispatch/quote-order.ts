@@ -32,7 +32,10 @@ export type Quote =
       readonly nowMs: number;
     };
 
-export type QuoteOrder = (request: Omit<PlaceOrder, 'customer'>, key: RetailerKey) => Promise<Quote>;
+export type QuoteOrder = (
+  request: Pick<PlaceOrder, 'pickupAddress' | 'dropoffAddress' | 'tierId'>,
+  key: RetailerKey,
+) => Promise<Quote>;
 
 /**
  * Judges an order as placing it would, and looks at who could take it now. Nothing is stored, and no driver is

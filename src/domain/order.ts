@@ -72,7 +72,27 @@ export type PlaceOrder = {
   readonly pickupAddress: string;
   readonly dropoffAddress: DropoffAddress;
   readonly tierId: TierId;
+  /** Null where none of these fields says anything, as in most orders. */
+  readonly extras: OrderExtras | null;
 };
+
+export type OrderItem = { readonly name: string; readonly quantity: number };
+
+/** The optional fields of an order that the contract does not have. */
+export type OrderExtras = {
+  /** The store's own number of the order; several orders may have the same. */
+  readonly externalId: string | null;
+  /** The store's own notes by key, which the service only keeps. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly items: readonly OrderItem[];
+  /** What the driver reads until the pickup, and after it. */
+  readonly pickupInstructions: string | null;
+  readonly dropoffInstructions: string | null;
+  readonly leaveAtDoor: boolean;
+};
+
+/** What the driver does at the door, as the store or the customer asks. */
+export type DropoffNotes = { readonly instructions: string | null; readonly leaveAtDoor: boolean };
 
 /** An order as its store sees it right after creation (contract, part 2.1). */
 export type CreatedOrder = {
@@ -83,6 +103,7 @@ export type CreatedOrder = {
   readonly paymentStatus: PaymentStatus;
   readonly trackingToken: string;
   readonly createdAt: Date;
+  readonly externalId: string | null;
 };
 
 /** An order that was created before, as its store saw it then, and its status by now. */

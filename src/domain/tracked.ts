@@ -21,6 +21,9 @@ export type TrackedOrder = {
   readonly endedAt: string | null;
   /** Whether an earlier driver lost or released the order. */
   readonly wasReleased: boolean;
+  /** What the store or the customer asks for at the door. */
+  readonly dropoffInstructions: string | null;
+  readonly leaveAtDoor: boolean;
   /** Whether a photo of the handover is at `/track/{token}/photo`. */
   readonly hasPhoto: boolean;
 };

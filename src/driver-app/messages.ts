@@ -60,8 +60,9 @@ export function driverStateOnWire({ onDuty, order }: DriverState, at: Point | nu
 }
 
 /**
- * Whether the driver sees the customer's name, unit and phone: with the pickup, or near the store, so that
- * the phone has them before a dead zone there. Else whoever releases order after order reads who lives where.
+ * Whether the driver sees the customer's name, unit and phone, what they bought and the notes for their door:
+ * with the pickup, or near the store, so that the phone has them before a dead zone there. Else whoever
+ * releases order after order reads who lives where.
  */
 export function seesCustomer({ status, pickup }: Pick<DriverOrder, 'status' | 'pickup'>, at: Point | null): boolean {
   return status !== 'driver_assigned' || (at !== null && distanceMeters(at, pickup) <= CUSTOMER_SHOWN_METERS);
@@ -75,7 +76,13 @@ function orderOnWire(order: DriverOrder, isCustomerShown: boolean) {
     delivery_tier: order.deliveryTier,
     driver_payout_cents: order.payoutCents,
     store_name: order.storeName,
-    pickup: { address: order.pickup.address, lat: order.pickup.lat, lng: order.pickup.lng },
+    items: isCustomerShown ? order.items.map(({ name, quantity }) => ({ name, quantity })) : null,
+    pickup: {
+      address: order.pickup.address,
+      lat: order.pickup.lat,
+      lng: order.pickup.lng,
+      instructions: order.pickup.instructions,
+    },
     dropoff: {
       name: isCustomerShown ? order.dropoff.name : null,
       phone: isCustomerShown ? order.dropoff.phone : null,
@@ -84,6 +91,8 @@ function orderOnWire(order: DriverOrder, isCustomerShown: boolean) {
       city: order.dropoff.city,
       state: order.dropoff.state,
       zip: order.dropoff.zip,
+      instructions: isCustomerShown ? order.dropoff.instructions : null,
+      leave_at_door: isCustomerShown ? order.dropoff.leaveAtDoor : null,
     },
   };
 }

@@ -110,6 +110,7 @@ const WORK = html`<section id="work" class="work" hidden>
 <h1 id="order-headline"></h1>
 <p id="order-address" class="address"></p>
 <div class="ways"><a id="directions" class="way" target="_blank" rel="noopener noreferrer">Directions</a><a id="call" class="way" rel="noreferrer" hidden>Call</a></div>
+<div id="order-notes" class="notes" hidden></div>
 <div id="next" class="next" hidden><h2>Then deliver to</h2><p id="next-text"></p></div>
 <p id="order-facts" class="facts"></p>
 </article>

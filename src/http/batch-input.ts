@@ -3,11 +3,17 @@ import { isIdempotencyKey } from '../domain/idempotency.ts';
 import type { PlaceOrder } from '../domain/order.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import { warningsOf } from './order-warnings.ts';
 import { readRetailerId, validatePlaceOrder } from './place-order-input.ts';
 import { valid, validate } from './validate.ts';
 import { validators } from './validators.js';
 
-export type GoodOrder = { readonly kind: 'good'; readonly order: PlaceOrder; readonly key: string };
+export type GoodOrder = {
+  readonly kind: 'good';
+  readonly order: PlaceOrder;
+  readonly key: string;
+  readonly warnings: readonly FieldError[];
+};
 /** One order of a batch: what is to be placed, or the error that it gets. */
 export type BatchedOrder = GoodOrder | { readonly kind: 'bad'; readonly error: ServiceError };
 
@@ -44,7 +50,7 @@ export function readEntries(entries: readonly unknown[]): BatchedOrder[] {
       ...('fields' in checked ? checked.fields : []),
     ];
     if ('fields' in checked || fields.length > 0) return bad(within(index, fields));
-    return { kind: 'good', order: checked.ok, key: key as string };
+    return { kind: 'good', order: checked.ok, key: key as string, warnings: within(index, warningsOf(body)) };
   });
 }
 

@@ -1,8 +1,18 @@
 import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
-import { ONE_LINE } from '../domain/text.ts';
-import { MAX_FIELD_ERRORS } from '../limits.ts';
-import { ACTION_ID, CURSOR, E164_PHONE, PAGE_SIZE, PLAUSIBLE_EMAIL, STORABLE_TEXT, TIMESTAMP, ZIP } from './schemas.ts';
+import { ONE_LINE, quotedName, SOME_LINES } from '../domain/text.ts';
+import { MAX_FIELD_ERRORS, MAX_METADATA_KEY_LENGTH } from '../limits.ts';
+import {
+  ACTION_ID,
+  CURSOR,
+  E164_PHONE,
+  METADATA_KEY,
+  PAGE_SIZE,
+  PLAUSIBLE_EMAIL,
+  STORABLE_TEXT,
+  TIMESTAMP,
+  ZIP,
+} from './schemas.ts';
 import type { SchemaError } from './validators.js';
 
 /** One sentence for each field that a validator found wrong, in the order of the schema. */
@@ -16,16 +26,30 @@ export function describeErrors(errors: readonly SchemaError[]): FieldError[] {
   return [...found.values()];
 }
 
-/** `/customer` with a missing `phone` is `customer.phone`. The schemas' property names need no unescaping. */
-function fieldOf({ instancePath, keyword, params }: SchemaError): string {
-  const path = instancePath.slice(1).replaceAll('/', '.');
-  if (keyword !== 'required') return path;
-  return path === '' ? String(params.missingProperty) : `${path}.${String(params.missingProperty)}`;
+/** `/customer` with a missing `phone` is `customer.phone`, and `/items/3/quantity` is `items[3].quantity`. */
+function fieldOf({ instancePath, params, propertyName }: SchemaError): string {
+  const path = instancePath.split('/').slice(1).map(fromPointer);
+  const last = params.missingProperty ?? propertyName ?? params.propertyName;
+  return pathOf(last === undefined ? path : [...path, String(last)]);
+}
+
+/** A name as it stood before it became a part of a JSON Pointer (RFC 6901). */
+function fromPointer(name: string): string {
+  return name.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** A dotted path, in which a number stands in brackets. */
+export function pathOf(names: readonly string[]): string {
+  return names
+    .map((name, at) => (/^\d+$/.test(name) ? `[${name}]` : `${at > 0 ? '.' : ''}${quotedName(name)}`))
+    .join('');
 }
 
 const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [STORABLE_TEXT]: 'must not contain U+0000 or half of a surrogate pair',
   [ONE_LINE]: 'must be one line, without control characters and overrides of direction',
+  [SOME_LINES]: 'must have no control characters but ends of lines, and no overrides of direction',
+  [METADATA_KEY]: `must have a name of 1 to ${MAX_METADATA_KEY_LENGTH} letters, digits and _ . -`,
   [E164_PHONE]: 'must be in E.164 form, like +14155550123',
   [ZIP]: 'must be a ZIP code, like 94103 or 94103-1234',
   [PLAUSIBLE_EMAIL]: 'must be an e-mail address, like jo@example.com',
@@ -54,6 +78,8 @@ function describe({ keyword, params }: SchemaError): string {
       return 'must not be empty';
     case 'maxItems':
       return `must have at most ${String(params.limit)} entries`;
+    case 'maxProperties':
+      return `must have at most ${String(params.limit)} keys`;
     case 'enum':
       return describeChoice(params.allowedValues);
     case 'pattern':
@@ -66,6 +92,7 @@ function describe({ keyword, params }: SchemaError): string {
 const TYPE_MESSAGES: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
+  integer: 'must be a whole number',
   array: 'must be a list',
   boolean: 'must be true or false',
   object: 'must be an object',

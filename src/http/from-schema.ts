@@ -6,13 +6,17 @@ export type FromSchema<Schema> = Schema extends { readonly enum: readonly (infer
   ? Choice
   : Schema extends { readonly type: 'string' }
     ? string
-    : Schema extends { readonly type: 'number' }
+    : Schema extends { readonly type: 'number' | 'integer' }
       ? number
       : Schema extends { readonly type: 'boolean' }
         ? boolean
         : Schema extends { readonly type: 'object'; readonly properties: infer Properties }
           ? ObjectOf<Properties, RequiredNames<Schema>>
-          : unknown;
+          : Schema extends { readonly type: 'object'; readonly additionalProperties: infer Value }
+            ? Readonly<Record<string, FromSchema<Value>>>
+            : Schema extends { readonly type: 'array'; readonly items: infer Item }
+              ? readonly FromSchema<Item>[]
+              : unknown;
 
 type ObjectOf<Properties, Required> = {
   readonly [Name in keyof Properties as Name extends Required ? Name : never]: FromSchema<Properties[Name]>;

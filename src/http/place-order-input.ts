@@ -2,7 +2,9 @@ import type { PlaceOrder } from '../domain/order.ts';
 import { DEFAULT_TIER } from '../domain/tier.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import { normaliseExtras, toExtras } from './order-extras-input.ts';
 import type { schemas } from './schemas.ts';
+import { present, trimmed, unlessEmpty } from './tidy.ts';
 import { type Validated, validate } from './validate.ts';
 import { validators } from './validators.js';
 
@@ -16,15 +18,15 @@ export function readRetailerId(body: JsonObject): string | undefined {
 
 /**
  * Validates the body of `POST /orders/create` and brings it into the domain's form: outer spaces trimmed,
- * state in upper case, an empty second line dropped, defaults filled in. Fields that the contract does not
- * name are ignored. All wrong fields are named at once.
+ * state in upper case, an empty second line dropped, defaults filled in. Fields that the schema does not name
+ * are ignored; `warningsOf` names them. All wrong fields are named at once.
  */
 export function validatePlaceOrder(body: JsonObject): Validated<PlaceOrder> {
   const checked = validate(validators.placeOrder, normalise(body));
   return 'fields' in checked ? checked : { ok: toPlaceOrder(checked.ok) };
 }
 
-/** The fields of the contract, tidied where they are text; the schema checks what they are. */
+/** The fields of the schema, tidied where they are text; the schema checks what they are. */
 function normalise(body: JsonObject): JsonObject {
   return present({
     retailer_id: body.retailer_id,
@@ -32,6 +34,7 @@ function normalise(body: JsonObject): JsonObject {
     pickup_address: trimmed(body.pickup_address),
     dropoff_address: isJsonObject(body.dropoff_address) ? normaliseAddress(body.dropoff_address) : body.dropoff_address,
     delivery_tier: body.delivery_tier,
+    ...normaliseExtras(body),
   });
 }
 
@@ -45,27 +48,18 @@ function normaliseCustomer(customer: JsonObject): JsonObject {
 }
 
 function normaliseAddress(address: JsonObject): JsonObject {
-  const line2 = trimmed(address.line2);
   return present({
     line1: trimmed(address.line1),
-    line2: line2 === null || line2 === '' ? undefined : line2,
+    line2: unlessEmpty(trimmed(address.line2)),
     city: trimmed(address.city),
     state: upperCaseCode(trimmed(address.state)),
     zip: trimmed(address.zip),
   });
 }
 
-function trimmed(value: unknown): unknown {
-  return typeof value === 'string' ? value.trim() : value;
-}
-
 /** ASCII letters only: `toUpperCase` makes `SS` of `ß`. */
 function upperCaseCode(value: unknown): unknown {
   return typeof value === 'string' && /^[A-Za-z]{2}$/.test(value) ? value.toUpperCase() : value;
-}
-
-function present(fields: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function toPlaceOrder(body: FromSchema<typeof schemas.placeOrder>): PlaceOrder {
@@ -77,5 +71,6 @@ function toPlaceOrder(body: FromSchema<typeof schemas.placeOrder>): PlaceOrder {
     pickupAddress: body.pickup_address,
     dropoffAddress: { line1, line2: line2 ?? null, city, state, zip },
     tierId: body.delivery_tier ?? DEFAULT_TIER,
+    extras: toExtras(body),
   };
 }

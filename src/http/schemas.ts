@@ -1,6 +1,6 @@
 import { STATE_CODES } from '../domain/address.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
-import { ONE_LINE } from '../domain/text.ts';
+import { ONE_LINE, SOME_LINES } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import {
   MAX_ACCURACY_METERS,
@@ -8,7 +8,15 @@ import {
   MAX_ADDRESS_LINE_LENGTH,
   MAX_CITY_LENGTH,
   MAX_EMAIL_LENGTH,
+  MAX_EXTERNAL_ID_LENGTH,
   MAX_ID_LENGTH,
+  MAX_INSTRUCTIONS_LENGTH,
+  MAX_ITEM_NAME_LENGTH,
+  MAX_ITEM_QUANTITY,
+  MAX_ITEMS,
+  MAX_METADATA_KEY_LENGTH,
+  MAX_METADATA_KEYS,
+  MAX_METADATA_VALUE_LENGTH,
   MAX_NAME_LENGTH,
   MAX_ORDERS_PER_BATCH,
   MAX_PICKUP_ADDRESS_LENGTH,
@@ -27,6 +35,8 @@ export const PLAUSIBLE_EMAIL =
   '^[^\\s@\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?\\.)+[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}]$';
 /** RFC 3339, as `Date.prototype.toISOString` and every phone's platform writes it. */
 export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$';
+/** A key of an order's `metadata`. */
+export const METADATA_KEY = `^[\\w.-]{1,${MAX_METADATA_KEY_LENGTH}}$`;
 
 /** A phone's id for an action, such as a UUID. */
 export const ACTION_ID = '^[\\w.:-]+$';
@@ -45,6 +55,38 @@ function line(maxLength: number) {
   return { type: 'string', minLength: 1, maxLength, allOf: patterns } as const;
 }
 
+/** Text of several lines, such as instructions. */
+function lines(maxLength: number) {
+  const patterns = [STORABLE_TEXT, SOME_LINES].map((pattern) => ({ type: 'string', pattern }));
+  return { type: 'string', maxLength, allOf: patterns } as const;
+}
+
+/** The fields of an order that the contract does not have; all are optional. */
+const orderExtras = {
+  external_id: line(MAX_EXTERNAL_ID_LENGTH),
+  metadata: {
+    type: 'object',
+    maxProperties: MAX_METADATA_KEYS,
+    propertyNames: { pattern: METADATA_KEY },
+    additionalProperties: lines(MAX_METADATA_VALUE_LENGTH),
+  },
+  items: {
+    type: 'array',
+    maxItems: MAX_ITEMS,
+    items: {
+      type: 'object',
+      required: ['name', 'quantity'],
+      properties: {
+        name: line(MAX_ITEM_NAME_LENGTH),
+        quantity: { type: 'integer', minimum: 1, maximum: MAX_ITEM_QUANTITY },
+      },
+    },
+  },
+  pickup_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
+  dropoff_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
+  leave_at_door: { type: 'boolean', default: false },
+} as const;
+
 /** What every action may hold: the phone's id for it, so that a repetition changes nothing, and its time. */
 const stamp = {
   action_id: { type: 'string', minLength: 1, maxLength: MAX_ACTION_ID_LENGTH, pattern: ACTION_ID },
@@ -57,7 +99,7 @@ const stamp = {
  * its type.
  */
 export const schemas = {
-  /** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1). */
+  /** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1), with `orderExtras`. */
   placeOrder: {
     type: 'object',
     required: ['retailer_id', 'customer', 'pickup_address', 'dropoff_address'],
@@ -86,6 +128,17 @@ export const schemas = {
         },
       },
       delivery_tier: { type: 'string', enum: TIER_IDS, default: 'standard' },
+      ...orderExtras,
+    },
+  },
+
+  /** `PUT /track/{token}/dropoff`. */
+  changeDropoff: {
+    type: 'object',
+    required: ['dropoff_instructions', 'leave_at_door'],
+    properties: {
+      dropoff_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
+      leave_at_door: { type: 'boolean' },
     },
   },
 
@@ -146,6 +199,9 @@ export const schemas = {
     type: 'object',
     properties: {
       status: { type: 'string', enum: ORDER_STATUSES },
+      external_id: line(MAX_EXTERNAL_ID_LENGTH),
+      created_after: { type: 'string', pattern: TIMESTAMP },
+      created_before: { type: 'string', pattern: TIMESTAMP },
       updated_after: { type: 'string', pattern: TIMESTAMP },
       limit: { type: 'string', pattern: PAGE_SIZE },
       cursor: { type: 'string', minLength: 1, maxLength: 100, pattern: CURSOR },

@@ -6,6 +6,8 @@ export type SchemaError = {
   readonly instancePath: string;
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
+  /** The name that does not fit, where that is what is wrong. */
+  readonly propertyName?: string;
 };
 
 /** True when `data` fits its schema; otherwise `errors` holds why until the next call. */

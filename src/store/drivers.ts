@@ -1,7 +1,7 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import { DEFAULT_VEHICLE, type FleetDriver, type Vehicle } from '../domain/driver.ts';
 import { FIRST_ID } from '../domain/ids.ts';
-import type { OrderStatus } from '../domain/order.ts';
+import type { OrderItem, OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import { FLEET_PART } from '../limits.ts';
 import type { Db } from './db.ts';
@@ -136,7 +136,13 @@ export type DriverOrder = {
   readonly deliveryTier: TierId;
   readonly payoutCents: number;
   readonly storeName: string;
-  readonly pickup: { readonly address: string; readonly lat: number; readonly lng: number };
+  readonly items: readonly OrderItem[];
+  readonly pickup: {
+    readonly address: string;
+    readonly lat: number;
+    readonly lng: number;
+    readonly instructions: string | null;
+  };
   readonly dropoff: {
     readonly name: string;
     readonly phone: string;
@@ -145,6 +151,8 @@ export type DriverOrder = {
     readonly city: string;
     readonly state: string;
     readonly zip: string;
+    readonly instructions: string | null;
+    readonly leaveAtDoor: boolean;
   };
 };
 
@@ -161,7 +169,7 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
   const rows = await sql`
     select d.id as driver_id, d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents,
       o.pickup_address, o.pickup_lat, o.pickup_lng, r.name as store_name, c.name, c.phone, a.line1, a.line2, a.city,
-      a.state, a.zip
+      a.state, a.zip, o.items, o.pickup_instructions, o.dropoff_instructions, o.leave_at_door
     from drivers d
     left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
     left join retailers r on r.id = o.retailer_id
@@ -175,6 +183,7 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
 
 function toDriverOrder(row: Row): DriverOrder {
   const { name, phone, line1, line2, city, state, zip } = row as DriverOrder['dropoff'] & Row;
+  const { dropoff_instructions: instructions, leave_at_door: leaveAtDoor } = row;
   return {
     id: row.id,
     status: row.status,
@@ -182,7 +191,13 @@ function toDriverOrder(row: Row): DriverOrder {
     deliveryTier: row.delivery_tier,
     payoutCents: row.driver_payout_cents,
     storeName: row.store_name,
-    pickup: { address: row.pickup_address, lat: row.pickup_lat, lng: row.pickup_lng },
-    dropoff: { name, phone, line1, line2, city, state, zip },
+    items: row.items ?? [],
+    pickup: {
+      address: row.pickup_address,
+      lat: row.pickup_lat,
+      lng: row.pickup_lng,
+      instructions: row.pickup_instructions,
+    },
+    dropoff: { name, phone, line1, line2, city, state, zip, instructions, leaveAtDoor },
   };
 }

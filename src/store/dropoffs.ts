@@ -1,5 +1,7 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
-import type { DropoffAddress } from '../domain/order.ts';
+import type { DropoffAddress, DropoffNotes } from '../domain/order.ts';
+import { MAX_DROPOFF_CHANGES } from '../limits.ts';
+import { type ChangedOrder, changeOrder } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
 
@@ -61,4 +63,23 @@ export async function recordDropoffs(
     )
     select id from located where (select count(*) from notice) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));
+}
+
+/**
+ * Replaces the notes for an order's dropoff until its pickup, at most MAX_DROPOFF_CHANGES times; null where it
+ * is past that. The event holds none of them, since they may hold the code of a door.
+ */
+export async function changeDropoffNotes(
+  db: Db,
+  orderId: string,
+  { instructions, leaveAtDoor }: DropoffNotes,
+): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  const update = sql`
+    update orders o set dropoff_instructions = ${instructions}, leave_at_door = ${leaveAtDoor}, sequence = sequence + 1
+    where o.id = ${orderId} and o.status in ('pending_dispatch', 'driver_assigned')
+      and (select count(*) from order_events e where e.order_id = o.id and e.type = 'dropoff_changed')
+          < ${MAX_DROPOFF_CHANGES}`;
+  // With the notice of an order and not of its details, at which other processes tell the driver nothing.
+  return changeOrder(db, update, { type: 'dropoff_changed' });
 }

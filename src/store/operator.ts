@@ -38,7 +38,7 @@ export async function showOrder(
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Printable | null> {
   const [row] = await sql`
-    select to_jsonb(o) - 'request_fingerprint' || jsonb_build_object('payout_status', coalesce(po.status, 'none'),
+    select to_jsonb(o) - 'request_fingerprint' - 'extras_fingerprint' || jsonb_build_object('payout_status', coalesce(po.status, 'none'),
         'payout_at', po.paid_at) as "order",
       ${holdReason(sql, unpaidAllowed)} as waiting_because, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
       (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' - 'receipt'

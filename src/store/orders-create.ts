@@ -8,6 +8,7 @@ import type { Point } from '../geo/point.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { firstLease, jobListAsJson, rowsOf } from './fragments.ts';
+import { extraColumns, extrasText, extraValues } from './order-extras.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
 import { heldBack } from './request-dedup.ts';
@@ -89,6 +90,7 @@ const INPUT = rowsOf<NewOrder>([
   ['source', 'text', (order) => order.pickupPointSource],
   ['idempotency_key', 'text', (order) => order.idempotency?.key ?? null],
   ['fingerprint', 'text', (order) => order.idempotency?.fingerprint ?? null],
+  ['extras', 'text', (order) => extrasText(order.request.extras)],
 ]);
 
 /**
@@ -118,7 +120,7 @@ export async function insertOrders(
     with input as materialized (${INPUT(sql, orders)}
     ), held as materialized (${heldBack(sql)}
     ), good as materialized (
-      select i.*, date_trunc('milliseconds', now()) as at,
+      select i.*, i.extras::jsonb as more, date_trunc('milliseconds', now()) as at,
              case when i.driver_id is null then 'pending_dispatch' else 'driver_assigned' end as status,
              i.driver_id is not null and r.payment_failed_at is not null as on_credit
       from input i
@@ -137,13 +139,15 @@ export async function insertOrders(
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
         delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
         pickup_lat, pickup_lng, pickup_point_source, sequence, created_at, fair_start, assigned_at, expires_at,
-        idempotency_key, request_fingerprint)
+        idempotency_key, request_fingerprint, extras_fingerprint, ${extraColumns(sql)})
       select id, retailer_id, customer_id, address_id, driver_id, status, tier, fee, payout,
         case when driver_id is null then 'not_charged' else 'processing' end,
         case when sms_opt_in then 'queued' else 'none' end, token, pickup, lat, lng, source,
         case when driver_id is null then 1 else 2 end, at, fair_start, case when driver_id is not null then at end,
         at + make_interval(secs => max_wait), idempotency_key,
-        case when idempotency_key is not null then fingerprint end
+        case when idempotency_key is not null then split_part(fingerprint, ' ', 1) end,
+        case when idempotency_key is not null then nullif(split_part(fingerprint, ' ', 2), '') end,
+        ${extraValues(sql)}
       from good where id not in (select id from beyond_credit) order by driver_id, id
       on conflict do nothing
       returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at

@@ -8,6 +8,10 @@ export type OrderCursor = { readonly updatedMicros: string; readonly id: string 
 
 export type OrderFilter = {
   readonly status: OrderStatus | null;
+  readonly externalId: string | null;
+  /** Orders created at this time or later, and before that one. */
+  readonly createdAfter: Date | null;
+  readonly createdBefore: Date | null;
   readonly updatedAfter: Date | null;
   /** 1 to 100. */
   readonly limit: number;
@@ -29,25 +33,29 @@ export type OrderPage = { readonly orders: readonly ListedOrder[]; readonly next
  */
 export async function listStoreOrders({ lists: sql }: Db, retailerId: string, filter: OrderFilter): Promise<OrderPage> {
   const { limit } = filter;
-  const within = sql`retailer_id = ${retailerId}${changedWithin(sql, filter)}`;
   const rows = await sql`
-    select id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status, tracking_token,
-      driver_id, reason_code, created_at, updated_at, (extract(epoch from updated_at) * 1000000)::int8::text as micros,
-      scanned
-    from ${ordersIn(sql, filter.status, within)}
+    select id, external_id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status,
+      tracking_token, driver_id, reason_code, created_at, updated_at,
+      (extract(epoch from updated_at) * 1000000)::int8::text as micros, scanned, wanted
+    from ${ordersIn(sql, filter, within(sql, retailerId, filter))}
     order by updated_at, id limit ${limit + 1}`;
   const page = rows.slice(0, limit);
-  // The last order that was looked at comes also where it is not in the status asked for.
+  // The last order that was looked at comes also where it is not asked for.
   const endsEarly = rows.length <= limit && rows.at(-1)?.scanned === LIST_SCAN_ROWS;
   const last = page.at(-1);
   return {
-    orders: page.filter(({ status }) => (filter.status ? status === filter.status : status !== 'void')).map(onWire),
+    orders: page.filter(({ wanted }) => wanted).map(onWire),
     next: (rows.length > limit || endsEarly) && last ? { updatedMicros: last.micros, id: last.id } : null,
   };
 }
 
-function changedWithin(sql: Sql, { updatedAfter, cursor }: OrderFilter): Fragment {
+/** The part of a store's orders that an index finds. No order changed before it was created. */
+function within(sql: Sql, retailerId: string, filter: OrderFilter): Fragment {
+  const { externalId, createdAfter, updatedAfter, cursor } = filter;
   return sql`
+    retailer_id = ${retailerId}
+    ${externalId === null ? sql`` : sql`and external_id = ${externalId}`}
+    ${createdAfter ? sql`and updated_at >= ${createdAfter}` : sql``}
     ${updatedAfter ? sql`and updated_at > ${new Date(updatedAfter.getTime() - LIST_OVERLAP_MS)}` : sql``}
     ${
       cursor
@@ -61,50 +69,59 @@ function changedWithin(sql: Sql, { updatedAfter, cursor }: OrderFilter): Fragmen
  * The orders in a status by the index that holds few others. A status stands in the statement as it is in the
  * index, since Postgres takes a partial index for nothing else.
  *
- * @param within which of them, of one store
+ * @param part which of them, of one store
  */
-function ordersIn(sql: Sql, status: OrderStatus | null, within: Fragment): Fragment {
+function ordersIn(
+  sql: Sql,
+  { status, externalId, createdAfter, createdBefore }: OrderFilter,
+  part: Fragment,
+): Fragment {
+  const created = sql`
+    ${createdAfter ? sql`created_at >= ${createdAfter}` : sql`true`}
+    and ${createdBefore ? sql`created_at < ${createdBefore}` : sql`true`}`;
+  const scan = () => looked(sql, part, sql`${status ? sql`status = ${status}` : sql`status <> 'void'`} and ${created}`);
+  if (externalId !== null) return scan();
+  const rare = (isStatus: Fragment) => looked(sql, sql`${isStatus} and ${part}`, created);
+  const underWay = (isStatus: Fragment) => carried(sql, isStatus, sql`${part} and ${created}`);
   switch (status) {
     case 'cancelled':
-      return rare(sql, sql`status = 'cancelled'`, within);
+      return rare(sql`status = 'cancelled'`);
     case 'expired':
-      return rare(sql, sql`status = 'expired'`, within);
+      return rare(sql`status = 'expired'`);
     case 'undeliverable':
-      return rare(sql, sql`status = 'undeliverable'`, within);
+      return rare(sql`status = 'undeliverable'`);
     case 'returned':
-      return rare(sql, sql`status = 'returned'`, within);
+      return rare(sql`status = 'returned'`);
     case 'pending_dispatch':
-      return underWay(sql, sql`status = 'pending_dispatch'`, within);
+      return underWay(sql`status = 'pending_dispatch'`);
     case 'driver_assigned':
-      return underWay(sql, sql`status = 'driver_assigned'`, within);
+      return underWay(sql`status = 'driver_assigned'`);
     case 'picked_up':
-      return underWay(sql, sql`status = 'picked_up'`, within);
+      return underWay(sql`status = 'picked_up'`);
     default:
-      return past(sql, status ? sql`status = ${status}` : sql`status <> 'void'`, within);
+      return scan();
   }
 }
-
-/** By `orders_rare_by_update`, in the order of the list. */
-const rare = (sql: Sql, isStatus: Fragment, within: Fragment): Fragment =>
-  sql`(select *, null::int8 as scanned from orders where ${isStatus} and ${within}) o`;
 
 /**
  * By the partial index of all stores' orders that wait or are carried: a store has few beside those that are
  * over. `offset 0` keeps Postgres from walking along the store's orders instead.
  */
-const underWay = (sql: Sql, isStatus: Fragment, within: Fragment): Fragment =>
-  sql`(select *, null::int8 as scanned from orders where ${isStatus} offset 0) o where ${within}`;
+const carried = (sql: Sql, isStatus: Fragment, part: Fragment): Fragment => sql`
+  (select *, null::int8 as scanned, true as wanted from orders where ${isStatus} offset 0) o where ${part}`;
 
-/** Along the store's orders, LIST_SCAN_ROWS of them at most; the last one always comes. */
-const past = (sql: Sql, isWanted: Fragment, within: Fragment): Fragment => sql`
-  (select *, row_number() over (order by updated_at, id) as scanned from orders where ${within}
+/**
+ * Along an index in the order of the list (`orders_by_update`, `orders_rare_by_update`,
+ * `orders_by_external_id`), LIST_SCAN_ROWS orders of it at most; the last one always comes.
+ */
+const looked = (sql: Sql, part: Fragment, isWanted: Fragment): Fragment => sql`
+  (select *, row_number() over (order by updated_at, id) as scanned, ${isWanted} as wanted from orders where ${part}
    order by updated_at, id limit ${LIST_SCAN_ROWS}) o
-  where ${isWanted} or scanned = ${LIST_SCAN_ROWS}`;
+  where wanted or scanned = ${LIST_SCAN_ROWS}`;
 
 /** The order without the columns of the cursor. */
 function onWire(row: Row): ListedOrder {
-  const { micros, scanned, ...order } = row;
-  void micros;
-  void scanned;
+  const { micros, scanned, wanted, ...order } = row;
+  void [micros, scanned, wanted];
   return order as ListedOrder;
 }

@@ -20,12 +20,12 @@ export async function findPlacedByIds({ sql }: Db, ids: readonly string[]): Prom
 async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder[]> {
   const rows = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
-      o.status, o.request_fingerprint,
+      o.status, o.external_id, concat_ws(' ', o.request_fingerprint, o.extras_fingerprint) as fingerprint,
       -- The assignment of an order that was created with a driver has the time of its creation.
       exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
         and e.at = o.created_at) as was_assigned
     from orders o where ${which} and o.status <> 'void'`;
-  return rows.map((row) => ({ order: toEarlier(row), fingerprint: row.request_fingerprint }));
+  return rows.map((row) => ({ order: toEarlier(row), fingerprint: row.fingerprint }));
 }
 
 function toEarlier(row: Row): EarlierOrder {
@@ -37,6 +37,7 @@ function toEarlier(row: Row): EarlierOrder {
     paymentStatus: row.payment_status,
     trackingToken: row.tracking_token,
     createdAt: row.created_at,
+    externalId: row.external_id,
     statusNow: row.status,
   };
 }

@@ -11,7 +11,7 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
       o.picked_up_at, o.delivered_at, coalesce(o.ended_at, o.undeliverable_at) as ended_at,
       exists (select from order_events e where e.order_id = o.id and e.type = 'released') as was_released,
       o.photo_name is not null as has_photo,
-      a.lat, a.lng, a.accuracy_meters
+      o.dropoff_instructions, o.leave_at_door, a.lat, a.lng, a.accuracy_meters
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
     where ${condition} and o.status <> 'void'`;
@@ -35,6 +35,8 @@ function toTracked(row: Row): TrackedOrder {
     deliveredAt: iso(row.delivered_at),
     endedAt: iso(row.ended_at),
     wasReleased: row.was_released,
+    dropoffInstructions: row.dropoff_instructions,
+    leaveAtDoor: row.leave_at_door,
     hasPhoto: row.has_photo,
   };
 }

@@ -1,3 +1,4 @@
+import { MAX_INSTRUCTIONS_LENGTH } from '../limits.ts';
 import { type Html, html } from '../pages/html.ts';
 import { arrivalText, tone } from './sentences.ts';
 import type { Stage } from './stages.ts';
@@ -14,6 +15,17 @@ export type PageFiles = { readonly script: string; readonly style: string; reado
 /** How often pages without JavaScript reload. */
 const RELOAD_SECONDS = 30;
 const RELOAD_NOTE = html`<noscript><p class="link">This page loads itself again every ${RELOAD_SECONDS} seconds. <a href="">Reload now</a></p></noscript>`;
+
+/** The script shows it; without one it could not be sent, as the page's policy lets no form go anywhere. */
+const NOTES = html`<section id="notes-card" class="card notes" aria-labelledby="notes-title" hidden>
+    <form id="notes-form" autocomplete="off">
+      <h2 id="notes-title">Notes for your driver</h2>
+      <label for="notes-text">How to find you, a code for the door, where to leave it</label>
+      <textarea id="notes-text" rows="3" maxlength="${MAX_INSTRUCTIONS_LENGTH}" dir="auto"></textarea>
+      <label class="check"><input id="notes-door" type="checkbox"> Leave it at the door</label>
+      <p class="notes-foot"><button id="notes-save">Save</button><span id="notes-state" role="status"></span></p>
+    </form>
+  </section>`;
 
 /**
  * The tracking page with everything essential in its markup; the script keeps it current and adds the map.
@@ -39,6 +51,7 @@ export function trackingPage(view: TrackingView, token: string, settings: PageSe
   <section class="card" aria-label="Steps of the delivery">
     <ol id="stages" class="stages">${view.stages.map(stageItem)}</ol>
   </section>
+  ${NOTES}
   <figure id="photo" class="card photo"${view.photo_url === null ? html` hidden` : null}>
     ${view.photo_url === null ? null : html`<img src="${view.photo_url}" alt="Photo taken at the handover">`}
     <figcaption>Photo taken at the handover</figcaption>

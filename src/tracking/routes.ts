@@ -1,5 +1,6 @@
+import type { ChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { isTrackingToken } from '../domain/ids.ts';
+import type { TrackedOrder } from '../domain/tracked.ts';
 import { asAvailable } from '../http/outcomes.ts';
 import { photoReply } from '../http/photo-reply.ts';
 import { positionOf } from '../matcher/driver-position.ts';
@@ -9,18 +10,18 @@ import { pageHeaders } from '../pages/page-headers.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
+import { dropoffRoute } from './dropoff-route.ts';
+import { createLinkReader, linkedOrder } from './link.ts';
 import type { TrackingStatus } from './messages.ts';
 import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
-import { isGone, type TrackingView, trackingView } from './view.ts';
+import { trackingView } from './view.ts';
 
 /** The photos of handovers, by tracking token. */
 export type HandoverPhotos = { find(token: string): Promise<Buffer | null> };
 
-type Lookup = { readonly kind: 'found'; readonly view: TrackingView } | { readonly kind: 'not_found' | 'gone' };
-
 /**
- * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, and the files
- * of the pages.
+ * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, the notes for
+ * the door, and the files of the pages.
  *
  * @param parts.publicUrl where customers reach the service, for the page's security policy
  * @param parts.now the database's clock in milliseconds
@@ -30,6 +31,7 @@ export function trackingRoutes(parts: {
   readonly store: Pick<Store, 'findTrackedByToken'>;
   readonly matcher: Pick<Matcher, 'driver'>;
   readonly photos: HandoverPhotos;
+  readonly changeDropoff: ChangeDropoff;
   readonly assets: Assets;
   readonly settings: PageSettings;
   readonly publicUrl: string | null;
@@ -44,13 +46,8 @@ export function trackingRoutes(parts: {
     icon: assets.path('icon.svg'),
   };
 
-  async function lookUp(token: string): Promise<Lookup> {
-    const order = isTrackingToken(token) ? await store.findTrackedByToken(token) : null;
-    if (!order) return { kind: 'not_found' };
-    const nowMs = now();
-    if (isGone(order, nowMs)) return { kind: 'gone' };
-    return { kind: 'found', view: trackingView(order, positionOf(matcher, order.driverId), nowMs) };
-  }
+  const read = createLinkReader(store, now);
+  const viewOf = (order: TrackedOrder) => trackingView(order, positionOf(matcher, order.driverId), now());
 
   function message(status: number, headline: string, detail: string): Reply {
     return { status, headers, body: messagePage(headline, detail, settings.sandbox, files, status === 503) };
@@ -59,10 +56,10 @@ export function trackingRoutes(parts: {
   /** 404, 410 and 503 are plain pages too. Never throws. */
   async function page(token: string): Promise<Reply> {
     try {
-      const found = await lookUp(token);
+      const found = await read(token);
       switch (found.kind) {
         case 'found':
-          return { status: 200, headers, body: trackingPage(found.view, token, settings, files) };
+          return { status: 200, headers, body: trackingPage(viewOf(found.order), token, settings, files) };
         case 'not_found':
           return message(404, 'This link is not known', 'Please check that the whole link from your text was opened.');
         case 'gone':
@@ -83,12 +80,12 @@ export function trackingRoutes(parts: {
   }
 
   async function status(token: string): Promise<Reply> {
-    const body: TrackingStatus = { success: true, order: viewOf(await asAvailable(lookUp(token))) };
+    const body: TrackingStatus = { success: true, order: viewOf(linkedOrder(await asAvailable(read(token)))) };
     return json(200, body);
   }
 
   async function photo(token: string): Promise<Reply> {
-    viewOf(await asAvailable(lookUp(token)));
+    linkedOrder(await asAvailable(read(token)));
     return photoReply(photos.find(token), 'There is no photo.', { 'Referrer-Policy': 'no-referrer' });
   }
 
@@ -102,6 +99,7 @@ export function trackingRoutes(parts: {
     get('/track/:token', page),
     get('/track/:token/status', status),
     get('/track/:token/photo', photo),
+    dropoffRoute({ read, viewOf, changeDropoff: parts.changeDropoff }),
     get('/assets/:name', asset),
   ];
 }
@@ -109,10 +107,4 @@ export function trackingRoutes(parts: {
 /** A route that anybody may ask, with one parameter. */
 function get(pattern: string, answer: (parameter: string, head: RequestHead) => Promise<Reply> | Reply): Route<null> {
   return { method: 'get', pattern, authenticate: anyone, handle: ({ head }) => answer(head.params[0] ?? '', head) };
-}
-
-function viewOf(found: Lookup): TrackingView {
-  if (found.kind === 'found') return found.view;
-  if (found.kind === 'gone') throw new ServiceError('gone', 'This link has expired.');
-  throw new ServiceError('not_found', 'This link is not known.');
 }

@@ -22,6 +22,8 @@ export type TrackingView = {
   /** A range in which the order arrives; null where no honest one is known. */
   readonly arrival: Arrival | null;
   readonly photo_url: string | null;
+  /** What the customer may change; null from the pickup on, and then nobody reads it here any more. */
+  readonly dropoff_notes: { readonly instructions: string | null; readonly leave_at_door: boolean } | null;
 };
 
 const FINAL: readonly OrderStatus[] = ['delivered', 'cancelled', 'expired', 'returned'];
@@ -47,7 +49,15 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
     driver: WITH_DRIVER.includes(order.status) ? { first_name: order.driverFirstName || null, position: shown } : null,
     arrival: shownArrival(order, shown),
     photo_url: order.status === 'delivered' && order.hasPhoto ? `/track/${order.trackingToken}/photo` : null,
+    dropoff_notes: maySayNotes(order)
+      ? { instructions: order.dropoffInstructions, leave_at_door: order.leaveAtDoor }
+      : null,
   };
+}
+
+/** Whether the customer may still say what the driver does at the door. */
+export function maySayNotes({ status }: Pick<TrackedOrder, 'status'>): boolean {
+  return status === 'pending_dispatch' || status === 'driver_assigned';
 }
 
 /**

@@ -9,8 +9,15 @@ export type DriverOrder = {
   readonly delivery_tier: string;
   readonly driver_payout_cents: number;
   readonly store_name: string;
-  readonly pickup: { readonly address: string; readonly lat: number; readonly lng: number };
-  /** Name, phone and unit are null until the service names them, near the store or with the pickup. */
+  /** Null like the customer's name. A state that the page of before kept has none. */
+  readonly items?: readonly { readonly name: string; readonly quantity: number }[] | null;
+  readonly pickup: {
+    readonly address: string;
+    readonly lat: number;
+    readonly lng: number;
+    readonly instructions?: string | null;
+  };
+  /** Name, phone, unit and notes are null until the service names them, near the store or with the pickup. */
   readonly dropoff: {
     readonly name: string | null;
     readonly phone: string | null;
@@ -19,6 +26,8 @@ export type DriverOrder = {
     readonly city: string;
     readonly state: string;
     readonly zip: string;
+    readonly instructions?: string | null;
+    readonly leave_at_door?: boolean | null;
   };
 };
 
@@ -96,11 +105,12 @@ export function notBefore(order: DriverOrder | null, progress: Progress | null):
  */
 export function withKnownCustomer(order: DriverOrder | null, known: DriverOrder | null): DriverOrder | null {
   if (!order || order.id !== known?.id || order.dropoff.name !== null) return order;
-  return { ...order, dropoff: known.dropoff };
+  return { ...order, items: known.items ?? null, dropoff: known.dropoff };
 }
 
 /** The state as the phone keeps it once the driver needs the customer no more: the address stays for maps. */
 export function withoutCustomer({ on_duty, order }: DriverState): DriverState {
-  const unnamed = order && { ...order, dropoff: { ...order.dropoff, name: null, phone: null, line2: null } };
-  return { on_duty, order: unnamed };
+  if (!order) return { on_duty, order };
+  const nobody = { name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
+  return { on_duty, order: { ...order, items: null, dropoff: { ...order.dropoff, ...nobody } } };
 }

@@ -1,4 +1,5 @@
 import type { LinkState } from './driver-link.ts';
+import { renderNotes } from './driver-notes.ts';
 import { mapsLink, phoneLink } from './driver-phone.ts';
 import type { PositionProblem } from './driver-position.ts';
 import { restOnNewStep } from './driver-rest.ts';
@@ -117,6 +118,7 @@ function renderOrder(order: DriverOrder | null, hasPhoto: boolean): void {
   setText(byId('order-headline'), words.headline);
   setText(byId('order-address'), words.address);
   setText(byId('order-facts'), orderFacts(order));
+  renderNotes(byId('order-notes'), words.notes);
   setText(byId('next-text'), words.next ?? '');
   byId('next').hidden = words.next === null;
   giveUp.hidden = words.giveUp === null;
@@ -129,6 +131,7 @@ function renderOrder(order: DriverOrder | null, hasPhoto: boolean): void {
 /** Leaves nothing of the last order and its customer in the page. */
 function forgetOrder(): void {
   for (const id of ['order-step', 'order-headline', 'order-address', 'order-facts', 'next-text']) setText(byId(id), '');
+  renderNotes(byId('order-notes'), []);
   for (const id of ['directions', 'call']) {
     byId(id).removeAttribute('href');
     byId(id).removeAttribute('aria-label');

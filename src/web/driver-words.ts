@@ -10,10 +10,15 @@ export type OrderWords = {
   readonly place: string;
   /** What follows this step; null where nothing does. */
   readonly next: string | null;
+  /** What the store and the customer ask for at this step. */
+  readonly notes: readonly Note[];
   /** The button of this step; null while a photo is missing. */
   readonly primary: { readonly kind: ActionKind; readonly text: string } | null;
   readonly giveUp: { readonly kind: 'release' | 'undeliverable'; readonly text: string } | null;
 };
+
+/** A block of the order's page: its title, and a text of the store's or the customer's, or a list of them. */
+export type Note = { readonly title: string; readonly text?: string; readonly list?: readonly string[] };
 
 /** @param hasPhoto whether a photo of the handover was taken */
 export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
@@ -27,6 +32,7 @@ export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
         address: dropoffAddress(order),
         place: dropoffAddress({ dropoff: { ...order.dropoff, line2: null } }),
         next: null,
+        notes: dropoffNotes(order),
         primary: hasPhoto ? { kind: 'deliver', text: 'Delivered' } : null,
         giveUp: { kind: 'undeliverable', text: 'Could not deliver' },
       };
@@ -35,6 +41,7 @@ export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
         ...store,
         step: 'Bring back to',
         next: null,
+        notes: [],
         primary: { kind: 'return', text: 'Returned to the store' },
         giveUp: null,
       };
@@ -43,10 +50,32 @@ export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
         ...store,
         step: 'Pick up at',
         next: nextWords(order),
+        notes: pickupNotes(order),
         primary: { kind: 'pick-up', text: 'Picked up' },
         giveUp: { kind: 'release', text: 'Give this order back' },
       };
   }
+}
+
+function pickupNotes(order: DriverOrder): Note[] {
+  return [...blockOf('At the store', order.pickup.instructions), ...itemsOf(order)];
+}
+
+function dropoffNotes(order: DriverOrder): Note[] {
+  const { instructions, leave_at_door } = order.dropoff;
+  return [
+    ...blockOf('At the door', leave_at_door ? 'Leave it at the door.' : null),
+    ...blockOf('Instructions', instructions),
+    ...itemsOf(order),
+  ];
+}
+
+function blockOf(title: string, text: string | null | undefined): Note[] {
+  return text ? [{ title, text }] : [];
+}
+
+function itemsOf({ items }: DriverOrder): Note[] {
+  return items?.length ? [{ title: 'Items', list: items.map(({ name, quantity }) => `${quantity} × ${name}`) }] : [];
 }
 
 /** Where the parcel goes, as far as the driver is told before the pickup. */

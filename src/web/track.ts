@@ -3,6 +3,7 @@ import { POSITION_FRESH_MS } from '../limits.ts';
 import type { TrackingView } from '../tracking/view.ts';
 import { Feed, type LinkState } from './feed.ts';
 import type { DeliveryMap } from './map.ts';
+import { NotesForm } from './notes.ts';
 import { age, byId, renderArrival, renderLink, renderView } from './render.ts';
 
 const root = byId('track');
@@ -36,6 +37,7 @@ function showOrder(next: TrackingView): void {
   if (view.final) feed.finish();
   renderLink(link, view.final);
   showMap();
+  notes.show(view.dropoff_notes);
 }
 
 /** Shows the estimate as long as its position is fresh. */
@@ -93,6 +95,7 @@ function showAge(): void {
   line.textContent = roughly ? `Roughly here, ${words}` : words[0]?.toUpperCase() + words.slice(1);
 }
 
+const notes = new NotesForm(root.dataset.token ?? '', showOrder);
 const feed = new Feed(root.dataset.token ?? '', {
   order: showOrder,
   message({ sequence, position: next, arrival: newArrival }) {

@@ -49,6 +49,7 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
       pickupAddress: 'One Test Square',
       dropoffAddress: { ...dropoffNear(point), line2: null },
       tierId: 'standard',
+      extras: null,
     };
     const key: RetailerKey = { retailerId, keyId: 'key', ...place, ordersPerSecond: null };
     const signal = { aborted: false, onAbort: () => undefined, onAnswered: () => undefined };

@@ -6,7 +6,7 @@ import type { PlacedOrder } from '../../src/store/placed-orders.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
-const REQUEST = {} as PlaceOrder;
+const REQUEST = { customer: {}, dropoffAddress: {}, extras: null } as PlaceOrder;
 const keyOf = (retailerId: string) => ({ retailerId }) as RetailerKey;
 const STORE = keyOf('store');
 const CALLER = { sinceMs: 0, signal: { aborted: false } };

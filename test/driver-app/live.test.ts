@@ -331,7 +331,8 @@ describe('a driver with an order', () => {
     deliveryTier: 'standard',
     payoutCents: 550,
     storeName: 'Corner Books',
-    pickup: { address: '1 Main St', lat: 40, lng: -74 },
+    items: [{ name: 'Floor lamp', quantity: 2 }],
+    pickup: { address: '1 Main St', lat: 40, lng: -74, instructions: 'Back door' },
     dropoff: {
       name: 'Jordan Lee',
       phone: '+14155550123',
@@ -340,9 +341,13 @@ describe('a driver with an order', () => {
       city: 'Reno',
       state: 'NV',
       zip: '89509',
+      instructions: 'Code 1234',
+      leaveAtDoor: true,
     },
   };
-  const hidden = { ...order.dropoff, name: null, phone: null, line2: null };
+  const { leaveAtDoor: leave_at_door, ...rest } = order.dropoff;
+  const shown = { ...rest, leave_at_door };
+  const hidden = { ...shown, name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
   const metersNorth = (meters: number) => ({ lat: 40 + meters / 111_195, lng: -74 });
   const dropoffs = (socket: MemorySocket<DriverSession>) =>
     socket.ofType('state').map((message) => (message.order as { dropoff: unknown } | null)?.dropoff);
@@ -366,14 +371,24 @@ describe('a driver with an order', () => {
     await move(socket, 310);
     expect(dropoffs(socket)).toEqual([hidden]);
     await move(socket, 290);
-    expect(dropoffs(socket)).toEqual([hidden, order.dropoff]);
+    expect(dropoffs(socket)).toEqual([hidden, shown]);
     await move(socket, 200);
     expect(dropoffs(socket)).toHaveLength(2);
   });
 
   it.each(['picked_up', 'undeliverable'] as const)('sees the customer of an order that is %s', async (status) => {
     state = { onDuty: true, order: { ...order, status } };
-    expect(dropoffs(await signedIn())).toEqual([order.dropoff]);
+    expect(dropoffs(await signedIn())).toEqual([shown]);
+  });
+
+  it('sees the notes for the pickup from anywhere, and what is in the parcel only with the customer', async () => {
+    state = { onDuty: true, order };
+    lastPosition = metersNorth(400);
+    const socket = await signedIn();
+    await move(socket, 290);
+    const orders = socket.ofType('state').map((message) => message.order as { items: unknown; pickup: unknown });
+    expect(orders.map(({ items }) => items)).toEqual([null, order.items]);
+    for (const { pickup } of orders) expect(pickup).toEqual(order.pickup);
   });
 });
 

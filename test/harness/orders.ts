@@ -1,5 +1,6 @@
 import type { Identity } from '../../src/domain/idempotency.ts';
 import { hashSecret, newId, newSecret, newTrackingToken } from '../../src/domain/ids.ts';
+import type { OrderExtras } from '../../src/domain/order.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
@@ -49,9 +50,15 @@ export async function addDriverRow(sql: Sql): Promise<string> {
 export async function draftOrder(
   sql: Sql,
   store: TestStore,
-  options: { driverId?: string | null; smsOptIn?: boolean; name?: string; idempotency?: Identity } = {},
+  options: {
+    driverId?: string | null;
+    smsOptIn?: boolean;
+    name?: string;
+    idempotency?: Identity;
+    extras?: OrderExtras;
+  } = {},
 ): Promise<NewOrder> {
-  const { driverId = null, smsOptIn = true, name = 'Jordan Lee', idempotency = null } = options;
+  const { driverId = null, smsOptIn = true, name = 'Jordan Lee', idempotency = null, extras = null } = options;
   const tier = (await storeOf(sql).loadTiers()).get('standard');
   if (!tier) throw new Error('the tier table is empty');
   return {
@@ -66,6 +73,7 @@ export async function draftOrder(
       pickupAddress: 'One Test Square',
       dropoffAddress: { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' },
       tierId: 'standard',
+      extras,
     },
     tier,
     pickup: PICKUP,

@@ -45,6 +45,7 @@ const created = (id: string): PlaceOnceOutcome => ({
     paymentStatus: 'not_charged',
     trackingToken: 'token',
     createdAt: new Date(0),
+    externalId: null,
   },
 });
 
@@ -65,7 +66,8 @@ async function world(
   };
   const logged: string[] = [];
   const logger = { error: (_: unknown, message: string) => void logged.push(message) };
-  const shared = { stores: letIn(key), rates: createStoreRates(perSecond), dispatch };
+  const trackingUrl = () => 'http://localhost';
+  const shared = { stores: letIn(key), rates: createStoreRates(perSecond), dispatch, trackingUrl };
   const routes = [
     ordersBatch({ ...shared, logger }),
     ordersCreate({ ...shared, store: { isKeyGood: async () => true } }),
@@ -146,6 +148,15 @@ describe('a batch', () => {
     expect(results.map(({ status }) => status)).toEqual([201, 201, 201, 400]);
     expect(fieldsOf(results[3])).toEqual(['orders[3].idempotency_key']);
     expect(placed).toHaveLength(3);
+  });
+
+  it('warns of each order’s unknown fields by their path, and not of its key', async () => {
+    const { batch } = await world();
+    const results = await batch([order('a'), order('b', { notes: 'ring twice' })]);
+    expect(results.map((result) => 'warnings' in result && result.warnings)).toEqual([
+      false,
+      [{ field: 'orders[1].notes', message: 'is not a field of an order; it was ignored' }],
+    ]);
   });
 
   it('refuses the second of two equal keys, also where the first order is bad', async () => {

@@ -71,6 +71,7 @@ describe('an order to place', () => {
       pickupAddress: '1 Market St, San Francisco, CA 94105',
       dropoffAddress: { line1: '2 Mission St', line2: 'Apt 3', city: 'San Francisco', state: 'CA', zip: '94105' },
       tierId: 'priority',
+      extras: null,
     });
   });
 
@@ -298,6 +299,8 @@ describe('an order to place', () => {
       pickup_address: null,
       dropoff_address: { line1: 1, line2: 2, city: '\u0000', state: 'ZZ', zip: 'x' },
       delivery_tier: 'fast',
+      external_id: 7,
+      leave_at_door: 'no',
     };
     expect(
       problems(body)
@@ -314,6 +317,8 @@ describe('an order to place', () => {
       'dropoff_address.line2',
       'dropoff_address.state',
       'dropoff_address.zip',
+      'external_id',
+      'leave_at_door',
       'pickup_address',
       'retailer_id',
     ]);
@@ -367,6 +372,10 @@ describe('any input at all', () => {
         ),
       ),
       delivery_tier: anything,
+      external_id: anything,
+      metadata: fc.oneof(anything, fc.dictionary(fc.string(), anything)),
+      items: fc.oneof(anything, fc.array(fc.record({ name: anything, quantity: anything }, { requiredKeys: [] }))),
+      dropoff_instructions: anything,
     },
     { requiredKeys: [] },
   );

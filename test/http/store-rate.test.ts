@@ -95,6 +95,7 @@ describe('creating an order', () => {
         admission: new AdmissionControl(60_000, backlog),
       },
       store: { isKeyGood: async () => true },
+      trackingUrl: () => 'http://localhost',
     });
     const { url } = await startServer({ routes: [route] });
     const post = (body: object) =>
@@ -162,8 +163,9 @@ describe('reading', () => {
   ])('%s counts against the rate of reads, whatever orders the store may create', async (_what, path, status) => {
     const reads = createReadRates(2);
     const matcher = { whyWaiting: () => undefined, driver: () => undefined };
+    const trackingUrl = () => 'http://localhost';
     const routes = [
-      ordersGet({ stores, reads, store, matcher, now: () => 0 }),
+      ordersGet({ stores, reads, store, matcher, trackingUrl, now: () => 0 }),
       ordersList({ stores, reads, store, matcher }),
       accountRoute({ stores, reads, store, settings: {} as AccountSettings }),
       ordersCancellation({ stores, reads, store }),

@@ -77,6 +77,7 @@ export async function replyOf(
   pattern: string,
   parameter = '',
   headers: Partial<Record<HeaderName, string>> = {},
+  body: Buffer = Buffer.alloc(0),
 ): Promise<Reply> {
   const route = routes.find((each) => each.pattern === pattern);
   if (!route) throw new Error(`there is no route ${pattern}`);
@@ -93,7 +94,7 @@ export async function replyOf(
   return route.handle({
     head,
     principal,
-    body: Buffer.alloc(0),
+    body,
     signal: new AbortNotice(),
     alwaysReplyWith: () => undefined,
   });

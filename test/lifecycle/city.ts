@@ -41,6 +41,7 @@ const REQUEST: Omit<PlaceOrder, 'tierId'> = {
   customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
   pickupAddress: KEY.address,
   dropoffAddress: { line1: '1 First St', line2: null, city: 'New York', state: 'NY', zip: '10001' },
+  extras: null,
 };
 
 export type Process = Awaited<ReturnType<typeof startProcess>>;

@@ -64,7 +64,7 @@ function expectError(answer: Answer, status: number, code: string): void {
 const badFields = (answer: Answer): string[] => answer.body.error.fields.map(({ field }) => field).toSorted();
 
 describe('a created order', () => {
-  it('is answered with 201 and exactly what the contract shows', async () => {
+  it('is answered with 201 and exactly what the contract shows, its tracking link and the store’s number', async () => {
     const answer = await place(service, store);
     expect(answer.status).toBe(201);
     expect(Object.keys(answer.body)).toEqual(['success', 'message', 'order']);
@@ -79,6 +79,9 @@ describe('a created order', () => {
         payment_status: 'not_charged',
         tracking_token: expect.stringMatching(/^[\w-]{24}$/),
         created_at: expect.stringMatching(UTC_MILLISECONDS),
+        // Beside the contract, which lets a reply hold more.
+        tracking_url: `${service.url}/track/${answer.body.order.tracking_token}`,
+        external_id: null,
       },
     });
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);

@@ -57,6 +57,21 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     expect(chargesOf(worker.dataDir, order.id)).toHaveLength(1);
   });
 
+  test('the notes that a customer sends to one process reach the driver’s phone at the other', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(a, database.sql, store.point);
+    const { order } = (await place(b, store)).body;
+    await untilOrder(b, store, order.id, { driver_id: driver.id });
+    const phone = await openPhone(a, driver.token);
+    const notes = { dropoff_instructions: 'Ring twice', leave_at_door: true };
+    const changed = await ask(b, `/track/${order.tracking_token}/dropoff`, { method: 'PUT', body: notes });
+    expect(changed.status, changed.text).toBe(200);
+    await expect
+      .poll(() => phone.messages.at(-1), { timeout: 5_000, interval: 20 })
+      .toMatchObject({ order: { dropoff: { instructions: 'Ring twice', leave_at_door: true } } });
+    phone.close();
+  });
+
   test('the reply to an order says that it is paid, though another process charged it', async () => {
     const store = await addStore(database.sql);
     await addFreeDriver(a, database.sql, store.point);

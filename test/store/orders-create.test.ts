@@ -286,6 +286,7 @@ test('the order of a key is found as it was created, with its present payment st
       paymentStatus: 'paid',
       trackingToken: order.trackingToken,
       createdAt: expect.any(Date),
+      externalId: null,
       statusNow: 'delivered',
     },
   });

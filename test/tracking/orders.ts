@@ -23,6 +23,8 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     deliveredAt: null,
     endedAt: null,
     wasReleased: false,
+    dropoffInstructions: null,
+    leaveAtDoor: false,
     hasPhoto: false,
     ...fields,
   };

@@ -33,6 +33,7 @@ function routes(order: ReturnType<typeof assigned> | Error | null, settings: { s
     },
     matcher: matcherAt({ lat: 40.74567, lng: -73.98765, atMs: NOW_MS }),
     photos: { find: async () => null },
+    changeDropoff: async () => false,
     assets,
     settings: { tileUrl: null, tileAttribution: '', sandbox: settings.sandbox ?? false },
     publicUrl: 'https://track.example',

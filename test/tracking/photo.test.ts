@@ -9,6 +9,7 @@ const askFor = async (photo: () => Promise<Buffer | null>) => {
     store: { findTrackedByToken: async () => order },
     matcher: { driver: () => undefined },
     photos: { find: photo },
+    changeDropoff: async () => false,
     assets: { path: (source) => source, serve: () => null },
     settings: { tileUrl: null, tileAttribution: '', sandbox: false },
     publicUrl: null,

@@ -25,7 +25,11 @@ const ORDER: DriverOrder = {
   delivery_tier: 'standard',
   driver_payout_cents: 599,
   store_name: 'Corner Books',
-  pickup: { address: '1 Main St', lat: 40, lng: -74 },
+  items: [
+    { name: 'Floor lamp', quantity: 1 },
+    { name: 'Bulb', quantity: 12 },
+  ],
+  pickup: { address: '1 Main St', lat: 40, lng: -74, instructions: 'Back door\nAsk for Jo' },
   dropoff: {
     name: 'Jordan Lee',
     phone: '+14155550123',
@@ -34,9 +38,11 @@ const ORDER: DriverOrder = {
     city: 'San Francisco',
     state: 'CA',
     zip: '94103',
+    instructions: 'Code 1234',
+    leave_at_door: true,
   },
 };
-const UNNAMED = { ...ORDER.dropoff, name: null, phone: null, line2: null };
+const UNNAMED = { ...ORDER.dropoff, name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
 const did = (kind: ActionKind, orderId = 'order-1'): Action => ({
   id: kind,
   number: 1,
@@ -74,18 +80,41 @@ describe('the order that is shown', () => {
   });
 
   it('names the customer on, whom the service named near the store', () => {
-    const far = { ...ORDER, sequence: 3, dropoff: UNNAMED };
+    const far = { ...ORDER, sequence: 3, items: null, dropoff: UNNAMED };
     expect(withKnownCustomer(far, ORDER)).toEqual({ ...ORDER, sequence: 3 });
     expect(withKnownCustomer(ORDER, far)).toBe(ORDER);
     expect(withKnownCustomer({ ...far, id: 'order-2' }, ORDER)?.dropoff).toBe(UNNAMED);
     expect([withKnownCustomer(null, ORDER), withKnownCustomer(far, null)]).toEqual([null, far]);
   });
 
-  it('is kept without name, phone and unit once it is over', () => {
+  it('is kept without name, phone, unit, items and notes once it is over', () => {
     const order = { ...ORDER, dropoff: { ...ORDER.dropoff, line2: 'Apt 12' } };
-    const unnamed = { ...ORDER, dropoff: UNNAMED };
+    const unnamed = { ...ORDER, items: null, dropoff: UNNAMED };
     expect(withoutCustomer({ on_duty: true, order })).toEqual({ on_duty: true, order: unnamed });
     expect(withoutCustomer({ on_duty: true, order: null })).toEqual({ on_duty: true, order: null });
+  });
+});
+
+describe('the notes of the page', () => {
+  const notes = (order: DriverOrder) => orderWords(order, false).notes;
+  const items = { title: 'Items', list: ['1 × Floor lamp', '12 × Bulb'] };
+
+  it('are those of the store until the pickup, and those of the door after it', () => {
+    expect(notes(ORDER)).toEqual([{ title: 'At the store', text: 'Back door\nAsk for Jo' }, items]);
+    expect(notes({ ...ORDER, status: 'picked_up' })).toEqual([
+      { title: 'At the door', text: 'Leave it at the door.' },
+      { title: 'Instructions', text: 'Code 1234' },
+      items,
+    ]);
+    expect(notes({ ...ORDER, status: 'undeliverable' })).toEqual([]);
+  });
+
+  it('are none where nothing is asked or told, or the page of before kept the order', () => {
+    const plain = { ...ORDER.dropoff, instructions: null, leave_at_door: false };
+    const silent = { ...ORDER, items: [], pickup: { ...ORDER.pickup, instructions: null }, dropoff: plain };
+    const { items: _items, ...older } = { ...ORDER, pickup: { address: 'x', lat: 0, lng: 0 } };
+    for (const order of [silent, { ...silent, items: null }, older]) expect(notes(order)).toEqual([]);
+    expect(notes({ ...silent, status: 'picked_up' })).toEqual([]);
   });
 });
 

@@ -117,6 +117,32 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     expect([...phone.complaints, ...customer.complaints]).toEqual([]);
   });
 
+  it('shows what the store asks for until the pickup, and what is asked for at the door after it, as text', async () => {
+    const { store, phone } = await driverAt('Corner Lamps');
+    const order = await world.newOrder(store, {
+      customer: CUSTOMER,
+      items: [{ name: '<b>Lamp</b>', quantity: 2 }],
+      pickup_instructions: 'Back door\n<i>ring</i>',
+      dropoff_instructions: 'מאחור\nCode 1234',
+      leave_at_door: true,
+    });
+    await eventually(() => headline(phone)).toBe('Corner Lamps');
+    const texts = () => phone.page.locator('#order-notes .note').allInnerTexts();
+    const blocks = async () => (await texts()).map((text) => text.replaceAll(/\n+/g, '\n'));
+    const items = 'Items\n2 × <b>Lamp</b>';
+    expect(await blocks()).toEqual(['At the store\nBack door\n<i>ring</i>', items]);
+    const notes = { dropoff_instructions: 'Code 99', leave_at_door: true };
+    await ask(world.service, `/track/${order.tracking_token}/dropoff`, { method: 'PUT', body: notes });
+    await button(phone, 'Picked up').click();
+    await eventually(blocks).toEqual(['At the door\nLeave it at the door.', 'Instructions\nCode 99', items]);
+    expect(await phone.page.locator('#order-notes [dir=auto]').count()).toBe(3);
+    await takePhoto(phone);
+    await button(phone, 'Delivered').click();
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    expect(await phone.page.content()).not.toMatch(/Code 99|Lamp<|Back door/);
+    expect(phone.complaints).toEqual([]);
+  });
+
   it('keeps what was done without network over a restart and sends it in order, once', async () => {
     const { store, phone, order } = await driverWithOrder('Night Pharmacy');
     await untilInstalled(phone);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { buildWeb } from '../../scripts/build-web.mjs';
@@ -54,26 +55,38 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   const routes = trackingRoutes({
     ...shared,
     photos: { find: async () => null },
+    changeDropoff: async (_orderId, { instructions, leaveAtDoor }) => {
+      if (order)
+        await change({ ...order, sequence: order.sequence + 1, dropoffInstructions: instructions, leaveAtDoor });
+      return order !== null;
+    },
     assets: loadAssets(directory),
     settings: { tileUrl: options.tileUrl ?? null, tileAttribution: '© <b>Maps</b>', sandbox: options.sandbox ?? false },
     publicUrl: null,
   });
 
+  /** Changes the order's state and notifies the pages. */
+  async function change(next: TrackedOrder | null): Promise<void> {
+    order = next;
+    if (next) await tracking.orderChanged(next.orderId);
+  }
+
   const requests: string[] = [];
-  async function answer(path: string): Promise<Reply> {
+  async function answer(path: string, body: Buffer): Promise<Reply> {
     const [, area, name = '', rest] = path.split('/');
     // An order of the tests may have ended long ago, when its own photo is gone.
     if (area === 'tiles' || rest === 'photo') return bytes(200, 'image/jpeg', photo);
     if (isUnroutable && rest === 'status') return text(404, 'default backend', { 'Content-Type': 'text/html' });
     if (area === 'assets') return replyOf(routes, '/assets/:name', name, { 'accept-encoding': 'gzip' });
     if (area !== 'track') return text(404, '');
-    return replyOf(routes, rest === undefined ? '/track/:token' : `/track/:token/${rest}`, name);
+    return replyOf(routes, rest === undefined ? '/track/:token' : `/track/:token/${rest}`, name, {}, body);
   }
 
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     requests.push(path);
-    void answer(path)
+    void buffer(request)
+      .then((body) => answer(path, body))
       .catch((error) => errorReply(error, 'test', 'help@sameday.test'))
       .then(({ status, headers = {}, body }) => response.writeHead(status, headers).end(body));
   });
@@ -123,11 +136,8 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     requests,
     failures,
     sockets: () => topics.size,
-    /** Changes the order's state and notifies the pages. */
-    async change(next: TrackedOrder | null) {
-      order = next;
-      if (next) await tracking.orderChanged(next.orderId);
-    },
+    change,
+    notes: () => [order?.dropoffInstructions, order?.leaveAtDoor],
     move(next: Position, ageMs = 0) {
       position = { ...next, atMs: Date.now() - ageMs };
       if (order?.driverId) tracking.driverMoved(order.orderId, { ...position, driverId: order.driverId });

@@ -102,6 +102,28 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(server.failures).toEqual([]);
   });
 
+  it('takes the customer’s notes for the door until the pickup, and leaves what they are writing alone', async () => {
+    await server.change(assigned({ dropoffInstructions: '<b>Code</b> 1234', leaveAtDoor: false }));
+    const page = await openLive();
+    const text = page.getByLabel('How to find you');
+    expect(await text.inputValue()).toBe('<b>Code</b> 1234');
+    await text.fill('Ring twice\nat the gate');
+    await server.change(assigned({ sequence: 3, dropoffInstructions: 'from the store', leaveAtDoor: false }));
+    await expect.poll(() => stages(page)).toEqual(['done', 'current', 'upcoming', 'upcoming']);
+    expect(await text.inputValue()).toBe('Ring twice\nat the gate');
+    await page.getByLabel('Leave it at the door').check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.locator('#notes-state').textContent()).toBe('Saved. Your driver sees it.');
+    expect(server.notes()).toEqual(['Ring twice\nat the gate', true]);
+
+    await server.change(pickedUp({ sequence: 9, dropoffInstructions: 'Ring twice', leaveAtDoor: true }));
+    await expect.poll(() => headline(page)).toBe('Ana is on the way with your order');
+    expect(await page.locator('#notes-card').isHidden()).toBe(true);
+    expect(await page.content()).not.toContain('Ring twice');
+    expect(await text.inputValue()).toBe('');
+    expect(complaints).toEqual([]);
+  });
+
   it('moves the driver on the map and counts the age of the position', async () => {
     await server.change(pickedUp());
     server.move(DRIVER, 40_000);

@@ -1,6 +1,6 @@
 import { startInTurns } from '../../dispatch/batch-turns.ts';
 import { ERROR_CODES, ServiceError } from '../../domain/errors.ts';
-import { fingerprintOf } from '../../domain/idempotency.ts';
+import { identityOf } from '../../domain/idempotency.ts';
 import { BATCH_ORDERS_IN_LINE, MAX_BATCH_BYTES, MAX_BATCHES_PER_STORE, RETRY_AFTER_SECONDS } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import { errorFields, type Logger } from '../../telemetry.ts';
@@ -26,9 +26,11 @@ export function ordersBatch(parts: {
   readonly stores: Authenticator<RetailerKey>;
   readonly rates: StoreRates;
   readonly dispatch: OrderPlacing;
+  /** The address in front of tracking links. */
+  readonly trackingUrl: () => string;
   readonly logger: Pick<Logger, 'error'>;
 }): Route<RetailerKey> {
-  const { stores, rates, dispatch, logger } = parts;
+  const { stores, rates, dispatch, trackingUrl, logger } = parts;
   const { admission } = dispatch;
   const batches = new BatchesAtWork(MAX_BATCHES_PER_STORE);
   return {
@@ -97,8 +99,8 @@ export function ordersBatch(parts: {
     caller: Parameters<OrderPlacing['placeRequest']>[3],
   ): Promise<Result> {
     try {
-      const identity = { key: entry.key, fingerprint: fingerprintOf(entry.order) };
-      const { body, headers } = placedBody(await dispatch.placeRequest(entry.order, key, identity, caller));
+      const outcome = await dispatch.placeRequest(entry.order, key, identityOf(entry.order, entry.key), caller);
+      const { body, headers } = placedBody(outcome, trackingUrl(), entry.warnings);
       return { status: 201, ...body, ...(headers['Idempotent-Replayed'] ? { replayed: true } : {}) };
     } catch (error) {
       if (error instanceof ServiceError) return failure(error, index);

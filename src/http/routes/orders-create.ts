@@ -1,8 +1,8 @@
 import type { AdmissionControl } from '../../dispatch/admission.ts';
 import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import type { PlaceRequest } from '../../dispatch/place-request.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { fingerprintOf, type Identity } from '../../domain/idempotency.ts';
+import { type FieldError, ServiceError } from '../../domain/errors.ts';
+import { identityOf } from '../../domain/idempotency.ts';
 import type { CreatedOrder, EarlierOrder, OrderStatus } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
@@ -13,6 +13,7 @@ import { type Authenticator, unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { parsed } from '../input.ts';
 import type { JsonObject } from '../json.ts';
+import { warningsOf } from '../order-warnings.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import type { StoreRates } from '../store-rate.ts';
@@ -32,8 +33,10 @@ export function ordersCreate(parts: {
   readonly rates: StoreRates;
   readonly dispatch: OrderPlacing;
   readonly store: Pick<Store, 'isKeyGood'>;
+  /** The address in front of tracking links. */
+  readonly trackingUrl: () => string;
 }): Route<RetailerKey> {
-  const { stores, rates, dispatch, store } = parts;
+  const { stores, rates, dispatch, store, trackingUrl } = parts;
   return {
     method: 'post',
     pattern: '/orders/create',
@@ -67,10 +70,9 @@ export function ordersCreate(parts: {
     const rate = await rates.count(key);
     if (rate) alwaysReplyWith(rate.headers);
     if (rate?.refusal) throw rate.refusal;
-    const identity: Identity = { key: idempotencyKey, fingerprint: fingerprintOf(order.ok) };
-    const { body: placed, headers } = placedBody(
-      await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal }),
-    );
+    const identity = identityOf(order.ok, idempotencyKey);
+    const outcome = await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal });
+    const { body: placed, headers } = placedBody(outcome, trackingUrl(), warningsOf(body));
     return json(201, placed, headers);
   }
 }
@@ -91,12 +93,12 @@ function messageFor(body: JsonObject): string {
  *
  * @throws {ServiceError} for an order that was not created, or of which that is not known
  */
-export function placedBody(outcome: PlaceOnceOutcome) {
+export function placedBody(outcome: PlaceOnceOutcome, trackingUrl: string, warnings: readonly FieldError[]) {
   switch (outcome.kind) {
     case 'created':
-      return placed(confirmation(outcome.order), outcome.order);
+      return placed(confirmation(outcome.order), toWire(outcome.order, trackingUrl), warnings);
     case 'replayed':
-      return placed(reminder(outcome.order), outcome.order, REPLAYED);
+      return placed(reminder(outcome.order), toWire(outcome.order, trackingUrl), warnings, REPLAYED);
     case 'key_reused':
       throw keyReused(outcome.orderId);
     case 'unauthorized':
@@ -117,8 +119,13 @@ export function placedBody(outcome: PlaceOnceOutcome) {
   }
 }
 
-function placed(message: string, order: CreatedOrder, headers: Readonly<Record<string, string>> = {}) {
-  return { body: { success: true, message, order: toWire(order) }, headers };
+function placed(
+  message: string,
+  order: ReturnType<typeof toWire>,
+  warnings: readonly FieldError[],
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return { body: { success: true, message, order, ...(warnings.length > 0 ? { warnings } : {}) }, headers };
 }
 
 function confirmation(order: CreatedOrder): string {
@@ -146,7 +153,7 @@ function reminder(order: EarlierOrder): string {
   return `The order was created before${SINCE[order.statusNow]}`;
 }
 
-function toWire(order: CreatedOrder) {
+function toWire(order: CreatedOrder, trackingUrl: string) {
   return {
     id: order.id,
     status: order.status,
@@ -154,6 +161,8 @@ function toWire(order: CreatedOrder) {
     delivery_fee: order.feeCents,
     payment_status: order.paymentStatus,
     tracking_token: order.trackingToken,
+    tracking_url: `${trackingUrl}/track/${order.trackingToken}`,
+    external_id: order.externalId,
     created_at: order.createdAt.toISOString(),
   };
 }

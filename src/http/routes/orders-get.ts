@@ -23,9 +23,11 @@ export function ordersGet(parts: {
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'findStoreOrder'>;
   readonly matcher: Pick<Matcher, 'whyWaiting' | 'driver'>;
+  /** The address in front of tracking links. */
+  readonly trackingUrl: () => string;
   readonly now: () => number;
 }): Route<RetailerKey> {
-  const { stores, reads, store, matcher, now } = parts;
+  const { stores, reads, store, matcher, trackingUrl, now } = parts;
   return {
     method: 'get',
     pattern: '/orders/:id',
@@ -35,7 +37,8 @@ export function ordersGet(parts: {
       const [id = ''] = head.params;
       const order = isId(id) ? await asAvailable(store.findStoreOrder(id, key.retailerId)) : null;
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
-      return json(200, { success: true, order: toWire(order, matcher.whyWaiting(order.id), onTheWay(order)) });
+      const shown = toWire(order, matcher.whyWaiting(order.id), trackingUrl(), onTheWay(order));
+      return json(200, { success: true, order: shown });
     },
   };
 
@@ -54,7 +57,12 @@ export function ordersGet(parts: {
 
 type OnTheWay = { readonly position: object | null; readonly arrival: TimeRange | null };
 
-function toWire(order: StoreOrder, waitReason: string | undefined, { position, arrival }: OnTheWay) {
+function toWire(
+  order: StoreOrder,
+  waitReason: string | undefined,
+  trackingUrl: string,
+  { position, arrival }: OnTheWay,
+) {
   const { customer, dropoff } = order;
   return {
     id: order.id,
@@ -67,6 +75,13 @@ function toWire(order: StoreOrder, waitReason: string | undefined, { position, a
     sms_status: order.sms_status,
     sms_failure_code: order.sms_failure_code,
     tracking_token: order.tracking_token,
+    tracking_url: `${trackingUrl}/track/${order.tracking_token}`,
+    external_id: order.external_id,
+    metadata: order.metadata ?? {},
+    items: order.items ?? [],
+    pickup_instructions: order.pickup_instructions,
+    dropoff_instructions: order.dropoff_instructions,
+    leave_at_door: order.leave_at_door,
     ...(waitReason && order.status === 'pending_dispatch' ? { waiting_because: waitReason } : {}),
     driver_id: order.driver_id,
     driver_name: order.driver_name,

@@ -22,7 +22,10 @@ import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
 
-/** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the latest changed last. */
+/**
+ * `GET /orders?status=&external_id=&created_after=&created_before=&updated_after=&limit=&cursor=`: a store's
+ * orders, the latest changed last.
+ */
 export function ordersList(parts: {
   readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
   readonly reads: StoreRates;
@@ -72,7 +75,8 @@ const TOO_SLOW =
 
 /** Names everything that is wrong at once. */
 function readFilter(query: URLSearchParams): Validated<OrderFilter> {
-  const given = Object.fromEntries(query);
+  const sent = Object.fromEntries(query);
+  const given = sent.external_id === undefined ? sent : { ...sent, external_id: sent.external_id.trim() };
   const checked = validate(validators.listOrders, given);
   const fields = [
     ...('fields' in checked ? checked.fields : []),
@@ -83,13 +87,18 @@ function readFilter(query: URLSearchParams): Validated<OrderFilter> {
   if (isGood('cursor') && cursor === undefined) {
     fields.push({ field: 'cursor', message: 'must be a next_cursor of an earlier page' });
   }
-  const updatedAfter = given.updated_after === undefined ? null : new Date(given.updated_after);
-  if (isGood('updated_after') && updatedAfter && !isCalendarTime(updatedAfter)) {
-    fields.push({ field: 'updated_after', message: NO_SUCH_TIME });
-  }
+  const timeOf = (name: 'updated_after' | 'created_after' | 'created_before'): Date | null => {
+    const time = given[name] === undefined ? null : new Date(given[name]);
+    if (isGood(name) && time && !isCalendarTime(time)) fields.push({ field: name, message: NO_SUCH_TIME });
+    return time;
+  };
+  const updatedAfter = timeOf('updated_after');
+  const createdAfter = timeOf('created_after');
+  const createdBefore = timeOf('created_before');
   if ('fields' in checked || fields.length > 0) return { fields };
-  const { status = null, limit = DEFAULT_PAGE_SIZE } = checked.ok;
-  return { ok: { status, updatedAfter, limit: Number(limit), cursor: cursor ?? null } };
+  const { status = null, external_id: externalId = null, limit = DEFAULT_PAGE_SIZE } = checked.ok;
+  const within = { status, externalId, createdAfter, createdBefore, updatedAfter };
+  return { ok: { ...within, limit: Number(limit), cursor: cursor ?? null } };
 }
 
 /** Where a page ended: microseconds, so that nothing between two pages is skipped, and the id. */

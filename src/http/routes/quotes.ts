@@ -8,6 +8,7 @@ import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { parsed } from '../input.ts';
 import type { JsonObject } from '../json.ts';
+import { warningsOf } from '../order-warnings.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { valid } from '../validate.ts';
@@ -35,7 +36,9 @@ export function quotesRoute(parts: {
       }
       const order = valid(validatePlaceOrder(withCustomer(body)));
       await countRead(reads, key, alwaysReplyWith);
-      return json(200, { success: true, quote: toWire(await dispatch.quoteOrder(order, key)) });
+      const quote = toWire(await dispatch.quoteOrder(order, key));
+      const warnings = warningsOf(body);
+      return json(200, { success: true, quote, ...(warnings.length > 0 ? { warnings } : {}) });
     },
   };
 }

@@ -4,7 +4,7 @@ import { buildDispatch } from '../../../src/app/dispatch.ts';
 import type { Config } from '../../../src/config.ts';
 import { LoadedTiers } from '../../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../../src/dispatch/order-events.ts';
-import { fingerprintOf } from '../../../src/domain/idempotency.ts';
+import { identityOf } from '../../../src/domain/idempotency.ts';
 import type { CancelReason, PaymentStatus, PlaceOrder } from '../../../src/domain/order.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
 import { createChargeJob } from '../../../src/jobs/charge.ts';
@@ -84,8 +84,9 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
         pickupAddress: retailer.address,
         dropoffAddress: { ...OVERSEAS_DROPOFF, line2: null },
         tierId,
+        extras: null,
       };
-      const identity = { key, fingerprint: fingerprintOf(request) };
+      const identity = identityOf(request, key);
       const signal = new AbortNotice();
       const caller = { sinceMs: performance.now(), signal };
       const outcome = await dispatch.placeRequest(request, retailer, identity, caller);

@@ -54,11 +54,25 @@ const ORDER_FIELDS = [
   ['dropoff_address', 'state'],
   ['dropoff_address', 'zip'],
   ['delivery_tier'],
+  ['external_id'],
+  ['metadata'],
+  ['items'],
+  ['pickup_instructions'],
+  ['dropoff_instructions'],
+  ['leave_at_door'],
 ] as const;
 const ACTIONS = ['pick-up', 'release', 'undeliverable', 'return'] as const;
 const ACTION_FIELDS = ['reason', 'action_id', 'captured_at'] as const;
 const POSITION_FIELDS = ['lat', 'lng', 'accuracy_m', 'heading', 'speed', 'captured_at'] as const;
-const QUERY_FIELDS = ['status', 'updated_after', 'limit', 'cursor'] as const;
+const QUERY_FIELDS = [
+  'status',
+  'external_id',
+  'created_after',
+  'created_before',
+  'updated_after',
+  'limit',
+  'cursor',
+] as const;
 const ORDER_ID = '01a2037d-1ae2-76a0-bb73-54073ca99160';
 
 type Sent = {

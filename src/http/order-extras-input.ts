@@ -1,0 +1,61 @@
+import type { OrderExtras } from '../domain/order.ts';
+import { MAX_ITEMS, MAX_METADATA_KEYS } from '../limits.ts';
+import type { FromSchema } from './from-schema.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import type { schemas } from './schemas.ts';
+import { present, trimmed, unlessEmpty } from './tidy.ts';
+
+/**
+ * The optional fields of an order's body that the contract does not have, tidied where they are text. Null
+ * counts as absent, and so does an empty text. Of a list that is too long it takes only one entry too many, so
+ * that a refusal costs no more than an order.
+ */
+export function normaliseExtras(body: JsonObject): JsonObject {
+  return {
+    external_id: unlessEmpty(trimmed(body.external_id)),
+    metadata: isJsonObject(body.metadata) ? normaliseMetadata(body.metadata) : unlessNull(body.metadata),
+    items: Array.isArray(body.items) ? body.items.slice(0, MAX_ITEMS + 1).map(normaliseItem) : unlessNull(body.items),
+    pickup_instructions: unlessEmpty(trimmedLines(body.pickup_instructions)),
+    dropoff_instructions: unlessEmpty(trimmedLines(body.dropoff_instructions)),
+    leave_at_door: unlessNull(body.leave_at_door),
+  };
+}
+
+/** The optional fields of a body that fits its schema; null where they say nothing. */
+export function toExtras(body: FromSchema<typeof schemas.placeOrder>): OrderExtras | null {
+  const { external_id, metadata = {}, items = [], pickup_instructions, dropoff_instructions, leave_at_door } = body;
+  const saysNothing =
+    external_id === undefined &&
+    pickup_instructions === undefined &&
+    dropoff_instructions === undefined &&
+    leave_at_door !== true &&
+    items.length === 0 &&
+    Object.keys(metadata).length === 0;
+  if (saysNothing) return null;
+  return {
+    externalId: external_id ?? null,
+    metadata,
+    items,
+    pickupInstructions: pickup_instructions ?? null,
+    dropoffInstructions: dropoff_instructions ?? null,
+    leaveAtDoor: leave_at_door ?? false,
+  };
+}
+
+function normaliseMetadata(metadata: JsonObject): JsonObject {
+  const entries = Object.entries(metadata).slice(0, MAX_METADATA_KEYS + 1);
+  return Object.fromEntries(entries.map(([key, value]) => [key, trimmedLines(value)]));
+}
+
+function normaliseItem(item: unknown): unknown {
+  return isJsonObject(item) ? present({ name: trimmed(item.name), quantity: item.quantity }) : item;
+}
+
+/** A text of several lines, each ended by U+000A alone, without the spaces around it. */
+export function trimmedLines(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll(/\r\n?/g, '\n').trim() : value;
+}
+
+function unlessNull(value: unknown): unknown {
+  return value === null ? undefined : value;
+}

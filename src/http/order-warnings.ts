@@ -1,0 +1,37 @@
+import type { FieldError } from '../domain/errors.ts';
+import { quotedName } from '../domain/text.ts';
+import { MAX_WARNINGS } from '../limits.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { schemas } from './schemas.ts';
+
+/** What the walk reads of a JSON Schema. */
+type Shape = {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+};
+
+/**
+ * The fields of an order's body that were ignored, at any level, as its schema does not name them: at most
+ * MAX_WARNINGS, in the order of the body. A store that misspelt a field learns of it here.
+ *
+ * @param schema what the body may hold
+ */
+export function warningsOf(body: JsonObject, schema: Shape = schemas.placeOrder): readonly FieldError[] {
+  const found: string[] = [];
+  collect(body, schema, '', found);
+  return found.map((field) => ({ field, message: 'is not a field of an order; it was ignored' }));
+}
+
+function collect(value: unknown, { properties, items }: Shape, path: string, found: string[]): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) if (items) collect(item, items, `${path}[${index}]`, found);
+  } else if (isJsonObject(value) && properties) {
+    const before = path === '' ? '' : `${path}.`;
+    for (const [name, member] of Object.entries(value)) {
+      if (found.length === MAX_WARNINGS) return;
+      if (!Object.hasOwn(properties, name)) found.push(before + quotedName(name));
+      else if (typeof member === 'object') collect(member, properties[name] as Shape, before + name, found);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import type { TrackingStatus } from '../tracking/messages.ts';
+import type { TrackingView } from '../tracking/view.ts';
+import { byId } from './render.ts';
+
+type Notes = NonNullable<TrackingView['dropoff_notes']>;
+
+/** Longest wait for the service to take the notes, in milliseconds. */
+const SAVE_MS = 15_000;
+const TROUBLE = 'Not saved. Please try again.';
+const SAID: Readonly<Record<number, string>> = {
+  409: 'Not saved: the notes can’t be changed any more.',
+  429: 'Not saved: that was too often. Please try again in a minute.',
+};
+
+/** The form in which the customer says where the parcel goes, until the driver has it. */
+export class NotesForm {
+  readonly #path: string;
+  readonly #saved: (view: TrackingView) => void;
+  readonly #text = byId<HTMLTextAreaElement>('notes-text');
+  readonly #door = byId<HTMLInputElement>('notes-door');
+  readonly #save = byId<HTMLButtonElement>('notes-save');
+  /** What the form was filled with last. */
+  #known: Notes = { instructions: null, leave_at_door: false };
+
+  /** @param saved called with the order as it is after the notes were taken */
+  constructor(token: string, saved: (view: TrackingView) => void) {
+    this.#path = `/track/${token}/dropoff`;
+    this.#saved = saved;
+    byId<HTMLFormElement>('notes-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#send();
+    });
+  }
+
+  /** Fills the form in, unless the customer has begun to write; without notes it goes away with its text. */
+  show(notes: TrackingView['dropoff_notes']): void {
+    byId('notes-card').hidden = notes === null;
+    if (notes === null) this.#fill({ instructions: null, leave_at_door: false });
+    else if (!this.#isChanged()) this.#fill(notes);
+  }
+
+  #fill(notes: Notes): void {
+    this.#known = notes;
+    this.#text.value = notes.instructions ?? '';
+    this.#door.checked = notes.leave_at_door;
+  }
+
+  #isChanged(): boolean {
+    return this.#text.value !== (this.#known.instructions ?? '') || this.#door.checked !== this.#known.leave_at_door;
+  }
+
+  async #send(): Promise<void> {
+    const sent = { instructions: this.#text.value.trim() || null, leave_at_door: this.#door.checked };
+    this.#save.disabled = true;
+    this.#say('Saving…');
+    const answer = await put(this.#path, sent);
+    this.#save.disabled = false;
+    if (typeof answer === 'number') {
+      this.#say(SAID[answer] ?? TROUBLE);
+      return;
+    }
+    this.#fill(sent);
+    this.#saved(answer);
+    this.#say('Saved. Your driver sees it.');
+  }
+
+  #say(text: string): void {
+    byId('notes-state').textContent = text;
+  }
+}
+
+/** The order after the change, or the status of the refusal; 0 where there was no answer. */
+async function put(path: string, { instructions, leave_at_door }: Notes): Promise<TrackingView | number> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), SAVE_MS);
+  try {
+    const response = await fetch(path, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ dropoff_instructions: instructions, leave_at_door }),
+      signal: abort.signal,
+    });
+    return response.ok ? ((await response.json()) as TrackingStatus).order : response.status;
+  } catch {
+    return 0;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { ORDER_STATUSES } from '../../src/domain/order.ts';
+import { MAX_DROPOFF_CHANGES } from '../../src/limits.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
+import { noticesDuring } from './transaction.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+beforeAll(async () => {
+  database = await freshDatabase();
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+const NOTES = { instructions: "Code 1234\n'); --", leaveAtDoor: true };
+
+test('new notes are stored with an event that holds none of them, and the driver’s process is told', async () => {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const { orderId } = await addOrder(sql, store, { driverId });
+  const statements = storeOf(sql, 'me');
+  let changed: unknown;
+  const notices = await noticesDuring(database, async () => {
+    changed = await statements.changeDropoffNotes(orderId, NOTES);
+  });
+  expect(changed).toEqual({ id: orderId, sequence: 3, status: 'driver_assigned', driverId, outbox: [] });
+  expect(notices).toEqual([`me:order:${orderId}`]);
+  const { dropoff_instructions, leave_at_door, sequence } = await orderRow(sql, orderId);
+  expect([dropoff_instructions, leave_at_door, sequence]).toEqual([NOTES.instructions, true, 3]);
+  const [event] = await sql`select type, data from order_events where order_id = ${orderId} and sequence = 3`;
+  expect({ ...event }).toEqual({ type: 'dropoff_changed', data: null });
+  expect((await statements.findDriverState(driverId))?.order?.dropoff).toMatchObject(NOTES);
+});
+
+test('from the pickup on, and of an unknown order, nothing is changed', async () => {
+  const { sql } = database;
+  for (const status of ORDER_STATUSES) {
+    const { orderId } = await addOrder(sql, store);
+    await sql`update orders set status = ${status}, driver_id = ${newId()} where id = ${orderId}`;
+    const changed = await storeOf(sql).changeDropoffNotes(orderId, NOTES);
+    expect([status, changed !== null]).toEqual([status, ['pending_dispatch', 'driver_assigned'].includes(status)]);
+  }
+  expect(await storeOf(sql).changeDropoffNotes(newId(), NOTES)).toBeNull();
+});
+
+test('the notes of an order are changed only so often in all', async () => {
+  const { sql } = database;
+  const { orderId } = await addOrder(sql, store);
+  for (let n = 0; n < MAX_DROPOFF_CHANGES; n++) {
+    expect(await storeOf(sql).changeDropoffNotes(orderId, { ...NOTES, instructions: `n ${n}` })).not.toBeNull();
+  }
+  expect(await storeOf(sql).changeDropoffNotes(orderId, NOTES)).toBeNull();
+});

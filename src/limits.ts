@@ -152,6 +152,28 @@ export const MAX_ACCURACY_METERS = 100_000;
 /** Highest speed in meters per second: an airliner's, so that no phone's noise is refused. */
 export const MAX_SPEED_METERS_PER_SECOND = 300;
 
+// --- Batches, charges and photos asked for by a store -----------------------------------------------------
+/** Most orders of one batch. Below MAX_COMMIT_BATCH: one commit has room for them and for those of others. */
+export const MAX_ORDERS_PER_BATCH = 100;
+/**
+ * Largest body of a batch in bytes: 5 KiB for each order, of which most have under 1. A hundred times as much
+ * as one order may have would take the event loop tens of milliseconds to parse. Above MAX_JSON_BYTES.
+ */
+export const MAX_BATCH_BYTES = 512 * 1024;
+/**
+ * Most batches of one store at work, judged before their bodies are taken. However slowly a store sends, it
+ * holds a hundredth of MAX_BUFFERED_BODY_BYTES.
+ */
+export const MAX_BATCHES_PER_STORE = 2;
+/** Orders of a batch that wait for a turn at once, so that a single order waits behind a few of each batch. */
+export const BATCH_ORDERS_IN_LINE = 25;
+/** Times that a store may have the charge of one order tried again; the operator may do so beyond that. */
+export const MAX_STORE_CHARGE_RETRIES = 5;
+/** Charges that a store may have tried again at one process within an hour: no card is tried on and on. */
+export const MAX_STORE_CHARGE_RETRIES_PER_HOUR = 100;
+/** Time for which a store may keep a photo without asking again. It never changes, and may be erased. */
+export const MAX_PHOTO_AGE_SECONDS = 300;
+
 // --- Database ----------------------------------------------------------------------------------------------
 /** Longest wait for a statement. Below REQUEST_DEADLINE_MS, so that the caller hears what became of it. */
 export const QUERY_DEADLINE_MS = 5_000;
@@ -1109,6 +1131,13 @@ function assertRelations(): void {
   below({ 'KEEP_ALIVE_SECONDS in ms': KEEP_ALIVE_SECONDS * 1_000 }, { TRANSPORT_SILENCE_MS });
   atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
   below({ MAX_ORDER_WAIT_MS }, { MAX_COMMIT_WAIT_MS });
+  below({ MAX_ORDERS_PER_BATCH }, { MAX_COMMIT_BATCH });
+  below({ MAX_JSON_BYTES }, { MAX_BATCH_BYTES });
+  atMost(
+    { 'bytes of MAX_BATCHES_PER_STORE': 100 * MAX_BATCHES_PER_STORE * MAX_BATCH_BYTES },
+    { MAX_BUFFERED_BODY_BYTES },
+  );
+  atMost({ BATCH_ORDERS_IN_LINE }, { MAX_ORDERS_PER_BATCH });
   atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
   below({ DROPOFF_CHANGES_PER_MINUTE }, { MAX_DROPOFF_CHANGES });
   below({ MAX_SANDBOX_FAILED_LINES }, { MAX_FAILED_LINES });
@@ -1256,6 +1285,10 @@ function assertJobRelations(): void {
   below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
   atMost({ MAX_PAYMENT_ATTEMPTS }, { MAX_PAYMENT_ATTEMPTS_EVER });
   below({ MAX_PAYMENT_ATTEMPTS_EVER }, { MAX_CHARGES_SEARCHED });
+  below(
+    { 'attempts of MAX_STORE_CHARGE_RETRIES': (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS },
+    { MAX_PAYMENT_ATTEMPTS_EVER },
+  );
   below({ DEFAULT_UNPAID_ORDERS_ALLOWED }, { MAX_UNPAID_ORDERS_ALLOWED });
   below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });
   below({ GEOCODER_TIMEOUT_MS }, { LOCATE_TIMEOUT_MS });

@@ -12,10 +12,12 @@ import { createPlaceOrder, type PlaceOrderOperation } from '../dispatch/place-or
 import { createPlaceRequest } from '../dispatch/place-request.ts';
 import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
 import { createPositions } from '../dispatch/positions.ts';
+import { createQuoteOrder } from '../dispatch/quote-order.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
+import { createRetryCharge } from '../dispatch/retry-charge.ts';
 import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
@@ -74,6 +76,7 @@ export function buildDispatch(parts: DispatchParts) {
   const places = openPlaces(config);
   const placeOrder = createPlaceOrder({ ...shared, places, groupCommit, waitingRoom });
   const placeRequest = buildPlaceRequest(parts, placeOrder);
+  const quoteOrder = createQuoteOrder({ ...shared, places });
   const writer = createPositionWriter(store, logger);
   closers.add('positions', () => writer.close());
   const positions = createPositions({ ...shared, writer });
@@ -81,6 +84,7 @@ export function buildDispatch(parts: DispatchParts) {
   const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
   const actions = createDriverActions({ ...shared, receipts, releaseBudget });
   const cancelOrder = createCancelOrder(shared);
+  const retryCharge = createRetryCharge(shared);
   const changeDropoff = createChangeDropoff(shared);
   return {
     fleet,
@@ -90,9 +94,11 @@ export function buildDispatch(parts: DispatchParts) {
     sweep,
     releaseSilent,
     placeRequest,
+    quoteOrder,
     positions,
     actions,
     cancelOrder,
+    retryCharge,
     changeDropoff,
     admission,
     backlog,

@@ -15,10 +15,16 @@ export type Photos = {
   discard(name: string): Promise<void>;
   /** The photo of a tracking token's order; null if there is none. */
   find(token: string): Promise<Buffer | null>;
+  /** The photo of a store's order; null if there is none, and for another store's order. */
+  findOf(orderId: string, retailerId: string): Promise<Buffer | null>;
 };
 
 /** The photos of handovers. */
-export function createPhotos(storage: PhotoStorage, store: Pick<Store, 'findPhotoName'>, logger: Logger): Photos {
+export function createPhotos(
+  storage: PhotoStorage,
+  store: Pick<Store, 'findPhotoName' | 'findOrderPhotoName'>,
+  logger: Logger,
+): Photos {
   const processor = createPhotoProcessor();
   const failed = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
     logger.warn({ err: errorFields(error) }, 'the photo storage failed'),
@@ -32,6 +38,7 @@ export function createPhotos(storage: PhotoStorage, store: Pick<Store, 'findPhot
       throw error;
     }
   }
+  const read = async (name: string | null) => (name === null ? null : logged(storage.get(name)));
   return {
     async store(bytes, wanted) {
       const photo = await processor.reencode(bytes, wanted);
@@ -49,10 +56,8 @@ export function createPhotos(storage: PhotoStorage, store: Pick<Store, 'findPhot
             'a photo that belongs to no order could not be removed',
           ),
         ),
-    async find(token) {
-      const name = await store.findPhotoName(token);
-      return name === null ? null : logged(storage.get(name));
-    },
+    find: async (token) => read(await store.findPhotoName(token)),
+    findOf: async (orderId, retailerId) => read(await store.findOrderPhotoName(orderId, retailerId)),
   };
 }
 

@@ -8,14 +8,20 @@ import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import type { EventWaits } from '../http/event-waits.ts';
 import { createReaders } from '../http/readers.ts';
+import { type AccountSettings, accountRoute } from '../http/routes/account.ts';
 import { cardPageRoutes } from '../http/routes/card-pages.ts';
 import { eventsRoute } from '../http/routes/events-list.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
+import { ordersBatch } from '../http/routes/orders-batch.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
+import { ordersCancellation } from '../http/routes/orders-cancellation.ts';
+import { ordersCharge } from '../http/routes/orders-charge.ts';
 import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
+import { ordersPhoto } from '../http/routes/orders-photo.ts';
+import { quotesRoute } from '../http/routes/quotes.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
 import { webhookDeliveryRoutes } from '../http/routes/webhook-deliveries.ts';
 import { webhookTestRoute } from '../http/routes/webhook-test.ts';
@@ -27,6 +33,7 @@ import type { Clock } from '../postgres/clock.ts';
 import { createAdvance } from '../sandbox/advance.ts';
 import { advanceRoute } from '../sandbox/advance-route.ts';
 import type { Store } from '../store/store.ts';
+import type { Logger } from '../telemetry.ts';
 import { trackingRoutes } from '../tracking/routes.ts';
 import type { Route } from '../transport/route.ts';
 import type { WebhookClient } from '../vendors/webhook-client.ts';
@@ -68,6 +75,7 @@ export function apiRoutes(parts: {
   readonly metrics: Metrics;
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
+  readonly logger: Logger;
   readonly trackingUrl: () => string;
   readonly eventWaits: EventWaits;
   /** Sends tests of webhooks. */
@@ -79,6 +87,7 @@ export function apiRoutes(parts: {
   const stores = createAuthenticator('api_key', parts.credentials.stores, mode);
   const readers = createReaders(stores, createAuthenticator('organization_key', parts.credentials.organizations, mode));
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
+  const rates = createStoreRates(config.storeRate);
   const reads = createReadRates(config.readRate);
   const { actions, positions } = dispatch;
   const photoTurns = new PhotoTurns(() => performance.now());
@@ -86,22 +95,21 @@ export function apiRoutes(parts: {
   const { tileUrl, tileAttribution, sandbox } = config;
   return [
     ...healthRoutes(config, parts.database, parts.metrics),
-    ordersCreate({
-      stores,
-      rates: createStoreRates(config.storeRate),
-      dispatch,
-      store,
-      trackingUrl,
-      isSandbox: sandbox,
-    }),
-    ordersGet({ stores: readers, reads, store, matcher, trackingUrl }),
+    ordersCreate({ stores, rates, dispatch, store, trackingUrl, isSandbox: sandbox }),
+    ordersBatch({ stores, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
+    quotesRoute({ stores, reads, dispatch, isSandbox: sandbox }),
+    ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: parts.clock.now }),
     ordersList({ stores: readers, reads, store, matcher }),
     ordersCancel({ stores, dispatch }),
+    ordersCancellation({ stores, reads, store }),
+    ordersCharge({ stores, dispatch }),
+    ordersPhoto({ stores, reads, photos }),
+    accountRoute({ stores, reads, store, settings: accountSettings(config) }),
     ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
-    eventsRoute({ stores, reads, store, waits: parts.eventWaits }),
-    ...webhookRoutes({ stores, reads, store, sandbox }),
-    ...webhookDeliveryRoutes({ stores, reads, store }),
-    webhookTestRoute({ stores, store, client: parts.webhookClient, now: parts.clock.now }),
+    eventsRoute({ stores: readers, reads, store, waits: parts.eventWaits }),
+    ...webhookRoutes({ stores: readers, reads, store, sandbox }),
+    ...webhookDeliveryRoutes({ stores: readers, reads, store }),
+    webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
@@ -118,4 +126,8 @@ export function apiRoutes(parts: {
       failed,
     }),
   ];
+}
+
+function accountSettings({ sandbox, unpaidOrdersAllowed, storeRate, readRate }: Config): AccountSettings {
+  return { mode: sandbox ? 'sandbox' : 'live', unpaidOrdersAllowed, storeRate, readRate };
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import type { TierId } from '../domain/tier.ts';
@@ -8,7 +9,7 @@ import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions 
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
 
-/** `driver create|list|show|deactivate` */
+/** `driver create|list|show|set-vehicle|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
   driver
@@ -17,14 +18,17 @@ export function addDriverCommands(program: Command, act: Act): void {
     .requiredOption('--name <name>')
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
     .option('--tiers <tiers>', 'tiers that the driver is qualified for; all by default')
+    .option('--vehicle <vehicle>', VEHICLES.join(', '), DEFAULT_VEHICLE)
     .action(
-      act(async (context, _args, options: { name: string; phone: string; tiers?: string }) => {
+      act(async (context, _args, options: { name: string; phone: string; tiers?: string; vehicle: string }) => {
         if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
+        const vehicle = readVehicle('--vehicle', options.vehicle);
         const tierIds = await readTiers(context, options.tiers);
         const id = newId();
         const token = newSecret('driver_token');
         const name = text('--name', options.name);
-        await context.store.createDriver({ id, name, phone: options.phone, tokenHash: hashSecret(token), tierIds });
+        const { phone } = options;
+        await context.store.createDriver({ id, name, phone, tokenHash: hashSecret(token), tierIds, vehicle });
         return { driver_id: id, driver_token: token };
       }),
     );
@@ -45,6 +49,17 @@ export function addDriverCommands(program: Command, act: Act): void {
     .description('show a driver')
     .action(act(async ({ store }, [id]) => known(await store.showDriver(requireId(id)), 'driver')));
   driver
+    .command('set-vehicle <driver_id> <vehicle>')
+    .description(`say what a driver drives: ${VEHICLES.join(', ')}`)
+    .action(
+      act(async ({ store }, [id, wanted = '']) => {
+        const driverId = requireId(id);
+        const vehicle = readVehicle('The vehicle', wanted);
+        if (!(await store.setDriverVehicle(driverId, vehicle))) throw new CommandError('There is no such driver.');
+        return { driver_id: driverId, vehicle };
+      }),
+    );
+  driver
     .command('deactivate <driver_id>')
     .description('deactivate a driver for good; an order goes to the next driver, after its pickup it is ended first')
     .action(
@@ -59,6 +74,12 @@ export function addDriverCommands(program: Command, act: Act): void {
         };
       }),
     );
+}
+
+function readVehicle(what: string, given: string): Vehicle {
+  const vehicle = VEHICLES.find((each) => each === given);
+  if (vehicle === undefined) throw new CommandError(`${what} is one of ${VEHICLES.join(', ')}.`);
+  return vehicle;
 }
 
 /** Reads the value of `--tiers`; every tier if there is none. */

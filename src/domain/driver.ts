@@ -1,5 +1,11 @@
 import type { TierId } from './tier.ts';
 
+/** What a driver may drive; the column of the table takes no other. */
+export const VEHICLES = ['bike', 'car', 'van'] as const;
+export type Vehicle = (typeof VEHICLES)[number];
+/** The vehicle of a driver of whom none is told. */
+export const DEFAULT_VEHICLE: Vehicle = 'car';
+
 /** A driver as the matcher sees one. Times are milliseconds since 1970 by the database's clock. */
 export type FleetDriver = {
   readonly id: string;

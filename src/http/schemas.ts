@@ -21,6 +21,7 @@ import {
   MAX_METADATA_KEYS,
   MAX_METADATA_VALUE_LENGTH,
   MAX_NAME_LENGTH,
+  MAX_ORDERS_PER_BATCH,
   MAX_PICKUP_ADDRESS_LENGTH,
   MAX_SPEED_METERS_PER_SECOND,
   MAX_WEBHOOK_URL_LENGTH,
@@ -169,6 +170,13 @@ export const schemas = {
       dropoff_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
       leave_at_door: { type: 'boolean' },
     },
+  },
+
+  /** `POST /orders/batch`; each order is validated by itself. */
+  placeBatch: {
+    type: 'object',
+    required: ['orders'],
+    properties: { orders: { type: 'array', minItems: 1, maxItems: MAX_ORDERS_PER_BATCH } },
   },
 
   /** `PUT /driver/duty`. */

@@ -2,15 +2,15 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
 import type { WebhookOwner } from '../domain/webhook.ts';
-import type { RetailerKey } from '../store/retailers.ts';
 import type { RequestHead } from '../transport/route.ts';
 import type { Authenticator } from './credentials.ts';
+import type { StoreReader } from './readers.ts';
 
-/** Whose webhooks a key manages: its store's. */
-export const ownerOf = ({ retailerId }: RetailerKey): WebhookOwner => ({ kind: 'store', id: retailerId });
+/** Whose webhooks a key manages: its store's, or its organization's. */
+export const ownerOf = ({ kind, id }: StoreReader): WebhookOwner => ({ kind, id });
 
 /** Authenticates who manages webhooks. */
-export type WebhookManagers = Pick<Authenticator<RetailerKey>, 'authenticate'>;
+export type WebhookManagers = Pick<Authenticator<StoreReader>, 'authenticate'>;
 
 export const noSuchWebhook = (): ServiceError => new ServiceError('not_found', 'There is no such webhook.');
 export const noSuchDelivery = (): ServiceError => new ServiceError('not_found', 'There is no such delivery.');

@@ -1,5 +1,5 @@
 import type { Fragment, Row, Sql } from 'postgres';
-import type { FleetDriver } from '../domain/driver.ts';
+import { DEFAULT_VEHICLE, type FleetDriver, type Vehicle } from '../domain/driver.ts';
 import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderItem, OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
@@ -13,17 +13,26 @@ export type NewDriver = {
   readonly phone: string;
   readonly tokenHash: string;
   readonly tierIds: readonly TierId[];
+  /** DEFAULT_VEHICLE by default. */
+  readonly vehicle?: Vehicle;
 };
 
 /** Adds a driver, off duty. */
 export async function createDriver({ sql, processId }: Db, driver: NewDriver): Promise<void> {
   await sql`
     with created as (
-      insert into drivers (id, name, phone, token_hash, tiers)
-      values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[])
+      insert into drivers (id, name, phone, token_hash, tiers, vehicle)
+      values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[],
+        ${driver.vehicle ?? DEFAULT_VEHICLE})
       returning id
     )
     select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;
+}
+
+/** Sets what a driver drives; false for an unknown driver. No process keeps it, so there is no notice. */
+export async function setDriverVehicle({ sql }: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
+  const rows = await sql`update drivers set vehicle = ${vehicle} where id = ${driverId} returning id`;
+  return rows.length === 1;
 }
 
 /** The driver whose token has this hash; one who was deactivated only until the order in their hands ends. */

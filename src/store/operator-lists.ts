@@ -87,7 +87,7 @@ export async function listApplications(
 }
 
 const driverColumns = (sql: Sql) => sql`
-  d.id as driver_id, d.name, d.phone, d.tiers, d.active, d.on_duty, o.id as order_id, o.status as order_status,
+  d.id as driver_id, d.name, d.phone, d.tiers, d.vehicle, d.active, d.on_duty, o.id as order_id, o.status as order_status,
   p.lat, p.lng, p.captured_at as position_at, d.created_at
   from drivers d
   left join driver_positions p on p.driver_id = d.id

@@ -154,6 +154,9 @@ export type StoreOrder = {
     readonly accuracy_meters: number | null;
     readonly source: string | null;
   };
+  readonly pickup_lat: number;
+  readonly pickup_lng: number;
+  readonly driver_id: string | null;
   readonly [column: string]: unknown;
 };
 
@@ -165,6 +168,7 @@ export async function findStoreOrder(
 ): Promise<StoreOrder | null> {
   const [row] = await sql`
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
+      split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
         as dropoff_point,
       coalesce((select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'

@@ -1,10 +1,15 @@
+import type { Fragment, Sql } from 'postgres';
+import type { OrderStatus, PaymentStatus } from '../domain/order.ts';
 import { type ChangedOrder, changeAlike } from './changes.ts';
 import type { Db } from './db.ts';
 import { lockUnproven, retailerNotice } from './unproven.ts';
 
-/** Failed charges to try again: that of one order, or those of a store from an order on. */
+/**
+ * Failed charges to try again: that of one order, or those of a store from an order on. `byStore`: its store
+ * asks for it, which may do so `most` times for an order.
+ */
 export type ChargesToRetry =
-  | { readonly orderId: string }
+  | { readonly orderId: string; readonly byStore?: { readonly retailerId: string; readonly most: number } }
   | { readonly retailerId: string; readonly after: string; readonly limit: number };
 
 /**
@@ -23,9 +28,15 @@ export async function retryCharges(
   ever: number,
 ): Promise<ChangedOrder[]> {
   const { sql } = db;
+  const byStore = 'orderId' in which ? which.byStore : undefined;
   const asked =
     'orderId' in which
-      ? sql`o.id = ${which.orderId}`
+      ? sql`o.id = ${which.orderId} ${
+          byStore
+            ? sql`and o.retailer_id = ${byStore.retailerId}
+          and ${timesAskedByStore(sql)} < ${byStore.most}`
+            : sql``
+        }`
       : sql`o.retailer_id = ${which.retailerId} and o.id > ${which.after}`;
   const before = sql`
     locked as materialized (
@@ -52,6 +63,23 @@ export async function retryCharges(
       returning ${retailerNotice(db, sql`r.id`)}
     )`;
   const jobs = sql`select 'charge' as queue, now() as run_at`;
-  const event = { type: 'payment_retried', data: { by: 'operator' } };
+  const event = { type: 'payment_retried', data: { by: byStore ? 'store' : 'operator' } };
   return changeAlike(db, update, event, { before, jobs, after, notice: 'details' });
+}
+
+/** How often the store of the order `o` had its charge tried again. */
+const timesAskedByStore = (sql: Sql): Fragment => sql`
+  (select count(*) from order_events e
+   where e.order_id = o.id and e.type = 'payment_retried' and e.data ->> 'by' = 'store')`;
+
+/** The status and the payment of a store's order; null for an unknown id and another store's order. */
+export async function findPaymentState(
+  { sql }: Db,
+  orderId: string,
+  retailerId: string,
+): Promise<{ readonly status: OrderStatus; readonly paymentStatus: PaymentStatus } | null> {
+  const [row] = await sql`
+    select status, payment_status from orders
+    where id = ${orderId} and retailer_id = ${retailerId} and status <> 'void'`;
+  return row ? { status: row.status, paymentStatus: row.payment_status } : null;
 }

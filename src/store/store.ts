@@ -1,3 +1,4 @@
+import * as account from './account.ts';
 import type { Db } from './db.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
@@ -12,6 +13,7 @@ import * as operatorDeliveries from './operator-deliveries.ts';
 import * as operatorLists from './operator-lists.ts';
 import * as operatorOrders from './operator-orders.ts';
 import * as operatorPayouts from './operator-payouts.ts';
+import * as orderFacts from './order-facts.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
@@ -56,7 +58,8 @@ type Bound<Family> = {
  * `Pick<Store, 'cancelOrder' | 'findOrderState'>`.
  */
 export interface Store
-  extends Bound<typeof drivers>,
+  extends Bound<typeof account>,
+    Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof events>,
     Bound<typeof holds>,
@@ -69,6 +72,7 @@ export interface Store
     Bound<typeof operatorLists>,
     Bound<typeof operatorOrders>,
     Bound<typeof operatorPayouts>,
+    Bound<typeof orderFacts>,
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
@@ -97,6 +101,7 @@ export interface Store
     Bound<typeof webhooks> {}
 
 const FAMILIES = [
+  account,
   drivers,
   dropoffs,
   events,
@@ -110,6 +115,7 @@ const FAMILIES = [
   operatorLists,
   operatorOrders,
   operatorPayouts,
+  orderFacts,
   orders,
   ordersCreate,
   ordersList,

@@ -1,4 +1,5 @@
 import { isTrackingToken } from '../domain/ids.ts';
+import { shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import {
   MAX_SOCKETS_PER_ORDER,
@@ -8,16 +9,16 @@ import {
   TRACKING_MESSAGE_BYTES,
   TRACKING_PING_MIN_MS,
 } from '../limits.ts';
+import { positionOf } from '../matcher/driver-position.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import type { DriverPosition } from '../store/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
 import type { Transport } from '../transport/transport.ts';
-import { positionOf } from './driver-position.ts';
 import { Lookups } from './lookups.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
-import { isGone, shownPosition } from './view.ts';
+import { isGone } from './view.ts';
 import { isNewer, newWatched, type Viewer, type Watched } from './watched.ts';
 
 /** Close codes of RFC 6455 and its registry, and one of ours for an order that is no longer there. */

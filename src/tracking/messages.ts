@@ -1,6 +1,7 @@
+import { type Arrival, shownArrival } from '../domain/arrival.ts';
+import type { KnownPosition, ShownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
-import type { Arrival } from './arrival.ts';
-import { type KnownPosition, type ShownPosition, shownArrival, type TrackingView, trackingView } from './view.ts';
+import { type TrackingView, trackingView } from './view.ts';
 
 /**
  * What a tracking page is sent. `order` is the whole view, sent after the socket opened and again with every

@@ -2,13 +2,14 @@ import type { ChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import { asAvailable } from '../http/outcomes.ts';
+import { photoReply } from '../http/photo-reply.ts';
+import { positionOf } from '../matcher/driver-position.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Assets } from '../pages/assets.ts';
 import { pageHeaders } from '../pages/page-headers.ts';
 import type { Store } from '../store/store.ts';
-import { bytes, json } from '../transport/reply.ts';
+import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
-import { positionOf } from './driver-position.ts';
 import { dropoffRoute } from './dropoff-route.ts';
 import { createLinkReader, linkedOrder } from './link.ts';
 import type { TrackingStatus } from './messages.ts';
@@ -17,8 +18,6 @@ import { trackingView } from './view.ts';
 
 /** The photos of handovers, by tracking token. */
 export type HandoverPhotos = { find(token: string): Promise<Buffer | null> };
-
-const NO_PHOTO_NOW = 'The photo cannot be fetched right now; please try again.';
 
 /**
  * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, the notes for
@@ -87,9 +86,7 @@ export function trackingRoutes(parts: {
 
   async function photo(token: string): Promise<Reply> {
     linkedOrder(await asAvailable(read(token)));
-    const jpeg = await asAvailable(photos.find(token), NO_PHOTO_NOW);
-    if (!jpeg) throw new ServiceError('not_found', 'There is no photo.');
-    return bytes(200, 'image/jpeg', jpeg, { 'Referrer-Policy': 'no-referrer' });
+    return photoReply(photos.find(token), 'There is no photo.', { 'Referrer-Policy': 'no-referrer' });
   }
 
   function asset(name: string, head: RequestHead): Reply {

@@ -1,6 +1,6 @@
+import type { Arrival } from '../domain/arrival.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
-import type { Arrival } from './arrival.ts';
 
 /** The driver's first name, or what stands for it. */
 const someone = (order: TrackedOrder): string => order.driverFirstName || 'Your driver';

@@ -61,10 +61,11 @@ export class BodyReader {
     { limits, budgets }: { readonly limits: HttpLimits; readonly budgets: BodyBudgets },
     response: HttpResponse,
     maxBytes: number,
+    budget?: keyof BodyBudgets,
   ): BodyReader {
     const unauthenticated = limits.maxUnauthenticatedBodyBytes;
-    const budget = maxBytes > unauthenticated ? budgets.large : budgets.small;
-    return new BodyReader(response, budget, maxBytes, unauthenticated);
+    const bySize = maxBytes > unauthenticated ? 'large' : 'small';
+    return new BodyReader(response, budgets[budget ?? bySize], maxBytes, unauthenticated);
   }
 
   private constructor(response: HttpResponse, budget: BodyBudget, maxBytes: number, maxUnauthenticatedBytes: number) {

@@ -59,7 +59,8 @@ export class Exchange {
     this.#route = route;
     this.#request = read;
     this.#responder = new Responder(response, settings, read.head, () => this.#clientLeft());
-    this.#body = route.body ? BodyReader.open(settings, response, route.body.maxBytes) : null;
+    const { body } = route;
+    this.#body = body ? BodyReader.open(settings, response, body.maxBytes, body.budget) : null;
   }
 
   async #run(): Promise<void> {

@@ -78,6 +78,11 @@ export type Route<Principal = unknown> = {
     readonly maxBytes: number;
     /** Longest the body may take to arrive, in milliseconds; `BODY_DEADLINE_MS` by default. */
     readonly deadlineMs?: number;
+    /**
+     * What its bytes count in: `small`, the room of JSON bodies, or `large`, that of photos. By default the
+     * bodies that may be larger than what is kept of an unknown sender's are large.
+     */
+    readonly budget?: 'small' | 'large';
     /** Whether the body may be left out, and its type with it. */
     readonly optional?: boolean;
   };

@@ -10,7 +10,7 @@ import {
   Polyline,
   tileLayer,
 } from 'leaflet';
-import type { ShownPosition } from '../tracking/view.ts';
+import type { ShownPosition } from '../domain/shown-position.ts';
 
 /** Half the diagonal of the square in which an approximate position lies, in meters. */
 const APPROXIMATE_METERS = 780;

@@ -1,4 +1,4 @@
-import type { Arrival } from '../tracking/arrival.ts';
+import type { Arrival } from '../domain/arrival.ts';
 import { arrivalText, tone } from '../tracking/sentences.ts';
 import type { Stage } from '../tracking/stages.ts';
 import type { TrackingView } from '../tracking/view.ts';

@@ -1,5 +1,6 @@
+import type { ShownPosition } from '../domain/shown-position.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
-import type { ShownPosition, TrackingView } from '../tracking/view.ts';
+import type { TrackingView } from '../tracking/view.ts';
 import { Feed, type LinkState } from './feed.ts';
 import type { DeliveryMap } from './map.ts';
 import { NotesForm } from './notes.ts';

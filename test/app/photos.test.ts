@@ -8,7 +8,8 @@ function world() {
   const down = () => Promise.reject(Object.assign(new Error('to jordan@example.com'), { code: 'DOWN' }));
   const storage: PhotoStorage = { put: down, get: down, remove: down };
   const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
-  const store = { findPhotoName: () => Promise.reject(new Error('the database was asked')) };
+  const asked = () => Promise.reject(new Error('the database was asked'));
+  const store = { findPhotoName: asked, findOrderPhotoName: asked };
   return { photos: createPhotos(storage, store, logger), logger };
 }
 

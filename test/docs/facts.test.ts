@@ -84,7 +84,7 @@ test('npm scripts are named, and those that are named exist', () => {
 /** Which page an address belongs to. */
 function pageOf(route: string): string {
   if (/ \/driver\b/.test(route)) return drive;
-  return / \/(?:orders|track|assets|webhooks)\b/.test(route) ? integrate : operate;
+  return / \/(?:orders|quotes|account|events|track|assets|webhooks|sandbox)\b/.test(route) ? integrate : operate;
 }
 
 test('every address is named on the page of those who use it', async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { EventWaits } from '../../src/http/event-waits.ts';
+import { storeReader } from '../../src/http/readers.ts';
 import { eventsRoute } from '../../src/http/routes/events-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import { MAX_EVENT_WAIT_SECONDS } from '../../src/limits.ts';
 import type { EventPage } from '../../src/store/events.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
 import { anyone, type Route } from '../../src/transport/route.ts';
 import { letIn, startServer } from './support.ts';
 
@@ -26,7 +26,7 @@ async function startEvents(pages: Partial<EventPage>[] = [], rate = 0, requestDe
   const asked: unknown[] = [];
   const waits = new EventWaits();
   const route = eventsRoute({
-    stores: letIn({ keyId: newId(), retailerId } as RetailerKey),
+    stores: letIn(storeReader({ retailerId })),
     reads: createReadRates(rate),
     store: {
       async readEvents(...query) {

@@ -4,9 +4,13 @@ import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { storeReader } from '../../src/http/readers.ts';
+import { type AccountSettings, accountRoute } from '../../src/http/routes/account.ts';
+import { ordersCancellation } from '../../src/http/routes/orders-cancellation.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { ordersGet } from '../../src/http/routes/orders-get.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
+import { ordersPhoto } from '../../src/http/routes/orders-photo.ts';
+import { quotesRoute } from '../../src/http/routes/quotes.ts';
 import { createReadRates, createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { orderBody } from '../harness/service.ts';
@@ -144,20 +148,34 @@ describe('creating an order', () => {
 });
 
 describe('reading', () => {
-  const stores = letIn(storeReader({ retailerId: newId() }));
+  const key = { retailerId: newId(), ordersPerSecond: 1_000 } as RetailerKey;
+  const stores = letIn(key);
+  const readers = letIn(storeReader(key));
   const none = async () => ({ orders: [], next: null });
-  const store = { findStoreOrder: async () => null, listStoreOrders: none, listOrdersOfStores: none };
+  const store = {
+    findStoreOrder: async () => null,
+    listStoreOrders: none,
+    listOrdersOfStores: none,
+    findAccount: async () => null,
+    findCancellable: async () => null,
+  };
 
   it.each([
     ['one order', `/orders/${newId()}`, 404],
     ['a list', '/orders', 200],
+    ['an account', '/account', 401],
+    ['a cancellation', `/orders/${newId()}/cancellation`, 404],
+    ['a photo', `/orders/${newId()}/photo`, 404],
   ])('%s counts against the rate of reads, whatever orders the store may create', async (_what, path, status) => {
     const reads = createReadRates(2);
-    const matcher = { whyWaiting: () => undefined };
+    const matcher = { whyWaiting: () => undefined, driver: () => undefined };
     const trackingUrl = () => 'http://localhost';
     const routes = [
-      ordersGet({ stores, reads, store, matcher, trackingUrl }),
-      ordersList({ stores, reads, store, matcher }),
+      ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: () => 0 }),
+      ordersList({ stores: readers, reads, store, matcher }),
+      accountRoute({ stores, reads, store, settings: {} as AccountSettings }),
+      ordersCancellation({ stores, reads, store }),
+      ordersPhoto({ stores, reads, photos: { findOf: async () => null } }),
     ];
     const { url } = await startServer({ routes });
     const answers = await Promise.all([1, 2, 3].map(() => fetch(url + path)));
@@ -167,5 +185,26 @@ describe('reading', () => {
     expect(await refused?.json()).toMatchObject({
       message: 'You may read 2 times a second; this time nothing was read. Try again in a moment.',
     });
+  });
+
+  it('a quote counts as well, once its body is good', async () => {
+    const retailerId = newId();
+    const key = { retailerId } as RetailerKey;
+    const quoteOrder = async () => ({ kind: 'unserviceable', fields: [] }) as const;
+    const quotes = quotesRoute({
+      stores: letIn(key),
+      reads: createReadRates(2),
+      dispatch: { quoteOrder },
+      isSandbox: false,
+    });
+    const { url } = await startServer({ routes: [quotes] });
+    const ask = async (body: object) => {
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(`${url}/quotes`, { method: 'POST', headers, body: JSON.stringify(body) })).status;
+    };
+    const statuses: number[] = [];
+    for (const body of [{}, { retailer_id: newId() }]) statuses.push(await ask(body));
+    for (let time = 0; time < 3; time++) statuses.push(await ask(orderBody(retailerId)));
+    expect(statuses).toEqual([400, 401, 200, 200, 429]);
   });
 });

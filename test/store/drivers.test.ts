@@ -41,6 +41,23 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
   ]);
 });
 
+test('a driver drives a car unless told otherwise, and the build of before adds one with a car', async () => {
+  const { sql } = database;
+  const vehicleOf = async (id: string) => (await storeOf(sql).showDriver(id))?.vehicle;
+  const driver = { name: 'Bo', phone: '+14155550112', tierIds: ['standard'] };
+  const [car, bike, before] = [newId(), newId(), newId()];
+  const tokenHash = () => hashSecret(newSecret('driver_token'));
+  await storeOf(sql, 'me').createDriver({ ...driver, id: car, tokenHash: tokenHash() });
+  await storeOf(sql, 'me').createDriver({ ...driver, id: bike, tokenHash: tokenHash(), vehicle: 'bike' });
+  await sql`
+    insert into drivers (id, name, phone, token_hash, tiers)
+    values (${before}, 'Bo', '+14155550112', ${tokenHash()}, ${['standard']}::text[])`;
+  expect(await Promise.all([car, bike, before].map(vehicleOf))).toEqual(['car', 'bike', 'car']);
+  expect(await storeOf(sql, 'me').setDriverVehicle(bike, 'van')).toBe(true);
+  expect(await vehicleOf(bike)).toBe('van');
+  expect(await storeOf(sql, 'me').setDriverVehicle(newId(), 'van')).toBe(false);
+});
+
 test('coming on duty sends a notice and counts as free since now; repeating it keeps that time', async () => {
   const { sql } = database;
   const id = await addDriverRow(sql);

@@ -154,3 +154,34 @@ test('an order that is tried again counts as under way, and once as unpaid if it
   await recordAttempt(database.sql, { orderId, attempt: 2 }, again, 0);
   expect(await account()).toEqual({ unpaid_orders: 2, under_way: 0 });
 });
+
+test('a store has the charges of its own orders tried again, so many times each', async () => {
+  const orderId = await failed();
+  const ask = (retailerId: string) => me().retryCharges({ orderId, byStore: { retailerId, most: 2 } }, 3, EVER);
+  const other = await addStoreRow(database.sql);
+  expect(await ask(other.retailerId)).toEqual([]);
+  const fail = () => database.sql`update orders set payment_status = 'failed' where id = ${orderId}`;
+  for (let time = 0; time < 2; time++) {
+    expect(await ask(store.retailerId)).toHaveLength(1);
+    expect(await ask(store.retailerId)).toEqual([]);
+    await fail();
+  }
+  expect(await ask(store.retailerId)).toEqual([]);
+  const events = await database.sql`
+    select data from order_events where order_id = ${orderId} and type = 'payment_retried' order by sequence`;
+  expect(events.map(({ data }) => data)).toEqual([{ by: 'store' }, { by: 'store' }]);
+  // The operator may go on, and what they asked for does not count as the store's.
+  expect(await retry(orderId)).toHaveLength(1);
+  await fail();
+  expect(await ask(store.retailerId)).toEqual([]);
+});
+
+test('the state of a payment is told to its store alone', async () => {
+  const orderId = await failed();
+  const other = await addStoreRow(database.sql);
+  expect(await me().findPaymentState(orderId, store.retailerId)).toEqual({
+    status: 'driver_assigned',
+    paymentStatus: 'failed',
+  });
+  expect(await me().findPaymentState(orderId, other.retailerId)).toBeNull();
+});

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Arrival, arrivalOf, arrivalTimes, pickupIn, type Trip } from '../../src/domain/arrival.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
 import { ARRIVAL_DROPOFF_METERS, POSITION_FRESH_MS } from '../../src/limits.ts';
-import { type Arrival, arrivalOf, type Trip } from '../../src/tracking/arrival.ts';
 import { positionMessage } from '../../src/tracking/messages.ts';
 import { arrivalText } from '../../src/tracking/sentences.ts';
 import { trackingView } from '../../src/tracking/view.ts';
@@ -76,6 +76,30 @@ describe('an arrival', () => {
     const before = arrivalOf(trip({ status: 'driver_assigned', driver: { point: DROPOFF, ageMs: 0 } })) as Arrival;
     expect(before.earliest_minutes).toBeGreaterThanOrEqual(20);
     expect(before.latest_minutes).toBeGreaterThan(38);
+  });
+
+  it('is a range of times of the clock for a store', () => {
+    expect(arrivalTimes(arrivalOf(trip()), NOW_MS)).toEqual({
+      from: '2026-03-02T15:10:00.000Z',
+      to: '2026-03-02T15:21:00.000Z',
+    });
+    expect(arrivalTimes(null, NOW_MS)).toBeNull();
+  });
+
+  it('at the store is before the one at the door, and counts the stop there', () => {
+    // 5 km by roads of 6.75 km: 10 min at 40 km/h and 1 there, 19 min at 22 km/h and 6 there.
+    expect(pickupIn({ point: DROPOFF, ageMs: 0 }, STORE)).toEqual({ earliest_minutes: 11, latest_minutes: 25 });
+    expect(pickupIn({ point: STORE, ageMs: POSITION_FRESH_MS }, STORE)).toEqual({
+      earliest_minutes: 0,
+      latest_minutes: 5,
+    });
+  });
+
+  it('is never before the driver can be at the store, however near the door may be', () => {
+    const dropoff = { ...STORE, accuracyMeters: 1_000 };
+    const driver = { point: DROPOFF, ageMs: 0 };
+    const arrival = arrivalOf(trip({ status: 'driver_assigned', driver, dropoff })) as Arrival;
+    expect(arrival.earliest_minutes).toBe(pickupIn(driver, STORE).earliest_minutes);
   });
 
   it('counts the time since the position as driven', () => {

@@ -1,6 +1,6 @@
+import type { KnownPosition } from '../../src/domain/shown-position.ts';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
-import type { KnownPosition } from '../../src/tracking/view.ts';
 
 export const TOKEN = 'tok_0123456789-abcdefghi';
 export const NOW_MS = Date.parse('2026-03-02T15:00:00.000Z');

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
+import { roundedToKilometer } from '../../src/domain/shown-position.ts';
 import { TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
-import { isGone, roundedToKilometer, trackingView } from '../../src/tracking/view.ts';
+import { isGone, trackingView } from '../../src/tracking/view.ts';
 import { assigned, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
 
 const position = { lat: 40.74567, lng: -73.98765, atMs: NOW_MS - 12_000 };

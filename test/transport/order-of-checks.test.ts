@@ -195,6 +195,25 @@ describe('the order of checks', () => {
     await expect.poll(async () => (await photo()).status).toBe(503);
     expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(60_000))).status).toBe(200);
   });
+
+  it('counts a large body among the small ones where its route says so, and leaves the room of photos', async () => {
+    const batches = echoRoute({
+      pattern: '/batches/:id',
+      body: { contentTypes: ['application/json'], maxBytes: 500_000, budget: 'small' },
+    });
+    const large = { ...uploadRoute(Promise.resolve()), pattern: '/photos/:id' };
+    const { port, url } = await startServer({
+      routes: [batches, large],
+      limits: { maxBufferedBodyBytes: 500_000, maxBufferedPhotoBytes: 500_000 },
+    });
+    const slow = rawConnection(port);
+    slow.send(`POST /batches/7 HTTP/1.1\r\n${GOOD}Content-Length: 490000\r\n\r\n`);
+    slow.send(Buffer.alloc(450_000));
+    const send = (path: string, type: string) =>
+      fetch(url + path, { method: 'POST', headers: { ...KEY, 'content-type': type }, body: 'x'.repeat(100_000) });
+    await expect.poll(async () => (await send('/batches/8', 'application/json')).status).toBe(503);
+    expect((await send('/photos/8', 'image/jpeg')).status).toBe(200);
+  });
 });
 
 const PHOTO = 'Host: x\r\nContent-Type: image/jpeg\r\n';

@@ -1,6 +1,5 @@
 import { DEFAULT_PAGE_SIZE, EVENTS_DEADLINE_MS } from '../../limits.ts';
 import type { EventPage } from '../../store/events.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
@@ -8,6 +7,7 @@ import type { Authenticator } from '../credentials.ts';
 import type { EventWaits } from '../event-waits.ts';
 import { unknownNames } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
+import type { StoreReader } from '../readers.ts';
 import { schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
@@ -16,26 +16,26 @@ import { validators } from '../validators.js';
 type EventQuery = { readonly after: string | null; readonly limit: number; readonly waitMs: number };
 
 /**
- * `GET /events?after=&limit=&wait=`: what happened to a store's orders, in the order of its numbers. Where
+ * `GET /events?after=&limit=&wait=`: what happened to the orders of a store, or of an
+ * organization's stores, in the order of its numbers. Where
  * nothing has, it waits for up to `wait` seconds.
  */
 export function eventsRoute(parts: {
-  readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly stores: Pick<Authenticator<StoreReader>, 'authenticate'>;
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'readEvents'>;
   readonly waits: Pick<EventWaits, 'untilFound'>;
-}): Route<RetailerKey> {
+}): Route<StoreReader> {
   const { stores, reads, store, waits } = parts;
   return {
     method: 'get',
     pattern: '/events',
     authenticate: stores.authenticate,
     deadlineMs: EVENTS_DEADLINE_MS,
-    async handle({ head, principal: key, signal, alwaysReplyWith }) {
+    async handle({ head, principal: reader, signal, alwaysReplyWith }) {
       const { after, limit, waitMs } = valid(readQuery(head.query));
-      await countRead(reads, key, alwaysReplyWith);
-      const holderId = key.retailerId;
-      const retailerIds = [holderId];
+      await countRead(reads, reader, alwaysReplyWith);
+      const { id: holderId, retailerIds } = reader;
       const read = () => asAvailable(store.readEvents(retailerIds, after, limit));
       const page =
         waitMs === 0 ? await read() : await waits.untilFound({ holderId, retailerIds, waitMs, signal }, read, isFound);

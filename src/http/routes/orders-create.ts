@@ -19,7 +19,7 @@ import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import type { StoreRates } from '../store-rate.ts';
 
 /** Made once: under a flood, making the error costs a tenth of a refusal. */
-const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
+export const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
 
 /** The operation behind the route, and the admission control before it. */
 export type OrderPlacing = {
@@ -73,7 +73,8 @@ export function ordersCreate(parts: {
     if (rate?.refusal) throw rate.refusal;
     const identity = identityOf(order.ok, idempotencyKey);
     const outcome = await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal });
-    return replyTo(outcome, trackingUrl(), warningsOf(body, isSandbox));
+    const { body: placed, headers } = placedBody(outcome, trackingUrl(), warningsOf(body, isSandbox));
+    return json(201, placed, headers);
   }
 }
 
@@ -88,12 +89,17 @@ function messageFor(body: JsonObject): string {
     : 'Some fields are not usable; no order was created.';
 }
 
-function replyTo(outcome: PlaceOnceOutcome, trackingUrl: string, warnings: readonly FieldError[]): Reply {
+/**
+ * What the reply to a placed order says.
+ *
+ * @throws {ServiceError} for an order that was not created, or of which that is not known
+ */
+export function placedBody(outcome: PlaceOnceOutcome, trackingUrl: string, warnings: readonly FieldError[]) {
   switch (outcome.kind) {
     case 'created':
-      return created(confirmation(outcome.order), toWire(outcome.order, trackingUrl), warnings);
+      return placed(confirmation(outcome.order), toWire(outcome.order, trackingUrl), warnings);
     case 'replayed':
-      return created(reminder(outcome.order), toWire(outcome.order, trackingUrl), warnings, REPLAYED);
+      return placed(reminder(outcome.order), toWire(outcome.order, trackingUrl), warnings, REPLAYED);
     case 'key_reused':
       throw keyReused(outcome.orderId);
     case 'unauthorized':
@@ -114,14 +120,13 @@ function replyTo(outcome: PlaceOnceOutcome, trackingUrl: string, warnings: reado
   }
 }
 
-function created(
+function placed(
   message: string,
   order: ReturnType<typeof toWire>,
   warnings: readonly FieldError[],
-  headers?: Readonly<Record<string, string>>,
-): Reply {
-  const warned = warnings.length > 0 ? { warnings } : {};
-  return json(201, { success: true, message, order, ...warned }, headers);
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return { body: { success: true, message, order, ...(warnings.length > 0 ? { warnings } : {}) }, headers };
 }
 
 function confirmation(order: CreatedOrder): string {

@@ -1,5 +1,8 @@
+import { arrivalTimes, shownArrival, type TimeRange } from '../../domain/arrival.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
+import { shownPosition } from '../../domain/shown-position.ts';
+import { positionOf } from '../../matcher/driver-position.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
 import type { StoreOrder } from '../../store/orders.ts';
 import type { Store } from '../../store/store.ts';
@@ -13,16 +16,19 @@ import { countRead, type StoreRates } from '../store-rate.ts';
 /**
  * `GET /orders/{id}`: an order of the store, or of the organization's stores, with its events; another store's
  * order is not found.
+ *
+ * @param parts.now the database's clock in milliseconds
  */
 export function ordersGet(parts: {
   readonly stores: Pick<Authenticator<StoreReader>, 'authenticate'>;
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'findStoreOrder'>;
-  readonly matcher: Pick<Matcher, 'whyWaiting'>;
+  readonly matcher: Pick<Matcher, 'whyWaiting' | 'driver'>;
   /** The address in front of tracking links. */
   readonly trackingUrl: () => string;
+  readonly now: () => number;
 }): Route<StoreReader> {
-  const { stores, reads, store, matcher, trackingUrl } = parts;
+  const { stores, reads, store, matcher, trackingUrl, now } = parts;
   return {
     method: 'get',
     pattern: '/orders/:id',
@@ -33,13 +39,32 @@ export function ordersGet(parts: {
       const order = isId(id) ? await asAvailable(store.findStoreOrder(id, reader.retailerIds)) : null;
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
       const whose = reader.kind === 'organization' ? { retailer_id: order.retailer_id } : {};
-      const shown = toWire(order, matcher.whyWaiting(order.id), trackingUrl());
+      const shown = toWire(order, matcher.whyWaiting(order.id), trackingUrl(), onTheWay(order));
       return json(200, { success: true, order: { ...whose, ...shown } });
     },
   };
+
+  /** Where the driver is and when they come, as the customer's page shows it at this moment, and no more. */
+  function onTheWay(order: StoreOrder): OnTheWay {
+    const nowMs = now();
+    const shown = shownPosition(order.status, positionOf(matcher, order.driver_id), nowMs);
+    const { lat, lng, accuracy_meters: accuracyMeters } = order.dropoff_point;
+    const dropoff = lat === null || lng === null || accuracyMeters === null ? null : { lat, lng, accuracyMeters };
+    const pickup = { lat: order.pickup_lat, lng: order.pickup_lng };
+    const arrival = shownArrival({ status: order.status, pickup, dropoff }, shown);
+    const position = shown && { lat: shown.lat, lng: shown.lng, precision: shown.precision, at: shown.at };
+    return { position, arrival: arrivalTimes(arrival, nowMs) };
+  }
 }
 
-function toWire(order: StoreOrder, waitReason: string | undefined, trackingUrl: string) {
+type OnTheWay = { readonly position: object | null; readonly arrival: TimeRange | null };
+
+function toWire(
+  order: StoreOrder,
+  waitReason: string | undefined,
+  trackingUrl: string,
+  { position, arrival }: OnTheWay,
+) {
   const { customer, dropoff } = order;
   return {
     id: order.id,
@@ -62,6 +87,9 @@ function toWire(order: StoreOrder, waitReason: string | undefined, trackingUrl: 
     ...(waitReason && order.status === 'pending_dispatch' ? { waiting_because: waitReason } : {}),
     driver_id: order.driver_id,
     driver_name: order.driver_name,
+    driver: driverOnWire(order),
+    driver_position: position,
+    arrival,
     customer_id: order.customer_id,
     customer: { name: customer.name, email: customer.email, phone: customer.phone, sms_opt_in: customer.sms_opt_in },
     pickup_address: order.pickup_address,
@@ -97,6 +125,10 @@ function toWire(order: StoreOrder, waitReason: string | undefined, trackingUrl: 
       data,
     })),
   };
+}
+
+function driverOnWire({ driver_id: id, driver_first_name, driver_vehicle: vehicle }: StoreOrder): object | null {
+  return id === null ? null : { id, first_name: driver_first_name || null, vehicle };
 }
 
 /** An assignment in brief: how far the driver was, and how many candidates were rejected for which reason. */

@@ -8,7 +8,6 @@ import {
   MAX_WAITING_LISTS_PER_STORE,
   WEBHOOK_REPLAYS_PER_HOUR,
 } from '../../limits.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../store/webhook-history.ts';
 import { json } from '../../transport/reply.ts';
@@ -16,6 +15,7 @@ import type { Route } from '../../transport/route.ts';
 import { unknownNames } from '../input.ts';
 import { createListTurns } from '../list-turns.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
+import type { StoreReader } from '../readers.ts';
 import { schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
@@ -37,7 +37,7 @@ export function webhookDeliveryRoutes(parts: {
   readonly stores: WebhookManagers;
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'listDeliveriesOf' | 'findWebhook' | 'replayDelivery'>;
-}): Route<RetailerKey>[] {
+}): Route<StoreReader>[] {
   const { stores, reads, store } = parts;
   const turns = createListTurns({
     atOnce: MAX_LISTS_PER_STORE,
@@ -50,7 +50,7 @@ export function webhookDeliveryRoutes(parts: {
     `Deliveries may be replayed ${WEBHOOK_REPLAYS_PER_HOUR} times an hour; this one was not.`,
   );
 
-  const list: Route<RetailerKey> = {
+  const list: Route<StoreReader> = {
     method: 'get',
     pattern: '/webhooks/:id/deliveries',
     authenticate: stores.authenticate,
@@ -69,7 +69,7 @@ export function webhookDeliveryRoutes(parts: {
     },
   };
 
-  const replay: Route<RetailerKey> = {
+  const replay: Route<StoreReader> = {
     method: 'post',
     pattern: '/webhooks/:id/deliveries/:delivery_id/replay',
     authenticate: stores.authenticate,

@@ -2,7 +2,6 @@ import { ServiceError } from '../../domain/errors.ts';
 import { newId } from '../../domain/ids.ts';
 import { resultForStore, WEBHOOK_TEST_TYPE, type WebhookOwner } from '../../domain/webhook.ts';
 import { WEBHOOK_TESTS_PER_MINUTE } from '../../limits.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import type { WebhookAddress } from '../../store/webhooks.ts';
 import { json } from '../../transport/reply.ts';
@@ -10,6 +9,7 @@ import type { Route } from '../../transport/route.ts';
 import type { WebhookClient, WebhookOutcome } from '../../vendors/webhook-client.ts';
 import { signWebhook } from '../../vendors/webhook-signature.ts';
 import { asAvailable } from '../outcomes.ts';
+import type { StoreReader } from '../readers.ts';
 import { createOwnerRate, noSuchWebhook, ownerOf, type WebhookManagers, webhookIdOf } from '../webhook-owner.ts';
 
 /**
@@ -23,7 +23,7 @@ export function webhookTestRoute(parts: {
   readonly store: Pick<Store, 'findWebhookAddress'>;
   readonly client: Pick<WebhookClient, 'post'>;
   readonly now: () => number;
-}): Route<RetailerKey> {
+}): Route<StoreReader> {
   const { stores, store, client, now } = parts;
   const underWay = new Set<string>();
   const count = createOwnerRate(

@@ -2,7 +2,6 @@ import { ServiceError } from '../../domain/errors.ts';
 import { newId } from '../../domain/ids.ts';
 import { EVERY_EVENT_TYPE } from '../../domain/webhook.ts';
 import { MAX_JSON_BYTES, MAX_WEBHOOKS_SET, WEBHOOK_CHANGES_PER_MINUTE } from '../../limits.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import type { Webhook } from '../../store/webhooks.ts';
 import { json } from '../../transport/reply.ts';
@@ -10,6 +9,7 @@ import type { Route } from '../../transport/route.ts';
 import { newWebhookSecret } from '../../vendors/webhook-signature.ts';
 import { parsed } from '../input.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
+import type { StoreReader } from '../readers.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { valid } from '../validate.ts';
 import { validateNewWebhook, validateWebhookChange } from '../webhook-input.ts';
@@ -30,7 +30,7 @@ export function webhookRoutes(parts: {
     'listWebhooks' | 'findWebhook' | 'addWebhook' | 'changeWebhookOf' | 'rotateWebhookSecret' | 'removeWebhook'
   >;
   readonly sandbox: boolean;
-}): Route<RetailerKey>[] {
+}): Route<StoreReader>[] {
   const { stores, reads, store, sandbox } = parts;
   const { authenticate } = stores;
   const countChange = createOwnerRate(
@@ -39,7 +39,7 @@ export function webhookRoutes(parts: {
     `Webhooks may be changed ${WEBHOOK_CHANGES_PER_MINUTE} times a minute; this time nothing was changed.`,
   );
 
-  const list: Route<RetailerKey> = {
+  const list: Route<StoreReader> = {
     method: 'get',
     pattern: '/webhooks',
     authenticate,
@@ -50,7 +50,7 @@ export function webhookRoutes(parts: {
     },
   };
 
-  const add: Route<RetailerKey> = {
+  const add: Route<StoreReader> = {
     method: 'post',
     pattern: '/webhooks',
     authenticate,
@@ -67,7 +67,7 @@ export function webhookRoutes(parts: {
     },
   };
 
-  const get: Route<RetailerKey> = {
+  const get: Route<StoreReader> = {
     method: 'get',
     pattern: '/webhooks/:id',
     authenticate,
@@ -78,7 +78,7 @@ export function webhookRoutes(parts: {
     },
   };
 
-  const change: Route<RetailerKey> = {
+  const change: Route<StoreReader> = {
     method: 'patch',
     pattern: '/webhooks/:id',
     authenticate,
@@ -93,7 +93,7 @@ export function webhookRoutes(parts: {
     },
   };
 
-  const rotate: Route<RetailerKey> = {
+  const rotate: Route<StoreReader> = {
     method: 'post',
     pattern: '/webhooks/:id/rotate-secret',
     authenticate,
@@ -107,7 +107,7 @@ export function webhookRoutes(parts: {
     },
   };
 
-  const remove: Route<RetailerKey> = {
+  const remove: Route<StoreReader> = {
     method: 'delete',
     pattern: '/webhooks/:id',
     authenticate,

@@ -90,6 +90,17 @@ const ROUTES: readonly Route[] = [
     secret: apiKey,
     body: orderBody(retailerId),
   }),
+  ...['cancellation', 'photo'].map(
+    (what): Route =>
+      ({ orderId }, { apiKey }) => ({
+        method: 'GET',
+        path: `/orders/${orderId}/${what}`,
+        secret: apiKey,
+      }),
+  ),
+  ({ orderId }, { apiKey }) => ({ method: 'POST', path: `/orders/${orderId}/charge`, secret: apiKey, body: {} }),
+  ({ retailerId }, { apiKey }) => ({ method: 'POST', path: '/quotes', secret: apiKey, body: orderBody(retailerId) }),
+  ({ driverToken }) => ({ method: 'GET', path: '/account', secret: driverToken }),
   step('pick-up'),
   step('pick-up', { action_id: 'used' }),
   step('release', { reason: 'vehicle' }),

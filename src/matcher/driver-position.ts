@@ -1,5 +1,5 @@
-import type { Matcher } from '../matcher/matcher.ts';
-import type { KnownPosition } from './view.ts';
+import type { KnownPosition } from '../domain/shown-position.ts';
+import type { Matcher } from './matcher.ts';
 
 /**
  * The last position of an order's driver; null where there is no driver, or none of their positions is known.

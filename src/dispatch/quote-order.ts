@@ -1,0 +1,85 @@
+import { type Arrival, handoverIn, pickupIn } from '../domain/arrival.ts';
+import type { FieldError } from '../domain/errors.ts';
+import type { HoldReason } from '../domain/hold.ts';
+import type { PlaceOrder } from '../domain/order.ts';
+import { roundedToKilometer } from '../domain/shown-position.ts';
+import type { Tier } from '../domain/tier.ts';
+import { distanceMeters, type Point } from '../geo/point.ts';
+import type { Matcher } from '../matcher/matcher.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { RetailerKey } from '../store/retailers.ts';
+import type { LoadedTiers } from './loaded-tiers.ts';
+import { locateDropoff } from './locate-dropoff.ts';
+import { locatePickup } from './locate-pickup.ts';
+import type { Places } from './places.ts';
+import { addressErrors, distanceErrors } from './serviceable.ts';
+
+/** What an order would be told at this moment. */
+export type Quote =
+  | { readonly kind: 'unserviceable'; readonly fields: readonly FieldError[] }
+  | {
+      readonly kind: 'serviceable';
+      readonly tier: Tier;
+      /** By great circle, whole meters; null where the dropoff's place is not known. */
+      readonly distanceMeters: number | null;
+      readonly isDriverAvailable: boolean;
+      /** Why the store's orders get no driver, whoever is free. */
+      readonly hold: HoldReason | null;
+      /** When the nearest available driver would have the parcel; null without one. */
+      readonly pickup: Arrival | null;
+      /** When they would be at the door; null without one, and where the dropoff's place is not known. */
+      readonly delivery: Arrival | null;
+      readonly nowMs: number;
+    };
+
+export type QuoteOrder = (
+  request: Pick<PlaceOrder, 'pickupAddress' | 'dropoffAddress' | 'tierId'>,
+  key: RetailerKey,
+) => Promise<Quote>;
+
+/**
+ * Judges an order as placing it would, and looks at who could take it now. Nothing is stored, and no driver is
+ * claimed: an order placed a moment later may get another one, or none.
+ */
+export function createQuoteOrder(deps: {
+  readonly tiers: Pick<LoadedTiers, 'get'>;
+  readonly places: Places;
+  readonly matcher: Pick<Matcher, 'nearest' | 'driver' | 'holdOf'>;
+  readonly clock: Clock;
+}): QuoteOrder {
+  const { places, matcher, clock } = deps;
+
+  return async function quoteOrder(request, key) {
+    const tier = deps.tiers.get(request.tierId);
+    const wrong = addressErrors(places, request.dropoffAddress);
+    if (wrong.length > 0) return { kind: 'unserviceable', fields: wrong };
+    const pickup = await locatePickup(places, request.pickupAddress, key);
+    const tooFar = distanceErrors(places, request.dropoffAddress, pickup, tier);
+    if (tooFar.length > 0) return { kind: 'unserviceable', fields: tooFar };
+    const { dropoff } = await locateDropoff(places, request.dropoffAddress, key.retailerId);
+    const nowMs = clock.now();
+    const hold = matcher.holdOf(key.retailerId);
+    const driver = hold === null ? nearestDriver(tier, pickup.point, nowMs) : null;
+    const door = dropoff && { ...dropoff.point, accuracyMeters: dropoff.accuracyMeters };
+    return {
+      kind: 'serviceable',
+      tier,
+      distanceMeters: dropoff && Math.round(distanceMeters(pickup.point, dropoff.point)),
+      isDriverAvailable: driver !== null,
+      hold,
+      pickup: driver && pickupIn(driver, pickup.point),
+      delivery: driver && door && handoverIn(driver, pickup.point, door),
+      nowMs,
+    };
+  };
+
+  /**
+   * The driver who would get the order, in the middle of a square of about 1 km: as exact as a customer sees
+   * one before the pickup, so that quotes from all sides do not tell where drivers are.
+   */
+  function nearestDriver(tier: Tier, point: Point, nowMs: number): { point: Point; ageMs: number } | null {
+    const found = matcher.nearest({ tierId: tier.id, point, radiusMeters: tier.radiusMeters, nowMs });
+    const position = found && matcher.driver(found.driverId)?.position;
+    return position ? { point: roundedToKilometer(position), ageMs: Math.max(0, nowMs - position.atMs) } : null;
+  }
+}

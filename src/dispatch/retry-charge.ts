@@ -1,0 +1,42 @@
+import type { OrderStatus, PaymentStatus } from '../domain/order.ts';
+import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, MAX_STORE_CHARGE_RETRIES } from '../limits.ts';
+import type { Matcher } from '../matcher/matcher.ts';
+import type { Relay } from '../queues/relay.ts';
+import type { Store } from '../store/store.ts';
+import type { OrderEvents } from './order-events.ts';
+
+/**
+ * The result of trying a charge again. `illegal`: the charge has not failed, the order owes nothing, or the
+ * charge was tried as often as it may be.
+ */
+export type RetryChargeOutcome =
+  | { readonly kind: 'retried' | 'not_found' }
+  | { readonly kind: 'illegal'; readonly status: OrderStatus; readonly paymentStatus: PaymentStatus };
+
+export type RetryCharge = (orderId: string, retailerId: string) => Promise<RetryChargeOutcome>;
+
+/**
+ * Has the failed charge of a store's order tried again on the card that the store has now. A job charges it,
+ * under a key of its own.
+ */
+export function createRetryCharge(deps: {
+  readonly store: Pick<Store, 'retryCharges' | 'findPaymentState'>;
+  readonly relay: Pick<Relay, 'relay'>;
+  readonly matcher: Pick<Matcher, 'isWatched'>;
+  readonly events: Pick<OrderEvents, 'storeChanged'>;
+}): RetryCharge {
+  const { store, relay, matcher, events } = deps;
+
+  return async function retryCharge(orderId, retailerId) {
+    const which = { orderId, byStore: { retailerId, most: MAX_STORE_CHARGE_RETRIES } };
+    const [retried] = await store.retryCharges(which, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
+    if (retried) {
+      relay.relay(retried.outbox);
+      // The order counts as under way now, and not as unpaid.
+      if (matcher.isWatched(retailerId)) events.storeChanged(retailerId);
+      return { kind: 'retried' };
+    }
+    const order = await store.findPaymentState(orderId, retailerId);
+    return order ? { kind: 'illegal', ...order } : { kind: 'not_found' };
+  };
+}

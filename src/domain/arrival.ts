@@ -1,0 +1,101 @@
+import { distanceMeters, type Point } from '../geo/point.ts';
+import {
+  ARRIVAL_DETOUR,
+  ARRIVAL_DROPOFF_METERS,
+  ARRIVAL_FAST_METERS_PER_SECOND,
+  ARRIVAL_HANDOVER_MS,
+  ARRIVAL_PICKUP_MS,
+  ARRIVAL_SLOW_METERS_PER_SECOND,
+  MIN_PICKUP_MS,
+  POSITION_FRESH_MS,
+} from '../limits.ts';
+import type { OrderStatus } from './order.ts';
+import type { ShownPosition } from './shown-position.ts';
+import type { TrackedOrder } from './tracked.ts';
+
+/** Whole minutes until the order arrives, from when this was written: 0 ≤ earliest ≤ latest, latest ≥ 1. */
+export type Arrival = { readonly earliest_minutes: number; readonly latest_minutes: number };
+
+export type Trip = {
+  readonly status: OrderStatus;
+  /** The driver's position as the page may see it, so that the estimate reveals no more. */
+  readonly driver: { readonly point: Point; readonly ageMs: number } | null;
+  readonly pickup: Point;
+  readonly dropoff: (Point & { readonly accuracyMeters: number }) | null;
+};
+
+/** A range of times, ISO 8601 in UTC. */
+export type TimeRange = { readonly from: string; readonly to: string };
+
+/**
+ * When an order arrives, as a range; null where no honest estimate exists: no driver has the order, the
+ * driver's position is old, or the dropoff is known too roughly.
+ */
+export function arrivalOf({ status, driver, pickup, dropoff }: Trip): Arrival | null {
+  if (status !== 'driver_assigned' && status !== 'picked_up') return null;
+  if (!driver || driver.ageMs > POSITION_FRESH_MS) return null;
+  if (!dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;
+  return handoverIn(driver, status === 'driver_assigned' ? pickup : null, dropoff);
+}
+
+/**
+ * How long it takes a driver to be at the door.
+ *
+ * The way is the great circle to the pickup, if that is still ahead, and on to the dropoff, times a factor
+ * for roads. The earliest arrival assumes the higher speed, no delay and a door as near as the dropoff's
+ * accuracy allows; the latest assumes the lower speed, the time to find a place to stop and a door as far
+ * away. Time since the position was taken counts as driven. Minutes are rounded outwards.
+ *
+ * @param pickup null where the parcel was fetched
+ */
+export function handoverIn(
+  driver: NonNullable<Trip['driver']>,
+  pickup: Point | null,
+  dropoff: NonNullable<Trip['dropoff']>,
+): Arrival {
+  const toPickup = pickup ? distanceMeters(driver.point, pickup) : 0;
+  const toDoor = distanceMeters(pickup ?? driver.point, dropoff);
+  // However near the door may be, the way to the pickup comes before it.
+  const nearest = toPickup + Math.max(0, toDoor - dropoff.accuracyMeters);
+  const farthest = toPickup + toDoor + dropoff.accuracyMeters;
+  const earliestMs = driveMs(nearest, ARRIVAL_FAST_METERS_PER_SECOND) + (pickup ? MIN_PICKUP_MS : 0) - driver.ageMs;
+  const latestMs =
+    driveMs(farthest, ARRIVAL_SLOW_METERS_PER_SECOND) +
+    (pickup ? ARRIVAL_PICKUP_MS : 0) +
+    ARRIVAL_HANDOVER_MS -
+    driver.ageMs;
+  return inMinutes(earliestMs, latestMs);
+}
+
+/** How long it takes a driver to fetch the parcel, by the same speeds. */
+export function pickupIn(driver: NonNullable<Trip['driver']>, pickup: Point): Arrival {
+  const meters = distanceMeters(driver.point, pickup);
+  const earliestMs = driveMs(meters, ARRIVAL_FAST_METERS_PER_SECOND) + MIN_PICKUP_MS - driver.ageMs;
+  return inMinutes(earliestMs, driveMs(meters, ARRIVAL_SLOW_METERS_PER_SECOND) + ARRIVAL_PICKUP_MS - driver.ageMs);
+}
+
+function inMinutes(earliestMs: number, latestMs: number): Arrival {
+  return {
+    earliest_minutes: Math.max(0, Math.floor(earliestMs / 60_000)),
+    latest_minutes: Math.max(1, Math.ceil(latestMs / 60_000)),
+  };
+}
+
+/** The same as times of the clock. @param nowMs when it was written */
+export function arrivalTimes(arrival: Arrival | null, nowMs: number): TimeRange | null {
+  if (!arrival) return null;
+  const at = (minutes: number) => new Date(nowMs + minutes * 60_000).toISOString();
+  return { from: at(arrival.earliest_minutes), to: at(arrival.latest_minutes) };
+}
+
+/** When the order arrives, by the position as its readers see it, so that they learn no more from it. */
+export function shownArrival(
+  { status, pickup, dropoff }: Pick<TrackedOrder, 'status' | 'pickup' | 'dropoff'>,
+  shown: ShownPosition | null,
+): Arrival | null {
+  return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
+}
+
+function driveMs(meters: number, metersPerSecond: number): number {
+  return ((meters * ARRIVAL_DETOUR) / metersPerSecond) * 1_000;
+}

@@ -1,0 +1,122 @@
+import { startInTurns } from '../../dispatch/batch-turns.ts';
+import { ERROR_CODES, ServiceError } from '../../domain/errors.ts';
+import { identityOf } from '../../domain/idempotency.ts';
+import { BATCH_ORDERS_IN_LINE, MAX_BATCH_BYTES, MAX_BATCHES_PER_STORE, RETRY_AFTER_SECONDS } from '../../limits.ts';
+import type { RetailerKey } from '../../store/retailers.ts';
+import { errorFields, type Logger } from '../../telemetry.ts';
+import { json } from '../../transport/reply.ts';
+import type { Reply, Route, RouteRequest } from '../../transport/route.ts';
+import { type BatchedOrder, entriesOf, type GoodOrder, readEntries, within } from '../batch-input.ts';
+import { BatchesAtWork } from '../batches-at-work.ts';
+import type { Authenticator } from '../credentials.ts';
+import { parsed } from '../input.ts';
+import type { StoreRates } from '../store-rate.ts';
+import { type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
+
+/** What became of one order, as its own request would have been answered. */
+type Result = { readonly status: number; readonly success: boolean };
+
+const INTERNAL = new ServiceError('internal', 'Something went wrong on our side. It is safe to try again.');
+
+/**
+ * `POST /orders/batch`: orders that are placed together, each with a key and a result of its own. One that
+ * cannot be created stops no other.
+ */
+export function ordersBatch(parts: {
+  readonly stores: Authenticator<RetailerKey>;
+  readonly rates: StoreRates;
+  readonly dispatch: OrderPlacing;
+  /** The address in front of tracking links. */
+  readonly trackingUrl: () => string;
+  readonly isSandbox: boolean;
+  readonly logger: Pick<Logger, 'error'>;
+}): Route<RetailerKey> {
+  const { stores, rates, dispatch, trackingUrl, isSandbox, logger } = parts;
+  const { admission } = dispatch;
+  const batches = new BatchesAtWork(MAX_BATCHES_PER_STORE);
+  return {
+    method: 'post',
+    pattern: '/orders/batch',
+    shed: (head) => (admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
+    authenticate: stores.authenticate,
+    admit({ principal: { retailerId }, whenOver }) {
+      batches.begin(retailerId);
+      whenOver(() => batches.end(retailerId));
+      return null;
+    },
+    body: { contentTypes: ['application/json'], maxBytes: MAX_BATCH_BYTES, budget: 'small' },
+    onDeadline: 'outcome_unknown',
+    async handle(request) {
+      const sinceMs = performance.now();
+      // Before the body is parsed, as for a single order.
+      const turn = admission.enter();
+      if (!turn) throw TOO_MANY;
+      await turn;
+      return placeAll(request, sinceMs);
+    },
+  };
+
+  async function placeAll(request: RouteRequest<RetailerKey>, sinceMs: number): Promise<Reply> {
+    const { principal: key } = request;
+    const entries = await countAll(readEntries(entriesOf(parsed(request.body), key.retailerId), isSandbox), request);
+    // From the arrival of the batch, so that the waits of its orders do not add up.
+    const caller = { sinceMs, signal: request.signal };
+    const good = entries.flatMap((entry, index) => (entry.kind === 'good' ? [{ entry, index }] : []));
+    const placed = await startInTurns(
+      admission,
+      good,
+      BATCH_ORDERS_IN_LINE,
+      ({ entry, index }) => placeOne(entry, index, key, caller),
+      () => failure(TOO_MANY),
+    );
+    const outcomes = placed.values();
+    const results = entries.map((entry) =>
+      entry.kind === 'bad' ? failure(entry.error) : (outcomes.next().value ?? failure(INTERNAL)),
+    );
+    const created = results.filter(({ success }) => success).length;
+    const message = `${created} of ${results.length} orders were created; each has its result.`;
+    return json(200, { success: true, message, results: results.map((result, index) => ({ index, ...result })) });
+  }
+
+  /** Counts each good order against the store's rate, in the order sent; those over it are bad. */
+  async function countAll(
+    entries: readonly BatchedOrder[],
+    { principal: key, alwaysReplyWith }: RouteRequest<RetailerKey>,
+  ): Promise<BatchedOrder[]> {
+    const counted: BatchedOrder[] = [];
+    for (const entry of entries) {
+      const rate = entry.kind === 'good' ? await rates.count(key) : null;
+      if (rate) alwaysReplyWith(rate.headers);
+      counted.push(rate?.refusal ? { kind: 'bad', error: rate.refusal } : entry);
+    }
+    return counted;
+  }
+
+  /** Never rejects: whatever becomes of one order, the others have their results. */
+  async function placeOne(
+    entry: GoodOrder,
+    index: number,
+    key: RetailerKey,
+    caller: Parameters<OrderPlacing['placeRequest']>[3],
+  ): Promise<Result> {
+    try {
+      const outcome = await dispatch.placeRequest(entry.order, key, identityOf(entry.order, entry.key), caller);
+      const { body, headers } = placedBody(outcome, trackingUrl(), entry.warnings);
+      return { status: 201, ...body, ...(headers['Idempotent-Replayed'] ? { replayed: true } : {}) };
+    } catch (error) {
+      if (error instanceof ServiceError) return failure(error, index);
+      logger.error({ err: errorFields(error) }, 'an order of a batch failed');
+      return failure(INTERNAL);
+    }
+  }
+}
+
+/** An error as the body of its own reply would say it; `index` where its fields are not named by the batch yet. */
+function failure(error: ServiceError, index?: number): Result {
+  const { status, retryable } = ERROR_CODES[error.code];
+  const fields = index === undefined ? error.fields : within(index, error.fields);
+  const wait =
+    status === 429 || status === 503 ? { retry_after_seconds: error.retryAfterSeconds ?? RETRY_AFTER_SECONDS } : {};
+  const body = { success: false, message: error.message, error: { code: error.code, retryable, fields } };
+  return { status, ...body, ...wait };
+}

@@ -1,0 +1,96 @@
+import { expect, it } from 'vitest';
+import type { Places } from '../../src/dispatch/places.ts';
+import { createQuoteOrder } from '../../src/dispatch/quote-order.ts';
+import type { HoldReason } from '../../src/domain/hold.ts';
+import { roundedToKilometer } from '../../src/domain/shown-position.ts';
+import type { Point } from '../../src/geo/point.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import type { RetailerKey } from '../../src/store/retailers.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+
+const NOW_MS = Date.parse('2026-03-02T15:00:00.000Z');
+/** In the middle of its square. */
+const STORE_POINT = roundedToKilometer({ lat: 40, lng: -100 });
+const east = (meters: number): Point => ({ lat: STORE_POINT.lat, lng: STORE_POINT.lng + meters / 85_180 });
+const zips = {
+  area: (zip: string) => (zip === '11111' ? { point: east(2_000), accuracyMeters: 10_000 } : undefined),
+  areasOfPrefix: () => [],
+  inState: (_zip: string, state: string) => (state === 'KS' ? ('yes' as const) : ('no' as const)),
+};
+const key = { retailerId: 'store', address: '1 Main St, Town', point: STORE_POINT } as RetailerKey;
+const dropoff = { line1: '2 Side St', line2: null, city: 'Town', state: 'KS', zip: '11111' };
+const request = { pickupAddress: key.address, dropoffAddress: dropoff, tierId: 'standard' };
+
+function world(options: { driver?: Point; places?: Partial<Places>; hold?: HoldReason } = {}) {
+  const { driver, places = {}, hold } = options;
+  const matcher = new Matcher(TIERS);
+  if (driver) {
+    const position = { ...driver, atMs: NOW_MS };
+    matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, orderId: null });
+  }
+  if (hold) matcher.setHold({ retailerId: 'store', reason: hold, credit: 0 });
+  const tiers = { get: (id: string) => TIERS.get(id) as never };
+  const all = { geocoder: null, zips, ...places };
+  return { matcher, quote: createQuoteOrder({ tiers, places: all, matcher, clock: { now: () => NOW_MS } }) };
+}
+
+const finds = (point: Point): Partial<Places> => ({
+  geocoder: { geocode: async () => ({ kind: 'found', point, accuracyMeters: 50 }) },
+});
+
+it('says when the nearest driver would have the parcel and be at the door, and claims nobody', async () => {
+  const { quote, matcher } = world({ driver: STORE_POINT, places: finds(east(5_000)) });
+  const quoted = await quote(request, key);
+  expect(quoted).toMatchObject({ kind: 'serviceable', distanceMeters: 5_000, isDriverAvailable: true, hold: null });
+  // No way to the store, and 1 to 6 minutes there; then 5 km by roads of 6.75 km at 40 or 22 km/h.
+  expect(quoted).toMatchObject({
+    pickup: { earliest_minutes: 1, latest_minutes: 6 },
+    delivery: { earliest_minutes: 11, latest_minutes: 27 },
+  });
+  expect(matcher.driver('d')?.orderId).toBeNull();
+  expect(matcher.freeCount()).toBe(1);
+});
+
+it('tells of a driver’s place no more than its square of a kilometer', async () => {
+  const seen = await Promise.all(
+    [0, 100, 200, 300].map(async (meters) => world({ driver: east(meters) }).quote(request, key)),
+  );
+  for (const quoted of seen) expect(quoted).toEqual(seen[0]);
+});
+
+it('has a wider range where the door is known by its ZIP alone', async () => {
+  const { quote } = world({ driver: STORE_POINT });
+  expect(await quote(request, key)).toMatchObject({ delivery: { earliest_minutes: 1, latest_minutes: 54 } });
+});
+
+it('says that no driver is available, and no times, where nobody is in reach', async () => {
+  for (const driver of [undefined, east(30_000)]) {
+    const { quote } = world(driver ? { driver } : {});
+    expect(await quote(request, key)).toMatchObject({
+      kind: 'serviceable',
+      isDriverAvailable: false,
+      pickup: null,
+      delivery: null,
+    });
+  }
+});
+
+it('says that no driver comes for a store that is held, though one is free', async () => {
+  const { quote } = world({ driver: STORE_POINT, hold: 'payment_required' });
+  expect(await quote(request, key)).toMatchObject({ isDriverAvailable: false, hold: 'payment_required', pickup: null });
+});
+
+it('says where no driver goes, as placing the order would', async () => {
+  const { quote } = world({ driver: STORE_POINT });
+  const asked = await quote({ ...request, dropoffAddress: { ...dropoff, state: 'CA' } }, key);
+  expect(asked).toMatchObject({ kind: 'unserviceable', fields: [{ field: 'dropoff_address.state' }, {}] });
+});
+
+it('has no distance and no delivery time where the dropoff has no place', async () => {
+  const { quote } = world({ driver: STORE_POINT });
+  expect(await quote({ ...request, dropoffAddress: { ...dropoff, zip: '22222' } }, key)).toMatchObject({
+    distanceMeters: null,
+    isDriverAvailable: true,
+    delivery: null,
+  });
+});

@@ -2,7 +2,7 @@ import type { OrderExtras } from '../domain/order.ts';
 import { MAX_ITEMS, MAX_METADATA_KEYS } from '../limits.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { schemas } from './schemas.ts';
+import { orderExtras, type schemas } from './schemas.ts';
 import { present, trimmed, unlessEmpty } from './tidy.ts';
 
 /**
@@ -11,6 +11,13 @@ import { present, trimmed, unlessEmpty } from './tidy.ts';
  * that a refusal costs no more than an order.
  */
 export function normaliseExtras(body: JsonObject): JsonObject {
+  return NAMES.some((name) => name in body) ? normaliseAll(body) : NOTHING;
+}
+
+const NAMES = Object.keys(orderExtras);
+const NOTHING = {};
+
+function normaliseAll(body: JsonObject): JsonObject {
   return {
     external_id: unlessEmpty(trimmed(body.external_id)),
     metadata: isJsonObject(body.metadata) ? normaliseMetadata(body.metadata) : unlessNull(body.metadata),

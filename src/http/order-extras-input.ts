@@ -3,7 +3,7 @@ import type { Scenario } from '../domain/scenario.ts';
 import { MAX_ITEMS, MAX_METADATA_KEYS } from '../limits.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { schemas } from './schemas.ts';
+import { orderExtras, type schemas } from './schemas.ts';
 import { present, trimmed, unlessEmpty } from './tidy.ts';
 
 /**
@@ -14,8 +14,14 @@ import { present, trimmed, unlessEmpty } from './tidy.ts';
  * @param isSandbox whether `sandbox` is a field of an order
  */
 export function normaliseExtras(body: JsonObject, isSandbox: boolean): JsonObject {
+  const sandbox = isSandbox ? normaliseScenario(body.sandbox) : undefined;
+  return NAMES.some((name) => name in body) ? { ...normaliseAll(body), sandbox } : { sandbox };
+}
+
+const NAMES = Object.keys(orderExtras);
+
+function normaliseAll(body: JsonObject): JsonObject {
   return {
-    sandbox: isSandbox ? normaliseScenario(body.sandbox) : undefined,
     external_id: unlessEmpty(trimmed(body.external_id)),
     metadata: isJsonObject(body.metadata) ? normaliseMetadata(body.metadata) : unlessNull(body.metadata),
     items: Array.isArray(body.items) ? body.items.slice(0, MAX_ITEMS + 1).map(normaliseItem) : unlessNull(body.items),

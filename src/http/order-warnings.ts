@@ -33,10 +33,10 @@ function collect(value: unknown, { properties, items }: Shape, path: string, fou
     for (const [index, item] of value.entries()) if (items) collect(item, items, `${path}[${index}]`, found);
   } else if (isJsonObject(value) && properties) {
     const before = path === '' ? '' : `${path}.`;
-    for (const [name, member] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
       if (found.length === MAX_WARNINGS) return;
       if (!Object.hasOwn(properties, name)) found.push(before + quotedName(name));
-      else if (typeof member === 'object') collect(member, properties[name] as Shape, before + name, found);
+      else if (typeof value[name] === 'object') collect(value[name], properties[name] as Shape, before + name, found);
     }
   }
 }

@@ -70,7 +70,7 @@ function lines(maxLength: number) {
 }
 
 /** The fields of an order that the contract does not have; all are optional. */
-const orderExtras = {
+export const orderExtras = {
   external_id: line(MAX_EXTERNAL_ID_LENGTH),
   metadata: {
     type: 'object',

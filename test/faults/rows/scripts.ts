@@ -114,6 +114,12 @@ async function look(region: Region, script: string): Promise<void> {
       },
       pickup_address: address,
       dropoff_address: { ...OVERSEAS_DROPOFF, line1, line2, city },
+      external_id: name,
+      metadata: { said: name },
+      items: [{ name, quantity: 2 }],
+      pickup_instructions: name,
+      dropoff_instructions: name,
+      [name]: name,
     }),
   });
   const { id, tracking_token } = (order.body?.order ?? {}) as { id?: string; tracking_token?: string };
@@ -139,12 +145,14 @@ async function look(region: Region, script: string): Promise<void> {
   await shows(driverPage, 'order-headline', name);
   await shows(driverPage, 'order-address', address);
   await shows(driverPage, 'next-text', `${name}, ${line1}, ${line2}, ${city}, AP 96204`);
+  await shows(driverPage, 'order-notes', `At the store${name}Items2 × ${name}`);
   await act('pick-up', {});
   await shows(customerPage, 'headline', `${first} is on the way with your order`);
   await shows(customerPage, 'detail', `It was picked up at ${name} and is coming to you.`);
   await shows(driverPage, 'order-step', 'Deliver to');
   await shows(driverPage, 'order-headline', name);
   await shows(driverPage, 'order-address', `${line1}, ${line2}, ${city}, AP 96204`);
+  await shows(driverPage, 'order-notes', `Instructions${name}Items2 × ${name}`);
   problems.push(...(await strangeIn(driverPage)));
   await act('deliver', photo, 'image/jpeg');
   await shows(customerPage, 'detail', `${first} brought it from ${name}.`);

@@ -18,7 +18,7 @@ const KEPT = [
   'text_counts',
   'tiers',
   'told_events',
-  'webhook_endpoints',
+  'webhooks',
 ];
 
 let database: FreshDatabase;

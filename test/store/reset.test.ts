@@ -54,6 +54,9 @@ async function wholeOrder(): Promise<string> {
   await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
   await sql`
     insert into refunds (order_id, amount_cents, reason, status) values (${orderId}, 1, 'cancelled', 'sending')`;
+  await storeOf(sql).noteStripeRefund(orderId, { refundId: `re_${orderId}`, amountCents: 1, status: 'pending' });
+  const dispute = { amountCents: 1, reason: 'fraudulent', status: 'open' } as const;
+  await storeOf(sql).noteDispute(orderId, { disputeId: `du_${orderId}`, ...dispute });
   await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
   return orderId;
 }

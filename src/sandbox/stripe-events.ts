@@ -15,8 +15,8 @@ export type EventTarget = {
   readonly secret: string;
   /** Also sends what the reply to a request has told; false by default. */
   readonly all?: boolean;
-  /** How often each event is delivered; once by default. */
-  readonly copies?: number;
+  /** How often an event is delivered; once by default. */
+  readonly copies?: () => number;
   /** Pause before each delivery in milliseconds; none by default. */
   readonly delayMs?: () => number;
 };
@@ -69,7 +69,7 @@ export class StripeEvents {
       type,
       data: { object },
     });
-    for (let copy = 0; copy < (target.copies ?? 1); copy++) {
+    for (let left = target.copies?.() ?? 1; left > 0; left--) {
       this.#later(target.delayMs?.() ?? 0, {
         payload,
         triesLeft: STAND_IN_EVENT_TRIES,

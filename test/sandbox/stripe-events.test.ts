@@ -11,7 +11,7 @@ const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
 const FORM = 'amount=799&currency=usd&customer=cus_1&off_session=true&confirm=true&payment_method=';
 
 /** The stand-in, and a receiver that answers with these statuses in turn, and then with the last one. */
-async function world(statuses: number[], more: { all?: boolean; copies?: number } = {}) {
+async function world(statuses: number[], more: { all?: boolean; copies?: () => number } = {}) {
   const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
   onTestFinished(() => standIn.close());
   const signatures = createStripeSignatures([SECRET]);
@@ -55,7 +55,7 @@ test('what a reply has told is sent only where all is asked for, and as often as
   const quiet = await world([200]);
   await quiet.pay('pm_card_visa');
   expect(quiet.standIn.events().pending).toBe(0);
-  const loud = await world([200], { all: true, copies: 2 });
+  const loud = await world([200], { all: true, copies: () => 2 });
   await loud.pay('pm_card_visa');
   await loud.pay('pm_card_chargeDeclined');
   await loud.untilQuiet();

@@ -58,6 +58,9 @@ async function wholeOrder(): Promise<string> {
     insert into refunds (order_id, amount_cents, reason, status) values (${orderId}, 1, 'cancelled', 'sending')`;
   // Some events with numbers and webhooks, some without.
   await storeOf(sql).numberEvents(2);
+  await storeOf(sql).noteStripeRefund(orderId, { refundId: `re_${orderId}`, amountCents: 1, status: 'pending' });
+  const dispute = { amountCents: 1, reason: 'fraudulent', status: 'open' } as const;
+  await storeOf(sql).noteDispute(orderId, { disputeId: `du_${orderId}`, ...dispute });
   await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
   return orderId;
 }

@@ -11,6 +11,8 @@ const KEPT = [
   'api_keys',
   'driver_positions',
   'drivers',
+  'organization_keys',
+  'organizations',
   'retailer_applications',
   'retailers',
   'schema_migrations',

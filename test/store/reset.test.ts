@@ -12,6 +12,8 @@ const KEPT = [
   'driver_positions',
   'drivers',
   'event_head',
+  'organization_keys',
+  'organizations',
   'retailer_applications',
   'retailers',
   'schema_migrations',

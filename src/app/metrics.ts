@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { HOLD_REASONS } from '../domain/hold.ts';
+import type { CountVendorCall } from '../http/vendor-calls.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Backlog } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
@@ -12,6 +13,7 @@ import type { Database } from './database.ts';
 export type Metrics = {
   readonly registry: Registry;
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
+  readonly countVendorCall: CountVendorCall;
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
@@ -35,6 +37,12 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     help: 'Time to reply by route',
     labelNames: ['route', 'method'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const vendorCalls = new Counter({
+    name: 'sameday_vendor_callbacks_total',
+    help: 'Calls of Stripe and Twilio by type, and what became of them',
+    labelNames: ['vendor', 'type', 'outcome'],
     registers,
   });
   /**
@@ -67,6 +75,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       series.count.inc();
       series.time.observe(durationMs / 1000);
     },
+    countVendorCall: (vendor, type, outcome) => vendorCalls.inc({ vendor, type, outcome }),
     watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());

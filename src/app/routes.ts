@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
+import type { OrderEvents } from '../dispatch/order-events.ts';
 import { driverActionRoutes } from '../driver-app/action-routes.ts';
 import type { DriverAllowances } from '../driver-app/allowance.ts';
 import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
@@ -13,6 +14,7 @@ import { ordersCreate } from '../http/routes/orders-create.ts';
 import { ordersGet } from '../http/routes/orders-get.ts';
 import { ordersList } from '../http/routes/orders-list.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
+import { twilioRoutes } from '../http/routes/twilio.ts';
 import { createReadRates, createStoreRates } from '../http/store-rate.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { loadAssets } from '../pages/assets.ts';
@@ -25,6 +27,7 @@ import type { Database } from './database.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Metrics } from './metrics.ts';
 import type { Photos } from './photos.ts';
+import { twilioAddresses, twilioToken } from './vendors.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
@@ -56,6 +59,7 @@ export function apiRoutes(parts: {
   readonly matcher: Matcher;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly events: OrderEvents;
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
   readonly failed: (error: unknown) => void;
@@ -77,6 +81,12 @@ export function apiRoutes(parts: {
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),
+    ...twilioRoutes({
+      ...parts,
+      authToken: twilioToken(config),
+      addressesOf: twilioAddresses(config),
+      count: parts.metrics.countVendorCall,
+    }),
     ...trackingRoutes({
       store,
       matcher,

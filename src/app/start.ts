@@ -88,7 +88,7 @@ async function start(
   const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
   const url = server ? await listen(server, config) : null;
   const trackingUrl = config.trackingUrl ?? config.baseUrl ?? url ?? `http://localhost:${config.port}`;
-  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl);
+  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl, isApi ? url : null);
   // Closed before the workers, which wait for the jobs that they have begun.
   closers.add('job pace', () => pace.close());
   if (!config.databaseUrl && url) {

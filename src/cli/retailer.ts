@@ -13,13 +13,14 @@ import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions 
 import { tell } from './output.ts';
 import { type Act, known, requireId, text } from './parts.ts';
 import { addSetRate, rateInWords } from './rate.ts';
+import { addSetTexts } from './text.ts';
 import { addSetWebhook } from './webhook.ts';
 
 type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
 type PlaceOptions = { lat?: string; lng?: string };
 
 /**
- * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|list|applications|show` and `retailer
+ * `retailer apply|approve|reject|create|set-card|set-webhook|set-rate|set-texts|list|applications|show` and `retailer
  * suspend|activate|rotate-key|charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
@@ -29,6 +30,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
   addSetCard(retailer, act);
   addSetWebhook(retailer, act);
   addSetRate(retailer, act);
+  addSetTexts(retailer, act);
   addLists(retailer, act);
   addStatus(retailer, act);
   addRotateKey(retailer, act);

@@ -28,6 +28,8 @@ export type VendorApi = {
   repeat(request: StandInRequest, reply: StandInReply): void;
   /** What the vendor did, oldest first. */
   entries(): readonly unknown[];
+  /** Answers an address for control that this vendor alone has; null for any other. */
+  control?(request: StandInRequest): StandInReply | null;
   close(): void;
 };
 
@@ -140,7 +142,8 @@ function deliver(
   else if (what.reset) incoming.socket.resetAndDestroy();
 }
 
-function control({ method, path, headers, body }: StandInRequest, api: VendorApi, faults: Faults): StandInReply {
+function control(request: StandInRequest, api: VendorApi, faults: Faults): StandInReply {
+  const { method, path, headers, body } = request;
   // A foreign page whose name resolves to this machine must not read texts or order faults.
   if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? '')) return { status: 403, body: { message: 'no' } };
   if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries() } };
@@ -150,7 +153,7 @@ function control({ method, path, headers, body }: StandInRequest, api: VendorApi
     faults.order(order);
     return { status: 200, body: { ordered: order.next?.length ?? 0 } };
   }
-  return { status: 404, body: { message: 'no such switch' } };
+  return api.control?.(request) ?? { status: 404, body: { message: 'no such switch' } };
 }
 
 function send(outgoing: ServerResponse, { status, headers, body }: StandInReply): void {

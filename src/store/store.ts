@@ -8,6 +8,7 @@ import * as operator from './operator.ts';
 import * as operatorDeliveries from './operator-deliveries.ts';
 import * as operatorLists from './operator-lists.ts';
 import * as operatorOrders from './operator-orders.ts';
+import * as optOuts from './opt-outs.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
 import * as ordersList from './orders-list.ts';
@@ -21,6 +22,8 @@ import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
 import * as retries from './retries.ts';
 import * as secrets from './secrets.ts';
+import * as textStatuses from './text-statuses.ts';
+import * as texts from './texts.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
 import * as trips from './trips.ts';
@@ -55,6 +58,7 @@ export interface Store
     Bound<typeof operatorDeliveries>,
     Bound<typeof operatorLists>,
     Bound<typeof operatorOrders>,
+    Bound<typeof optOuts>,
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
@@ -68,6 +72,8 @@ export interface Store
     Bound<typeof retailers>,
     Bound<typeof retries>,
     Bound<typeof secrets>,
+    Bound<typeof textStatuses>,
+    Bound<typeof texts>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
     Bound<typeof trips>,
@@ -86,6 +92,7 @@ const FAMILIES = [
   operatorDeliveries,
   operatorLists,
   operatorOrders,
+  optOuts,
   orders,
   ordersCreate,
   ordersList,
@@ -99,6 +106,8 @@ const FAMILIES = [
   retailers,
   retries,
   secrets,
+  textStatuses,
+  texts,
   tiers,
   tracked,
   trips,

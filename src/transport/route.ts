@@ -1,7 +1,14 @@
 import type { ErrorCode, ServiceError } from '../domain/errors.ts';
 
 /** The headers that are copied for routes, by their lower-case names. */
-export const HEADER_NAMES = ['accept-encoding', 'authorization', 'content-type', 'idempotency-key'] as const;
+export const HEADER_NAMES = [
+  'accept-encoding',
+  'authorization',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'x-twilio-signature',
+] as const;
 export type HeaderName = (typeof HEADER_NAMES)[number];
 
 /** What is known of a request before its body. */

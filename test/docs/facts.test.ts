@@ -228,7 +228,7 @@ test.each([
   ['sources of a pickup', integrate, '### Read one order', union('src/domain/order.ts', 'PickupPointSource')],
   ['sources of a dropoff', integrate, '### Read one order', union('src/domain/dropoff.ts', 'DropoffPointSource')],
   ['text statuses', integrate, '### Text statuses', ['none', 'queued', 'sent', 'failed']],
-  ['failures of texts', integrate, '### Text statuses', union('src/jobs/sms.ts', 'TextFailure')],
+  ['failures of texts', integrate, '### Text statuses', union('src/jobs/texting.ts', 'TextFailure')],
   ['events of an order', integrate, '### Read one order', all(sources('src/store'), /\{ type: '(\w+)'/g)],
   ['phones that fail', integrate, '### Phones', all(source('src/sandbox/twilio-stand-in.ts'), /'(\+1500555\d+)'/g)],
   ['queues', operate, '## Health, metrics and alerts', QUEUES],

@@ -44,6 +44,7 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
     charge_id: order.charge_id,
     sms_status: order.sms_status,
     sms_failure_code: order.sms_failure_code,
+    texts: textsOnWire(order),
     tracking_token: order.tracking_token,
     ...(waitReason && order.status === 'pending_dispatch' ? { waiting_because: waitReason } : {}),
     driver_id: order.driver_id,
@@ -84,6 +85,20 @@ function toWire(order: StoreOrder, waitReason: string | undefined) {
     })),
   };
 }
+
+/** The tracking text, if there is one, and the optional ones. */
+function textsOnWire(order: StoreOrder) {
+  const { sms_status: status, sms_failure_code: failure_code } = order;
+  const told = order.events.findLast(({ type, data }) => type.startsWith('sms_') && kindOf(data) === 'tracking');
+  const tracking = { kind: 'tracking', status, failure_code, at: told?.at ?? (order.created_at as Date) };
+  return [...(status === 'none' ? [] : [tracking]), ...order.texts].map((text) => ({
+    ...text,
+    at: new Date(text.at).toISOString(),
+  }));
+}
+
+/** The version before had one text and did not name it. */
+const kindOf = (data: unknown): string => (data as { kind?: string } | null)?.kind ?? 'tracking';
 
 /** An assignment in brief: how far the driver was, and how many candidates were rejected for which reason. */
 function dispatchOnWire({ at, data, considered }: StoreOrder['events'][number]) {

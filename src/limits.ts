@@ -617,7 +617,7 @@ export const MIN_PACED_JOBS = 1;
  */
 export const JOB_YIELD_MS = 60_000;
 
-// --- Texts by kind, and calls of Twilio ------------------------------------------------------------------------
+// --- Texts by kind, and callbacks of Twilio ----------------------------------------------------------------
 /** Septets of a text in the GSM alphabet that is one segment. A segment more costs as much again. */
 export const TEXT_SEPTETS = 160;
 /** Septets of each segment where there are several, whose headers take the rest. Below TEXT_SEPTETS. */
@@ -628,9 +628,12 @@ export const MAX_TEXT_SEGMENTS = 2;
 export const MAX_TEXT_STORE_NAME = 40;
 /** Age from which a text that the driver is on the way is not sent any more: most have arrived. */
 export const ON_THE_WAY_USEFUL_SECONDS = 3_600;
-/** Largest call of Twilio in bytes. A text of 1,600 characters, each escaped as nine, has 15 KB. */
+/**
+ * Largest callback of Twilio in bytes. A text of 1,600 characters, each escaped as nine, has 15 KB. At most
+ * MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ */
 export const MAX_TWILIO_CALL_BYTES = 24 * 1024;
-/** Most parameters of a call of Twilio. One with ten pictures has under 60. */
+/** Most parameters of a callback of Twilio. One with ten pictures has under 60. */
 export const MAX_TWILIO_PARAMETERS = 100;
 /** Messages of a phone that are remembered, so that one which Twilio sends again changes nothing. */
 export const OPT_OUT_MESSAGES_KEPT = 10;
@@ -1115,6 +1118,7 @@ function assertJobRelations(): void {
   );
   atMost({ MAX_TEXT_PAUSE_SECONDS }, { OUTBOX_LEASE_SECONDS });
   below({ TEXT_SEGMENT_SEPTETS }, { TEXT_SEPTETS });
+  atMost({ MAX_TWILIO_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
   below({ RELAY_SOON_MS }, { RELAY_AHEAD_MS });
   below({ MAX_GEOCODER_WAITING_PER_STORE }, { LOCATE_CONCURRENCY });
 

@@ -1,7 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { HOLD_REASONS } from '../domain/hold.ts';
-import type { CountVendorCall } from '../http/vendor-calls.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Backlog } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
@@ -13,7 +12,8 @@ import type { Database } from './database.ts';
 export type Metrics = {
   readonly registry: Registry;
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
-  readonly countVendorCall: CountVendorCall;
+  /** Counts a vendor's callback. The words are of lists of the code, and never what the caller sent. */
+  readonly observeCallback: (vendor: 'stripe' | 'twilio', type: string, outcome: string) => void;
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
@@ -39,9 +39,9 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  const vendorCalls = new Counter({
+  const callbacks = new Counter({
     name: 'sameday_vendor_callbacks_total',
-    help: 'Calls of Stripe and Twilio by type, and what became of them',
+    help: 'Callbacks of Stripe and Twilio by type and what became of them',
     labelNames: ['vendor', 'type', 'outcome'],
     registers,
   });
@@ -75,7 +75,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       series.count.inc();
       series.time.observe(durationMs / 1000);
     },
-    countVendorCall: (vendor, type, outcome) => vendorCalls.inc({ vendor, type, outcome }),
+    observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
     watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());

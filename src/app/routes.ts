@@ -85,7 +85,7 @@ export function apiRoutes(parts: {
       ...parts,
       authToken: twilioToken(config),
       addressesOf: twilioAddresses(config),
-      count: parts.metrics.countVendorCall,
+      observe: parts.metrics.observeCallback,
     }),
     ...trackingRoutes({
       store,

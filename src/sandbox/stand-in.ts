@@ -28,7 +28,7 @@ export type VendorApi = {
   repeat(request: StandInRequest, reply: StandInReply): void;
   /** What the vendor did, oldest first. */
   entries(): readonly unknown[];
-  /** Answers an address for control that this vendor alone has; null for any other. */
+  /** Answers at further addresses for control, below `/_control/`; null for one that it does not know. */
   control?(request: StandInRequest): StandInReply | null;
   close(): void;
 };
@@ -142,8 +142,7 @@ function deliver(
   else if (what.reset) incoming.socket.resetAndDestroy();
 }
 
-function control(request: StandInRequest, api: VendorApi, faults: Faults): StandInReply {
-  const { method, path, headers, body } = request;
+function control({ method, path, headers, body, query }: StandInRequest, api: VendorApi, faults: Faults): StandInReply {
   // A foreign page whose name resolves to this machine must not read texts or order faults.
   if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? '')) return { status: 403, body: { message: 'no' } };
   if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries() } };
@@ -153,7 +152,7 @@ function control(request: StandInRequest, api: VendorApi, faults: Faults): Stand
     faults.order(order);
     return { status: 200, body: { ordered: order.next?.length ?? 0 } };
   }
-  return api.control?.(request) ?? { status: 404, body: { message: 'no such switch' } };
+  return api.control?.({ method, path, headers, body, query }) ?? { status: 404, body: { message: 'no such switch' } };
 }
 
 function send(outgoing: ServerResponse, { status, headers, body }: StandInReply): void {

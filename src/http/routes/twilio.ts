@@ -14,7 +14,6 @@ import {
   type TwilioForm,
 } from '../../vendors/twilio-calls.ts';
 import { asAvailable } from '../outcomes.ts';
-import type { CountVendorCall, VendorCallOutcome } from '../vendor-calls.ts';
 
 type Parts = {
   /** With which Twilio signs. */
@@ -23,11 +22,14 @@ type Parts = {
   readonly addressesOf: (head: RequestHead) => readonly string[];
   readonly store: Pick<Store, 'recordTextReport' | 'setOptOut'>;
   readonly events: Pick<OrderEvents, 'detailsChanged'>;
-  readonly count: CountVendorCall;
+  /** Counts each call by its type and what became of it. */
+  readonly observe: (vendor: 'twilio', type: CallType, outcome: CallOutcome | 'unsigned' | 'failed') => void;
 };
 
-/** What a signed call changed. */
-type Act = (query: URLSearchParams, form: TwilioForm) => Promise<'applied' | 'unchanged' | 'ignored'>;
+type CallType = 'status' | 'inbound';
+/** What became of a signed call: of one that came twice or late nothing, and `ignored` is of no concern here. */
+type CallOutcome = 'done' | 'unchanged' | 'ignored';
+type Act = (query: URLSearchParams, form: TwilioForm) => Promise<CallOutcome>;
 
 /**
  * `POST /twilio/status`: what became of a text. `POST /twilio/inbound`: a customer's answer, of which STOP and
@@ -41,12 +43,12 @@ export function twilioRoutes(parts: Parts): Route<string>[] {
       if (!report) return 'ignored';
       if (!(await store.recordTextReport(report))) return 'unchanged';
       events.detailsChanged(report.orderId);
-      return 'applied';
+      return 'done';
     }),
     signedRoute(parts, TWILIO_INBOUND_PATH, 'inbound', async (_query, form) => {
       const wish = readOptOut(form);
       if (!wish) return 'ignored';
-      return (await store.setOptOut(wish.phone, wish.optedOut, wish.sid)) ? 'applied' : 'unchanged';
+      return (await store.setOptOut(wish.phone, wish.optedOut, wish.sid)) ? 'done' : 'unchanged';
     }),
   ];
 }
@@ -58,10 +60,9 @@ const EMPTY: Reply = {
 };
 
 /** A route for calls that Twilio signed. Without a signature its body is not taken. */
-function signedRoute(parts: Parts, pattern: string, type: 'status' | 'inbound', act: Act): Route<string> {
-  const count = (outcome: VendorCallOutcome) => parts.count('twilio', type, outcome);
+function signedRoute(parts: Parts, pattern: string, type: CallType, act: Act): Route<string> {
   function refuse(): never {
-    count('unsigned');
+    parts.observe('twilio', type, 'unsigned');
     throw new ServiceError('unauthorized', 'This address is for Twilio, whose calls are signed.');
   }
   return {
@@ -77,11 +78,11 @@ function signedRoute(parts: Parts, pattern: string, type: 'status' | 'inbound', 
       const search = head.query.size > 0 ? `?${head.query}` : '';
       const urls = parts.addressesOf(head).map((address) => `${address}${head.path}${search}`);
       if (!form || !isSignedByTwilio(parts.authToken, signature, urls, form)) return refuse();
+      let outcome: CallOutcome | 'failed' = 'failed';
       try {
-        count(await asAvailable(act(head.query, form)));
-      } catch (error) {
-        count('failed');
-        throw error;
+        outcome = await asAvailable(act(head.query, form));
+      } finally {
+        parts.observe('twilio', type, outcome);
       }
       return EMPTY;
     },

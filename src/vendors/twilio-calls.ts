@@ -1,6 +1,5 @@
 import { validateRequest } from 'twilio/lib/webhooks/webhooks.js';
-import type { TextKind } from '../domain/customer-text.ts';
-import { TEXT_KINDS } from '../domain/customer-text.ts';
+import { TEXT_KINDS, type TextKind } from '../domain/customer-text.ts';
 import { isId } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import { MAX_TWILIO_PARAMETERS } from '../limits.ts';
@@ -54,7 +53,8 @@ export function isSignedByTwilio(
 
 /** What Twilio says became of a text; null for a status that says nothing new, and for what is none. */
 export function readStatus(query: URLSearchParams, form: TwilioForm) {
-  const [orderId = '', kind] = [query.get('order') ?? '', TEXT_KINDS.find((each) => each === query.get('kind'))];
+  const orderId = query.get('order') ?? '';
+  const kind = TEXT_KINDS.find((each) => each === query.get('kind'));
   const { MessageSid: sid = '', MessageStatus: said = '', ErrorCode: code = '' } = form;
   const status = STATUSES.get(said);
   if (!isId(orderId) || kind === undefined || status === undefined || !/^\w{1,64}$/.test(sid)) return null;

@@ -12,8 +12,8 @@ import type { Database } from './database.ts';
 export type Metrics = {
   readonly registry: Registry;
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
-  /** Counts a vendor's callback. The words are of lists of the code, and never what the caller sent. */
-  readonly observeCallback: (vendor: 'stripe' | 'twilio', type: string, outcome: string) => void;
+  /** Counts a vendor's callback. The labels are of bounded sets. */
+  readonly observeCallback: (vendor: string, type: string, outcome: string) => void;
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
@@ -39,17 +39,17 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  const callbacks = new Counter({
-    name: 'sameday_vendor_callbacks_total',
-    help: 'Callbacks of Stripe and Twilio by type and what became of them',
-    labelNames: ['vendor', 'type', 'outcome'],
-    registers,
-  });
   /**
    * Series by route, method and status, because prom-client's look-up by labels costs more than the count.
    */
   const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
   watchBacklog(store, registry);
+  const callbacks = new Counter({
+    name: 'sameday_vendor_callbacks_total',
+    help: 'Callbacks of vendors by type and what became of them',
+    labelNames: ['vendor', 'type', 'outcome'],
+    registers,
+  });
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,

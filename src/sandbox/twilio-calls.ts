@@ -28,12 +28,17 @@ export const loopbackOnly: Reach = (url) => {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(hostname) ? url : null;
 };
 
+/** Calls that are not taken yet, those of them that are being made, and tries that had no answer. */
+export type CallCounts = { readonly pending: number; readonly atWork: number; readonly unanswered: number };
+
 /**
  * The calls that the stand-in for Twilio makes: signed as Twilio signs them, one every STAND_IN_CALL_MS, and
  * again after a failure or a 5xx, STAND_IN_CALL_ATTEMPTS times in all.
  */
 export class TwilioCalls {
-  readonly #reach: Reach;
+  #reach: Reach;
+  #everyMs = STAND_IN_CALL_MS;
+  #unanswered = 0;
   #waiting: Call[] = [];
   #timer: NodeJS.Timeout | undefined;
   #underWay = 0;
@@ -43,9 +48,14 @@ export class TwilioCalls {
     this.#reach = reach;
   }
 
-  /** Calls that are not answered yet and will be tried again. */
-  get open(): number {
-    return this.#waiting.length + this.#underWay;
+  order({ reach, everyMs }: { readonly reach?: Reach; readonly everyMs?: number }): void {
+    this.#reach = reach ?? this.#reach;
+    this.#everyMs = everyMs ?? this.#everyMs;
+  }
+
+  counts(): CallCounts {
+    const [atWork, unanswered] = [this.#underWay, this.#unanswered];
+    return { pending: this.#waiting.length + atWork, atWork, unanswered };
   }
 
   add(url: string, form: Readonly<Record<string, string>>, authToken: string, afterMs: number): void {
@@ -66,7 +76,7 @@ export class TwilioCalls {
     if (this.#isClosed) return;
     this.#waiting.push(call);
     if (this.#waiting.length > MAX_STAND_IN_CALLS) this.#waiting.shift();
-    this.#timer ??= setInterval(() => this.#next(), STAND_IN_CALL_MS).unref();
+    this.#timer ??= setInterval(() => this.#next(), this.#everyMs).unref();
   }
 
   #next(): void {
@@ -81,7 +91,10 @@ export class TwilioCalls {
 
   async #make(call: Call): Promise<void> {
     this.#underWay++;
-    const wasTaken = await this.#post(call).catch(() => false);
+    const wasTaken = await this.#post(call).catch(() => {
+      this.#unanswered++;
+      return false;
+    });
     this.#underWay--;
     const attempts = call.attempts + 1;
     if (wasTaken || attempts >= STAND_IN_CALL_ATTEMPTS) return;

@@ -10,7 +10,7 @@ import {
   startStandIn,
   type VendorApi,
 } from './stand-in.ts';
-import { loopbackOnly, type Reach, TwilioCalls } from './twilio-calls.ts';
+import { type CallCounts, loopbackOnly, type Reach, TwilioCalls } from './twilio-calls.ts';
 
 type Message = {
   readonly sid: string;
@@ -42,6 +42,12 @@ export type CallOrder = {
   readonly reversed?: boolean;
   /** Twilio's code for a text that does not reach its phone; null for one that does. */
   readonly codeOf?: (text: { readonly to: string; readonly body: string }) => number | null;
+  /** Where the calls lead from now on. */
+  readonly reach?: Reach;
+  /** Time by which a call is made later, so that calls overtake each other. */
+  readonly delayMs?: () => number;
+  /** Interval of the calls; STAND_IN_CALL_MS by default. */
+  readonly everyMs?: number;
 };
 
 /** What a customer answers, and what Advanced Opt-Out makes of it. */
@@ -50,14 +56,13 @@ export type Answer = { readonly from: string; readonly body: string; readonly op
 export type TwilioStandIn = StandIn & {
   orderCalls(order: CallOrder): void;
   /**
-   * Passes a customer's message on to the service, the same as `POST /_control/inbound`. From STOP on texts to
+   * Passes a customer's message on to the service, the same as `POST /_control/inbound` in JSON. From STOP on texts to
    * that phone are refused, until START.
    *
    * @returns false where no text has named the address of the service
    */
   receive(answer: Answer): boolean;
-  /** Calls to the service that it has not taken yet. */
-  openCalls(): number;
+  calls(): CallCounts;
 };
 
 type Options = {
@@ -82,7 +87,7 @@ export async function startTwilioStandIn(options: Options): Promise<TwilioStandI
     ...standIn,
     orderCalls: (order) => api.orderCalls(order),
     receive: (answer) => api.receive(answer),
-    openCalls: () => api.openCalls(),
+    calls: () => api.calls(),
   };
 }
 
@@ -133,17 +138,18 @@ class TwilioApi implements VendorApi {
 
   orderCalls(order: CallOrder): void {
     this.#order = { ...this.#order, ...order };
+    this.#calls.order(order);
   }
 
-  openCalls(): number {
-    return this.#calls.open;
+  calls(): CallCounts {
+    return this.#calls.counts();
   }
 
   control({ method, path, body }: StandInRequest): StandInReply | null {
     if (method !== 'POST' || path !== '/_control/inbound') return null;
-    const form = new URLSearchParams(body);
-    const answer = { from: form.get('from') ?? '', body: form.get('body') ?? '' };
-    return { status: this.receive(answer) ? 200 : 409, body: answer };
+    const answer = readAnswer(body);
+    if (!answer) return { status: 400, body: { message: 'not a message' } };
+    return { status: this.receive(answer) ? 200 : 409, body: { received: answer.body } };
   }
 
   receive({ from, body, optOutType }: Answer): boolean {
@@ -183,7 +189,9 @@ class TwilioApi implements VendorApi {
   }
 
   #call(url: string, form: Readonly<Record<string, string>>, token: string, afterMs: number): void {
-    for (let n = 0; n < (this.#order.times ?? 1); n++) this.#calls.add(url, form, token, afterMs);
+    for (let n = 0; n < (this.#order.times ?? 1); n++) {
+      this.#calls.add(url, form, token, afterMs + (this.#order.delayMs?.() ?? 0));
+    }
   }
 
   #isAuthentic(request: StandInRequest, accountSid: string): boolean {
@@ -232,6 +240,16 @@ class TwilioApi implements VendorApi {
       .slice(0, pageSize)
       .map(messageBody);
     return { status: 200, body: { messages, page: 0, page_size: pageSize, next_page_uri: null, uri: path } };
+  }
+}
+
+/** A message as JSON, `{"from": "+1…", "body": "STOP"}`; null where it is none. */
+function readAnswer(json: string): Answer | null {
+  try {
+    const { from, body } = JSON.parse(json) as { from?: unknown; body?: unknown };
+    return typeof from === 'string' && typeof body === 'string' ? { from, body } : null;
+  } catch {
+    return null;
   }
 }
 

@@ -203,7 +203,7 @@ describe('after a send of unknown outcome', () => {
     expect(await run()).toEqual(DONE);
     expect(links()).toHaveLength(1);
     expect(await rows()).toEqual({ on_the_way: 'sent' });
-    expect(standIn.openCalls()).toBe(0);
+    expect(standIn.calls().pending).toBe(0);
   });
 
   test('Twilio’s callback is the result, and no look-up is made', async () => {
@@ -268,7 +268,7 @@ describe('what a customer answers', () => {
       ['START', false],
     ] as const) {
       expect(standIn.receive({ from: phone, body })).toBe(true);
-      await expect.poll(() => standIn.openCalls(), SOON).toBe(0);
+      await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
       await expect.poll(optedOut, SOON).toBe(is);
     }
     standIn.receive({ from: phone, body: 'arrêt', optOutType: 'STOP' });
@@ -298,7 +298,7 @@ describe('calls of Twilio', () => {
     await expect.poll(() => outcomes.length, SOON).toBe(6);
     expect(await tracking()).toBe('delivered');
     expect(outcomes.filter((outcome) => outcome === 'status done').length).toBeLessThanOrEqual(2);
-    expect(standIn.openCalls()).toBe(0);
+    expect(standIn.calls().pending).toBe(0);
   });
 
   test('that tell of a text that did not arrive keep the code', async () => {

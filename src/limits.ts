@@ -671,6 +671,39 @@ export const MIN_PACED_JOBS = 1;
  */
 export const JOB_YIELD_MS = 60_000;
 
+// --- Texts by kind, and callbacks of Twilio ----------------------------------------------------------------
+/** Septets of a text in the GSM alphabet that is one segment. A segment more costs as much again. */
+export const TEXT_SEPTETS = 160;
+/** Septets of each segment where there are several, whose headers take the rest. Below TEXT_SEPTETS. */
+export const TEXT_SEGMENT_SEPTETS = 153;
+/** Most segments of a text whose store's name is in the GSM alphabet. */
+export const MAX_TEXT_SEGMENTS = 2;
+/** Most characters of a store's name in a text. */
+export const MAX_TEXT_STORE_NAME = 40;
+/** Age from which a text that the driver is on the way is not sent any more: most have arrived. */
+export const ON_THE_WAY_USEFUL_SECONDS = 3_600;
+/**
+ * Largest callback of Twilio in bytes. A text of 1,600 characters, each escaped as nine, has 15 KB. At most
+ * MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ */
+export const MAX_TWILIO_CALL_BYTES = 24 * 1024;
+/** Most parameters of a callback of Twilio. One with ten pictures has under 60. */
+export const MAX_TWILIO_PARAMETERS = 100;
+/** Messages of a phone that are remembered, so that one which Twilio sends again changes nothing. */
+export const OPT_OUT_MESSAGES_KEPT = 10;
+/** Time from a text to the news that its phone has it, at the stand-in for Twilio. */
+export const STAND_IN_DELIVERS_MS = 300;
+/** Most calls that the stand-in has yet to make; the oldest is dropped for one more. */
+export const MAX_STAND_IN_CALLS = 2_000;
+/** Interval at which the stand-in makes a call, so that a load test does not become one of callbacks. */
+export const STAND_IN_CALL_MS = 20;
+/** Attempts of a call of the stand-in. Twilio makes at most six. */
+export const STAND_IN_CALL_ATTEMPTS = 6;
+/** First pause after a failed attempt; it doubles. All of them together take 16 s, Twilio's at most 15. */
+export const STAND_IN_CALL_RETRY_MS = 500;
+/** Longest attempt of such a call. */
+export const STAND_IN_CALL_TIMEOUT_MS = 5_000;
+
 // --- Webhooks ----------------------------------------------------------------------------------------------
 /** Longest attempt of a webhook, name resolution included. Receivers should answer first, work later. */
 export const WEBHOOK_TIMEOUT_MS = 5_000;
@@ -1244,6 +1277,8 @@ function assertJobRelations(): void {
     { 'TEXT_LOOKUP_SECONDS[1] in ms': TEXT_LOOKUP_SECONDS[1] * 1_000 },
   );
   atMost({ MAX_TEXT_PAUSE_SECONDS }, { OUTBOX_LEASE_SECONDS });
+  below({ TEXT_SEGMENT_SEPTETS }, { TEXT_SEPTETS });
+  atMost({ MAX_TWILIO_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
   below({ RELAY_SOON_MS }, { RELAY_AHEAD_MS });
   below({ MAX_GEOCODER_WAITING_PER_STORE }, { LOCATE_CONCURRENCY });
 

@@ -82,7 +82,12 @@ export function buildDispatch(parts: DispatchParts) {
   const positions = createPositions({ ...shared, writer });
   const receipts = createReceipts({ matcher, store, clock });
   const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
-  const actions = createDriverActions({ ...shared, receipts, releaseBudget });
+  const actions = createDriverActions({
+    ...shared,
+    receipts,
+    releaseBudget,
+    textDelaySeconds: config.sms.delaySeconds,
+  });
   const cancelOrder = createCancelOrder(shared);
   const retryCharge = createRetryCharge(shared);
   const changeDropoff = createChangeDropoff(shared);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
+import type { OrderEvents } from '../dispatch/order-events.ts';
 import { driverActionRoutes } from '../driver-app/action-routes.ts';
 import type { DriverAllowances } from '../driver-app/allowance.ts';
 import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
@@ -23,6 +24,7 @@ import { ordersList } from '../http/routes/orders-list.ts';
 import { ordersPhoto } from '../http/routes/orders-photo.ts';
 import { quotesRoute } from '../http/routes/quotes.ts';
 import { readyzRoute } from '../http/routes/readyz.ts';
+import { twilioRoutes } from '../http/routes/twilio.ts';
 import { webhookDeliveryRoutes } from '../http/routes/webhook-deliveries.ts';
 import { webhookTestRoute } from '../http/routes/webhook-test.ts';
 import { webhookRoutes } from '../http/routes/webhooks.ts';
@@ -42,6 +44,7 @@ import type { Database } from './database.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Metrics } from './metrics.ts';
 import type { Photos } from './photos.ts';
+import { twilioAddresses, twilioToken } from './vendors.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
@@ -73,6 +76,7 @@ export function apiRoutes(parts: {
   readonly matcher: Matcher;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly events: OrderEvents;
   readonly allowances: DriverAllowances;
   readonly photos: Photos;
   readonly logger: Logger;
@@ -114,6 +118,12 @@ export function apiRoutes(parts: {
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),
+    ...twilioRoutes({
+      ...parts,
+      authToken: twilioToken(config),
+      addressesOf: twilioAddresses(config),
+      observe: parts.metrics.observeCallback,
+    }),
     ...trackingRoutes({
       store,
       matcher,

@@ -91,7 +91,7 @@ async function start(
   const api = isApi ? await buildApi(parts) : null;
   const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
   url = server ? await listen(server, config) : null;
-  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl());
+  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl(), isApi ? url : null);
   if (url) tellOfEvents(standIn, config, url);
   // Closed before the workers, which wait for the jobs that they have begun.
   closers.add('job pace', () => pace.close());

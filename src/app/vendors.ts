@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { STRIPE_TIMEOUT_MS, TWILIO_TIMEOUT_MS } from '../limits.ts';
 import { startTwilioStandIn } from '../sandbox/twilio-stand-in.ts';
+import type { RequestHead } from '../transport/route.ts';
 import type { Charger } from '../vendors/charger.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
 import type { Closers } from './closers.ts';
@@ -36,6 +37,27 @@ async function openTwilio(config: Config, closers: Closers): Promise<TextSender>
   const twilio = createTwilioSender({ accountSid, authToken, from, timeoutMs, ...(apiBase ? { apiBase } : {}) });
   closers.add('Twilio', () => twilio.close());
   return twilio;
+}
+
+/** With which Twilio signs its calls. */
+export const twilioToken = ({ twilio }: Config): string => (twilio ?? SANDBOX_ACCOUNT).authToken;
+
+/**
+ * The address at which Twilio reaches the API.
+ *
+ * @param ownUrl the API's address on this machine, at which the sandbox's stand-in reaches it; null where it
+ *   is in another process
+ */
+export function twilioReaches(config: Config, ownUrl: string | null): string | null {
+  const publicUrl = config.baseUrl ?? config.trackingUrl;
+  return config.twilio ? publicUrl : (ownUrl ?? publicUrl);
+}
+
+/** The addresses under which Twilio may know the API. The sandbox's stand-in knows the one that it calls. */
+export function twilioAddresses({ twilio, baseUrl, trackingUrl, tls }: Config): (head: RequestHead) => string[] {
+  const known = [baseUrl, trackingUrl].filter((url) => url !== null);
+  if (twilio) return () => known;
+  return (head) => [...known, `${tls ? 'https' : 'http'}://${head.header('host')}`];
 }
 
 const SANDBOX_ACCOUNT = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'sandbox', from: '+15005550006' };

@@ -3,6 +3,7 @@ import { createChargeJob } from '../jobs/charge.ts';
 import { createLocateJob } from '../jobs/locate.ts';
 import { createRefundJob } from '../jobs/refund.ts';
 import { createSmsJob } from '../jobs/sms.ts';
+import { createTextJob } from '../jobs/text.ts';
 import { createWebhookJob } from '../jobs/webhook.ts';
 import {
   CHARGE_CONCURRENCY,
@@ -19,13 +20,18 @@ import { type JobHandlers, startWorker, type WorkerSettings } from '../queues/qu
 import { startSweeper } from '../queues/sweeper.ts';
 import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { phonesOf } from '../vendors/sms-countries.ts';
+import { statusUrlOf } from '../vendors/twilio-calls.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
-import { openVendors, vendorRates } from './vendors.ts';
+import { openVendors, twilioReaches, vendorRates } from './vendors.ts';
 
-/** Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, event writer and outbox sweeper. */
-export async function startWorkers(parts: ServiceParts, trackingUrl: string): Promise<void> {
+/**
+ * Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, event writer and outbox sweeper.
+ *
+ * @param apiUrl the API's address where it is in this process
+ */
+export async function startWorkers(parts: ServiceParts, trackingUrl: string, apiUrl: string | null): Promise<void> {
   const { config, database, store, backend, relay, pace, paymentWait, logger, closers } = parts;
   const { stripe, texts } = await openVendors(config, closers);
   const shared = { ...parts, orderLocks: limitConcurrency(MAX_JOB_STATEMENTS), random: Math.random };
@@ -45,11 +51,17 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string): Pr
   work('charge', createChargeJob({ ...shared, stripe }), { ...charging, isAwaited: paymentWait.isAwaited });
   work('refund', createRefundJob({ ...shared, stripe }), charging);
   const texting = { concurrency: SMS_CONCURRENCY, ratePerSecond: rates.texts };
-  work(
-    'sms',
-    createSmsJob({ ...shared, texts, trackingUrl, mayText: phonesOf(config.sms.countries), bounds: config.sms }),
-    texting,
-  );
+  const reached = twilioReaches(config, apiUrl);
+  const textParts = {
+    ...shared,
+    texts,
+    trackingUrl,
+    statusUrlOf: reached === null ? undefined : statusUrlOf.bind(null, reached),
+    mayText: phonesOf(config.sms.countries),
+    bounds: config.sms,
+  };
+  work('sms', createSmsJob(textParts), texting);
+  work('text', createTextJob(textParts), texting);
   const places = openPlaces(config, LOCATE_TIMEOUT_MS);
   work('locate', createLocateJob({ ...shared, places }), { concurrency: LOCATE_CONCURRENCY });
   const client = createWebhookClient({ sandbox: config.sandbox });

@@ -10,11 +10,12 @@ import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions 
 import { type CardOptions, chosenCard, newRetailer, type PlaceOptions, withCard, withPlace } from './new-store.ts';
 import { type Act, known, requireId, text } from './parts.ts';
 import { addSetRate, rateInWords } from './rate.ts';
+import { addSetTexts } from './text.ts';
 import { addSetWebhook } from './webhook.ts';
 
 /**
- * `retailer apply|approve|reject|create|set-card|card-link|set-webhook|set-rate|list|applications|show` and
- * `retailer suspend|activate|rotate-key|import|charge-failed|cancel-waiting`
+ * `retailer apply|approve|reject|create|set-card|card-link|set-webhook|set-rate|set-texts|list|applications|show`
+ * and `retailer suspend|activate|rotate-key|import|charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
@@ -24,6 +25,7 @@ export function addRetailerCommands(program: Command, act: Act): void {
   addCardLink(retailer, act);
   addSetWebhook(retailer, act);
   addSetRate(retailer, act);
+  addSetTexts(retailer, act);
   addLists(retailer, act);
   addStatus(retailer, act);
   addRotateKey(retailer, act);

@@ -60,8 +60,10 @@ export function createDriverActions(deps: {
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged'>;
   readonly clock: Clock;
+  /** Time from a step to the text of it; 0 by default. */
+  readonly textDelaySeconds?: number;
 }): DriverActions {
-  const { matcher, store, redispatch } = deps;
+  const { matcher, store, redispatch, textDelaySeconds = 0 } = deps;
 
   async function setDuty(driverId: string, onDuty: boolean) {
     const result = await store.setDriverDuty(driverId, onDuty);
@@ -137,12 +139,14 @@ export function createDriverActions(deps: {
     setDuty,
     pickUp(action) {
       const { orderId, driverId, stamp } = action;
-      return step(action, 'picked_up', (receipt) => store.pickUpOrder(orderId, driverId, stamp, receipt));
+      const write = (receipt: Receipt | null) => store.pickUpOrder(orderId, driverId, stamp, receipt, textDelaySeconds);
+      return step(action, 'picked_up', write);
     },
     foreseeDelivery: (action) => foresee(action, 'delivered'),
     async deliver(action, photoName) {
       const { orderId, driverId, stamp } = action;
-      const write = (receipt: Receipt | null) => store.deliverOrder(orderId, driverId, photoName, stamp, receipt);
+      const write = (receipt: Receipt | null) =>
+        store.deliverOrder(orderId, driverId, photoName, stamp, receipt, textDelaySeconds);
       const outcome = await step(action, 'delivered', write);
       // Also for a repeated action, as the first request may have ended before this.
       if (outcome.kind === 'done') freed(driverId, orderId);
@@ -165,7 +169,8 @@ export function createDriverActions(deps: {
     },
     undeliverable(action, reason) {
       const { orderId, driverId, stamp } = action;
-      const write = (receipt: Receipt | null) => store.markUndeliverable(orderId, driverId, reason, stamp, receipt);
+      const write = (receipt: Receipt | null) =>
+        store.markUndeliverable(orderId, driverId, reason, stamp, receipt, textDelaySeconds);
       return step(action, 'undeliverable', write);
     },
     async returned(action) {

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { STAND_IN_DELIVERS_MS } from '../limits.ts';
+import { readOptOut } from '../vendors/twilio-calls.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import {
   LatestRecords,
@@ -8,6 +10,7 @@ import {
   startStandIn,
   type VendorApi,
 } from './stand-in.ts';
+import { type CallCounts, loopbackOnly, type Reach, TwilioCalls } from './twilio-calls.ts';
 
 type Message = {
   readonly sid: string;
@@ -28,28 +31,79 @@ const REFUSED: Readonly<Record<string, readonly [code: number, message: string]>
   '+15005550009': [21614, 'The number cannot receive SMS.'],
 };
 
-/**
- * Starts the part of Twilio's API that this service uses, with its record in `ledgerFile`: create a message,
- * list messages by `To` and `DateSent>`. Creating is not idempotent, as at Twilio. Nobody is texted.
- * `authToken` is the only token that is accepted; without it any token is. Faults and ledger: see
- * stand-in.ts.
- */
-export async function startTwilioStandIn(options: {
+/** A phone that a text does not reach, which turns out after Twilio took it. */
+const UNREACHED: Readonly<Record<string, number>> = { '+15005550010': 30003 };
+
+/** How the stand-in calls back, for tests. */
+export type CallOrder = {
+  /** Times that each call is made. */
+  readonly times?: number;
+  /** Whether the news of a text come in the wrong order. */
+  readonly reversed?: boolean;
+  /** Twilio's code for a text that does not reach its phone; null for one that does. */
+  readonly codeOf?: (text: { readonly to: string; readonly body: string }) => number | null;
+  /** Where the calls lead from now on. */
+  readonly reach?: Reach;
+  /** Time by which a call is made later, so that calls overtake each other. */
+  readonly delayMs?: () => number;
+  /** Interval of the calls; STAND_IN_CALL_MS by default. */
+  readonly everyMs?: number;
+};
+
+/** What a customer answers, and what Advanced Opt-Out makes of it. */
+export type Answer = { readonly from: string; readonly body: string; readonly optOutType?: string };
+
+export type TwilioStandIn = StandIn & {
+  orderCalls(order: CallOrder): void;
+  /**
+   * Passes a customer's message on to the service, the same as `POST /_control/inbound` in JSON. From STOP on texts to
+   * that phone are refused, until START.
+   *
+   * @returns false where no text has named the address of the service
+   */
+  receive(answer: Answer): boolean;
+  calls(): CallCounts;
+};
+
+type Options = {
   ledgerFile: string;
   port?: number;
   authToken?: string;
   /** Most messages that it remembers; MAX_STAND_IN_RECORDS by default. */
   maxRecords?: number;
-}): Promise<StandIn> {
-  return startStandIn(new TwilioApi(options), options.port ?? 0);
+  reach?: Reach;
+};
+
+/**
+ * Starts the part of Twilio's API that this service uses, with its record in `ledgerFile`: create a message,
+ * list messages by `To` and `DateSent>`. Creating is not idempotent, as at Twilio. Nobody is texted.
+ * `authToken` is the only token that is accepted; without it any token is. What becomes of a message goes to
+ * its `StatusCallback`, where `reach` leads. Faults and ledger: see stand-in.ts.
+ */
+export async function startTwilioStandIn(options: Options): Promise<TwilioStandIn> {
+  const api = new TwilioApi(options);
+  const standIn = await startStandIn(api, options.port ?? 0);
+  return {
+    ...standIn,
+    orderCalls: (order) => api.orderCalls(order),
+    receive: (answer) => api.receive(answer),
+    calls: () => api.calls(),
+  };
 }
 
 class TwilioApi implements VendorApi {
   readonly #ledger: Ledger<Message>;
   readonly #messages: LatestRecords<Message>;
   readonly #authToken: string | undefined;
+  readonly #calls: TwilioCalls;
+  /** Phones that answered STOP. */
+  readonly #stopped = new LatestRecords<true>();
+  #order: CallOrder = {};
+  /** Of the last message with a callback: where the service is, and how it is spoken to. */
+  #service: { readonly origin: string; readonly token: string; readonly message: Message } | undefined;
 
-  constructor({ ledgerFile, authToken, maxRecords }: Parameters<typeof startTwilioStandIn>[0]) {
+  constructor({ ledgerFile, authToken, maxRecords, reach }: Options) {
+    this.#calls = new TwilioCalls(reach ?? loopbackOnly);
     this.#messages = new LatestRecords(maxRecords);
     this.#ledger = openLedger<Message>(ledgerFile, (message) => this.#messages.set(message.sid, message));
     this.#authToken = authToken;
@@ -78,13 +132,71 @@ class TwilioApi implements VendorApi {
   }
 
   close(): void {
+    this.#calls.close();
     this.#ledger.close();
   }
 
-  #isAuthentic({ headers }: StandInRequest, accountSid: string): boolean {
-    const [scheme, given = ''] = (headers.authorization ?? '').split(' ');
-    const [user, password = ''] = Buffer.from(given, 'base64').toString('utf8').split(':');
-    if (scheme !== 'Basic' || user !== accountSid || password === '') return false;
+  orderCalls(order: CallOrder): void {
+    this.#order = { ...this.#order, ...order };
+    this.#calls.order(order);
+  }
+
+  calls(): CallCounts {
+    return this.#calls.counts();
+  }
+
+  control({ method, path, body }: StandInRequest): StandInReply | null {
+    if (method !== 'POST' || path !== '/_control/inbound') return null;
+    const answer = readAnswer(body);
+    if (!answer) return { status: 400, body: { message: 'not a message' } };
+    return { status: this.receive(answer) ? 200 : 409, body: { received: answer.body } };
+  }
+
+  receive({ from, body, optOutType }: Answer): boolean {
+    if (!this.#service) return false;
+    const { origin, token, message } = this.#service;
+    const sid = `SM${randomBytes(16).toString('hex')}`;
+    const form = {
+      AccountSid: message.accountSid,
+      ApiVersion: '2010-04-01',
+      Body: body,
+      From: from,
+      MessageSid: sid,
+      NumMedia: '0',
+      NumSegments: '1',
+      SmsMessageSid: sid,
+      SmsSid: sid,
+      SmsStatus: 'received',
+      To: message.from,
+      ...(optOutType === undefined ? {} : { OptOutType: optOutType }),
+    };
+    const wish = readOptOut(form);
+    if (wish?.optedOut) this.#stopped.set(from, true);
+    else if (wish) this.#stopped.delete(from);
+    this.#call(`${origin}/twilio/inbound`, form, token, 0);
+    return true;
+  }
+
+  /** The news of a message: sent, and what its phone says. */
+  #tell(message: Message, url: string, token: string): void {
+    const { origin } = URL.canParse(url) ? new URL(url) : { origin: '' };
+    this.#service = { origin, token, message };
+    const code = this.#order.codeOf?.(message) ?? UNREACHED[message.to] ?? null;
+    const told = code === null ? 'delivered' : 'undelivered';
+    const [sentMs, toldMs] = this.#order.reversed ? [STAND_IN_DELIVERS_MS, 0] : [0, STAND_IN_DELIVERS_MS];
+    this.#call(url, statusForm(message, 'sent', null), token, sentMs);
+    this.#call(url, statusForm(message, told, code), token, toldMs);
+  }
+
+  #call(url: string, form: Readonly<Record<string, string>>, token: string, afterMs: number): void {
+    for (let n = 0; n < (this.#order.times ?? 1); n++) {
+      this.#calls.add(url, form, token, afterMs + (this.#order.delayMs?.() ?? 0));
+    }
+  }
+
+  #isAuthentic(request: StandInRequest, accountSid: string): boolean {
+    const { user, password } = credentials(request);
+    if (user !== accountSid || password === '') return false;
     return this.#authToken === undefined || password === this.#authToken;
   }
 
@@ -99,6 +211,7 @@ class TwilioApi implements VendorApi {
     if (body.length > 1_600) return refusal(400, 21617, 'The concatenated message body exceeds 1600 characters.');
     const refused = REFUSED[to];
     if (refused) return refusal(400, ...refused);
+    if (this.#stopped.has(to)) return refusal(400, 21610, 'The recipient has unsubscribed.');
     if (!/^\+[1-9]\d{6,14}$/.test(to)) return refusal(400, 21211, 'The number is not a valid phone number.');
     const message: Message = {
       sid: `SM${randomBytes(16).toString('hex')}`,
@@ -110,6 +223,8 @@ class TwilioApi implements VendorApi {
     };
     this.#ledger.append(message);
     this.#messages.set(message.sid, message);
+    const statusCallback = form.get('StatusCallback');
+    if (statusCallback) this.#tell(message, statusCallback, credentials(request).password);
     return { status: 201, body: { ...messageBody(message), status: 'queued', date_sent: null } };
   }
 
@@ -126,6 +241,37 @@ class TwilioApi implements VendorApi {
       .map(messageBody);
     return { status: 200, body: { messages, page: 0, page_size: pageSize, next_page_uri: null, uri: path } };
   }
+}
+
+/** A message as JSON, `{"from": "+1…", "body": "STOP"}`; null where it is none. */
+function readAnswer(json: string): Answer | null {
+  try {
+    const { from, body } = JSON.parse(json) as { from?: unknown; body?: unknown };
+    return typeof from === 'string' && typeof body === 'string' ? { from, body } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What came by `Authorization: Basic`; empty texts where it is anything else. */
+function credentials({ headers }: StandInRequest): { readonly user: string; readonly password: string } {
+  const [scheme, given = ''] = (headers.authorization ?? '').split(' ');
+  const [user = '', password = ''] = Buffer.from(given, 'base64').toString('utf8').split(':');
+  return scheme === 'Basic' ? { user, password } : { user: '', password: '' };
+}
+
+function statusForm({ sid, accountSid, to, from }: Message, status: string, code: number | null) {
+  return {
+    AccountSid: accountSid,
+    ApiVersion: '2010-04-01',
+    From: from,
+    MessageSid: sid,
+    MessageStatus: status,
+    SmsSid: sid,
+    SmsStatus: status,
+    To: to,
+    ...(code === null ? {} : { ErrorCode: String(code) }),
+  };
 }
 
 /** A message in Twilio's form, with times in whole seconds. */

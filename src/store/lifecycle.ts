@@ -5,12 +5,18 @@ import { MAX_RELEASES_READ, RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
 import { insertPayout, receiptData } from './payout-rows.ts';
+import { insertText, type TextOwed, textJob } from './text-rows.ts';
 
 /** What a driver's phone says of an action: its id for it, and the time of it by the phone's clock. */
 export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
 
 /** Parts of a driver's action. */
-type ActParts = { readonly receipt?: Receipt | null; readonly jobs?: Fragment; readonly endsWithPayout?: true };
+type ActParts = {
+  readonly receipt?: Receipt | null;
+  readonly jobs?: Fragment;
+  readonly text?: TextOwed;
+  readonly endsWithPayout?: true;
+};
 
 /**
  * Changes an order for the driver who carries it, and records the action under its id, in one statement. A
@@ -22,16 +28,17 @@ function act(
   update: Fragment,
   event: OrderEvent,
   stamp: ActionStamp,
-  { receipt, jobs, endsWithPayout }: ActParts = {},
+  { receipt, text, endsWithPayout, ...parts }: ActParts = {},
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
+  const jobs = text ? textJob(sql, text) : parts.jobs;
   const after = sql`, action as (
     insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
     select ${driverId}::uuid, coalesce(${stamp.actionId}::text, gen_random_uuid()::text), id, ${event.type}, status,
       sequence, ${stamp.capturedAt}::timestamptz
     from changed where ${stamp.actionId}::text is not null or ${event.type}::text = 'released'
     on conflict do nothing
-  )${endsWithPayout ? insertPayout(sql, receipt?.doubts ?? []) : sql``}`;
+  )${endsWithPayout ? insertPayout(sql, receipt?.doubts ?? []) : sql``}${text ? insertText(sql, text) : sql``}`;
   const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
   const data = { ...event.data, ...captured };
   const stamped = {
@@ -42,22 +49,28 @@ function act(
   return changeOrder(db, update, stamped, { after, ...(jobs ? { jobs } : {}) });
 }
 
-/** Records a pickup. Null if the order is another driver's or not `driver_assigned`. */
+/**
+ * Records a pickup. Null if the order is another driver's or not `driver_assigned`.
+ *
+ * @param textDelaySeconds time to the text of it, where the store has its customers sent one
+ */
 export function pickUpOrder(
   db: Db,
   orderId: string,
   driverId: string,
   stamp: ActionStamp,
   receipt: Receipt | null = null,
+  textDelaySeconds = 0,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
     update orders set status = 'picked_up', picked_up_at = now(), sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'driver_assigned'`;
-  return act(db, driverId, update, { type: 'picked_up' }, stamp, { receipt });
+  const text: TextOwed = { kind: 'on_the_way', delaySeconds: textDelaySeconds };
+  return act(db, driverId, update, { type: 'picked_up' }, stamp, { receipt, text });
 }
 
-/** Records a delivery, and its payout. Null if the order is another driver's or not `picked_up`. */
+/** Records a delivery, its payout and its text. Null if the order is another driver's or not `picked_up`. */
 export function deliverOrder(
   db: Db,
   orderId: string,
@@ -65,6 +78,7 @@ export function deliverOrder(
   photoName: string,
   stamp: ActionStamp,
   receipt: Receipt | null = null,
+  textDelaySeconds = 0,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const proof = receipt?.proof;
@@ -78,7 +92,8 @@ export function deliverOrder(
         data: { proof_distance_meters: proof.distanceMeters, position_at: proof.positionAt.toISOString() },
       }
     : { type: 'delivered' };
-  return act(db, driverId, update, event, stamp, { receipt, endsWithPayout: true });
+  const text: TextOwed = { kind: 'delivered', delaySeconds: textDelaySeconds };
+  return act(db, driverId, update, event, stamp, { receipt, text, endsWithPayout: true });
 }
 
 /**
@@ -171,7 +186,7 @@ export async function findSilent(
   return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id }));
 }
 
-/** Records a failed handover. Null if the order is another driver's or not `picked_up`. */
+/** Records a failed handover, and its text. Null if the order is another driver's or not `picked_up`. */
 export function markUndeliverable(
   db: Db,
   orderId: string,
@@ -179,13 +194,15 @@ export function markUndeliverable(
   reason: UndeliverableReason,
   stamp: ActionStamp,
   receipt: Receipt | null = null,
+  textDelaySeconds = 0,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
     update orders set status = 'undeliverable', undeliverable_at = now(), reason_code = ${reason},
       sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
-  return act(db, driverId, update, { type: 'undeliverable', data: { reason } }, stamp, { receipt });
+  const text: TextOwed = { kind: 'not_delivered', delaySeconds: textDelaySeconds };
+  return act(db, driverId, update, { type: 'undeliverable', data: { reason } }, stamp, { receipt, text });
 }
 
 /** Ends an order for the operator: its driver is free, no payout is owed. Null if not `undeliverable`. */
@@ -197,13 +214,15 @@ export function returnForDriver(db: Db, orderId: string): Promise<ChangedOrder |
   return changeOrder(db, update, { type: 'returned', data: { by: 'operator' } });
 }
 
-/** Records for the operator that a handover failed. Null if the order is not `picked_up`. */
+/** Records for the operator that a handover failed, and its text. Null if the order is not `picked_up`. */
 export function giveUpForDriver(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`
     update orders set status = 'undeliverable', undeliverable_at = now(), reason_code = 'other', sequence = sequence + 1
     where id = ${orderId} and status = 'picked_up'`;
-  return changeOrder(db, update, { type: 'undeliverable', data: { by: 'operator', reason: 'other' } });
+  const text: TextOwed = { kind: 'not_delivered', delaySeconds: 0 };
+  const event = { type: 'undeliverable', data: { by: 'operator', reason: 'other' } };
+  return changeOrder(db, update, event, { jobs: textJob(sql, text), after: insertText(sql, text) });
 }
 
 /**

@@ -1,10 +1,13 @@
-import type { Fragment, Sql } from 'postgres';
+import type { TextKind } from '../domain/customer-text.ts';
+import type { UndeliverableReason } from '../domain/order.ts';
 import { changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
+import { countTexts, hasOptedOut, optOutRefused, type TextBounds, textEventData } from './text-rows.ts';
 
 /** A text that an order's customer is to get. */
 export type OwedText = {
+  readonly kind: TextKind;
   readonly orderId: string;
   readonly retailerId: string;
   readonly to: string;
@@ -12,18 +15,22 @@ export type OwedText = {
   readonly trackingToken: string;
   /** Earlier sends with an unknown outcome; 0 before the first one. */
   readonly earlierSends: number;
-  readonly orderedAt: Date;
+  /** When that came about which it tells. */
+  readonly happenedAt: Date;
   readonly firstSentAt: Date;
   /** Since the last counted send; since the text was opened, if there is none. */
   readonly secondsSinceSend: number;
   /** Whether the order is cancelled or has expired; then its text is not sent any more. */
   readonly orderEnded: boolean;
+  /** Whether what it tells is no longer so, such as that the driver is on the way. */
+  readonly isPast: boolean;
+  /** Why the order was not delivered; null for any other. */
+  readonly reason: UndeliverableReason | null;
+  /** Whether the phone asked for no texts. */
+  readonly optedOut: boolean;
   /** The bound of the day that this text is beyond. */
   readonly overBound: 'phone_limit' | 'store_limit' | null;
 };
-
-/** Most texts a day (UTC) to one phone and for one store; 0 for no bound. */
-export type TextBounds = { readonly perPhone: number; readonly perStore: number };
 
 /**
  * Opens the one text of each order before it is sent, so that a second send knows of the first. By order; an
@@ -38,7 +45,7 @@ export async function openTexts(
   const rows = await sql`
     with owed as (
       select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name,
-        o.status in ('cancelled', 'expired') as ended
+        o.status in ('cancelled', 'expired') as ended, ${hasOptedOut(sql, sql`c.phone`)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
     ), opened as (
@@ -46,6 +53,9 @@ export async function openTexts(
       on conflict (order_id) do update set status = messages.status
       -- A row that this statement wrote has no deleting transaction.
       returning order_id, sends, sent_at, status, counted_at, xmax = 0 as is_new
+    ), fresh as (
+      select owed.id, owed.phone, owed.retailer_id
+      from owed join opened on opened.order_id = owed.id and opened.is_new and not owed.ended and not owed.opted_out
     )${countTexts(sql, bounds)}
     select owed.*, opened.sends, opened.sent_at, over.bound as over_bound,
       extract(epoch from now() - coalesce(opened.counted_at, opened.sent_at))::float8 as seconds_since_send
@@ -55,47 +65,24 @@ export async function openTexts(
     rows.map((row) => [
       row.id,
       {
+        kind: 'tracking',
         orderId: row.id,
         retailerId: row.retailer_id,
         to: row.phone,
         storeName: row.name,
         trackingToken: row.tracking_token,
         earlierSends: row.sends,
-        orderedAt: row.created_at,
+        happenedAt: row.created_at,
         firstSentAt: row.sent_at,
         secondsSinceSend: row.seconds_since_send,
         orderEnded: row.ended,
+        isPast: false,
+        reason: null,
+        optedOut: row.opted_out,
         overBound: row.over_bound,
       },
     ]),
   );
-}
-
-/**
- * The CTEs that count the texts of `opened` for their phone and their store on this day, and `over`: those
- * that are beyond a bound. The row of a count is locked until the commit, so that two workers cannot both
- * take the last place. A phone is kept as a hash. Without bounds nothing is counted.
- */
-function countTexts(sql: Sql, { perPhone, perStore }: TextBounds): Fragment {
-  if (perPhone === 0 && perStore === 0) return sql`, over as (select null::uuid as id, null as bound where false)`;
-  return sql`, claims as materialized (
-      select owed.id, v.about, v.bound, v.most, count(*) over (partition by v.about) as size,
-        row_number() over (partition by v.about order by owed.id) as place
-      from owed join opened on opened.order_id = owed.id and opened.is_new and not owed.ended
-      cross join lateral (values
-        ('phone:' || encode(sha256(convert_to(owed.phone, 'UTF8')), 'hex'), 'phone_limit', ${perPhone}::int),
-        ('store:' || owed.retailer_id, 'store_limit', ${perStore}::int)
-      ) v(about, bound, most)
-      where v.most > 0
-    ), counted as (
-      insert into text_counts (about, day, texts)
-      select about, (now() at time zone 'UTC')::date, max(size) from claims group by about order by about
-      on conflict (about, day) do update set texts = text_counts.texts + excluded.texts
-      returning about, texts
-    ), over as (
-      select c.id, min(c.bound) as bound from claims c join counted t on t.about = c.about
-      where t.texts - c.size + c.place > c.most group by c.id
-    )`;
 }
 
 /** Deletes the counts of texts of days that are past by `days` days or more; returns their number. */
@@ -168,13 +155,12 @@ export function recordTexts(db: Db, texts: readonly RecordedText[]): Promise<Map
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code
       from input i where b.id = i.outbox_id and b.done_at is null
-    )`;
+    )${optOutRefused(sql)}`;
   const update = sql`
     update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1
     from recorded s where o.id = s.order_id and o.sms_status = 'queued'`;
   const events = sql`
-    select id, sequence, 'sms_' || s.status, case when s.failure_code is not null
-      then jsonb_build_object('code', s.failure_code) end
+    select id, sequence, 'sms_' || s.status, ${textEventData(sql, sql`'tracking'`, sql`s.failure_code`)}
     from changed join recorded s on s.order_id = id`;
   return changeOrders(db, recorded, update, events);
 }

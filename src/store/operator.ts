@@ -12,7 +12,7 @@ export async function showRetailer(
 ): Promise<Printable | null> {
   const [retailer] = await sql`
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
-      r.stripe_payment_method_id, r.orders_per_second, r.organization_id, r.external_id, r.created_at,
+      r.stripe_payment_method_id, r.orders_per_second, r.text_kinds, r.organization_id, r.external_id, r.created_at,
       ${holdOfStore(sql, unpaidAllowed)} as held_because,
       r.unpaid_orders, r.payment_failed_at,
       (select count(*)::int from orders o where o.retailer_id = r.id and ${chargeFailed(sql)}) as failed_charges,
@@ -59,6 +59,8 @@ export async function showOrder(
         as disputes,
       to_jsonb(po) - 'order_id' as payout,
       (select to_jsonb(m) - 'order_id' from messages m where m.order_id = o.id) as text,
+      (select jsonb_agg(to_jsonb(t) - 'order_id' order by t.created_at) from texts t where t.order_id = o.id)
+        as optional_texts,
       (select jsonb_agg(to_jsonb(b) - 'order_id' - 'retailer_id' order by b.id) from outbox b where b.order_id = o.id)
         as jobs
     from orders o join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id

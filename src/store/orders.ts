@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from 'postgres';
+import type { TextKind, TextStatus } from '../domain/customer-text.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
@@ -128,6 +129,14 @@ function driverTaken(error: unknown): undefined {
   throw error;
 }
 
+/** What became of a text, and since when. */
+export type TextOnWire = {
+  readonly kind: TextKind;
+  readonly status: TextStatus;
+  readonly failure_code: string | null;
+  readonly at: string;
+};
+
 /** An order as its store may see it, under the names of the columns. */
 export type StoreOrder = {
   readonly id: string;
@@ -148,6 +157,8 @@ export type StoreOrder = {
     /** The rejected candidates of an assignment; null for any other event. A store gets no ids of them. */
     readonly considered: readonly RejectedCandidateOnWire[] | null;
   }[];
+  /** The optional texts, oldest first. */
+  readonly texts: readonly TextOnWire[];
   readonly dropoff_point: {
     readonly lat: number | null;
     readonly lng: number | null;
@@ -175,7 +186,10 @@ export async function findStoreOrder(
         order by f.attempt desc limit 1), o.refund_id) as stripe_refund_id,
       (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,
               'considered', considered_as_json(e.considered)) order by e.sequence), '[]')
-       from order_events e where e.order_id = o.id) as events
+       from order_events e where e.order_id = o.id) as events,
+      (select coalesce(json_agg(json_build_object('kind', t.kind, 'failure_code', t.failure_code, 'at', t.updated_at,
+              'status', case t.status when 'sending' then 'queued' else t.status end) order by t.created_at), '[]')
+       from texts t where t.order_id = o.id) as texts
     from orders o
     join customers c on c.id = o.customer_id
     join dropoff_addresses a on a.id = o.dropoff_address_id

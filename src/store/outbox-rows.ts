@@ -1,4 +1,4 @@
-export const QUEUES = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'event', 'locate'] as const;
+export const QUEUES = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'event', 'locate', 'text'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /** A job of an order that is not done. */

@@ -13,6 +13,7 @@ const TABLES = [
   'order_events',
   'payments',
   'messages',
+  'texts',
   'outbox',
   'webhook_deliveries',
   'driver_actions',

@@ -13,6 +13,7 @@ import * as operatorDeliveries from './operator-deliveries.ts';
 import * as operatorLists from './operator-lists.ts';
 import * as operatorOrders from './operator-orders.ts';
 import * as operatorPayouts from './operator-payouts.ts';
+import * as optOuts from './opt-outs.ts';
 import * as orderFacts from './order-facts.ts';
 import * as orders from './orders.ts';
 import * as ordersCreate from './orders-create.ts';
@@ -31,6 +32,8 @@ import * as retries from './retries.ts';
 import * as scenarios from './scenarios.ts';
 import * as secrets from './secrets.ts';
 import * as stripeCallbacks from './stripe-callbacks.ts';
+import * as textStatuses from './text-statuses.ts';
+import * as texts from './texts.ts';
 import * as tiers from './tiers.ts';
 import * as tracked from './tracked.ts';
 import * as trips from './trips.ts';
@@ -73,6 +76,7 @@ export interface Store
     Bound<typeof operatorOrders>,
     Bound<typeof operatorPayouts>,
     Bound<typeof orderFacts>,
+    Bound<typeof optOuts>,
     Bound<typeof orders>,
     Bound<typeof ordersCreate>,
     Bound<typeof ordersList>,
@@ -90,6 +94,8 @@ export interface Store
     Bound<typeof scenarios>,
     Bound<typeof secrets>,
     Bound<typeof stripeCallbacks>,
+    Bound<typeof textStatuses>,
+    Bound<typeof texts>,
     Bound<typeof tiers>,
     Bound<typeof tracked>,
     Bound<typeof trips>,
@@ -116,6 +122,7 @@ const FAMILIES = [
   operatorOrders,
   operatorPayouts,
   orderFacts,
+  optOuts,
   orders,
   ordersCreate,
   ordersList,
@@ -133,6 +140,8 @@ const FAMILIES = [
   scenarios,
   secrets,
   stripeCallbacks,
+  textStatuses,
+  texts,
   tiers,
   tracked,
   trips,

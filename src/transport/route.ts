@@ -5,8 +5,10 @@ export const HEADER_NAMES = [
   'accept-encoding',
   'authorization',
   'content-type',
+  'host',
   'idempotency-key',
   'stripe-signature',
+  'x-twilio-signature',
 ] as const;
 export type HeaderName = (typeof HEADER_NAMES)[number];
 

@@ -12,8 +12,18 @@ export type TextLookup = { readonly kind: 'found'; readonly sid: string } | { re
 
 /** A provider of text messages. No method throws for an answer of the provider or the lack of one. */
 export type TextSender = {
-  /** Sends one text in one attempt, as sending is not idempotent. `to` is E.164. */
-  send(text: { readonly to: string; readonly body: string }): Promise<SendOutcome>;
+  /**
+   * Sends one text in one attempt, as sending is not idempotent.
+   *
+   * @param text.to E.164
+   * @param text.statusUrl the address that the provider is to call with what becomes of the text; left out
+   *   where the provider cannot reach the service, or does not take the address
+   */
+  send(text: {
+    readonly to: string;
+    readonly body: string;
+    readonly statusUrl?: string | undefined;
+  }): Promise<SendOutcome>;
   /**
    * Looks for a text that may have been created at `sinceMs` (milliseconds since 1970) or later, by its
    * ending. What stands before that may be the provider's: a trial account adds a sentence, and some

@@ -3,6 +3,7 @@ import { MAX_MESSAGES_SEARCHED } from '../limits.ts';
 import { createHttpExchange, ExchangeError, type HttpExchange } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
 import type { SendOutcome, TextLookup, TextSender } from './text-sender.ts';
+import { RETRIES } from './twilio-calls.ts';
 
 export type TwilioOptions = {
   readonly accountSid: string;
@@ -16,6 +17,8 @@ export type TwilioOptions = {
 
 /** The queue of the sending number is full: a 4xx that passes by itself. */
 const QUEUE_FULL = 21611;
+/** Twilio takes no status callback to this address, such as one that is not public. */
+const BAD_STATUS_URL = '21609';
 
 /**
  * Sends texts by Twilio.
@@ -27,12 +30,18 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
   const httpClient = new ExchangeClient(http, options.apiBase, options.timeoutMs);
   // Read at start, because the first read loads the API's classes, which takes 40 ms.
   const { messages } = twilio(options.accountSid, options.authToken, { httpClient });
+  const create = (text: { readonly to: string; readonly body: string; readonly statusCallback?: string }) =>
+    outcomeOf(async (): Promise<SendOutcome> => {
+      const message = await messages.create({ ...text, from: options.from });
+      return message.sid ? { kind: 'sent', sid: message.sid } : retryLater('bad_reply');
+    });
   return {
-    send: ({ to, body }) =>
-      outcomeOf(async (): Promise<SendOutcome> => {
-        const message = await messages.create({ to, from: options.from, body });
-        return message.sid ? { kind: 'sent', sid: message.sid } : retryLater('bad_reply');
-      }),
+    async send({ to, body, statusUrl }) {
+      if (statusUrl === undefined) return create({ to, body });
+      const outcome = await create({ to, body, statusCallback: statusUrl + RETRIES });
+      // The customer is told all the same, and the text stays `sent`.
+      return outcome.kind === 'refused' && outcome.code === BAD_STATUS_URL ? create({ to, body }) : outcome;
+    },
     find: async ({ to, ending, sinceMs }) => {
       const outcome = await outcomeOf(async (): Promise<TextLookup> => {
         // Not filtered by the day sent, which a queued message does not have.

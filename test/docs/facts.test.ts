@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { OPTIONAL_TEXTS, TEXT_KINDS, TEXT_STATUSES } from '../../src/domain/customer-text.ts';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { HOLD_REASONS } from '../../src/domain/hold.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
@@ -236,8 +237,10 @@ test.each([
   ],
   ['sources of a pickup', integrate, '### Read one order', union('src/domain/order.ts', 'PickupPointSource')],
   ['sources of a dropoff', integrate, '### Read one order', union('src/domain/dropoff.ts', 'DropoffPointSource')],
-  ['text statuses', integrate, '### Text statuses', ['none', 'queued', 'sent', 'failed']],
-  ['failures of texts', integrate, '### Text statuses', union('src/jobs/sms.ts', 'TextFailure')],
+  ['text statuses', integrate, '### Text statuses', ['none', ...TEXT_STATUSES]],
+  ['kinds of texts', integrate, '### Kinds of texts', TEXT_KINDS],
+  ['optional texts', operate, '### Stores', OPTIONAL_TEXTS],
+  ['failures of texts', integrate, '### Text statuses', union('src/jobs/texting.ts', 'TextFailure')],
   ['events of an order', integrate, '### Read one order', all(sources('src/store'), /\{ type: '(\w+)'/g)],
   ['phones that fail', integrate, '### Phones', all(source('src/sandbox/twilio-stand-in.ts'), /'(\+1500555\d+)'/g)],
   ['queues', operate, '## Health, metrics and alerts', QUEUES],

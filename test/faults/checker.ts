@@ -294,7 +294,7 @@ function wrongTexts({ wanted, orders, texts }: Records): string[] {
     const faults: [boolean, string][] = [
       [sent > 1, `was texted ${sent} times`],
       [sent > 0 && !agreed, 'was texted without consent'],
-      [smsStatus === 'sent' && sent === 0, 'counts as texted and was not'],
+      [['sent', 'delivered', 'undelivered'].includes(smsStatus) && sent === 0, 'counts as texted and was not'],
       [agreed && smsStatus === 'queued' && !ended(status), 'was never texted'],
     ];
     return faults.flatMap(([holds, fault]) => (holds ? [`text: order ${id} ${fault}`] : []));

@@ -6,7 +6,7 @@ import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { type BenchStore, makeOrderWorld } from '../harness/order-world.ts';
 import { type FreshRedis, freshRedis } from '../harness/redis.ts';
 import { type Environment, newDataDir, type Running, startBuiltService } from '../harness/service.ts';
@@ -43,7 +43,7 @@ export type World = {
   readonly postgres: Postgres;
   readonly stores: readonly BenchStore[];
   readonly stripe: StripeStandIn;
-  readonly twilio: StandIn;
+  readonly twilio: TwilioStandIn;
   readonly redis: FreshRedis | undefined;
   readonly apis: readonly Process[];
   readonly workers: readonly Process[];

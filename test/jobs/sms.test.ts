@@ -6,7 +6,7 @@ import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '..
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import type { TextBounds } from '../../src/store/messages.ts';
+import type { TextBounds } from '../../src/store/text-rows.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';

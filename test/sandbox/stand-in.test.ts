@@ -1,5 +1,8 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { MAX_LEDGER_BYTES } from '../../src/limits.ts';
 import { openLedger } from '../../src/sandbox/ledger.ts';
@@ -163,4 +166,45 @@ test('a ledger that has grown large is set aside once and read again whole', () 
   const seen: number[] = [];
   openLedger<{ n: number }>(file, ({ n }) => seen.push(n)).close();
   expect(seen).toEqual(Array.from({ length: lines }, (_, n) => n));
+});
+
+test('tells the service what becomes of Twilio’s messages, signed, and again until it is taken', async () => {
+  const told: { url: string; signature: string; form: Record<string, string> }[] = [];
+  const server = createServer((request, response) => {
+    void request.toArray().then((chunks) => {
+      const form = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks as Buffer[]).toString()));
+      told.push({ url: request.url ?? '', signature: String(request.headers['x-twilio-signature']), form });
+      response.writeHead(told.length === 1 ? 503 : 200).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
+  onTestFinished(() => standIn.close());
+  const headers = { Authorization: `Basic ${Buffer.from('AC1:any').toString('base64')}` };
+  const create = (to: string, statusCallback: string) =>
+    post(
+      `${standIn.url}/2010-04-01/Accounts/AC1/Messages.json`,
+      String(new URLSearchParams({ To: to, From: '+15550000000', Body: 'text', StatusCallback: statusCallback })),
+      headers,
+    );
+  // Nobody but this machine is called.
+  await create('+15005550010', 'https://delivery.example.com/status');
+  expect(standIn.calls()).toEqual({ pending: 0, atWork: 0, unanswered: 0 });
+  await create('+15005550010', `${base}/status?order=1#rc=5`);
+  await expect.poll(() => standIn.calls().pending, { timeout: 10_000 }).toBe(0);
+  const statuses = told.map(({ form }) => form.MessageStatus).sort();
+  expect(statuses).toEqual(['sent', 'sent', 'undelivered']);
+  for (const { url, signature, form } of told) {
+    expect(url).toBe('/status?order=1');
+    expect(signature).toBe(getExpectedTwilioSignature('any', `${base}/status?order=1`, form));
+  }
+  const inbound = await post(`${standIn.url}/_control/inbound`, '{"from": "+15551234567", "body": "STOP"}');
+  expect(inbound.status).toBe(200);
+  await expect.poll(() => told.at(-1)?.url, { timeout: 10_000 }).toBe('/twilio/inbound');
+  expect(told.at(-1)?.form).toMatchObject({ From: '+15551234567', Body: 'STOP', To: '+15550000000' });
+  const refused = (await (await create('+15551234567', `${base}/status`)).json()) as { code: number };
+  expect(refused.code).toBe(21610);
+  expect((await post(`${standIn.url}/_control/inbound`, '[]')).status).toBe(400);
 });

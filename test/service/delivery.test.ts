@@ -159,7 +159,7 @@ describe('a text', () => {
     const unwanted = await place(service, store, { customer: no });
     const status = driverThere ? 'driver_assigned' : 'pending_dispatch';
     expect([wanted.body.order.status, unwanted.body.order.status]).toEqual([status, status]);
-    await untilOrder(service, store, wanted.body.order.id, { sms_status: 'sent', sms_failure_code: null });
+    await untilOrder(service, store, wanted.body.order.id, { sms_status: 'delivered', sms_failure_code: null });
     const link = `${TRACKING_URL}/track/${wanted.body.order.tracking_token}`;
     const sent = textsTo(data.dataDir, yes.phone);
     expect(sent).toHaveLength(1);
@@ -565,7 +565,7 @@ describe('the tracking link', () => {
     await driver.deliver(body.order.id, photo);
     await untilShown({ status: 'delivered', final: true, photo_url: `${path}/photo` });
     await look();
-    await untilOrder(service, store, body.order.id, { sms_status: 'sent', payment_status: 'paid' });
+    await untilOrder(service, store, body.order.id, { sms_status: 'delivered', payment_status: 'paid' });
 
     const everything = [...seen, ...page.messages.map((message) => JSON.stringify(message))].join('\n');
     expect(everything).toContain('Florence');

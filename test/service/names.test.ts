@@ -80,7 +80,7 @@ test('an order whose names are not ASCII goes from its creation to the photo wit
     .poll(async () => (await shown()).body.order, SOON)
     .toMatchObject({
       payment_status: 'paid',
-      sms_status: 'sent',
+      sms_status: 'delivered',
       customer: { name: CUSTOMER },
     });
   const proof = await fetch(`${service.url}/track/${token}/photo`);

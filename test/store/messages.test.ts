@@ -41,16 +41,20 @@ async function owed(smsOptIn = true) {
 test('an opened text has the phone of a customer who consented, the store’s name and the order’s token', async () => {
   const { open, orderId, order, store } = await owed();
   expect(await open()).toEqual({
+    kind: 'tracking',
     orderId,
     retailerId: store.retailerId,
     to: '+14155550123',
     storeName: 'Corner Market',
     trackingToken: order.trackingToken,
     earlierSends: 0,
-    orderedAt: expect.any(Date),
+    happenedAt: expect.any(Date),
     firstSentAt: expect.any(Date),
     secondsSinceSend: 0,
     orderEnded: false,
+    isPast: false,
+    reason: null,
+    optedOut: false,
     overBound: null,
   });
 });
@@ -111,7 +115,7 @@ test('a sent text records message, order, job, event and notice in one statement
   expect(notices).toEqual([`me:details:${orderId}`]);
   expect(await row()).toMatchObject({ sequence: 2, sms_status: 'sent', sms_failure_code: null });
   expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: null });
-  expect(await events()).toEqual([{ type: 'sms_sent', data: null }]);
+  expect(await events()).toEqual([{ type: 'sms_sent', data: { kind: 'tracking' } }]);
 });
 
 test('a refused text records its code on the order and on its job', async () => {
@@ -120,7 +124,7 @@ test('a refused text records its code on the order and on its job', async () => 
   await record(FAILED);
   expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: '21610' });
   expect(await job()).toMatchObject({ done_at: expect.any(Date), failure_code: '21610' });
-  expect(await events()).toEqual([{ type: 'sms_failed', data: { code: '21610' } }]);
+  expect(await events()).toEqual([{ type: 'sms_failed', data: { kind: 'tracking', code: '21610' } }]);
 });
 
 test('a recorded result stays, and the text is not opened or counted any more', async () => {

@@ -149,6 +149,7 @@ test('the backlog counts the due and the failed rows of every queue', async () =
     { queue: 'redispatch', ...idle },
     { queue: 'refund', ...idle },
     { queue: 'sms', ...idle },
+    { queue: 'text', ...idle },
     { queue: 'webhook', ...idle },
   ]);
 });

@@ -18,6 +18,7 @@ const KEPT = [
   'retailers',
   'schema_migrations',
   'text_counts',
+  'text_opt_outs',
   'tiers',
   'told_events',
   'webhooks',
@@ -54,6 +55,7 @@ async function wholeOrder(): Promise<string> {
   await openText(sql, orderId);
   await failCharges(sql, store, 1);
   await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  await storeOf(sql).setTextKinds(store.retailerId, ['on_the_way']);
   await storeOf(sql).pickUpOrder(orderId, driverId, { actionId: 'tap', capturedAt: null });
   await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
   await sql`

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -117,4 +117,34 @@ test('a refusal that is a proxy’s and not Twilio’s is ambiguous', async () =
   });
   onTestFinished(() => sender.close());
   expect(await sender.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason: 'bad_reply' });
+});
+
+test('a text whose callback Twilio does not take is sent without it, once', async () => {
+  const bodies: string[] = [];
+  const server = createServer((request, response) => {
+    void request.toArray().then((chunks) => answer(Buffer.concat(chunks as Buffer[]).toString(), response));
+  });
+  const answer = (body: string, response: ServerResponse) => {
+    bodies.push(body);
+    const isRefused = body.includes('StatusCallback');
+    const reply = isRefused
+      ? { code: 21609, message: 'not a valid URL', status: 400 }
+      : { sid: 'SM1', status: 'queued' };
+    response.writeHead(isRefused ? 400 : 201, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply));
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const sender = createTwilioSender({
+    accountSid: 'AC00000000000000000000000000000000',
+    authToken: 'token',
+    from: '+15550000000',
+    apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    timeoutMs: 5_000,
+  });
+  onTestFinished(() => sender.close());
+  expect(await sender.send({ ...TEXT, statusUrl: 'http://intranet/status' })).toEqual({ kind: 'sent', sid: 'SM1' });
+  expect(bodies.map((body) => new URLSearchParams(body).get('StatusCallback'))).toEqual([
+    'http://intranet/status#rc=5&rp=ct,rt,5xx',
+    null,
+  ]);
 });

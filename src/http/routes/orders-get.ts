@@ -76,6 +76,7 @@ function toWire(
     charge_id: order.charge_id,
     sms_status: order.sms_status,
     sms_failure_code: order.sms_failure_code,
+    texts: textsOnWire(order),
     tracking_token: order.tracking_token,
     tracking_url: `${trackingUrl}/track/${order.tracking_token}`,
     external_id: order.external_id,
@@ -130,6 +131,20 @@ function toWire(
 function driverOnWire({ driver_id: id, driver_first_name, driver_vehicle: vehicle }: StoreOrder): object | null {
   return id === null ? null : { id, first_name: driver_first_name || null, vehicle };
 }
+
+/** The tracking text, if there is one, and the optional ones. */
+function textsOnWire(order: StoreOrder) {
+  const { sms_status: status, sms_failure_code: failure_code } = order;
+  const told = order.events.findLast(({ type, data }) => type.startsWith('sms_') && kindOf(data) === 'tracking');
+  const tracking = { kind: 'tracking', status, failure_code, at: told?.at ?? (order.created_at as Date) };
+  return [...(status === 'none' ? [] : [tracking]), ...order.texts].map((text) => ({
+    ...text,
+    at: new Date(text.at).toISOString(),
+  }));
+}
+
+/** The version before had one text and did not name it. */
+const kindOf = (data: unknown): string => (data as { kind?: string } | null)?.kind ?? 'tracking';
 
 /** An assignment in brief: how far the driver was, and how many candidates were rejected for which reason. */
 function dispatchOnWire({ at, data, considered }: StoreOrder['events'][number]) {

@@ -11,9 +11,11 @@ import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
 import { validateAction, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
+import { EventWaits } from '../src/http/event-waits.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
+import { eventsRoute } from '../src/http/routes/events-list.ts';
 import { ordersList } from '../src/http/routes/orders-list.ts';
 import * as patterns from '../src/http/schemas.ts';
 import { createReadRates } from '../src/http/store-rate.ts';
@@ -80,6 +82,12 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     reads: createReadRates(0),
     matcher: { whyWaiting: () => undefined },
   });
+  const events = eventsRoute({
+    stores: letIn({ retailerId: 'store' } as never),
+    store: { readEvents: async () => ({ events: [], nextCursor: '0', isUnknown: false, lostBefore: null }) },
+    reads: createReadRates(0),
+    waits: new EventWaits(),
+  });
   return {
     'the target of a request': (text) => readHead(RESPONSE, nativeOf(text, []), 1, false),
     'Content-Length': (text) => readHead(RESPONSE, nativeOf(text, ['content-length']), 1, false),
@@ -94,6 +102,10 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'the values of a query': (text) => {
       const query = new URLSearchParams({ status: text, updated_after: text, limit: text, cursor: text }).toString();
       return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
+    },
+    'the query of events': (text) => {
+      const query = new URLSearchParams({ after: text, limit: text, wait: text }).toString();
+      return events.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
     'a body': (text) => parseJsonObject(Buffer.from(text)),
     'a value of a body': (text) => parseJsonObject(Buffer.from(JSON.stringify({ [text]: text }))),

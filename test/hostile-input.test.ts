@@ -11,12 +11,14 @@ import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
 import { validateAction, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
+import { EventWaits } from '../src/http/event-waits.ts';
 import { pathOf } from '../src/http/field-errors.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
 import { warningsOf } from '../src/http/order-warnings.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
 import { storeReader } from '../src/http/readers.ts';
+import { eventsRoute } from '../src/http/routes/events-list.ts';
 import { ordersList } from '../src/http/routes/orders-list.ts';
 import { webhookDeliveryRoutes } from '../src/http/routes/webhook-deliveries.ts';
 import * as patterns from '../src/http/schemas.ts';
@@ -97,6 +99,12 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     store: {} as never,
     reads: createReadRates(0),
   });
+  const events = eventsRoute({
+    stores: letIn(storeReader({ retailerId: 'store' })),
+    store: { readEvents: async () => ({ events: [], nextCursor: '0', isUnknown: false, lostBefore: null }) },
+    reads: createReadRates(0),
+    waits: new EventWaits(),
+  });
   return {
     'the target of a request': (text) => readHead(RESPONSE, nativeOf(text, []), 1, false),
     'Content-Length': (text) => readHead(RESPONSE, nativeOf(text, ['content-length']), 1, false),
@@ -118,6 +126,10 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
         retailer_id: text,
       }).toString();
       return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
+    },
+    'the query of events': (text) => {
+      const query = new URLSearchParams({ after: text, limit: text, wait: text }).toString();
+      return events.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
     'a body': (text) => parseJsonObject(Buffer.from(text)),
     'a value of a body': (text) => parseJsonObject(Buffer.from(JSON.stringify({ [text]: text }))),

@@ -20,8 +20,11 @@ export type StandInReply = {
 
 /** The part of a stand-in that is one vendor's. */
 export type VendorApi = {
-  /** Answers a request as the vendor does. Awaits `pause` once, while the request is in progress. */
-  answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply>;
+  /**
+   * Answers a request as the vendor does, or not at all for null. Awaits `pause` once, while the request is in
+   * progress.
+   */
+  answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply | null>;
   /** A failure in the vendor's form. */
   failure(status: number): StandInReply;
   /** Makes a failure the answer to this request for good. */
@@ -105,7 +108,7 @@ async function handle(
     return deliver(incoming, outgoing, spoilt);
   }
   const reply = await api.answer(request, () => faults.pause(fault));
-  deliver(incoming, outgoing, spoilt ?? { reply });
+  deliver(incoming, outgoing, spoilt ?? (reply ? { reply } : {}));
 }
 
 /** What replaces the answer: a reply, a reset, or silence where it has neither. */

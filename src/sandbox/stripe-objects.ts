@@ -93,8 +93,8 @@ const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
 /**
  * The answer of a payment method's bank. `pm_card_…` and `pm_sandbox_…` exist and pay, unless their name
  * contains `declined`, `insufficient_funds`, `needs_auth`, `lost`, `expired`, `processing_error` or
- * `processing`. One that ends in `_once` is declined once for an order and then pays. Undefined for a method
- * that does not exist.
+ * `processing`. One that ends in `_once` is declined once for an order and then pays. One with `time_out` pays,
+ * and the first request for it gets no answer. Undefined for a method that does not exist.
  */
 export function cardAnswer(paymentMethod: string, wasDeclined: () => boolean): CardAnswer | undefined {
   if (!/^pm_(card|sandbox)_/.test(paymentMethod)) return undefined;

@@ -59,8 +59,9 @@ class StripeApi implements VendorApi {
     this.#cards = new StripeCards(records, baseUrl);
   }
 
-  async answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
+  async answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply | null> {
     const reply = await this.#answer(request, pause);
+    if (reply === null) return null;
     return { ...reply, headers: { 'Request-Id': this.#records.newId('req'), ...reply.headers } };
   }
 
@@ -86,7 +87,7 @@ class StripeApi implements VendorApi {
     this.#records.close();
   }
 
-  async #answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
+  async #answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply | null> {
     const page = this.#cards.page(request);
     if (page) return page;
     if (!/^Bearer (sk|rk)_test_/.test(request.headers.authorization ?? '')) {
@@ -121,7 +122,7 @@ class StripeApi implements VendorApi {
     }
   }
 
-  #act(request: StandInRequest): StandInReply {
+  #act(request: StandInRequest): StandInReply | null {
     const { method, path, query } = request;
     if (method === 'POST' && path === '/v1/payment_intents') return this.#createPayment(request);
     if (method === 'POST' && path === '/v1/refunds') return this.#createRefund(request);
@@ -136,7 +137,7 @@ class StripeApi implements VendorApi {
     return this.#cards.answer(request) ?? unknown;
   }
 
-  #createPayment(request: StandInRequest): StandInReply {
+  #createPayment(request: StandInRequest): StandInReply | null {
     const form = new URLSearchParams(request.body);
     const wrong = checkPayment(form);
     if (wrong) return wrong;
@@ -162,7 +163,7 @@ class StripeApi implements VendorApi {
       created: Math.floor(Date.now() / 1000),
     });
     tellOfPayment(this.#records, payment, true);
-    return this.#replyOf(payment);
+    return /time_?out/i.test(paymentMethod) ? null : this.#replyOf(payment);
   }
 
   /** What is left of the payment is given back. */

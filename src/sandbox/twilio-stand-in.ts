@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { SCENARIO_PHONES } from '../domain/scenario.ts';
 import { STAND_IN_DELIVERS_MS } from '../limits.ts';
 import { readOptOut } from '../vendors/twilio-calls.ts';
 import { type Ledger, openLedger } from './ledger.ts';
@@ -32,7 +33,9 @@ const REFUSED: Readonly<Record<string, readonly [code: number, message: string]>
 };
 
 /** A phone that a text does not reach, which turns out after Twilio took it. */
-const UNREACHED: Readonly<Record<string, number>> = { '+15005550010': 30003 };
+const UNREACHED: Readonly<Record<string, number>> = { [SCENARIO_PHONES.undelivered]: 30003 };
+/** A phone for which Twilio only fails. */
+const UNANSWERED: string = SCENARIO_PHONES.unknown_outcome;
 
 /** How the stand-in calls back, for tests. */
 export type CallOrder = {
@@ -211,6 +214,7 @@ class TwilioApi implements VendorApi {
     if (body.length > 1_600) return refusal(400, 21617, 'The concatenated message body exceeds 1600 characters.');
     const refused = REFUSED[to];
     if (refused) return refusal(400, ...refused);
+    if (to === UNANSWERED) return this.failure(503);
     if (this.#stopped.has(to)) return refusal(400, 21610, 'The recipient has unsubscribed.');
     if (!/^\+[1-9]\d{6,14}$/.test(to)) return refusal(400, 21211, 'The number is not a valid phone number.');
     const message: Message = {

@@ -45,6 +45,7 @@ export async function openTexts(
   const rows = await sql`
     with owed as (
       select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name,
+        coalesce(o.scenario ->> 'text_to', c.phone) as send_to,
         o.status in ('cancelled', 'expired') as ended, ${hasOptedOut(sql, sql`c.phone`)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
@@ -68,7 +69,7 @@ export async function openTexts(
         kind: 'tracking',
         orderId: row.id,
         retailerId: row.retailer_id,
-        to: row.phone,
+        to: row.send_to,
         storeName: row.name,
         trackingToken: row.tracking_token,
         earlierSends: row.sends,

@@ -18,6 +18,7 @@ export async function openOptionalTexts(
     with owed as materialized (
       -- The orders' table first, as in every statement that writes it.
       select t.*, t.outbox_id as id, o.retailer_id, o.tracking_token, o.reason_code, c.phone, r.name,
+        coalesce(o.scenario ->> 'text_to', c.phone) as send_to,
         t.kind = 'on_the_way' and o.status <> 'picked_up' as past,
         not c.sms_opt_in or ${hasOptedOut(sql, sql`c.phone`)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
@@ -40,7 +41,7 @@ export async function openOptionalTexts(
         kind: row.kind,
         orderId: row.order_id,
         retailerId: row.retailer_id,
-        to: row.phone,
+        to: row.send_to,
         storeName: row.name,
         trackingToken: row.tracking_token,
         earlierSends: row.sends,

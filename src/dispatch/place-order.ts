@@ -112,6 +112,7 @@ export function createPlaceOrder(deps: {
    */
   async function assigned(order: NewOrder, committed: CommittedOrder, driverId: string): Promise<PlaceOrderOutcome> {
     deps.relay.relay(committed.outbox);
+    hear(order.request.retailerId, 'created');
     const undone = matcher.holderOf(order.id) !== driverId;
     matcher.claim(driverId, order.id);
     deps.fleet.markStale(driverId);
@@ -165,9 +166,10 @@ export function createPlaceOrder(deps: {
     return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;
   }
 
-  /** An order took credit that it did not use, or memory believed in credit that is not there. */
+  /** An order took credit, used or not, or memory believed in credit that is not there. */
   function hear(retailerId: string, outcome: CommitOutcome['kind']): void {
     if (outcome === 'held') matcher.setHold({ retailerId, reason: 'payment_required', credit: 0 });
+    if (outcome === 'created' || outcome === 'unknown') matcher.noteAssigned(retailerId);
     if (matcher.isWatched(retailerId)) deps.events.storeChanged(retailerId);
   }
 

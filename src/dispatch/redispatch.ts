@@ -134,6 +134,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
    */
   function hear(retailerId: string, outcome: AssignOutcome | null): void {
     if (outcome?.kind === 'held') matcher.setHold({ retailerId, reason: outcome.reason, credit: 0 });
+    if (outcome === null || outcome.kind === 'assigned') matcher.noteAssigned(retailerId);
     if (matcher.isWatched(retailerId)) events.storeChanged(retailerId);
   }
 

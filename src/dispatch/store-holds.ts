@@ -43,15 +43,24 @@ export function createStoreHolds(parts: {
     reading = reading
       .catch(() => undefined)
       .then(async () => {
-        const holds = await store.loadHolds(parts.unpaidAllowed, retailerIds);
-        const before = retailerIds ?? matcher.watchedRetailers();
-        const wereHeld = before.filter((id) => matcher.holdOf(id) !== null);
-        const found = new Set(holds.map(({ retailerId }) => retailerId));
-        for (const hold of holds) matcher.setHold(hold);
-        for (const id of before) if (!found.has(id)) matcher.endHold(id);
-        released.add(wereHeld.filter((id) => matcher.holdOf(id) === null));
+        let stale = await readOnce(retailerIds);
+        while (stale.length > 0) stale = await readOnce(stale);
       });
     return reading;
+  }
+
+  /** Returns the stores whose credit was taken during the read, which must be read again. */
+  async function readOnce(retailerIds?: readonly string[]): Promise<string[]> {
+    matcher.beginCreditRead();
+    const holds = await store.loadHolds(parts.unpaidAllowed, retailerIds);
+    const assigned = matcher.endCreditRead();
+    const before = retailerIds ?? matcher.watchedRetailers();
+    const wereHeld = before.filter((id) => matcher.holdOf(id) !== null);
+    const found = new Set(holds.map(({ retailerId }) => retailerId));
+    for (const hold of holds) matcher.setHold(hold);
+    for (const id of before) if (!found.has(id)) matcher.endHold(id);
+    released.add(wereHeld.filter((id) => matcher.holdOf(id) === null));
+    return [...found].filter((id) => assigned.has(id));
   }
 
   async function matchStores(retailerIds: readonly string[]): Promise<void> {

@@ -53,6 +53,8 @@ export class Matcher {
   private readonly assigning = new Map<string, string>();
   /** By store, how many of its orders may get a driver before it is held; without a bound it is missing. */
   private readonly credits = new Map<string, number>();
+  /** Null while no credits are read. */
+  private assignedDuringRead: Set<string> | null = null;
 
   /** @throws for a table of more than `MAX_TIERS` rows */
   constructor(tiers: Tiers) {
@@ -303,6 +305,23 @@ export class Matcher {
   /** The number of waiting orders whose store is held for this reason. */
   heldCount(reason: HoldReason): number {
     return this.waiting.heldCount(reason);
+  }
+
+  /** Begins to note the stores of `noteAssigned`, before credits are read. */
+  beginCreditRead(): void {
+    this.assignedDuringRead = new Set();
+  }
+
+  /** An order of the store was given a driver in the tables: what is read of its credit may be older. */
+  noteAssigned(retailerId: string): void {
+    this.assignedDuringRead?.add(retailerId);
+  }
+
+  /** The stores that were noted since the read began. */
+  endCreditRead(): ReadonlySet<string> {
+    const assigned = this.assignedDuringRead ?? new Set();
+    this.assignedDuringRead = null;
+    return assigned;
   }
 
   private takeCredit(retailerId: string): void {

@@ -256,6 +256,31 @@ test('a charge that fails in this very process holds the store here too', async 
   await expect.poll(() => process.matcher.holdOf(store.retailerId), SOON).toBe('payment_required');
 });
 
+test('a store is read again where one of its orders was given a driver during the read', async () => {
+  const matcher = new Matcher(await cli().loadTiers());
+  const { retailerId } = store;
+  const found = [
+    { retailerId, reason: null, credit: 1 },
+    { retailerId, reason: 'payment_required', credit: 0 },
+  ] as const;
+  let reads = 0;
+  const holds = createStoreHolds({
+    store: {
+      async loadHolds() {
+        // The first read is older than the order.
+        if (reads === 0) matcher.noteAssigned(retailerId);
+        return [found[Math.min(reads++, 1)] ?? found[0]];
+      },
+    },
+    matcher,
+    redispatch: { assignMatches: async () => undefined, matchOrder: async () => undefined },
+    clock: { now: Date.now },
+    logger,
+  });
+  await holds.reload();
+  expect([matcher.holdOf(retailerId), reads]).toEqual(['payment_required', 2]);
+});
+
 test('reads are applied in the order in which they began', async () => {
   const matcher = new Matcher(await cli().loadTiers());
   const answers: ((reason: 'store_suspended' | null) => void)[] = [];

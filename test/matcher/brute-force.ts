@@ -48,6 +48,8 @@ type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAside
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
   | 'availableDrivers'
+  | 'beginCreditRead'
+  | 'endCreditRead'
   | 'fairStart'
   | 'forgetShares'
   | 'heldCount'
@@ -55,6 +57,7 @@ export type MatcherFace = Omit<
   | 'isWatched'
   | 'matchOrders'
   | 'matchDrivers'
+  | 'noteAssigned'
   | 'rejectedCandidates'
   | 'rejectedCandidatesFor'
   | 'tier'

@@ -12,16 +12,17 @@ import {
   type VendorApi,
 } from './stand-in.ts';
 import { type CallCounts, loopbackOnly, type Reach, TwilioCalls } from './twilio-calls.ts';
-
-type Message = {
-  readonly sid: string;
-  readonly accountSid: string;
-  readonly to: string;
-  readonly from: string;
-  readonly body: string;
-  /** Milliseconds since 1970. */
-  readonly atMs: number;
-};
+import {
+  type Answer,
+  credentials,
+  inboundForm,
+  type Message,
+  messageBody,
+  newSid,
+  readAnswer,
+  refusal,
+  statusForm,
+} from './twilio-forms.ts';
 
 /** Twilio's magic numbers, to which a text fails as it can to real numbers. */
 const REFUSED: Readonly<Record<string, readonly [code: number, message: string]>> = {
@@ -52,9 +53,6 @@ export type CallOrder = {
   /** Interval of the calls; STAND_IN_CALL_MS by default. */
   readonly everyMs?: number;
 };
-
-/** What a customer answers, and what Advanced Opt-Out makes of it. */
-export type Answer = { readonly from: string; readonly body: string; readonly optOutType?: string };
 
 export type TwilioStandIn = StandIn & {
   orderCalls(order: CallOrder): void;
@@ -155,27 +153,13 @@ class TwilioApi implements VendorApi {
     return { status: this.receive(answer) ? 200 : 409, body: { received: answer.body } };
   }
 
-  receive({ from, body, optOutType }: Answer): boolean {
+  receive(answer: Answer): boolean {
     if (!this.#service) return false;
     const { origin, token, message } = this.#service;
-    const sid = `SM${randomBytes(16).toString('hex')}`;
-    const form = {
-      AccountSid: message.accountSid,
-      ApiVersion: '2010-04-01',
-      Body: body,
-      From: from,
-      MessageSid: sid,
-      NumMedia: '0',
-      NumSegments: '1',
-      SmsMessageSid: sid,
-      SmsSid: sid,
-      SmsStatus: 'received',
-      To: message.from,
-      ...(optOutType === undefined ? {} : { OptOutType: optOutType }),
-    };
+    const form = inboundForm(message, answer, newSid());
     const wish = readOptOut(form);
-    if (wish?.optedOut) this.#stopped.set(from, true);
-    else if (wish) this.#stopped.delete(from);
+    if (wish?.optedOut) this.#stopped.set(answer.from, true);
+    else if (wish) this.#stopped.delete(answer.from);
     this.#call(`${origin}/twilio/inbound`, form, token, 0);
     return true;
   }
@@ -218,7 +202,7 @@ class TwilioApi implements VendorApi {
     if (this.#stopped.has(to)) return refusal(400, 21610, 'The recipient has unsubscribed.');
     if (!/^\+[1-9]\d{6,14}$/.test(to)) return refusal(400, 21211, 'The number is not a valid phone number.');
     const message: Message = {
-      sid: `SM${randomBytes(16).toString('hex')}`,
+      sid: newSid(),
       accountSid,
       to,
       from,
@@ -245,66 +229,4 @@ class TwilioApi implements VendorApi {
       .map(messageBody);
     return { status: 200, body: { messages, page: 0, page_size: pageSize, next_page_uri: null, uri: path } };
   }
-}
-
-/** A message as JSON, `{"from": "+1…", "body": "STOP"}`; null where it is none. */
-function readAnswer(json: string): Answer | null {
-  try {
-    const { from, body } = JSON.parse(json) as { from?: unknown; body?: unknown };
-    return typeof from === 'string' && typeof body === 'string' ? { from, body } : null;
-  } catch {
-    return null;
-  }
-}
-
-/** What came by `Authorization: Basic`; empty texts where it is anything else. */
-function credentials({ headers }: StandInRequest): { readonly user: string; readonly password: string } {
-  const [scheme, given = ''] = (headers.authorization ?? '').split(' ');
-  const [user = '', password = ''] = Buffer.from(given, 'base64').toString('utf8').split(':');
-  return scheme === 'Basic' ? { user, password } : { user: '', password: '' };
-}
-
-function statusForm({ sid, accountSid, to, from }: Message, status: string, code: number | null) {
-  return {
-    AccountSid: accountSid,
-    ApiVersion: '2010-04-01',
-    From: from,
-    MessageSid: sid,
-    MessageStatus: status,
-    SmsSid: sid,
-    SmsStatus: status,
-    To: to,
-    ...(code === null ? {} : { ErrorCode: String(code) }),
-  };
-}
-
-/** A message in Twilio's form, with times in whole seconds. */
-function messageBody({ sid, accountSid, to, from, body, atMs }: Message) {
-  const date = new Date(atMs).toUTCString().replace('GMT', '+0000');
-  return {
-    sid,
-    account_sid: accountSid,
-    api_version: '2010-04-01',
-    body,
-    date_created: date,
-    date_sent: date,
-    date_updated: date,
-    direction: 'outbound-api',
-    error_code: null,
-    error_message: null,
-    from,
-    messaging_service_sid: null,
-    num_media: '0',
-    num_segments: '1',
-    price: null,
-    price_unit: 'USD',
-    status: 'sent',
-    subresource_uris: {},
-    to,
-    uri: `/2010-04-01/Accounts/${accountSid}/Messages/${sid}.json`,
-  };
-}
-
-function refusal(status: number, code: number, message: string): StandInReply {
-  return { status, body: { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status } };
 }

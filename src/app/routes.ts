@@ -6,6 +6,9 @@ import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
+import { driversDocument, storesDocument } from '../http/openapi/document.ts';
+import { served } from '../http/openapi/served.ts';
+import { docsRoutes } from '../http/routes/docs.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { ordersCancel } from '../http/routes/orders-cancel.ts';
@@ -68,7 +71,7 @@ export function apiRoutes(parts: {
   const photoTurns = new PhotoTurns(() => performance.now());
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
-  return [
+  const routes = [
     ...healthRoutes(config, parts.database, parts.metrics),
     ordersCreate({ stores, rates: createStoreRates(config.storeRate), dispatch, store }),
     ordersGet({ stores, reads, store, matcher }),
@@ -88,4 +91,6 @@ export function apiRoutes(parts: {
       failed,
     }),
   ];
+  const documents = { stores: served(storesDocument(routes)), drivers: served(driversDocument(routes)) };
+  return [...routes, ...docsRoutes({ documents, assets, sandbox })];
 }

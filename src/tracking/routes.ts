@@ -9,6 +9,7 @@ import { bytes, json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
 import { positionOf } from './driver-position.ts';
 import type { TrackingStatus } from './messages.ts';
+import { getTracking, getTrackingPhoto } from './operations.ts';
 import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
 import { isGone, type TrackingView, trackingView } from './view.ts';
 
@@ -103,8 +104,8 @@ export function trackingRoutes(parts: {
 
   return [
     get('/track/:token', page),
-    get('/track/:token/status', status),
-    get('/track/:token/photo', photo),
+    { ...get('/track/:token/status', status), operation: getTracking },
+    { ...get('/track/:token/photo', photo), operation: getTrackingPhoto },
     get('/assets/:name', asset),
   ];
 }

@@ -1,7 +1,14 @@
 import type { ErrorCode, ServiceError } from '../domain/errors.ts';
+import type { Operation } from './operation.ts';
 
 /** The headers that are copied for routes, by their lower-case names. */
-export const HEADER_NAMES = ['accept-encoding', 'authorization', 'content-type', 'idempotency-key'] as const;
+export const HEADER_NAMES = [
+  'accept-encoding',
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'if-none-match',
+] as const;
 export type HeaderName = (typeof HEADER_NAMES)[number];
 
 /** What is known of a request before its body. */
@@ -83,6 +90,8 @@ export type Route<Principal = unknown> = {
   /** The error where `handle` takes longer than the deadline; `unavailable` by default. */
   readonly onDeadline?: ErrorCode;
   handle(request: RouteRequest<Principal>): Promise<Reply> | Reply;
+  /** What `/openapi.json` says of it; every route of the API has one, pages and files have none. */
+  readonly operation?: Operation;
 };
 
 /** Authenticates nobody, for public routes. */

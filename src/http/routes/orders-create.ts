@@ -16,6 +16,7 @@ import type { JsonObject } from '../json.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import type { StoreRates } from '../store-rate.ts';
+import { createOrder } from './order-operations.ts';
 
 /** Made once: under a flood, making the error costs a tenth of a refusal. */
 const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
@@ -37,6 +38,7 @@ export function ordersCreate(parts: {
   return {
     method: 'post',
     pattern: '/orders/create',
+    operation: createOrder,
     shed: (head) => (dispatch.admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },

@@ -9,6 +9,7 @@ import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { asAvailable } from '../outcomes.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
+import { getOrder } from './order-operations.ts';
 
 /** `GET /orders/{id}`: a store's own order with its events; another store's order is not found. */
 export function ordersGet(parts: {
@@ -21,6 +22,7 @@ export function ordersGet(parts: {
   return {
     method: 'get',
     pattern: '/orders/:id',
+    operation: getOrder,
     authenticate: stores.authenticate,
     async handle({ head, principal: key, alwaysReplyWith }) {
       await countRead(reads, key, alwaysReplyWith);

@@ -21,6 +21,7 @@ import { schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
+import { listOrders } from './order-operations.ts';
 
 /** `GET /orders?status=&updated_after=&limit=&cursor=`: a store's orders, the latest changed last. */
 export function ordersList(parts: {
@@ -38,6 +39,7 @@ export function ordersList(parts: {
   return {
     method: 'get',
     pattern: '/orders',
+    operation: listOrders,
     authenticate: stores.authenticate,
     async handle({ head, principal: key, alwaysReplyWith }) {
       const filter = valid(readFilter(head.query));

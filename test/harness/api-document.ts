@@ -10,10 +10,13 @@ type Media = {
 };
 type Reply = { readonly $ref?: string; readonly content?: Record<string, Media> };
 export type Item = {
+  readonly operationId: string;
+  readonly tags: readonly string[];
   readonly responses: Record<string, Reply>;
   readonly requestBody?: { content: Record<string, Media> };
 };
 export type Document = {
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Record<string, Record<string, Item>>;
   readonly webhooks?: Record<string, { readonly post: Item }>;
   readonly components: { readonly schemas: Record<string, Json>; readonly responses: Record<string, Reply> };

@@ -48,15 +48,19 @@ test('every route of the API is in a document, and nothing else is', async () =>
 
 test('operations have names of their own', () => {
   const ids = both.flatMap(([, { paths }]) =>
-    Object.values(paths).flatMap((methods) =>
-      Object.values(methods).map((item) => (item as unknown as { operationId: string }).operationId),
-    ),
+    Object.values(paths).flatMap((methods) => Object.values(methods).map((item) => item.operationId)),
   );
   expect(ids.filter((id) => !/^[a-z][A-Za-z]+$/.test(id))).toEqual([]);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
 describe.each(both)('%s', (_name, document) => {
+  test('tells what each of its tags is', () => {
+    const used = Object.values(document.paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags));
+    const told = document.tags.flatMap(({ name, description }) => (description ? [name] : []));
+    expect([...new Set(used)].filter((tag) => !told.includes(tag))).toEqual([]);
+  });
+
   test('has a text for every field and every parameter', () => {
     const bare: string[] = [];
     walk(document, (value, path) => {

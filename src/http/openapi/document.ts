@@ -60,7 +60,7 @@ function document(
     openapi: '3.1.0',
     info: { title, version: API_VERSION, description, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: '/', description: 'The service that serves this document.' }],
-    tags: [...tags].map((name) => ({ name, description: TAGS[name] })),
+    tags: Object.entries(TAGS).flatMap(([name, says]) => (tags.has(name) ? [{ name, description: says }] : [])),
     paths,
     ...more,
     components: {

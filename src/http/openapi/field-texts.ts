@@ -12,7 +12,7 @@ const TIME = '2026-11-22T13:41:00.271Z';
 const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   // The reply around its content.
   success: { says: 'Whether it was done.' },
-  message: { says: 'For people; it may change.', example: 'The order was created.' },
+  message: { says: 'For people; it may change.', example: 'It was done.' },
   error: { says: 'What a program decides by.' },
   code: { says: "The vendor's code, or the service's own.", example: 'generic_decline' },
   'error.code': { says: 'Which error it is.', example: 'invalid_request' },

@@ -86,16 +86,12 @@ function bodyOf({ body, operation }: ShownRoute, components: Components): object
   return { required: body.optional !== true, content };
 }
 
-function replyItem(
-  { idempotent, summary }: Operation,
-  reply: Operation['replies'][number],
-  components: Components,
-): object {
+function replyItem({ idempotent }: Operation, reply: Operation['replies'][number], components: Components): object {
   const { contentType } = reply;
   const isJson = typeof contentType !== 'string';
   const media = isJson ? { schema: components.use(reply), example: exampleOf(reply, 'always') } : {};
   return {
-    description: `${summary}: done.`,
+    description: 'Done.',
     headers: components.useHeaders('X-Request-Id', ...(idempotent ? (['Idempotent-Replayed'] as const) : [])),
     content: { [isJson ? 'application/json' : contentType]: media },
   };

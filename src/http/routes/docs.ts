@@ -40,7 +40,7 @@ function documentReply({ plain, gzipped, etag }: ServedDocument, head: RequestHe
   const headers = { ETag: etag, 'Cache-Control': 'public, max-age=300', Vary: 'Accept-Encoding' };
   const known = head.header('if-none-match')?.split(',') ?? [];
   // A proxy that compresses marks the tag as weak.
-  if (known.some((tag) => tag.trim().replace(/^W\//, '') === etag)) return { status: 304, headers, body: '' };
+  if (known.some((tag) => [etag, `W/${etag}`].includes(tag.trim()))) return { status: 304, headers, body: '' };
   const gzip = acceptsGzip(head.header('accept-encoding') ?? '');
   return bytes(200, 'application/json; charset=utf-8', gzip ? gzipped : plain, {
     ...headers,

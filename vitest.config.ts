@@ -12,6 +12,7 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    setupFiles: ['test/harness/checked-replies.ts'],
     // Most files wait for processes, so that a core serves several.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },

@@ -10,6 +10,7 @@ import sharp from 'sharp';
 const project = dirname(dirname(fileURLToPath(import.meta.url)));
 const TRACKING = ['track.ts', 'track.css', 'icon.svg'];
 const DRIVER = ['driver.ts', 'driver.css', 'driver-icon.svg', 'driver-worker.ts'];
+const DOCS = ['docs.ts', 'docs.css'];
 /** Sides in pixels of the icons for home screens that accept no SVG. */
 const ICON_SIDES = [180, 512];
 
@@ -23,6 +24,7 @@ export async function buildWeb(directory) {
     // One file each: the service worker caches the page by a list of names, and some browsers run none as a
     // module.
     await bundle(directory, DRIVER, { splitting: false, format: 'iife' }),
+    await bundle(directory, DOCS, { splitting: false, format: 'esm' }),
   ];
   const manifest = await drawIcons(directory);
   for (const [path, output] of pages.flatMap(({ metafile }) => Object.entries(metafile.outputs))) {

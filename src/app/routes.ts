@@ -8,9 +8,12 @@ import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import type { EventWaits } from '../http/event-waits.ts';
+import { driversDocument, storesDocument } from '../http/openapi/document.ts';
+import { served } from '../http/openapi/served.ts';
 import { createReaders } from '../http/readers.ts';
 import { type AccountSettings, accountRoute } from '../http/routes/account.ts';
 import { cardPageRoutes } from '../http/routes/card-pages.ts';
+import { docsRoutes } from '../http/routes/docs.ts';
 import { eventsRoute } from '../http/routes/events-list.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
@@ -97,7 +100,7 @@ export function apiRoutes(parts: {
   const photoTurns = new PhotoTurns(() => performance.now());
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
-  return [
+  const routes = [
     ...healthRoutes(config, parts.database, parts.metrics),
     ordersCreate({ stores, rates, dispatch, store, trackingUrl, isSandbox: sandbox }),
     ordersBatch({ stores, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
@@ -136,6 +139,8 @@ export function apiRoutes(parts: {
       failed,
     }),
   ];
+  const documents = { stores: served(storesDocument(routes)), drivers: served(driversDocument(routes)) };
+  return [...routes, ...docsRoutes({ documents, assets, sandbox })];
 }
 
 function accountSettings({ sandbox, unpaidOrdersAllowed, storeRate, readRate }: Config): AccountSettings {

@@ -46,10 +46,12 @@ export type CancelReason = (typeof CANCEL_REASONS)[number];
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
 export type UndeliverableReason = (typeof UNDELIVERABLE_REASONS)[number];
 
-export type PaymentStatus = 'not_charged' | 'processing' | 'paid' | 'failed' | 'refunded';
+export const PAYMENT_STATUSES = ['not_charged', 'processing', 'paid', 'failed', 'refunded'] as const;
+export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
 /** The sources of a pickup's point, best first. */
-export type PickupPointSource = 'registered' | 'geocoder' | 'registered_fallback' | 'zip_centroid';
+export const PICKUP_POINT_SOURCES = ['registered', 'geocoder', 'registered_fallback', 'zip_centroid'] as const;
+export type PickupPointSource = (typeof PICKUP_POINT_SOURCES)[number];
 
 export type Customer = {
   readonly name: string;

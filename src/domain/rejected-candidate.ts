@@ -3,16 +3,18 @@
  * tried, and the tables said that they are not free. `farther`: the driver was free, and farther away.
  * `available`: the driver was as good a choice, and took another order, or became free, in the same moment.
  */
-export type RejectionReason =
-  | 'excluded'
-  | 'lost'
-  | 'off_duty'
-  | 'not_qualified'
-  | 'busy'
-  | 'silent'
-  | 'out_of_radius'
-  | 'farther'
-  | 'available';
+export const REJECTION_REASONS = [
+  'excluded',
+  'lost',
+  'off_duty',
+  'not_qualified',
+  'busy',
+  'silent',
+  'out_of_radius',
+  'farther',
+  'available',
+] as const;
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 /** A candidate for an order that another driver got. The distance of an unknown place is null. */
 export type RejectedCandidate = {

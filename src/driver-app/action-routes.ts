@@ -13,6 +13,7 @@ import type { UnusablePhoto } from '../vendors/photos.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import { type ActionBody, validateAction } from './input.ts';
+import { driverActions } from './operations.ts';
 import type { PhotoTurns } from './photo-turns.ts';
 
 /** What follows "The photo cannot be used:". */
@@ -52,13 +53,14 @@ export function driverActionRoutes(parts: {
 
   /** An action whose body is JSON: the stamp, and a reason where the schema asks for one. */
   function action<Body extends ActionBody>(
-    name: string,
+    name: keyof typeof driverActions,
     fits: Validator<Body>,
     run: (action: DriverAction, body: Body) => Promise<ActionOutcome>,
   ): Route<Driver> {
     return {
       method: 'post',
       pattern: `/driver/orders/:id/${name}`,
+      operation: driverActions[name],
       authenticate,
       admit: requests.admit,
       onDeadline: 'outcome_unknown',
@@ -123,6 +125,7 @@ export function driverActionRoutes(parts: {
     {
       method: 'post',
       pattern: '/driver/orders/:id/deliver',
+      operation: driverActions.deliver,
       authenticate,
       admit: admitDelivery,
       onDeadline: 'outcome_unknown',

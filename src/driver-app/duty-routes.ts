@@ -14,6 +14,7 @@ import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import { validateLocation } from './input.ts';
 import { driverStateOnWire } from './messages.ts';
+import { getDriverState, reportLocation, setDuty } from './operations.ts';
 
 const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
 
@@ -32,6 +33,7 @@ export function driverDutyRoutes(parts: {
   const duty: Route<Driver> = {
     method: 'put',
     pattern: '/driver/duty',
+    operation: setDuty,
     authenticate,
     admit: requests.admit,
     onDeadline: 'outcome_unknown',
@@ -53,6 +55,7 @@ export function driverDutyRoutes(parts: {
   const location: Route<Driver> = {
     method: 'post',
     pattern: '/driver/location',
+    operation: reportLocation,
     authenticate,
     admit: messages.admit,
     body: JSON_BODY,
@@ -66,6 +69,7 @@ export function driverDutyRoutes(parts: {
   const orders: Route<Driver> = {
     method: 'get',
     pattern: '/driver/orders',
+    operation: getDriverState,
     authenticate,
     admit: requests.admit,
     async handle({ principal }) {

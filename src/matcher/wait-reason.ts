@@ -1,7 +1,14 @@
 import type { Drivers } from './drivers.ts';
 import type { WaitingOrder } from './waiting.ts';
 
-export type WaitReason = 'no_driver_on_duty' | 'none_qualified' | 'given_back' | 'all_drivers_busy' | 'none_in_radius';
+export const WAIT_REASONS = [
+  'no_driver_on_duty',
+  'none_qualified',
+  'given_back',
+  'all_drivers_busy',
+  'none_in_radius',
+] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
 
 /**
  * The first reason that holds why an order waits: nobody is on duty; nobody on duty serves the tier; of those

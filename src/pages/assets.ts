@@ -24,7 +24,8 @@ export type Assets = {
 };
 
 /**
- * The built browser files, read once into memory (a few hundred kilobytes), with a gzipped copy of each.
+ * The built browser files, read once into memory (a few megabytes, most of them those of `/docs`), with a gzipped
+ * copy of each.
  *
  * @param directory where `scripts/build-web.mjs` wrote; throws where its manifest is missing
  */
@@ -46,7 +47,7 @@ export function loadAssets(directory: string): Assets {
     serve(name, acceptEncoding) {
       const file = files.get(name);
       if (!file) return null;
-      const gzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(acceptEncoding);
+      const gzip = acceptsGzip(acceptEncoding);
       return bytes(200, file.contentType, gzip ? file.gzipped : file.plain, {
         'Cache-Control': CACHE_FOR_EVER,
         Vary: 'Accept-Encoding',
@@ -54,4 +55,9 @@ export function loadAssets(directory: string): Assets {
       });
     },
   };
+}
+
+/** Whether a client that sent this `Accept-Encoding` takes gzip. */
+export function acceptsGzip(acceptEncoding: string): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(acceptEncoding);
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { SCENARIO_PHONES } from '../domain/scenario.ts';
 import { STAND_IN_DELIVERS_MS } from '../limits.ts';
 import { readOptOut } from '../vendors/twilio-calls.ts';

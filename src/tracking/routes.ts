@@ -13,6 +13,7 @@ import { anyone, type Reply, type RequestHead, type Route } from '../transport/r
 import { dropoffRoute } from './dropoff-route.ts';
 import { createLinkReader, linkedOrder } from './link.ts';
 import type { TrackingStatus } from './messages.ts';
+import { getTracking, getTrackingPhoto } from './operations.ts';
 import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
 import { trackingView } from './view.ts';
 
@@ -97,8 +98,8 @@ export function trackingRoutes(parts: {
 
   return [
     get('/track/:token', page),
-    get('/track/:token/status', status),
-    get('/track/:token/photo', photo),
+    { ...get('/track/:token/status', status), operation: getTracking },
+    { ...get('/track/:token/photo', photo), operation: getTrackingPhoto },
     dropoffRoute({ read, viewOf, changeDropoff: parts.changeDropoff }),
     get('/assets/:name', asset),
   ];

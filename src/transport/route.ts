@@ -1,4 +1,5 @@
 import type { ErrorCode, ServiceError } from '../domain/errors.ts';
+import type { Operation } from './operation.ts';
 
 /** The headers that are copied for routes, by their lower-case names. */
 export const HEADER_NAMES = [
@@ -7,6 +8,7 @@ export const HEADER_NAMES = [
   'content-type',
   'host',
   'idempotency-key',
+  'if-none-match',
   'stripe-signature',
   'x-twilio-signature',
 ] as const;
@@ -98,6 +100,8 @@ export type Route<Principal = unknown> = {
   /** The error where `handle` takes longer than the deadline; `unavailable` by default. */
   readonly onDeadline?: ErrorCode;
   handle(request: RouteRequest<Principal>): Promise<Reply> | Reply;
+  /** What `/openapi.json` says of it; every route of the API has one, pages and files have none. */
+  readonly operation?: Operation;
 };
 
 /** Authenticates nobody, for public routes. */

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { parseConfig } from '../../src/config.ts';
 import { STORE_EVENT_TYPES } from '../../src/domain/store-event.ts';
+import { allRoutes, anything, functionsOf } from '../harness/all-routes.ts';
 import { ROOT } from './markdown.ts';
 
 /**
@@ -42,44 +43,9 @@ export function settings(): string[] {
   return [...names].sort();
 }
 
-/**
- * Stands for whatever a function is handed that is called for its result's shape alone. It has every member, can be called,
- * and is no promise; a URL of the settings is not set.
- */
-const anything: unknown = new Proxy(() => anything, {
-  get(_, name) {
-    if (name === Symbol.toPrimitive) return () => '';
-    if (typeof name === 'symbol' || name === 'then') return undefined;
-    return /Url$/.test(name) ? null : anything;
-  },
-  apply: () => anything,
-});
-
-type Build = (...args: readonly unknown[]) => unknown;
-
-/** Every exported function of a folder's modules, by its name. */
-async function functionsOf(folder: string): Promise<[name: string, build: Build][]> {
-  const files = readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.ts'));
-  const modules = await Promise.all(
-    files.map((name) => import(join(ROOT, folder, name)) as Promise<Record<string, unknown>>),
-  );
-  return modules
-    .flatMap((module) => Object.entries(module))
-    .filter((entry): entry is [string, Build] => typeof entry[1] === 'function');
-}
-
-export type KnownRoute = { readonly method: string; readonly pattern: string };
-
 /** Every HTTP route, its parameters written `{name}`, and every WebSocket as `WebSocket /path`. */
 export async function routes(): Promise<string[]> {
-  const folders = ['src/http/routes', 'src/tracking', 'src/driver-app', 'src/sandbox'];
-  const builders = (await Promise.all(folders.map(functionsOf)))
-    .flat()
-    .filter(([name]) => /Routes?$|^orders/.test(name));
-  const built = builders.flatMap(([, build]) => build(anything));
-  const http = built
-    .filter((route): route is KnownRoute => typeof (route as KnownRoute | null)?.pattern === 'string')
-    .map(({ method, pattern }) => `${method.toUpperCase()} ${pattern}`);
+  const http = (await allRoutes()).map(({ method, pattern }) => `${method.toUpperCase()} ${pattern}`);
   const live = all(sources('src/tracking') + sources('src/driver-app'), /path: '(\/[^']+)'/g);
   return [...new Set([...http, ...live.map((path) => `WebSocket ${path}`)])].map((route) =>
     route.replaceAll(/:(\w+)/g, '{$1}'),

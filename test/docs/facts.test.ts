@@ -3,15 +3,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { OPTIONAL_TEXTS, TEXT_KINDS, TEXT_STATUSES } from '../../src/domain/customer-text.ts';
+import { DROPOFF_POINT_SOURCES } from '../../src/domain/dropoff.ts';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { HOLD_REASONS } from '../../src/domain/hold.ts';
-import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
+import {
+  CANCEL_REASONS,
+  ORDER_STATUSES,
+  PAYMENT_STATUSES,
+  PICKUP_POINT_SOURCES,
+  RELEASE_REASONS,
+  UNDELIVERABLE_REASONS,
+} from '../../src/domain/order.ts';
 import { HELD_REASONS, PAYOUT_STATUSES } from '../../src/domain/payout.ts';
+import { REJECTION_REASONS } from '../../src/domain/rejected-candidate.ts';
 import { RESERVED_EVENT_TYPES } from '../../src/domain/store-event.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { DELIVERY_STATUSES } from '../../src/domain/webhook.ts';
 import { schemas } from '../../src/http/schemas.ts';
 import * as limits from '../../src/limits.ts';
+import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { signWebhook } from '../../src/vendors/webhook-signature.ts';
@@ -84,8 +94,9 @@ test('npm scripts are named, and those that are named exist', () => {
 
 /** Which page an address belongs to. */
 function pageOf(route: string): string {
-  if (/ \/driver\b/.test(route)) return drive;
-  return / \/(?:orders|quotes|account|events|track|assets|webhooks|sandbox)\b/.test(route) ? integrate : operate;
+  if (/ \/(?:driver|openapi-drivers)\b/.test(route)) return drive;
+  const ofStores = / \/(?:orders|quotes|account|events|webhooks|sandbox|track|assets|docs|openapi)\b/;
+  return ofStores.test(route) ? integrate : operate;
 }
 
 test('every address is named on the page of those who use it', async () => {
@@ -207,7 +218,7 @@ test('integrate.md has a row for each field that GET /orders/{id} shows', () => 
 
 test.each([
   ['statuses', integrate, '### Statuses', ORDER_STATUSES],
-  ['payment statuses', integrate, '### Payment statuses', union('src/domain/order.ts', 'PaymentStatus')],
+  ['payment statuses', integrate, '### Payment statuses', PAYMENT_STATUSES],
   ['parameters of the list', integrate, '### List orders', Object.keys(schemas.listOrders.properties)],
   ['test cards', integrate, '### Cards', Object.keys(TEST_CARDS)],
   ['tiers', integrate, '### Tiers', TIER_IDS],
@@ -225,18 +236,13 @@ test.each([
   ['reasons to give back', drive, '### HTTP', RELEASE_REASONS],
   ['reasons not to deliver', integrate, '### Read one order', UNDELIVERABLE_REASONS],
   ['reasons not to deliver', drive, '### HTTP', UNDELIVERABLE_REASONS],
-  ['reasons to wait', integrate, '### Read one order', union('src/matcher/wait-reason.ts', 'WaitReason')],
-  ['reasons to wait', operate, '### An order waits', union('src/matcher/wait-reason.ts', 'WaitReason')],
+  ['reasons to wait', integrate, '### Read one order', WAIT_REASONS],
+  ['reasons to wait', operate, '### An order waits', WAIT_REASONS],
   ['reasons to hold', integrate, '### Read one order', HOLD_REASONS],
   ['reasons to hold', operate, '### An order waits', HOLD_REASONS],
-  [
-    'reasons to pass over',
-    integrate,
-    '### Read one order',
-    union('src/domain/rejected-candidate.ts', 'RejectionReason'),
-  ],
-  ['sources of a pickup', integrate, '### Read one order', union('src/domain/order.ts', 'PickupPointSource')],
-  ['sources of a dropoff', integrate, '### Read one order', union('src/domain/dropoff.ts', 'DropoffPointSource')],
+  ['reasons to pass over', integrate, '### Read one order', REJECTION_REASONS],
+  ['sources of a pickup', integrate, '### Read one order', PICKUP_POINT_SOURCES],
+  ['sources of a dropoff', integrate, '### Read one order', DROPOFF_POINT_SOURCES],
   ['text statuses', integrate, '### Text statuses', ['none', ...TEXT_STATUSES]],
   ['kinds of texts', integrate, '### Kinds of texts', TEXT_KINDS],
   ['optional texts', operate, '### Stores', OPTIONAL_TEXTS],

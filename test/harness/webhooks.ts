@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { checkWebhook } from './checked-replies.ts';
 
 /**
  * Verifies a webhook as a store does: the package of Standard Webhooks checks the signature and the time.
@@ -48,6 +49,7 @@ export async function startWebhookReceiver(answer: (seen: SeenWebhook) => number
       const body = Buffer.concat(chunks).toString('utf8');
       const one = { path: request.url ?? '/', headers: request.headers, body, event: JSON.parse(body) };
       seen.push(one);
+      void checkWebhook(one.event);
       const status = answer(one);
       if (status !== null) response.writeHead(status).end();
     });

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../src/domain/ids.ts';
+import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import { MAX_FIELD_ERRORS } from '../../src/limits.ts';
 import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
 import { letIn, startServer } from './support.ts';
+
+const HELD = newId();
 
 /** The route alone, and what it asked the tables for. */
 async function startList(next: OrderCursor | null = null, orders: readonly ListedOrder[] = []) {
@@ -21,7 +23,7 @@ async function startList(next: OrderCursor | null = null, orders: readonly Liste
       listStoreOrders: (_retailerId, filter) => list(filter),
       listOrdersOfStores: (_retailerIds, filter) => list(filter),
     },
-    matcher: { whyWaiting: (orderId) => (orderId === 'held' ? 'payment_required' : 'all_drivers_busy') },
+    matcher: { whyWaiting: (orderId) => (orderId === HELD ? 'payment_required' : 'all_drivers_busy') },
   });
   const { url } = await startServer({ routes: [route] });
   return {
@@ -99,9 +101,20 @@ test('takes back the cursor that it gave', async () => {
 });
 
 test('a waiting order says why it waits, and any other says nothing', async () => {
+  const row = {
+    delivery_tier: 'standard',
+    delivery_fee: 799,
+    payment_status: 'not_charged',
+    sms_status: 'none',
+    tracking_token: newTrackingToken(),
+    driver_id: null,
+    reason_code: null,
+    created_at: new Date().toISOString(),
+    updated_at: new Date().toISOString(),
+  };
   const orders = [
-    { id: 'held', status: 'pending_dispatch' },
-    { id: 'carried', status: 'driver_assigned' },
+    { ...row, id: HELD, status: 'pending_dispatch' },
+    { ...row, id: newId(), status: 'driver_assigned' },
   ] as const;
   const { ask } = await startList(null, orders);
   expect((await ask('')).orders).toEqual([{ ...orders[0], waiting_because: 'payment_required' }, orders[1]]);

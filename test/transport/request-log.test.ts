@@ -73,7 +73,7 @@ describe('a server', () => {
   } satisfies SocketBehaviour<object>;
   const status: Route = {
     method: 'get',
-    pattern: '/track/:token/status',
+    pattern: '/made-up/:token/status',
     authenticate: () => ({ retailerId: 'store 1' }),
     handle: () => json(200, {}),
   };
@@ -91,7 +91,7 @@ describe('a server', () => {
     const { url, port } = await startServer({ routes: [status, busy, echoRoute()], sockets: [behaviour], noteRequest });
     const ids: (string | null)[] = [];
     for (const [path, method] of [
-      ['/track/secret-token/status', 'GET'],
+      ['/made-up/secret-token/status', 'GET'],
       ['/echo/7', 'POST'],
       ['/nowhere/secret', 'GET'],
       ['/busy', 'POST'],
@@ -110,7 +110,7 @@ describe('a server', () => {
     await expect.poll(() => noted.length).toBe(7);
     expect(noted.slice(0, 4).map(({ requestId }) => requestId)).toEqual(ids);
     expect(noted.map(({ method, route, status }) => `${method} ${route} ${status}`)).toEqual([
-      'GET /track/:token/status 200',
+      'GET /made-up/:token/status 200',
       'POST /echo/:id 401',
       'GET /* 404',
       'POST /busy 503',
@@ -129,8 +129,8 @@ describe('a server', () => {
     const handle = () => new Promise<never>(() => undefined);
     const { port } = await startServer({ routes: [{ ...status, handle }], noteRequest });
     const client = rawConnection(port);
-    client.send('GET /track/x/status HTTP/1.1\r\nHost: x\r\n\r\n');
+    client.send('GET /made-up/x/status HTTP/1.1\r\nHost: x\r\n\r\n');
     setTimeout(client.destroy, 50);
-    await expect.poll(() => noted).toMatchObject([{ route: '/track/:token/status', status: 0 }]);
+    await expect.poll(() => noted).toMatchObject([{ route: '/made-up/:token/status', status: 0 }]);
   });
 });

@@ -10,6 +10,7 @@ import { orderIdOf, parsed } from '../input.ts';
 import { asWritten } from '../outcomes.ts';
 import { valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
+import { cancelOrder } from './order-operations.ts';
 
 /** `POST /orders/{id}/cancel`, until the pickup. */
 export function ordersCancel(parts: {
@@ -20,6 +21,7 @@ export function ordersCancel(parts: {
   return {
     method: 'post',
     pattern: '/orders/:id/cancel',
+    operation: cancelOrder,
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',

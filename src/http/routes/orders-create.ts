@@ -17,6 +17,7 @@ import { warningsOf } from '../order-warnings.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import type { StoreRates } from '../store-rate.ts';
+import { createOrder } from './order-operations.ts';
 
 /** Made once: under a flood, making the error costs a tenth of a refusal. */
 export const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once; this one was not created.');
@@ -41,6 +42,7 @@ export function ordersCreate(parts: {
   return {
     method: 'post',
     pattern: '/orders/create',
+    operation: createOrder,
     shed: (head) => (dispatch.admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },

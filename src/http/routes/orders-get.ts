@@ -12,6 +12,7 @@ import type { Authenticator } from '../credentials.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
+import { getOrder } from './order-operations.ts';
 
 /**
  * `GET /orders/{id}`: an order of the store, or of the organization's stores, with its events; another store's
@@ -32,6 +33,7 @@ export function ordersGet(parts: {
   return {
     method: 'get',
     pattern: '/orders/:id',
+    operation: getOrder,
     authenticate: stores.authenticate,
     async handle({ head, principal: reader, alwaysReplyWith }) {
       await countRead(reads, reader, alwaysReplyWith);

@@ -21,6 +21,7 @@ import { schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
+import { listOrders } from './order-operations.ts';
 
 /**
  * `GET /orders?status=&external_id=&created_after=&created_before=&updated_after=&retailer_id=&limit=&cursor=`:
@@ -41,6 +42,7 @@ export function ordersList(parts: {
   return {
     method: 'get',
     pattern: '/orders',
+    operation: listOrders,
     authenticate: stores.authenticate,
     async handle({ head, principal: reader, alwaysReplyWith }) {
       const filter = valid(readFilter(head.query));

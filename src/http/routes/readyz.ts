@@ -3,6 +3,7 @@ import { READINESS_DEADLINE_MS } from '../../limits.ts';
 import { json } from '../../transport/reply.ts';
 import { anyone, type Route } from '../../transport/route.ts';
 import { withTimeout } from '../../with-timeout.ts';
+import { readiness } from './service-operations.ts';
 
 /**
  * `GET /readyz`: 503 where `isReady` gives false, fails, or does not answer within `deadlineMs` milliseconds.
@@ -11,6 +12,7 @@ export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READIN
   return {
     method: 'get',
     pattern: '/readyz',
+    operation: readiness,
     authenticate: anyone,
     async handle() {
       if (await answersYes(isReady, deadlineMs)) return json(200, { status: 'ready' });

@@ -1,0 +1,101 @@
+import { ACTIVE_STATUSES } from '../domain/order.ts';
+import { ORDER_STATUS } from '../http/openapi/order-schemas.ts';
+import { BOOLEAN, choice, ID, INTEGER, named, object, orNull, STRING, success } from '../http/openapi/schema.ts';
+import { schemas } from '../http/schemas.ts';
+import type { Operation } from '../transport/operation.ts';
+
+/** What `/openapi-drivers.json` says of the drivers' routes. */
+
+const ORDER = named(
+  'DriverOrder',
+  object({
+    id: ID,
+    status: choice(ACTIVE_STATUSES),
+    sequence: INTEGER,
+    delivery_tier: STRING,
+    driver_payout_cents: INTEGER,
+    store_name: STRING,
+    pickup: object({ address: STRING, lat: { type: 'number' }, lng: { type: 'number' } }),
+    dropoff: object({
+      name: orNull(STRING),
+      phone: orNull(STRING),
+      line1: STRING,
+      line2: orNull(STRING),
+      city: STRING,
+      state: STRING,
+      zip: STRING,
+    }),
+  }),
+);
+
+const driver = { tag: 'Driver', secret: 'driver_token' } as const;
+
+export const setDuty: Operation = {
+  ...driver,
+  id: 'setDuty',
+  summary: 'Come on duty or go off duty',
+  body: schemas.driverDuty,
+  replies: { 200: success({ on_duty: BOOLEAN }) },
+  errors: ['illegal_transition', 'rate_limited'],
+};
+
+export const reportLocation: Operation = {
+  ...driver,
+  id: 'reportLocation',
+  summary: 'Report a position',
+  body: schemas.driverLocation,
+  replies: { 200: success({ taken: BOOLEAN }) },
+  errors: ['rate_limited'],
+};
+
+export const getDriverState: Operation = {
+  ...driver,
+  id: 'getDriverState',
+  summary: "The driver's duty and order",
+  replies: { 200: success({ on_duty: BOOLEAN, order: orNull(ORDER) }) },
+  errors: ['rate_limited'],
+};
+
+const acted: Operation['replies'] = { 200: success({ order: object({ status: ORDER_STATUS, sequence: INTEGER }) }) };
+
+const action = { secret: 'driver_token', tag: 'Actions', replies: acted } as const;
+const refused = ['not_found', 'illegal_transition', 'rate_limited'] as const;
+
+/** The actions on an order by the last segment of their address. */
+export const driverActions = {
+  'pick-up': {
+    ...action,
+    id: 'pickUpOrder',
+    summary: 'The parcel was picked up',
+    body: schemas.driverAction,
+    errors: refused,
+  },
+  release: {
+    ...action,
+    id: 'releaseOrder',
+    summary: 'Give an order back before the pickup',
+    body: schemas.release,
+    errors: [...refused, 'too_many_releases'],
+  },
+  undeliverable: {
+    ...action,
+    id: 'reportUndeliverable',
+    summary: 'The handover failed',
+    body: schemas.undeliverable,
+    errors: refused,
+  },
+  return: {
+    ...action,
+    id: 'returnOrder',
+    summary: 'The parcel is back at the store',
+    body: schemas.driverAction,
+    errors: refused,
+  },
+  deliver: {
+    ...action,
+    id: 'deliverOrder',
+    summary: 'The parcel was handed over; the body is the photo',
+    query: schemas.driverAction,
+    errors: [...refused, 'unusable_photo'],
+  },
+} as const satisfies Record<string, Operation>;

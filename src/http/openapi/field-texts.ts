@@ -1,0 +1,149 @@
+/** What a field means, and a value of it. */
+export type FieldText = { readonly says: string; readonly example?: unknown };
+
+const ORDER_ID = '01a2037d-1ae2-76a0-bb73-54073ca99160';
+const DRIVER_ID = '01a2037f-d0c7-7404-aac6-b02e65e5ae50';
+const TIME = '2026-11-22T13:41:00.271Z';
+
+/**
+ * The text and the example of each field on the wire, by its name, or by the names that lead to it where one
+ * name means several things. Requests, replies and webhooks take them from here.
+ */
+const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
+  // The reply around its content.
+  success: { says: 'Whether it was done.' },
+  message: { says: 'For people; it may change.', example: 'It was done.' },
+  error: { says: 'What a program decides by.' },
+  code: { says: "The vendor's code, or the service's own.", example: 'generic_decline' },
+  'error.code': { says: 'Which error it is.', example: 'invalid_request' },
+  retryable: { says: 'Whether the same request can succeed later.', example: false },
+  fields: { says: 'Every field that is wrong.' },
+  field: { says: 'The names that lead to it.', example: 'customer.phone' },
+  'fields.message': { says: 'What is wrong with it.', example: 'must be in E.164 form, like +14155550123' },
+  request_id: { says: 'As in `X-Request-Id`.', example: '01a2037f-5327-7fa7-8921-750dd4adb40f' },
+
+  // Addresses and queries.
+  'path.id': { says: "The order's id.", example: ORDER_ID },
+  'path.token': { says: 'The `tracking_token` of the order; it is the secret.', example: 'D6AImaIqSNSvW-KKaO8oGypQ' },
+  'query.status': { says: 'Only orders in this status.' },
+  'query.updated_after': { says: 'Only orders that changed after this time.' },
+  'query.limit': { says: 'Orders on a page, 1 to 100; 50 if absent.' },
+  'query.cursor': { says: '`next_cursor` of the page before.' },
+  'query.action_id': { says: 'An id of the phone for this action; a repeated one changes nothing.' },
+  'query.captured_at': { says: 'When it happened, by the phone.' },
+
+  // The order.
+  retailer_id: { says: "The store's id.", example: '01a2037f-cd7a-721b-a3a1-6dd74d7153d6' },
+  customer: { says: 'Whom the order is for.' },
+  'customer.name': { says: 'Name, in any script.', example: 'Jordan Lee' },
+  email: { says: 'A plausible e-mail address.', example: 'jordan@example.com' },
+  phone: { says: 'In E.164 form.', example: '+14155550123' },
+  sms_opt_in: { says: 'Whether the customer consents to a text with the tracking link.', example: true },
+  pickup_address: {
+    says: "The store's address in one line, best as it is registered.",
+    example: '2000 Mission St, San Francisco, CA 94110',
+  },
+  dropoff_address: { says: 'Where the order goes.' },
+  line1: { says: 'Street and number.', example: '401 Valencia St' },
+  line2: { says: 'Unit or floor.', example: 'Apt 4' },
+  city: { says: 'City.', example: 'San Francisco' },
+  state: { says: 'Two letters.', example: 'CA' },
+  zip: { says: 'ZIP code, of five digits or nine.', example: '94103' },
+  delivery_tier: { says: 'How fast, and for which fee.', example: 'standard' },
+  order: { says: 'The order.' },
+  orders: { says: 'The orders of this page.' },
+  next_cursor: { says: '`cursor` of the next page; null after the last one.', example: 'MTc5NTM1MjQ2MDI3MTAwMDowMWEy' },
+  id: { says: "The order's id.", example: ORDER_ID },
+  order_id: { says: "The order's id.", example: ORDER_ID },
+  status: { says: 'Where the order is on its path.', example: 'driver_assigned' },
+  delivery_fee: { says: 'The price in US cents.', example: 799 },
+  payment_status: { says: 'What became of the charge.', example: 'paid' },
+  tracking_token: { says: 'For the tracking link; treat it as a secret.', example: 'D6AImaIqSNSvW-KKaO8oGypQ' },
+  created_at: { says: 'When it was created.', example: TIME },
+  payment_failure_code: { says: 'Why a charge failed, else null.', example: null },
+  charge_id: { says: "Stripe's id of the charge.", example: 'pi_3Q0aZ2' },
+  refund_id: { says: "Stripe's id of the refund.", example: null },
+  sms_status: { says: 'What became of the text.', example: 'sent' },
+  sms_failure_code: { says: 'Why the text failed, else null.', example: null },
+  waiting_because: { says: 'Only while it waits: why no driver has it.', example: 'all_drivers_busy' },
+  driver_id: { says: 'Who has the order, or had it at the end.', example: DRIVER_ID },
+  driver_name: { says: "The driver's name.", example: 'Sam Rider' },
+  customer_id: { says: "The customer's id.", example: '01a2037d-1ae2-76a0-bb73-54073ca99161' },
+  pickup_point: { says: 'The point that is used for the pickup.' },
+  pickup_point_source: { says: 'How that point was found.', example: 'registered' },
+  dropoff_address_id: { says: "The address's id.", example: '01a2037d-1ae2-76a0-bb73-54073ca99162' },
+  dropoff_point: { says: 'The point of the dropoff, or null.' },
+  accuracy_meters: { says: 'How far the door may be from the point.', example: 50 },
+  source: { says: 'How the point was found.', example: 'geocoder' },
+  lat: { says: 'Degrees, -90 to 90.', example: 37.76415 },
+  lng: { says: 'Degrees, -180 to 180.', example: -122.41957 },
+  proof_distance_meters: { says: 'How far from the door the driver was at the handover.', example: null },
+  'data.proof_distance_meters': { says: 'How far from the door the driver was.', example: 12 },
+  dispatch: { says: 'Each assignment.' },
+  distance_meters: { says: "The driver's distance from the pickup.", example: 1240 },
+  passed_over: { says: 'How many near drivers did not get the order, by reason.', example: { busy: 2, farther: 5 } },
+  reason_code: { says: 'Why it ended.', example: null },
+  cancelled_by: { says: 'Who cancelled it.', example: null },
+  sequence: { says: 'Grows with every event of the order.', example: 4 },
+  assigned_at: { says: 'When the driver got it.', example: TIME },
+  picked_up_at: { says: 'When the driver had the parcel.', example: null },
+  delivered_at: { says: 'When it was handed over.', example: null },
+  undeliverable_at: { says: 'When the handover failed.', example: null },
+  ended_at: { says: 'When it ended without a delivery.', example: null },
+  updated_at: { says: 'When it last changed.', example: TIME },
+  expires_at: { says: 'When it expires if no driver has it by then.', example: '2026-11-23T13:41:00.271Z' },
+  'events.sequence': { says: 'Its number among those of the order.', example: 1 },
+  events: { says: 'Everything that happened, oldest first.' },
+  type: { says: 'What happened.' },
+  at: { says: 'When.', example: TIME },
+  data: { says: 'What belongs to it.' },
+  timestamp: { says: 'When it happened.', example: TIME },
+  reason: { says: 'Why.', example: 'other' },
+  by: { says: 'Who did it, where it was not the driver.', example: 'operator' },
+  position_at: { says: 'When the driver was there.', example: TIME },
+  captured_at: { says: "When it happened, by the phone's clock.", example: TIME },
+  action_id: { says: 'An id of the phone for this action; a repeated one changes nothing.', example: 'a1' },
+
+  // The tracking page.
+  final: { says: 'Whether nothing more will happen.', example: false },
+  headline: { says: 'One sentence about where the order is.', example: 'Sam is on the way with your order' },
+  detail: { says: 'A second one.', example: 'You can follow them on the map.' },
+  stages: { says: 'The steps of the delivery.' },
+  'stages.id': { says: 'Which step.', example: 'ordered' },
+  label: { says: 'Its name on the page.', example: 'Ordered' },
+  'stages.state': { says: 'Whether it is reached.', example: 'done' },
+  store_name: { says: "The store's name.", example: 'Corner Market' },
+  pickup: { says: 'Where the store is.' },
+  driver: { says: 'Who brings it.' },
+  first_name: { says: "The driver's first name.", example: 'Sam' },
+  position: { says: 'Where the driver is, where that is known and shown.' },
+  precision: { says: '`approximate` is the middle of a square of about 1 km.', example: 'exact' },
+  age_ms: { says: 'How old it was when this was written.', example: 1800 },
+  arrival: { says: 'The range in which it arrives, where one is known.' },
+  earliest_minutes: { says: 'Whole minutes from now.', example: 6 },
+  latest_minutes: { says: 'Whole minutes from now.', example: 14 },
+  photo_url: { says: 'The path of the photo of the handover.', example: null },
+
+  // Drivers.
+  on_duty: { says: 'Whether the driver takes orders.', example: true },
+  taken: { says: 'False where a later position is known already.', example: true },
+  accuracy_m: { says: 'Meters, as the phone says.', example: 8 },
+  heading: { says: 'Degrees clockwise from north.', example: 90 },
+  speed: { says: 'Meters per second.', example: 7.5 },
+  driver_payout_cents: { says: 'What the driver earns by it, in US cents.', example: 600 },
+  'pickup.address': { says: 'In one line, as the store sent it.', example: '2000 Mission St, San Francisco, CA 94110' },
+  dropoff: { says: 'Name, phone and unit are null until the driver is near the store.' },
+  'dropoff.name': { says: "The customer's name.", example: 'Jordan Lee' },
+};
+
+/** Reasons by their own names, such as those of `passed_over`, need no text. */
+const SELF_NAMED: ReadonlySet<string> = new Set(['passed_over']);
+
+/** The text of the field to which these names lead: that of the longest end of them. */
+export function textOf(path: readonly string[]): FieldText | undefined {
+  for (let from = 0; from < path.length; from++) {
+    const text = FIELD_TEXTS[path.slice(from).join('.')];
+    if (text) return text;
+  }
+  return SELF_NAMED.has(path.at(-2) ?? '') ? { says: 'How many, for this reason.', example: 1 } : undefined;
+}

@@ -1,0 +1,118 @@
+import { DROPOFF_POINT_SOURCES } from '../../domain/dropoff.ts';
+import { HOLD_REASONS } from '../../domain/hold.ts';
+import {
+  CANCEL_REASONS,
+  ORDER_STATUSES,
+  PAYMENT_STATUSES,
+  PICKUP_POINT_SOURCES,
+  UNDELIVERABLE_REASONS,
+} from '../../domain/order.ts';
+import { REJECTION_REASONS } from '../../domain/rejected-candidate.ts';
+import { TIER_IDS } from '../../domain/tier.ts';
+import { WAIT_REASONS } from '../../matcher/wait-reason.ts';
+import type { JsonSchema } from '../../transport/operation.ts';
+import { ORDER_EVENTS } from './order-events.ts';
+import {
+  BOOLEAN,
+  choice,
+  ID,
+  INTEGER,
+  listOf,
+  named,
+  object,
+  orNull,
+  POINT,
+  STRING,
+  TIME,
+  TRACKING_TOKEN,
+} from './schema.ts';
+
+/** Every reason in `reason_code`; that of an expired order is `no_driver`. */
+export const REASON_CODES = [...new Set([...CANCEL_REASONS, ...UNDELIVERABLE_REASONS, 'no_driver'])];
+/** What became of an order's text. */
+export const SMS_STATUSES = ['none', 'queued', 'sent', 'failed'] as const;
+
+export const ORDER_STATUS = named('OrderStatus', choice(ORDER_STATUSES));
+export const PAYMENT_STATUS = named('PaymentStatus', choice(PAYMENT_STATUSES));
+
+/** What every view of an order has. */
+const base = {
+  id: ID,
+  status: ORDER_STATUS,
+  delivery_tier: choice(TIER_IDS),
+  delivery_fee: INTEGER,
+  payment_status: PAYMENT_STATUS,
+  tracking_token: TRACKING_TOKEN,
+  created_at: TIME,
+};
+
+const waiting = { waiting_because: choice([...WAIT_REASONS, ...HOLD_REASONS]) };
+
+/** The order in the reply to its creation. */
+export const CREATED_ORDER = named('CreatedOrder', object(base));
+
+const ended = { driver_id: orNull(ID), reason_code: orNull(choice(REASON_CODES)) };
+
+/** An order of a list. */
+export const LISTED_ORDER = named(
+  'ListedOrder',
+  object({ ...base, ...ended, sms_status: choice(SMS_STATUSES), updated_at: TIME }, waiting),
+);
+
+const CUSTOMER = object({ name: STRING, email: STRING, phone: STRING, sms_opt_in: BOOLEAN });
+const ADDRESS = object({ line1: STRING, line2: orNull(STRING), city: STRING, state: STRING, zip: STRING });
+const DROPOFF_POINT = object({
+  lat: { type: 'number' },
+  lng: { type: 'number' },
+  accuracy_meters: INTEGER,
+  source: choice(DROPOFF_POINT_SOURCES),
+});
+
+const ASSIGNMENT = object({
+  at: TIME,
+  driver_id: ID,
+  distance_meters: INTEGER,
+  passed_over: object({}, Object.fromEntries(REJECTION_REASONS.map((reason) => [reason, INTEGER]))),
+});
+
+/** An order as `GET /orders/{id}` shows it. */
+export const ORDER = named(
+  'Order',
+  object(
+    {
+      ...base,
+      ...ended,
+      payment_failure_code: orNull(STRING),
+      charge_id: orNull(STRING),
+      refund_id: orNull(STRING),
+      sms_status: choice(SMS_STATUSES),
+      sms_failure_code: orNull(STRING),
+      driver_name: orNull(STRING),
+      customer_id: ID,
+      customer: CUSTOMER,
+      pickup_address: STRING,
+      pickup_point: POINT,
+      pickup_point_source: choice(PICKUP_POINT_SOURCES),
+      dropoff_address_id: ID,
+      dropoff_address: ADDRESS,
+      dropoff_point: orNull(DROPOFF_POINT),
+      proof_distance_meters: orNull(INTEGER),
+      dispatch: listOf(ASSIGNMENT),
+      cancelled_by: orNull(choice(['store', 'operator'])),
+      sequence: INTEGER,
+      assigned_at: orNull(TIME),
+      picked_up_at: orNull(TIME),
+      delivered_at: orNull(TIME),
+      undeliverable_at: orNull(TIME),
+      ended_at: orNull(TIME),
+      updated_at: TIME,
+      expires_at: orNull(TIME),
+      events: listOf({ oneOf: Object.entries(ORDER_EVENTS).map(([type, data]) => orderEvent(type, data)) }),
+    },
+    waiting,
+  ),
+);
+
+function orderEvent(type: string, data: JsonSchema): JsonSchema {
+  return object({ sequence: INTEGER, type: { type: 'string', const: type }, at: TIME, data });
+}

@@ -1,0 +1,98 @@
+import type { ErrorCode } from '../../domain/errors.ts';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../limits.ts';
+import type { JsonSchema, Operation } from '../../transport/operation.ts';
+import type { Route } from '../../transport/route.ts';
+import { type Components, exampleOf } from './components.ts';
+import { errorReplies } from './errors.ts';
+import { textOf } from './field-texts.ts';
+import { ID, TRACKING_TOKEN } from './schema.ts';
+
+/** A route that the document shows. */
+export type ShownRoute = Pick<Route, 'method' | 'pattern' | 'body' | 'onDeadline'> & { readonly operation: Operation };
+
+/** An operation as OpenAPI writes it: what the route declares, and what follows from its address and body. */
+export function operationItem(route: ShownRoute, components: Components): object {
+  const { operation } = route;
+  const isBearer = operation.secret === 'api_key' || operation.secret === 'driver_token';
+  const parameters = parametersOf(route, components);
+  const body = bodyOf(route, components);
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...(operation.description ? { description: operation.description } : {}),
+    security: isBearer ? [{ [operation.secret]: [] }] : [],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: body } : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(operation.replies).map(([status, reply]) => [status, replyItem(operation, reply, components)]),
+      ),
+      ...errorReplies(errorsOf(route, isBearer), components),
+    },
+  };
+}
+
+/** Those that the route tells of, and those of the order of checks that every route has (`Exchange`). */
+function errorsOf({ operation, body, onDeadline }: ShownRoute, isBearer: boolean): ReadonlySet<ErrorCode> {
+  const ofBody: ErrorCode[] = body ? ['payload_too_large', 'unsupported_media_type', 'request_timeout'] : [];
+  return new Set<ErrorCode>([
+    ...operation.errors,
+    'invalid_request',
+    'internal',
+    'unavailable',
+    ...(isBearer ? (['unauthorized'] as const) : []),
+    ...ofBody,
+    ...(operation.body ? (['malformed_json'] as const) : []),
+    ...(onDeadline ? [onDeadline] : []),
+  ]);
+}
+
+function parametersOf({ pattern, operation }: ShownRoute, components: Components): object[] {
+  const ofPath = [...pattern.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: textOf(['path', name])?.says,
+    schema: name === 'token' ? TRACKING_TOKEN : ID,
+    example: textOf(['path', name])?.example,
+  }));
+  const { properties = {} } = (operation.query ?? {}) as { properties?: Record<string, JsonSchema> };
+  const ofQuery = Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    description: textOf(['query', name])?.says,
+    schema: components.use(schema),
+  }));
+  return [...ofPath, ...ofQuery, ...(operation.idempotent ? [IDEMPOTENCY_KEY] : [])];
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Makes it safe to send the request again. Use a new one for each thing that is to be done.',
+  schema: { type: 'string', minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_LENGTH },
+  example: 'order-1001',
+};
+
+function bodyOf({ body, operation }: ShownRoute, components: Components): object | null {
+  if (!body) return null;
+  const { body: schema } = operation;
+  const content = schema
+    ? { 'application/json': { schema: components.use(schema), example: exampleOf(schema, 'all') } }
+    : Object.fromEntries(body.contentTypes.map((type) => [type, {}]));
+  return { required: body.optional !== true, content };
+}
+
+function replyItem({ idempotent }: Operation, reply: Operation['replies'][number], components: Components): object {
+  const { contentType } = reply;
+  const isJson = typeof contentType !== 'string';
+  const media = isJson ? { schema: components.use(reply), example: exampleOf(reply, 'always') } : {};
+  return {
+    description: 'Done.',
+    headers: components.useHeaders('X-Request-Id', ...(idempotent ? (['Idempotent-Replayed'] as const) : [])),
+    content: { [isJson ? 'application/json' : contentType]: media },
+  };
+}

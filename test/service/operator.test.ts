@@ -651,7 +651,7 @@ describe('secrets and personal data', () => {
     const dump = await dumpDatabase();
     expect(dump).toContain(hashSecret(key));
     for (const secret of secrets) {
-      expect(secret).toMatch(/^sd[kd]_[\w-]{32}$/);
+      expect(secret).toMatch(/^sd[kd]_(?:test_)?[\w-]{32}$/);
       for (const { code, stdout } of listings) expect([code, stdout.includes(secret)]).toEqual([0, false]);
       expect(dump.includes(secret) || dump.includes(secret.slice(4))).toBe(false);
       expect(dump).toContain(hashSecret(secret));

@@ -14,6 +14,7 @@ import { readDriverMessage } from '../src/driver-app/messages.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
+import { eventsRoute } from '../src/http/routes/events-list.ts';
 import { ordersList } from '../src/http/routes/orders-list.ts';
 import { webhookDeliveryRoutes } from '../src/http/routes/webhook-deliveries.ts';
 import * as patterns from '../src/http/schemas.ts';
@@ -82,6 +83,12 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     reads: createReadRates(0),
     matcher: { whyWaiting: () => undefined },
   });
+  const events = eventsRoute({
+    stores: letIn({ retailerId: 'store' } as never),
+    store: {} as never,
+    reads: createReadRates(0),
+    waits: {} as never,
+  });
   const [deliveries] = webhookDeliveryRoutes({
     stores: letIn({ retailerId: 'store' } as never),
     store: {} as never,
@@ -106,6 +113,10 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'a value of a body': (text) => parseJsonObject(Buffer.from(JSON.stringify({ [text]: text }))),
     'the fields of an order': (text) => validatePlaceOrder(withField(text)),
     'the fields of a webhook': (text) => validateWebhookChange({ url: text, event_types: [text], [text]: 1 }, false),
+    'a query of events': (text) => {
+      const query = new URLSearchParams({ after: text, limit: text, wait: text }).toString();
+      return events.handle({ ...GIVEN, head: headOf({}, query) } as never);
+    },
     'a query of deliveries': (text) => {
       const query = new URLSearchParams({ status: text, limit: text, cursor: text }).toString();
       return deliveries?.handle({ ...GIVEN, head: headOf({}, query, text) } as never);

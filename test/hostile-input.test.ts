@@ -11,6 +11,7 @@ import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
 import { validateAction, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
+import { EventWaits } from '../src/http/event-waits.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
@@ -85,9 +86,9 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
   });
   const events = eventsRoute({
     stores: letIn({ retailerId: 'store' } as never),
-    store: {} as never,
+    store: { readEvents: async () => ({ events: [], nextCursor: '0', isUnknown: false, lostBefore: null }) },
     reads: createReadRates(0),
-    waits: {} as never,
+    waits: new EventWaits(),
   });
   const [deliveries] = webhookDeliveryRoutes({
     stores: letIn({ retailerId: 'store' } as never),
@@ -109,14 +110,14 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
       const query = new URLSearchParams({ status: text, updated_after: text, limit: text, cursor: text }).toString();
       return list.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
+    'the query of events': (text) => {
+      const query = new URLSearchParams({ after: text, limit: text, wait: text }).toString();
+      return events.handle({ ...GIVEN, head: headOf({}, query) } as never);
+    },
     'a body': (text) => parseJsonObject(Buffer.from(text)),
     'a value of a body': (text) => parseJsonObject(Buffer.from(JSON.stringify({ [text]: text }))),
     'the fields of an order': (text) => validatePlaceOrder(withField(text)),
     'the fields of a webhook': (text) => validateWebhookChange({ url: text, event_types: [text], [text]: 1 }, false),
-    'a query of events': (text) => {
-      const query = new URLSearchParams({ after: text, limit: text, wait: text }).toString();
-      return events.handle({ ...GIVEN, head: headOf({}, query) } as never);
-    },
     'a query of deliveries': (text) => {
       const query = new URLSearchParams({ status: text, limit: text, cursor: text }).toString();
       return deliveries?.handle({ ...GIVEN, head: headOf({}, query, text) } as never);

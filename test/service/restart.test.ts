@@ -355,7 +355,7 @@ async function checkTold(): Promise<void> {
   const rows = await database.sql`
     select order_id, sequence, 'order.' || case type when 'driver_assigned' then 'assigned' else type end as type
     from order_events where type in ('driver_assigned', 'picked_up', 'delivered', 'cancelled', 'undeliverable',
-      'returned', 'refunded', 'payment_failed', 'expired')`;
+      'returned', 'refunded', 'payment_failed', 'expired', 'released')`;
   const ids = new Map<string, Set<unknown>>();
   for (const { headers, body, event } of receiver.seen) {
     const { order_id: orderId, retailer_id: retailerId, sequence } = event.data;

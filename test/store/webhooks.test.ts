@@ -3,7 +3,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { WebhookOwner } from '../../src/domain/webhook.ts';
 import { MAX_WEBHOOKS_SET, WEBHOOK_OLD_SECRET_SECONDS } from '../../src/limits.ts';
 import { storeOf } from '../harness/store.ts';
-import { noticesDuring } from './transaction.ts';
+import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 import {
   database,
   endpoint,
@@ -45,6 +45,18 @@ describe('an owner', () => {
     expect(rest).toHaveLength(MAX_WEBHOOKS_SET - 1);
     expect(await store().removeWebhook(owner(), rest[0]?.id ?? '')).toBe(true);
     await added();
+  });
+
+  it('adds no sixth one while another process adds the fifth', async () => {
+    for (let i = 0; i < MAX_WEBHOOKS_SET - 2; i++) await added();
+    const other = await openTransaction(database);
+    expect(
+      await storeOf(other.sql, 'other').addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null }),
+    ).not.toBeNull();
+    const late = store().addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null });
+    await untilBlocked(database);
+    await other.commit();
+    expect(await late).toBeNull();
   });
 
   it('may be an organization, whose webhooks are not its stores’', async () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { checkWebhook } from './checked-replies.ts';
+import { checkWebhook } from './reply-check.ts';
 
 /**
  * Verifies a webhook as a store does: the package of Standard Webhooks checks the signature and the time.

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findZip, foldAddress } from '../src/domain/address.ts';
+import { textBody } from '../src/domain/customer-text.ts';
 import { identityOf, isSameRequest } from '../src/domain/idempotency.ts';
 import { hasSecretForm, isId, isTrackingToken, keyModeOf } from '../src/domain/ids.ts';
 import { networkOf } from '../src/domain/network.ts';
@@ -33,6 +34,8 @@ import { validateNotes } from '../src/tracking/dropoff-route.ts';
 import { bearerToken, isMediaType, readHead } from '../src/transport/request.ts';
 import type { HeaderName, RequestHead } from '../src/transport/route.ts';
 import { countScans } from '../src/vendors/jpeg-scans.ts';
+import { createStripeSignatures } from '../src/vendors/stripe-signature.ts';
+import { isSignatureForm } from '../src/vendors/twilio-calls.ts';
 import { readWebhookUrl } from '../src/vendors/webhook-client.ts';
 import { loadZips, ZIPS_FILE } from '../src/vendors/zips.ts';
 import { HOSTILE_TEXTS } from './harness/hostile-texts.ts';
@@ -99,6 +102,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     store: {} as never,
     reads: createReadRates(0),
   });
+  const stripeSignatures = createStripeSignatures(['whsec_test']);
   const events = eventsRoute({
     stores: letIn(storeReader({ retailerId: 'store' })),
     store: { readEvents: async () => ({ events: [], nextCursor: '0', isUnknown: false, lostBefore: null }) },
@@ -131,6 +135,10 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
       const query = new URLSearchParams({ after: text, limit: text, wait: text }).toString();
       return events.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
+    'Stripe-Signature': (text) => stripeSignatures.mayBe(text),
+    'X-Twilio-Signature': (text) => isSignatureForm(text),
+    'the name of a store in a text': (text) =>
+      textBody({ kind: 'tracking', storeName: text, trackingToken: 'token', reason: null }, 'https://example.com'),
     'a body': (text) => parseJsonObject(Buffer.from(text)),
     'a value of a body': (text) => parseJsonObject(Buffer.from(JSON.stringify({ [text]: text }))),
     'the fields of an order': (text) => validatePlaceOrder(withField(text)),
@@ -243,6 +251,8 @@ const NOT_FED: Readonly<Record<string, string>> = {
   timeout: 'what the decoder of photos says',
   '^(ECONNREFUSED|E(HOST|NET)UNREACH|EADDRNOTAVAIL|ETIMEDOUT)$': 'codes of errors',
   '^HPE_': 'codes of errors',
+  '^[\\w-]{1,255}$': 'what Stripe has signed',
+  '^\\d{1,10}$': 'what Twilio has signed',
   'CERT|TLS|SSL|UNABLE_TO_': 'codes of errors',
   '(^|\\.)localhost\\.?$': 'the host of a URL of at most 2,000 characters',
 };

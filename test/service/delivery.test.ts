@@ -26,6 +26,9 @@ import {
   untilOrder,
 } from './clients.ts';
 
+/** What a driver does not see of a customer far from the store. */
+const HIDDEN = { name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
+
 const TRACKING_URL = 'https://track.sameday.test';
 const SOON = { timeout: 5_000, interval: 20 };
 
@@ -282,10 +285,17 @@ describe('the driver', () => {
       delivery_tier: 'standard',
       driver_payout_cents: 550,
       store_name: 'Blue Door Books',
-      pickup: { address: store.address, ...store.point },
-      dropoff: { name: recipient.name, phone: recipient.phone, ...dropoff },
+      items: [],
+      pickup: { address: store.address, ...store.point, instructions: null },
+      dropoff: {
+        name: recipient.name,
+        phone: recipient.phone,
+        ...dropoff,
+        instructions: null,
+        leave_at_door: false,
+      },
     };
-    const far = { ...order, dropoff: { ...dropoff, name: null, phone: null, line2: null } };
+    const far = { ...order, items: null, dropoff: { ...dropoff, ...HIDDEN } };
     await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: far });
     expect(await driver.state()).toEqual({ success: true, on_duty: true, order: far });
     phone.send({ type: 'position', ...northOf(store.point, 200), captured_at: new Date().toISOString() });
@@ -331,7 +341,7 @@ describe('the driver', () => {
       expect((await release(first?.order_id, 'give-back-1')).status).toBe(200);
       expect((await show(service, store, body.order.id)).status).toBe('driver_assigned');
     }
-    expect(seen).toEqual(Array(11).fill({ ...dropoff, name: null, phone: null, line2: null }));
+    expect(seen).toEqual(Array(11).fill({ ...dropoff, ...HIDDEN }));
   });
 
   it('is refused without his own token, over HTTP and on the socket', async () => {

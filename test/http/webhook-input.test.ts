@@ -51,7 +51,7 @@ describe('a new webhook', () => {
 
   it('with an unknown type is refused by its place', () => {
     const [field = ''] = fieldsOf({ url: URL_OF_STORE, event_types: ['order.paid', 'order.eaten'] });
-    expect(field).toMatch(/^event_types\.1 must be one of \*, order\./);
+    expect(field).toMatch(/^event_types\[1\] must be one of \*, order\./);
   });
 
   it('with a URL that is long as it is sent is refused, whatever length it was typed in', () => {

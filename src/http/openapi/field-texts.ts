@@ -14,7 +14,8 @@ const TIME = '2026-11-22T13:41:00.271Z';
 
 /**
  * The text and the example of each field on the wire, by its name, or by the names that lead to it where one
- * name means several things: those of fields, and before them that of the schema. Requests, replies and webhooks take them from here.
+ * name means several things: those of fields, and before them that of the schema. Requests, replies and
+ * webhooks take them from here.
  */
 const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   ...ACCOUNT_TEXTS,

@@ -1,6 +1,18 @@
 import { ACTIVE_STATUSES } from '../domain/order.ts';
 import { ORDER_STATUS } from '../http/openapi/order-schemas.ts';
-import { BOOLEAN, choice, ID, INTEGER, named, object, orNull, STRING, success } from '../http/openapi/schema.ts';
+import {
+  BOOLEAN,
+  choice,
+  ID,
+  INTEGER,
+  ITEM,
+  listOf,
+  named,
+  object,
+  orNull,
+  STRING,
+  success,
+} from '../http/openapi/schema.ts';
 import { schemas } from '../http/schemas.ts';
 import type { Operation } from '../transport/operation.ts';
 
@@ -15,7 +27,13 @@ const ORDER = named(
     delivery_tier: STRING,
     driver_payout_cents: INTEGER,
     store_name: STRING,
-    pickup: object({ address: STRING, lat: { type: 'number' }, lng: { type: 'number' } }),
+    items: orNull(listOf(ITEM)),
+    pickup: object({
+      address: STRING,
+      lat: { type: 'number' },
+      lng: { type: 'number' },
+      instructions: orNull(STRING),
+    }),
     dropoff: object({
       name: orNull(STRING),
       phone: orNull(STRING),
@@ -24,6 +42,8 @@ const ORDER = named(
       city: STRING,
       state: STRING,
       zip: STRING,
+      instructions: orNull(STRING),
+      leave_at_door: orNull(BOOLEAN),
     }),
   }),
 );

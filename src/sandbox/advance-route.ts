@@ -9,6 +9,7 @@ import type { RetailerKey } from '../store/retailers.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, Route } from '../transport/route.ts';
 import type { Advance, AdvanceOutcome } from './advance.ts';
+import { advanceOrder } from './advance-operation.ts';
 
 /** `POST /sandbox/orders/{id}/advance`, which only the sandbox has. */
 export function advanceRoute(parts: {
@@ -18,6 +19,7 @@ export function advanceRoute(parts: {
   return {
     method: 'post',
     pattern: '/sandbox/orders/:id/advance',
+    operation: advanceOrder,
     authenticate: parts.stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
     onDeadline: 'outcome_unknown',

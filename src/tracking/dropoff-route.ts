@@ -14,6 +14,7 @@ import { json } from '../transport/reply.ts';
 import { anyone, type Route } from '../transport/route.ts';
 import { type Linked, linkedOrder } from './link.ts';
 import type { TrackingStatus } from './messages.ts';
+import { changeDropoffNotes } from './operations.ts';
 import { maySayNotes, type TrackingView } from './view.ts';
 
 const WINDOW_SECONDS = 60;
@@ -50,6 +51,7 @@ export function dropoffRoute(parts: {
   return {
     method: 'put',
     pattern: '/track/:token/dropoff',
+    operation: changeDropoffNotes,
     authenticate: anyone,
     body: { contentTypes: ['application/json'], maxBytes: MAX_DROPOFF_BODY_BYTES },
     onDeadline: 'outcome_unknown',

@@ -12,6 +12,7 @@ import {
   success,
   TIME,
 } from '../http/openapi/schema.ts';
+import { schemas } from '../http/schemas.ts';
 import type { Operation } from '../transport/operation.ts';
 
 /** What `/openapi.json` says of the tracking page's data: `TrackingView`. */
@@ -45,6 +46,7 @@ const VIEW = named(
     driver: orNull(object({ first_name: orNull(STRING), position: orNull(POSITION) })),
     arrival: orNull(object({ earliest_minutes: INTEGER, latest_minutes: INTEGER })),
     photo_url: orNull(STRING),
+    dropoff_notes: orNull(object({ instructions: orNull(STRING), leave_at_door: BOOLEAN })),
   }),
 );
 
@@ -64,4 +66,20 @@ export const getTrackingPhoto: Operation = {
   secret: 'tracking_token',
   replies: { 200: { contentType: 'image/jpeg' } },
   errors: ['not_found', 'gone'],
+};
+
+const { dropoff_instructions, leave_at_door } = schemas.changeDropoff.properties;
+
+export const changeDropoffNotes: Operation = {
+  id: 'changeDropoffNotes',
+  tag: 'Tracking',
+  summary: "Change the customer's notes for the door, until the pickup",
+  description: 'Both fields replace what is there. Null and an empty text are no instructions.',
+  secret: 'tracking_token',
+  body: named('ChangeDropoff', {
+    ...schemas.changeDropoff,
+    properties: { dropoff_instructions: orNull(dropoff_instructions), leave_at_door },
+  }),
+  replies: { 200: success({ order: VIEW }) },
+  errors: ['not_found', 'gone', 'illegal_transition', 'rate_limited'],
 };

@@ -3,8 +3,11 @@ import type { ErrorCode } from '../domain/errors.ts';
 /** A JSON Schema (draft 2020-12). One that has a `title` is named so in the document, once for all its uses. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** What lets a caller in: a bearer secret, or the tracking token in the path. */
-export type Secret = 'api_key' | 'driver_token' | 'tracking_token' | 'none';
+/**
+ * What lets a caller in: a bearer secret, or the tracking token in the path. `read_key` is a key of a store or of
+ * an organization.
+ */
+export type Secret = 'api_key' | 'read_key' | 'driver_token' | 'tracking_token' | 'none';
 
 /**
  * What a machine can read of a route. Its address, the media types and size of its body, and the errors that

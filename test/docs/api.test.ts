@@ -12,6 +12,7 @@ import {
   UNDELIVERABLE_REASONS,
 } from '../../src/domain/order.ts';
 import { REJECTION_REASONS } from '../../src/domain/rejected-candidate.ts';
+import { SCENARIO_PHONES } from '../../src/domain/scenario.ts';
 import { ERROR_TEXTS } from '../../src/http/openapi/errors.ts';
 import { ORDER_EVENTS } from '../../src/http/openapi/order-events.ts';
 import { CREATED_ORDER, LISTED_ORDER, ORDER, SMS_STATUSES } from '../../src/http/openapi/order-schemas.ts';
@@ -79,7 +80,7 @@ test('the reasons of a release and the failures of a text are all there, and no 
   expect(valuesOf(reasons)).toEqual(valuesOf([...RELEASE_REASONS, 'driver_silent', 'driver_deactivated']));
   const [, failures = ''] = below('### Text statuses').split('`sms_failure_code` is');
   const told = codes(failures).filter((code) => /^[a-z_]+$/.test(code));
-  expect(valuesOf(told)).toEqual(valuesOf(union('src/jobs/sms.ts', 'TextFailure')));
+  expect(valuesOf(told)).toEqual(valuesOf(union('src/jobs/texting.ts', 'TextFailure')));
 });
 
 test('the events of an order are those that the statements write, with their data', () => {
@@ -129,9 +130,12 @@ test('the replies that the page shows are those of the document', () => {
 });
 
 test('the magic phones and cards do what the page says', () => {
-  const phones = [...source('src/sandbox/twilio-stand-in.ts').matchAll(/'(\+1500555\d+)': \[(\d+)/g)].map(
-    ([, ...pair]) => pair,
-  );
+  const standIn = source('src/sandbox/twilio-stand-in.ts');
+  const unreached = /SCENARIO_PHONES\.undelivered\]: (\d+)/.exec(standIn)?.[1];
+  const phones = [
+    ...[...standIn.matchAll(/'(\+1500555\d+)': \[(\d+)/g)].map(([, ...pair]) => pair),
+    [SCENARIO_PHONES.undelivered, unreached],
+  ];
   expect(phones.length).toBeGreaterThan(3);
   expect(
     rows(below('### Phones'))

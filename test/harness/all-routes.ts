@@ -37,6 +37,9 @@ export async function allRoutes(): Promise<Route[]> {
   const builders = (await Promise.all(FOLDERS.map(functionsOf)))
     .flat()
     .filter(([name]) => /Routes?$|^orders/.test(name));
-  const built = builders.flatMap(([, build]) => build(anything));
-  return built.filter((route): route is Route => typeof (route as Route | null)?.pattern === 'string');
+  const built = builders
+    .flatMap(([, build]) => build(anything))
+    .filter((route): route is Route => typeof (route as Route | null)?.pattern === 'string');
+  // A route may have a function of its own in a folder of which another function makes all.
+  return [...new Map(built.map((route) => [`${route.method} ${route.pattern}`, route])).values()];
 }

@@ -94,7 +94,8 @@ export class ApiCheck {
       this.#fits.set(source, fits);
     }
     if (fits(value)) return null;
-    return `${about}: ${this.#ajv.errorsText(fits.errors, { dataVar: 'body' })}: ${JSON.stringify(value).slice(0, 500)}`;
+    const wrong = this.#ajv.errorsText(fits.errors, { dataVar: 'body' }).slice(0, 1_000);
+    return `${about}: ${wrong}: ${JSON.stringify(value).slice(0, 500)}`;
   }
 }
 

@@ -10,7 +10,15 @@ import { anyone, type Route } from '../../src/transport/route.ts';
 import { letIn, startServer } from './support.ts';
 
 const EMPTY: EventPage = { events: [], nextCursor: '7', isUnknown: false, lostBefore: null };
-const EVENT = { cursor: '8', type: 'order.paid', timestamp: '2026-11-22T13:44:30.674Z', data: {} } as const;
+const DATA = {
+  order_id: newId(),
+  retailer_id: newId(),
+  sequence: 3,
+  status: 'driver_assigned',
+  payment_status: 'paid',
+  driver_id: newId(),
+};
+const EVENT = { cursor: '8', type: 'order.paid', timestamp: '2026-11-22T13:44:30.674Z', data: DATA } as const;
 
 /** Answers nothing before its deadline. */
 const hanging: Route<null> = {

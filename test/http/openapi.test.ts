@@ -16,9 +16,11 @@ const both = [
   ['/openapi-drivers.json', drivers],
 ] as const;
 
-/** Pages, their files, the documents themselves, and what is for Prometheus. */
+/** Pages, their files, the documents themselves, what is for Prometheus, and what the vendors call. */
 const NO_API = [
   '/assets/:name',
+  '/card/cancelled',
+  '/card/done',
   '/docs',
   '/docs/drivers',
   '/driver',
@@ -27,7 +29,10 @@ const NO_API = [
   '/metrics',
   '/openapi-drivers.json',
   '/openapi.json',
+  '/stripe/webhook',
   '/track/:token',
+  '/twilio/inbound',
+  '/twilio/status',
 ];
 
 test('every route of the API is in a document, and nothing else is', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AdmissionControl } from '../../src/dispatch/admission.ts';
 import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import type { PlaceOnceOutcome } from '../../src/dispatch/place-once.ts';
-import { newId } from '../../src/domain/ids.ts';
+import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { PlaceOrder } from '../../src/domain/order.ts';
 import { ordersBatch } from '../../src/http/routes/orders-batch.ts';
 import { type OrderPlacing, ordersCreate } from '../../src/http/routes/orders-create.ts';
@@ -35,15 +35,20 @@ type Result = {
 };
 type Placed = { readonly request: PlaceOrder; readonly key: string | null };
 
-const created = (id: string): PlaceOnceOutcome => ({
+const TRACKING_TOKEN = newTrackingToken();
+/** An id for each key. */
+const idOf = (text: string) =>
+  `00000000-0000-7000-8000-${Buffer.from(text).toString('hex').padStart(12, '0').slice(-12)}`;
+
+const created = (key: string): PlaceOnceOutcome => ({
   kind: 'created',
   order: {
-    id,
+    id: idOf(key),
     status: 'pending_dispatch',
     tierId: 'standard',
     feeCents: 799,
     paymentStatus: 'not_charged',
-    trackingToken: 'token',
+    trackingToken: TRACKING_TOKEN,
     createdAt: new Date(0),
     externalId: null,
   },
@@ -53,7 +58,7 @@ const created = (id: string): PlaceOnceOutcome => ({
 async function world(
   options: { place?: (placed: Placed) => Promise<PlaceOnceOutcome>; perSecond?: number; unstored?: number } = {},
 ) {
-  const { place = async ({ key }) => created(`of ${key}`), perSecond = 0, unstored = 0 } = options;
+  const { place = async ({ key }) => created(key ?? ''), perSecond = 0, unstored = 0 } = options;
   const placed: Placed[] = [];
   const backlog = new CommitBacklog();
   backlog.started = unstored;
@@ -99,14 +104,14 @@ describe('a batch', () => {
         // The second one is done first.
         if (key === 'a') await second.opened;
         else second.open();
-        return created(`of ${key}`);
+        return created(key ?? '');
       },
     });
     const results = await batch([order('a'), order('b')]);
     const alone = await send(orderBody(), '/orders/create', { 'idempotency-key': 'b' });
     expect(results.map(({ index, status, order }) => [index, status, order?.id])).toEqual([
-      [0, 201, 'of a'],
-      [1, 201, 'of b'],
+      [0, 201, idOf('a')],
+      [1, 201, idOf('b')],
     ]);
     expect(results[1]).toEqual({ index: 1, status: 201, ...(alone.body as object) });
   });

@@ -102,6 +102,7 @@ test('takes back the cursor that it gave', async () => {
 
 test('a waiting order says why it waits, and any other says nothing', async () => {
   const row = {
+    external_id: null,
     delivery_tier: 'standard',
     delivery_fee: 799,
     payment_status: 'not_charged',

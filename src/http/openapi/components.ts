@@ -38,7 +38,7 @@ export class Components {
     if (known && !isDeepStrictEqual(known, schema)) throw new Error(`two schemas are named ${title}`);
     if (!known) {
       this.#sources.set(title, schema);
-      this.schemas[title] = this.#inner(rest, []);
+      this.schemas[title] = this.#inner(rest, [title]);
     }
     return { $ref: `#/components/schemas/${title}` };
   }
@@ -97,10 +97,10 @@ export function exampleOf(schema: JsonSchema, fields: 'all' | 'always', path: re
   if (example !== undefined) return example;
   if (isObject) {
     // A named object is described by its own names alone.
-    const root = typeof schema.title === 'string' ? [] : path;
+    const root = typeof schema.title === 'string' ? [schema.title] : path;
     const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : [];
     const shown = Object.entries(schema.properties as Record<string, JsonSchema>).filter(
-      ([name]) => fields === 'all' || required.includes(name),
+      ([name]) => (fields === 'all' || required.includes(name)) && !textOf([...root, name])?.isSeldom,
     );
     return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(property, fields, [...root, name])]));
   }

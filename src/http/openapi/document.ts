@@ -1,8 +1,9 @@
+import { WEBHOOK_TEST_TYPE } from '../../domain/webhook.ts';
 import type { Operation } from '../../transport/operation.ts';
 import type { Route } from '../../transport/route.ts';
 import { Components, exampleOf } from './components.ts';
-import { operationItem, type ShownRoute } from './path-item.ts';
-import { titleOf, WEBHOOKS, webhookBody } from './webhooks.ts';
+import { operationItem, type ShownRoute, schemesOf } from './path-item.ts';
+import { TEST_WEBHOOK, titleOf, WEBHOOKS, webhookBody } from './webhooks.ts';
 
 /** The version of the API: it grows with what is taken away or changed, not with what is added. */
 const API_VERSION = '1.0.0';
@@ -13,14 +14,22 @@ const SECURITY = {
     scheme: 'bearer',
     description: "The store's API key. Status 401 says that it is missing, wrong, or another store's.",
   },
+  organization_key: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The key of an organization of stores, which only reads, and has webhooks of its own.',
+  },
   driver_token: { type: 'http', scheme: 'bearer', description: "The driver's token, which the operator gives out." },
 };
 
 const TAGS: Readonly<Record<string, string>> = {
   Orders: 'Create, follow and cancel orders of a store.',
   Tracking: 'What the customer of an order sees. The tracking token in the address lets in whoever has it.',
+  Account: 'The store that a key belongs to.',
   Service: 'How the service is.',
-  Webhooks: 'What the service sends to a store.',
+  Events: 'What happened to the orders of a store.',
+  Webhooks: 'What the service sends to a store, and where.',
+  Sandbox: 'What only the sandbox has.',
   Driver: 'Duty, position and order of a driver.',
   Actions: 'What a driver does with an order.',
 };
@@ -28,7 +37,9 @@ const TAGS: Readonly<Record<string, string>> = {
 /** The OpenAPI 3.1 document of stores: every route with an operation, but for those of drivers. */
 export function storesDocument(routes: readonly Route[]): object {
   const components = new Components();
-  const webhooks = Object.fromEntries(Object.keys(WEBHOOKS).map((type) => [type, webhookItem(type, components)]));
+  const webhooks = Object.fromEntries(
+    [...Object.keys(WEBHOOKS), WEBHOOK_TEST_TYPE].map((type) => [type, webhookItem(type, components)]),
+  );
   const about = 'What the fields mean together, and how to retry, is in `docs/integrate.md` of the project.';
   return document('Sameday', about, ofStores(shown(routes)), components, { webhooks });
 }
@@ -55,7 +66,7 @@ function document(
   const paths = pathsOf(routes, components);
   const tags = new Set(routes.map(({ operation }) => operation.tag));
   if (more.webhooks) tags.add('Webhooks');
-  const secrets = new Set<string>(routes.map(({ operation }) => operation.secret));
+  const secrets = new Set(routes.flatMap(({ operation }) => schemesOf(operation.secret)));
   return {
     openapi: '3.1.0',
     info: { title, version: API_VERSION, description, license: { name: 'MIT', identifier: 'MIT' } },
@@ -82,8 +93,8 @@ function pathsOf(routes: readonly ShownRoute[], components: Components): Record<
 }
 
 function webhookItem(type: string, components: Components): object {
-  const { summary, example } = WEBHOOKS[type] ?? { summary: '', example: {} };
-  const schema = webhookBody(type);
+  const { summary, example } = WEBHOOKS[type] ?? { summary: 'A test that was asked for', example: {} };
+  const schema = type === WEBHOOK_TEST_TYPE ? TEST_WEBHOOK : webhookBody(type);
   const body = exampleOf(schema, 'always') as { readonly data: object };
   return {
     post: {

@@ -8,14 +8,17 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
   malformed_json: 'The body is not a JSON object in UTF-8.',
   invalid_request:
     'Some fields are not usable, or no driver goes there; `fields` names them. Also sent for a key test.',
-  unauthorized: 'The key is missing or wrong, belongs to another store, or the store is not active.',
-  not_found: 'There is no such address, or no such order of your store.',
+  unauthorized:
+    'The key is missing or wrong, belongs to another store or mode, only reads, or the store is not active.',
+  not_found: 'There is no such address, or no such order or webhook of your store.',
   method_not_allowed: 'The address does not take this method; the header `Allow` says which.',
   request_timeout: 'The body did not arrive in time. Nothing happened.',
-  illegal_transition: 'The order is past the step you asked for. Nothing was changed.',
+  illegal_transition:
+    'The order, or its payment, is past the step you asked for, or a webhook cannot take it: `message` says why. ' +
+    'Nothing was changed.',
   idempotency_key_reused: 'The key was used for something else. Nothing was changed.',
   gone: 'The tracking link has expired.',
-  payload_too_large: "The body is larger than 64 KiB (a driver's photo: 10 MB).",
+  payload_too_large: "The body is larger than 64 KiB (a batch: 512 KiB, a driver's photo: 10 MB).",
   unsupported_media_type: 'The `Content-Type` is not `application/json`.',
   unusable_photo: 'Only for drivers: the photo cannot be used.',
   rate_limited: 'Nothing happened. Send it again after `Retry-After` seconds.',
@@ -28,17 +31,20 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
+/** What a program decides by. */
+export const FAILURE = object({
+  code: choice(CODES),
+  retryable: BOOLEAN,
+  fields: listOf(object({ field: STRING, message: STRING })),
+});
+
 /** The body of every error (`errorReply`). */
 export const ERROR = named(
   'Error',
   object({
     success: { type: 'boolean', const: false },
     message: STRING,
-    error: object({
-      code: choice(CODES),
-      retryable: BOOLEAN,
-      fields: listOf(object({ field: STRING, message: STRING })),
-    }),
+    error: FAILURE,
     request_id: STRING,
   }),
 );

@@ -1,5 +1,12 @@
+import { ACCOUNT_TEXTS } from './account-texts.ts';
+
 /** What a field means, and a value of it. */
-export type FieldText = { readonly says: string; readonly example?: unknown };
+export type FieldText = {
+  readonly says: string;
+  readonly example?: unknown;
+  /** Whether examples of bodies are without it. */
+  readonly isSeldom?: boolean;
+};
 
 const ORDER_ID = '01a2037d-1ae2-76a0-bb73-54073ca99160';
 const DRIVER_ID = '01a2037f-d0c7-7404-aac6-b02e65e5ae50';
@@ -7,9 +14,12 @@ const TIME = '2026-11-22T13:41:00.271Z';
 
 /**
  * The text and the example of each field on the wire, by its name, or by the names that lead to it where one
- * name means several things. Requests, replies and webhooks take them from here.
+ * name means several things: those of fields, and before them that of the schema. Requests, replies and
+ * webhooks take them from here.
  */
 const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
+  ...ACCOUNT_TEXTS,
+
   // The reply around its content.
   success: { says: 'Whether it was done.' },
   message: { says: 'For people; it may change.', example: 'It was done.' },
@@ -26,6 +36,10 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   'path.id': { says: "The order's id.", example: ORDER_ID },
   'path.token': { says: 'The `tracking_token` of the order; it is the secret.', example: 'D6AImaIqSNSvW-KKaO8oGypQ' },
   'query.status': { says: 'Only orders in this status.' },
+  'query.external_id': { says: 'Only orders with this number of yours.' },
+  'query.created_after': { says: 'Only orders created at this time or later.' },
+  'query.created_before': { says: 'Only orders created before this time.' },
+  'query.retailer_id': { says: 'Only orders of this store; for the key of an organization.' },
   'query.updated_after': { says: 'Only orders that changed after this time.' },
   'query.limit': { says: 'Orders on a page, 1 to 100; 50 if absent.' },
   'query.cursor': { says: '`next_cursor` of the page before.' },
@@ -50,6 +64,21 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   state: { says: 'Two letters.', example: 'CA' },
   zip: { says: 'ZIP code, of five digits or nine.', example: '94103' },
   delivery_tier: { says: 'How fast, and for which fee.', example: 'standard' },
+  external_id: { says: 'Your own number of the order, or null.', example: 'A-1001' },
+  metadata: { says: 'Your own notes by key.', example: { basket: '7' } },
+  items: { says: 'What was bought.' },
+  'items.name': { says: 'What it is.', example: 'Floor lamp' },
+  quantity: { says: 'How many.', example: 1 },
+  pickup_instructions: { says: 'What the driver reads on the way to the store.', example: 'Ask at the counter' },
+  dropoff_instructions: { says: 'What the driver reads on the way to the door.', example: 'Ring twice' },
+  leave_at_door: { says: 'Whether the parcel may be left at the door.', example: false },
+  sandbox: { says: 'Only in the sandbox: a bad day for this order.', isSeldom: true },
+  'sandbox.card': { says: 'How the card answers.' },
+  'sandbox.text': { says: 'What becomes of the texts.' },
+  'sandbox.driver': { says: 'What the first driver does.' },
+  warnings: { says: 'There where fields of the body were ignored: the first 20 of them.' },
+  'warnings.field': { says: 'The names that lead to it.', example: 'customer.fone' },
+  'warnings.message': { says: 'What became of it.', example: 'is not a field of an order; it was ignored' },
   order: { says: 'The order.' },
   orders: { says: 'The orders of this page.' },
   next_cursor: { says: '`cursor` of the next page; null after the last one.', example: 'MTc5NTM1MjQ2MDI3MTAwMDowMWEy' },
@@ -59,15 +88,26 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   delivery_fee: { says: 'The price in US cents.', example: 799 },
   payment_status: { says: 'What became of the charge.', example: 'paid' },
   tracking_token: { says: 'For the tracking link; treat it as a secret.', example: 'D6AImaIqSNSvW-KKaO8oGypQ' },
+  tracking_url: {
+    says: 'The tracking link; treat it as a secret.',
+    example: 'https://sameday.example/track/D6AImaIqSNSvW-KKaO8oGypQ',
+  },
   created_at: { says: 'When it was created.', example: TIME },
   payment_failure_code: { says: 'Why a charge failed, else null.', example: null },
   charge_id: { says: "Stripe's id of the charge.", example: 'pi_3Q0aZ2' },
   refund_id: { says: "Stripe's id of the refund.", example: null },
-  sms_status: { says: 'What became of the text.', example: 'sent' },
+  sms_status: { says: 'What became of the text with the tracking link.', example: 'sent' },
   sms_failure_code: { says: 'Why the text failed, else null.', example: null },
+  texts: { says: 'What became of each text to the customer.' },
+  kind: { says: 'Which text it is.', example: 'tracking' },
+  'texts.status': { says: 'What became of it.', example: 'sent' },
+  failure_code: { says: 'Why it failed, else null.', example: null },
   waiting_because: { says: 'Only while it waits: why no driver has it.', example: 'all_drivers_busy' },
   driver_id: { says: 'Who has the order, or had it at the end.', example: DRIVER_ID },
   driver_name: { says: "The driver's name.", example: 'Sam Rider' },
+  'driver.id': { says: "The driver's id.", example: DRIVER_ID },
+  vehicle: { says: 'What they drive.', example: 'car' },
+  driver_position: { says: 'Where the driver is, as the customer sees it; null where that is not shown.' },
   customer_id: { says: "The customer's id.", example: '01a2037d-1ae2-76a0-bb73-54073ca99161' },
   pickup_point: { says: 'The point that is used for the pickup.' },
   pickup_point_source: { says: 'How that point was found.', example: 'registered' },
@@ -97,6 +137,10 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   type: { says: 'What happened.' },
   at: { says: 'When.', example: TIME },
   data: { says: 'What belongs to it.' },
+  'data.refund_id': { says: "Stripe's id of the refund.", example: 're_3Q0aZ2' },
+  amount_cents: { says: 'How much of the fee, in US cents.', example: 300 },
+  dispute_id: { says: "Stripe's id of the dispute.", example: 'du_1Q0aZ2' },
+  outcome: { says: 'For the operator.', example: 'won' },
   timestamp: { says: 'When it happened.', example: TIME },
   reason: { says: 'Why.', example: 'other' },
   by: { says: 'Who did it, where it was not the driver.', example: 'operator' },
@@ -123,6 +167,9 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   earliest_minutes: { says: 'Whole minutes from now.', example: 6 },
   latest_minutes: { says: 'Whole minutes from now.', example: 14 },
   photo_url: { says: 'The path of the photo of the handover.', example: null },
+
+  dropoff_notes: { says: 'What the customer may change; null from the pickup on.' },
+  instructions: { says: 'What to know there, or null.', example: 'Ring twice' },
 
   // Drivers.
   on_duty: { says: 'Whether the driver takes orders.', example: true },

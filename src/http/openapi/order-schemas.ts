@@ -1,3 +1,5 @@
+import { TEXT_KINDS, TEXT_STATUSES } from '../../domain/customer-text.ts';
+import { VEHICLES } from '../../domain/driver.ts';
 import { DROPOFF_POINT_SOURCES } from '../../domain/dropoff.ts';
 import { HOLD_REASONS } from '../../domain/hold.ts';
 import {
@@ -17,6 +19,7 @@ import {
   choice,
   ID,
   INTEGER,
+  ITEM,
   listOf,
   named,
   object,
@@ -24,13 +27,14 @@ import {
   POINT,
   STRING,
   TIME,
+  TIME_RANGE,
   TRACKING_TOKEN,
 } from './schema.ts';
 
 /** Every reason in `reason_code`; that of an expired order is `no_driver`. */
 export const REASON_CODES = [...new Set([...CANCEL_REASONS, ...UNDELIVERABLE_REASONS, 'no_driver'])];
 /** What became of an order's text. */
-export const SMS_STATUSES = ['none', 'queued', 'sent', 'failed'] as const;
+export const SMS_STATUSES = ['none', ...TEXT_STATUSES] as const;
 
 export const ORDER_STATUS = named('OrderStatus', choice(ORDER_STATUSES));
 export const PAYMENT_STATUS = named('PaymentStatus', choice(PAYMENT_STATUSES));
@@ -43,20 +47,24 @@ const base = {
   delivery_fee: INTEGER,
   payment_status: PAYMENT_STATUS,
   tracking_token: TRACKING_TOKEN,
+  external_id: orNull(STRING),
   created_at: TIME,
 };
 
 const waiting = { waiting_because: choice([...WAIT_REASONS, ...HOLD_REASONS]) };
 
 /** The order in the reply to its creation. */
-export const CREATED_ORDER = named('CreatedOrder', object(base));
+export const CREATED_ORDER = named('CreatedOrder', object({ ...base, tracking_url: STRING }));
+
+/** Of an order that an organization reads. */
+const whose = { retailer_id: ID };
 
 const ended = { driver_id: orNull(ID), reason_code: orNull(choice(REASON_CODES)) };
 
 /** An order of a list. */
 export const LISTED_ORDER = named(
   'ListedOrder',
-  object({ ...base, ...ended, sms_status: choice(SMS_STATUSES), updated_at: TIME }, waiting),
+  object({ ...base, ...ended, sms_status: choice(SMS_STATUSES), updated_at: TIME }, { ...waiting, ...whose }),
 );
 
 const CUSTOMER = object({ name: STRING, email: STRING, phone: STRING, sms_opt_in: BOOLEAN });
@@ -67,6 +75,28 @@ const DROPOFF_POINT = object({
   accuracy_meters: INTEGER,
   source: choice(DROPOFF_POINT_SOURCES),
 });
+
+const TEXT = object({
+  kind: choice(TEXT_KINDS),
+  status: choice(TEXT_STATUSES),
+  failure_code: orNull(STRING),
+  at: TIME,
+});
+const DRIVER = object({ id: ID, first_name: orNull(STRING), vehicle: choice(VEHICLES) });
+const DRIVER_POSITION = object({
+  lat: { type: 'number' },
+  lng: { type: 'number' },
+  precision: choice(['exact', 'approximate']),
+  at: TIME,
+});
+/** What a store said of an order beyond the contract's fields. */
+const extras = {
+  metadata: { type: 'object', additionalProperties: STRING },
+  items: listOf(ITEM),
+  pickup_instructions: orNull(STRING),
+  dropoff_instructions: orNull(STRING),
+  leave_at_door: BOOLEAN,
+};
 
 const ASSIGNMENT = object({
   at: TIME,
@@ -82,12 +112,18 @@ export const ORDER = named(
     {
       ...base,
       ...ended,
+      ...extras,
+      tracking_url: STRING,
       payment_failure_code: orNull(STRING),
       charge_id: orNull(STRING),
       refund_id: orNull(STRING),
       sms_status: choice(SMS_STATUSES),
       sms_failure_code: orNull(STRING),
+      texts: listOf(TEXT),
       driver_name: orNull(STRING),
+      driver: orNull(DRIVER),
+      driver_position: orNull(DRIVER_POSITION),
+      arrival: orNull(TIME_RANGE),
       customer_id: ID,
       customer: CUSTOMER,
       pickup_address: STRING,
@@ -109,7 +145,7 @@ export const ORDER = named(
       expires_at: orNull(TIME),
       events: listOf({ oneOf: Object.entries(ORDER_EVENTS).map(([type, data]) => orderEvent(type, data)) }),
     },
-    waiting,
+    { ...waiting, ...whose },
   ),
 );
 

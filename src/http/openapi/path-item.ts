@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../limits.ts';
-import type { JsonSchema, Operation } from '../../transport/operation.ts';
+import type { JsonSchema, Operation, Secret } from '../../transport/operation.ts';
 import type { Route } from '../../transport/route.ts';
 import { type Components, exampleOf } from './components.ts';
 import { errorReplies } from './errors.ts';
@@ -13,7 +13,7 @@ export type ShownRoute = Pick<Route, 'method' | 'pattern' | 'body' | 'onDeadline
 /** An operation as OpenAPI writes it: what the route declares, and what follows from its address and body. */
 export function operationItem(route: ShownRoute, components: Components): object {
   const { operation } = route;
-  const isBearer = operation.secret === 'api_key' || operation.secret === 'driver_token';
+  const schemes = schemesOf(operation.secret);
   const parameters = parametersOf(route, components);
   const body = bodyOf(route, components);
   return {
@@ -21,16 +21,30 @@ export function operationItem(route: ShownRoute, components: Components): object
     tags: [operation.tag],
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
-    security: isBearer ? [{ [operation.secret]: [] }] : [],
+    security: schemes.map((scheme) => ({ [scheme]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: body } : {}),
     responses: {
       ...Object.fromEntries(
         Object.entries(operation.replies).map(([status, reply]) => [status, replyItem(operation, reply, components)]),
       ),
-      ...errorReplies(errorsOf(route, isBearer), components),
+      ...errorReplies(errorsOf(route, schemes.length > 0), components),
     },
   };
+}
+
+/** The bearer secrets that each let a caller in. */
+export function schemesOf(secret: Secret): readonly string[] {
+  switch (secret) {
+    case 'api_key':
+    case 'driver_token':
+      return [secret];
+    case 'read_key':
+      return ['api_key', 'organization_key'];
+    case 'tracking_token':
+    case 'none':
+      return [];
+  }
 }
 
 /** Those that the route tells of, and those of the order of checks that every route has (`Exchange`). */
@@ -49,20 +63,21 @@ function errorsOf({ operation, body, onDeadline }: ShownRoute, isBearer: boolean
 }
 
 function parametersOf({ pattern, operation }: ShownRoute, components: Components): object[] {
+  const [, root = ''] = pattern.split('/');
   const ofPath = [...pattern.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    description: textOf(['path', name])?.says,
+    description: textOf([root, 'path', name])?.says,
     schema: name === 'token' ? TRACKING_TOKEN : ID,
-    example: textOf(['path', name])?.example,
+    example: textOf([root, 'path', name])?.example,
   }));
   const { properties = {} } = (operation.query ?? {}) as { properties?: Record<string, JsonSchema> };
   const ofQuery = Object.entries(properties).map(([name, schema]) => ({
     name,
     in: 'query',
     required: false,
-    description: textOf(['query', name])?.says,
+    description: textOf([root, 'query', name])?.says,
     schema: components.use(schema),
   }));
   return [...ofPath, ...ofQuery, ...(operation.idempotent ? [IDEMPOTENCY_KEY] : [])];

@@ -9,6 +9,11 @@ export const ID = { type: 'string', format: 'uuid' } as const;
 export const TIME = { type: 'string', format: 'date-time' } as const;
 /** As `newTrackingToken` makes it. */
 export const TRACKING_TOKEN = { type: 'string', pattern: '^[\\w-]{24}$' } as const;
+/** One of the things that were bought. */
+export const ITEM = object({ name: STRING, quantity: INTEGER });
+/** Beside an order: the fields that were ignored. */
+export const WARNINGS = { warnings: listOf(object({ field: STRING, message: STRING })) };
+export const TIME_RANGE = object({ from: TIME, to: TIME });
 export const POINT = object({ lat: { type: 'number' }, lng: { type: 'number' } });
 
 type Properties = Readonly<Record<string, JsonSchema>>;

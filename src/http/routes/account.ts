@@ -5,6 +5,7 @@ import type { Route } from '../../transport/route.ts';
 import { type Authenticator, unauthorized } from '../credentials.ts';
 import { asAvailable } from '../outcomes.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
+import { getAccount } from './store-operations.ts';
 
 /** What an installation allows every store; a rate of 0 is none. */
 export type AccountSettings = {
@@ -25,6 +26,7 @@ export function accountRoute(parts: {
   return {
     method: 'get',
     pattern: '/account',
+    operation: getAccount,
     authenticate: stores.authenticate,
     async handle({ principal: key, alwaysReplyWith }) {
       await countRead(reads, key, alwaysReplyWith);

@@ -12,6 +12,7 @@ import { schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
+import { listEvents } from './store-operations.ts';
 
 type EventQuery = { readonly after: string | null; readonly limit: number; readonly waitMs: number };
 
@@ -30,6 +31,7 @@ export function eventsRoute(parts: {
   return {
     method: 'get',
     pattern: '/events',
+    operation: listEvents,
     authenticate: stores.authenticate,
     deadlineMs: EVENTS_DEADLINE_MS,
     async handle({ head, principal: reader, signal, alwaysReplyWith }) {

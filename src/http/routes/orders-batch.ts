@@ -11,6 +11,7 @@ import { BatchesAtWork } from '../batches-at-work.ts';
 import type { Authenticator } from '../credentials.ts';
 import { parsed } from '../input.ts';
 import type { StoreRates } from '../store-rate.ts';
+import { createOrders } from './batch-operation.ts';
 import { type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
 
 /** What became of one order, as its own request would have been answered. */
@@ -37,6 +38,7 @@ export function ordersBatch(parts: {
   return {
     method: 'post',
     pattern: '/orders/batch',
+    operation: createOrders,
     shed: (head) => (admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     admit({ principal: { retailerId }, whenOver }) {

@@ -8,6 +8,7 @@ import type { Authenticator } from '../credentials.ts';
 import { orderIdOf } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
+import { previewCancellation } from './order-operations.ts';
 
 /** `GET /orders/{id}/cancellation`: what `POST /orders/{id}/cancel` would cost and give back now. */
 export function ordersCancellation(parts: {
@@ -19,6 +20,7 @@ export function ordersCancellation(parts: {
   return {
     method: 'get',
     pattern: '/orders/:id/cancellation',
+    operation: previewCancellation,
     authenticate: stores.authenticate,
     async handle({ head, principal: key, alwaysReplyWith }) {
       const orderId = orderIdOf(head);

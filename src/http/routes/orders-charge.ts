@@ -8,6 +8,7 @@ import { createChargeRetries } from '../charge-retries.ts';
 import type { Authenticator } from '../credentials.ts';
 import { orderIdOf, parsed } from '../input.ts';
 import { asWritten } from '../outcomes.ts';
+import { retryCharge } from './order-operations.ts';
 
 /** `POST /orders/{id}/charge`: tries a failed charge again on the card that the store has now. */
 export function ordersCharge(parts: {
@@ -19,6 +20,7 @@ export function ordersCharge(parts: {
   return {
     method: 'post',
     pattern: '/orders/:id/charge',
+    operation: retryCharge,
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
     onDeadline: 'outcome_unknown',

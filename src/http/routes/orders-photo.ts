@@ -5,6 +5,7 @@ import type { Authenticator } from '../credentials.ts';
 import { orderIdOf } from '../input.ts';
 import { photoReply } from '../photo-reply.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
+import { getPhoto } from './order-operations.ts';
 
 const MISSING = 'There is no such order, or no photo of it.';
 /** A shared cache must not keep it; the caller may. */
@@ -23,6 +24,7 @@ export function ordersPhoto(parts: {
   return {
     method: 'get',
     pattern: '/orders/:id/photo',
+    operation: getPhoto,
     authenticate: stores.authenticate,
     async handle({ head, principal: key, alwaysReplyWith }) {
       const orderId = orderIdOf(head);

@@ -12,6 +12,7 @@ import { warningsOf } from '../order-warnings.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { valid } from '../validate.ts';
+import { getQuote } from './store-operations.ts';
 
 /** Stands for the customer of whom a quote need not know. */
 const ANYBODY = { name: 'Anybody', email: 'anybody@example.com', phone: '+14155550100' };
@@ -27,6 +28,7 @@ export function quotesRoute(parts: {
   return {
     method: 'post',
     pattern: '/quotes',
+    operation: getQuote,
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     async handle({ principal: key, body: sent, alwaysReplyWith }) {

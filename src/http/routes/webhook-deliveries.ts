@@ -28,6 +28,7 @@ import {
   type WebhookManagers,
   webhookIdOf,
 } from '../webhook-owner.ts';
+import { listDeliveries, replayDelivery } from './webhook-operations.ts';
 
 /**
  * What a webhook was told: `GET /webhooks/{id}/deliveries?status=&limit=&cursor=`, newest first, and
@@ -53,6 +54,7 @@ export function webhookDeliveryRoutes(parts: {
   const list: Route<StoreReader> = {
     method: 'get',
     pattern: '/webhooks/:id/deliveries',
+    operation: listDeliveries,
     authenticate: stores.authenticate,
     async handle({ head, principal, alwaysReplyWith }) {
       const filter = valid(readFilter(head.query));
@@ -72,6 +74,7 @@ export function webhookDeliveryRoutes(parts: {
   const replay: Route<StoreReader> = {
     method: 'post',
     pattern: '/webhooks/:id/deliveries/:delivery_id/replay',
+    operation: replayDelivery,
     authenticate: stores.authenticate,
     onDeadline: 'outcome_unknown',
     async handle({ head, principal }) {

@@ -11,6 +11,7 @@ import { signWebhook } from '../../vendors/webhook-signature.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { createOwnerRate, noSuchWebhook, ownerOf, type WebhookManagers, webhookIdOf } from '../webhook-owner.ts';
+import { testWebhook } from './webhook-operations.ts';
 
 /**
  * `POST /webhooks/{id}/test`: sends an event at once, also to a disabled webhook, and says what the receiver
@@ -45,6 +46,7 @@ export function webhookTestRoute(parts: {
   return {
     method: 'post',
     pattern: '/webhooks/:id/test',
+    operation: testWebhook,
     authenticate: stores.authenticate,
     async handle({ head, principal }) {
       const id = webhookIdOf(head);

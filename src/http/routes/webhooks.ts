@@ -14,6 +14,14 @@ import { countRead, type StoreRates } from '../store-rate.ts';
 import { valid } from '../validate.ts';
 import { validateNewWebhook, validateWebhookChange } from '../webhook-input.ts';
 import { createOwnerRate, noSuchWebhook, ownerOf, type WebhookManagers, webhookIdOf } from '../webhook-owner.ts';
+import {
+  addWebhook,
+  changeWebhook,
+  getWebhook,
+  listWebhooks,
+  removeWebhook,
+  rotateWebhookSecret,
+} from './webhook-operations.ts';
 
 const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
 const LOOK = 'See GET /webhooks.';
@@ -42,6 +50,7 @@ export function webhookRoutes(parts: {
   const list: Route<StoreReader> = {
     method: 'get',
     pattern: '/webhooks',
+    operation: listWebhooks,
     authenticate,
     async handle({ principal, alwaysReplyWith }) {
       await countRead(reads, principal, alwaysReplyWith);
@@ -53,6 +62,7 @@ export function webhookRoutes(parts: {
   const add: Route<StoreReader> = {
     method: 'post',
     pattern: '/webhooks',
+    operation: addWebhook,
     authenticate,
     body: JSON_BODY,
     onDeadline: 'outcome_unknown',
@@ -70,6 +80,7 @@ export function webhookRoutes(parts: {
   const get: Route<StoreReader> = {
     method: 'get',
     pattern: '/webhooks/:id',
+    operation: getWebhook,
     authenticate,
     async handle({ head, principal, alwaysReplyWith }) {
       const id = webhookIdOf(head);
@@ -81,6 +92,7 @@ export function webhookRoutes(parts: {
   const change: Route<StoreReader> = {
     method: 'patch',
     pattern: '/webhooks/:id',
+    operation: changeWebhook,
     authenticate,
     body: JSON_BODY,
     onDeadline: 'outcome_unknown',
@@ -96,6 +108,7 @@ export function webhookRoutes(parts: {
   const rotate: Route<StoreReader> = {
     method: 'post',
     pattern: '/webhooks/:id/rotate-secret',
+    operation: rotateWebhookSecret,
     authenticate,
     onDeadline: 'outcome_unknown',
     async handle({ head, principal }) {
@@ -110,6 +123,7 @@ export function webhookRoutes(parts: {
   const remove: Route<StoreReader> = {
     method: 'delete',
     pattern: '/webhooks/:id',
+    operation: removeWebhook,
     authenticate,
     onDeadline: 'outcome_unknown',
     async handle({ head, principal }) {

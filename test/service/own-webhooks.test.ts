@@ -359,3 +359,25 @@ it('writes neither secret nor URL to its log', () => {
   expect(service.output()).not.toMatch(/whsec_/);
   for (const { path } of receiver.seen) expect(service.output()).not.toContain(path);
 });
+
+describe('an organization’s webhook', () => {
+  it('is told of all its stores and of no other, and no store’s key knows it', async () => {
+    const [own, other] = [await addStore(database.sql), await addStore(database.sql)];
+    const { organization_id: chain = '' } = await cli('organization', 'add', 'Corner Markets');
+    const { api_key: apiKey = '' } = await cli('organization', 'create-key', chain);
+    await cli('organization', 'add-store', chain, own.retailerId);
+    const path = newPath();
+    const { id, secret } = await add({ ...own, apiKey }, path, ['order.cancelled']);
+    for (const store of [own, other]) await cancel(store, (await place(service, store)).body.order.id);
+    await untilSeen(path, 'order.cancelled');
+    expect(seenAt(path).map(({ event }) => event.data.retailer_id)).toEqual([own.retailerId]);
+    for (const { headers, body, event } of seenAt(path)) expect(verifyWebhook(secret, headers, body)).toEqual(event);
+    expect((await call(own, 'GET', `/webhooks/${id}`)).status).toBe(404);
+    // A store that has left is not told of.
+    await cli('organization', 'remove-store', chain, own.retailerId);
+    await cancel(own, (await place(service, own)).body.order.id);
+    const { events } = (await ask<{ events: unknown[] }>(service, '/events?limit=100', { key: own.apiKey })).body;
+    expect(events.length).toBeGreaterThan(0);
+    expect(await deliveriesOf({ ...own, apiKey }, id)).toHaveLength(1);
+  });
+});

@@ -343,7 +343,7 @@ describe('a key', () => {
     };
     expect(await refused('POST', '/webhooks', {})).toEqual([400, 'url']);
     const bad = { url: 'http://10.0.0.1/', event_types: ['order.eaten'] };
-    expect(await refused('POST', '/webhooks', bad)).toEqual([400, 'event_types.0']);
+    expect(await refused('POST', '/webhooks', bad)).toEqual([400, 'event_types[0]']);
     expect(await refused('POST', '/webhooks', { url: 'http://10.0.0.1/' })).toEqual([400, 'url']);
     const { id } = await add(store, newPath());
     expect(await refused('PATCH', `/webhooks/${id}`, { secret: 'x', enabled: 1 })).toEqual([400, 'enabled', 'secret']);

@@ -129,6 +129,28 @@ test('the replies that the page shows are those of the document', () => {
   expect(stores.problemOf({ ...seen, status: 400, text: error })).toBeNull();
 });
 
+test.each([
+  ['### Ask for a quote', 'POST', '/quotes', 200],
+  ['### Preview a cancellation', 'GET', '/orders/x/cancellation', 200],
+  ['## Read events', 'GET', '/events', 200],
+  ['## Receive webhooks', 'POST', '/webhooks', 201],
+  ['### Test a webhook', 'POST', '/webhooks/x/test', 200],
+])('%s: the reply that the page shows is that of the document', (heading, method, path, status) => {
+  const [text = ''] = blocks(below(heading), 'json');
+  const seen = { method, path, status, contentType: 'application/json', text };
+  expect(stores.operationOf(method, path)).toBeDefined();
+  expect(stores.problemOf(seen)).toBeNull();
+});
+
+test.each([
+  ['### Ask for a quote', 'field | meaning', 'Quote'],
+  ['### Preview a cancellation', 'field | meaning', 'Cancellation'],
+  ['### Read your account', 'field of `account` | meaning', 'Account'],
+])('%s: the rows are the fields of the document', (heading, header, schema) => {
+  const told = table(heading, header).flatMap(firstCell);
+  expect(valuesOf(told)).toEqual(fieldsOf(stores.document.components.schemas[schema] ?? {}));
+});
+
 test('the magic phones and cards do what the page says', () => {
   const standIn = source('src/sandbox/twilio-stand-in.ts');
   const unreached = /SCENARIO_PHONES\.undelivered\]: (\d+)/.exec(standIn)?.[1];

@@ -12,6 +12,7 @@ type Reply = { readonly $ref?: string; readonly content?: Record<string, Media> 
 export type Item = {
   readonly operationId: string;
   readonly tags: readonly string[];
+  readonly security: readonly Json[];
   readonly responses: Record<string, Reply>;
   readonly requestBody?: { content: Record<string, Media> };
 };

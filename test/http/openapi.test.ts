@@ -1,14 +1,17 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
-import { driversDocument } from '../../src/http/openapi/document.ts';
+import { driversDocument, storesDocument } from '../../src/http/openapi/document.ts';
 import { served } from '../../src/http/openapi/served.ts';
 import { docsRoutes } from '../../src/http/routes/docs.ts';
+import { ordersBatch } from '../../src/http/routes/orders-batch.ts';
+import { ordersCreate } from '../../src/http/routes/orders-create.ts';
+import { quotesRoute } from '../../src/http/routes/quotes.ts';
 import { validators } from '../../src/http/validators.js';
 import type { Assets } from '../../src/pages/assets.ts';
 import { allRoutes } from '../harness/all-routes.ts';
 import { ApiCheck, apiDocuments, type Item, sealed } from '../harness/api-document.ts';
-import { replyOf, startServer } from './support.ts';
+import { letIn, replyOf, startServer } from './support.ts';
 
 const { stores, drivers } = await apiDocuments();
 const both = [
@@ -123,6 +126,26 @@ describe.each(both)('%s', (_name, document) => {
 test('the example of an order is one that the service takes', () => {
   const item = stores.paths['/orders/create']?.post as Item;
   expect(validators.placeOrder(item.requestBody?.content['application/json']?.example)).toBe(true);
+});
+
+test('what only the sandbox has is in no other document', () => {
+  const textOf = (isSandbox: boolean) => {
+    const parts = { stores: letIn(null), dispatch: {}, isSandbox } as never;
+    return JSON.stringify(storesDocument([ordersCreate(parts), ordersBatch(parts), quotesRoute(parts)]));
+  };
+  expect(textOf(true).split('"sandbox":').length - 1).toBe(3);
+  expect(textOf(false)).not.toContain('"sandbox":');
+});
+
+test('a key of a chain is a way in where it reads, and nowhere else', () => {
+  const taking = Object.entries(stores.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { security }]) =>
+      security.some((scheme) => 'organization_key' in scheme) ? [`${method} ${path}`] : [],
+    ),
+  );
+  const isOfReaders = /^get \/(orders|orders\/\{id\}|events)$|\/webhooks/;
+  expect(taking.filter((each) => !isOfReaders.test(each))).toEqual([]);
+  expect(taking.length).toBe(12);
 });
 
 test('a reply, a field or an error that the document does not name is found', async () => {

@@ -29,6 +29,7 @@ export const ACCOUNT_TEXTS: Readonly<Record<string, FieldText>> = {
     example: 1612,
   },
   driver_available: { says: 'Whether a driver would get the order at this moment.', example: true },
+  'Quote.waiting_because': { says: 'Only while your orders get no driver: why.', example: 'payment_required' },
   pickup_eta: { says: 'When the driver would have the parcel; null without a driver.' },
   delivery_eta: { says: 'When they would be at the door; null where that is not known.' },
   from: { says: 'Not before.', example: TIME },

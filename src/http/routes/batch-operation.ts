@@ -1,22 +1,22 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_ORDERS_PER_BATCH } from '../../limits.ts';
-import type { Operation } from '../../transport/operation.ts';
+import type { JsonSchema, Operation } from '../../transport/operation.ts';
 import { FAILURE } from '../openapi/errors.ts';
+import { orderBody } from '../openapi/order-body.ts';
 import { CREATED_ORDER } from '../openapi/order-schemas.ts';
 import { INTEGER, listOf, named, object, STRING, success, WARNINGS } from '../openapi/schema.ts';
-import { schemas } from '../schemas.ts';
 
 /** What `/openapi.json` says of `POST /orders/batch`. */
 
-const { placeOrder } = schemas;
+const KEY: JsonSchema = { type: 'string', minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_LENGTH };
 
-const ENTRY = named('OrderOfBatch', {
-  type: 'object',
-  required: ['idempotency_key', ...placeOrder.required],
-  properties: {
-    idempotency_key: { type: 'string', minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_LENGTH },
-    ...placeOrder.properties,
-  },
-});
+function entry(isSandbox: boolean): JsonSchema {
+  const { type, required, properties } = orderBody(isSandbox);
+  return named('OrderOfBatch', {
+    type,
+    required: ['idempotency_key', ...required],
+    properties: { idempotency_key: KEY, ...properties },
+  });
+}
 
 const PLACED = named(
   'PlacedOfBatch',
@@ -46,7 +46,7 @@ const REFUSED = named(
   ),
 );
 
-export const createOrders: Operation = {
+export const createOrders = (isSandbox: boolean): Operation => ({
   id: 'createOrders',
   tag: 'Orders',
   summary: 'Create several orders',
@@ -56,10 +56,10 @@ export const createOrders: Operation = {
   body: named('PlaceBatch', {
     type: 'object',
     required: ['orders'],
-    properties: { orders: { type: 'array', minItems: 1, maxItems: MAX_ORDERS_PER_BATCH, items: ENTRY } },
+    properties: { orders: { type: 'array', minItems: 1, maxItems: MAX_ORDERS_PER_BATCH, items: entry(isSandbox) } },
   }),
   replies: {
     200: named('BatchResults', success({ message: STRING, results: listOf({ oneOf: [PLACED, REFUSED] }) })),
   },
   errors: ['rate_limited'],
-};
+});

@@ -1,11 +1,12 @@
 import type { Operation } from '../../transport/operation.ts';
+import { orderBody } from '../openapi/order-body.ts';
 import { CREATED_ORDER, LISTED_ORDER, ORDER, ORDER_STATUS, PAYMENT_STATUS } from '../openapi/order-schemas.ts';
 import { BOOLEAN, ID, INTEGER, listOf, named, object, orNull, STRING, success, WARNINGS } from '../openapi/schema.ts';
 import { schemas } from '../schemas.ts';
 
 /** What `/openapi.json` says of the routes of orders. */
 
-export const createOrder: Operation = {
+export const createOrder = (isSandbox: boolean): Operation => ({
   id: 'createOrder',
   tag: 'Orders',
   summary: 'Create an order',
@@ -14,10 +15,10 @@ export const createOrder: Operation = {
     'tests the key and creates nothing. Unknown fields are ignored, and named in `warnings`.',
   secret: 'api_key',
   idempotent: true,
-  body: named('PlaceOrder', schemas.placeOrder),
+  body: named('PlaceOrder', orderBody(isSandbox)),
   replies: { 201: named('OrderPlaced', success({ message: STRING, order: CREATED_ORDER }, WARNINGS)) },
   errors: ['idempotency_key_reused', 'rate_limited', 'queue_full'],
-};
+});
 
 export const getOrder: Operation = {
   id: 'getOrder',

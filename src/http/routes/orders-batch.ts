@@ -38,7 +38,7 @@ export function ordersBatch(parts: {
   return {
     method: 'post',
     pattern: '/orders/batch',
-    operation: createOrders,
+    operation: createOrders(isSandbox),
     shed: (head) => (admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     admit({ principal: { retailerId }, whenOver }) {

@@ -42,7 +42,7 @@ export function ordersCreate(parts: {
   return {
     method: 'post',
     pattern: '/orders/create',
-    operation: createOrder,
+    operation: createOrder(isSandbox),
     shed: (head) => (dispatch.admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },

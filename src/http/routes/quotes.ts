@@ -28,7 +28,7 @@ export function quotesRoute(parts: {
   return {
     method: 'post',
     pattern: '/quotes',
-    operation: getQuote,
+    operation: getQuote(isSandbox),
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     async handle({ principal: key, body: sent, alwaysReplyWith }) {

@@ -2,6 +2,7 @@ import { HOLD_REASONS } from '../../domain/hold.ts';
 import { STORE_EVENT_TYPES } from '../../domain/store-event.ts';
 import { TIER_IDS } from '../../domain/tier.ts';
 import type { JsonSchema, Operation } from '../../transport/operation.ts';
+import { orderBody } from '../openapi/order-body.ts';
 import {
   BOOLEAN,
   choice,
@@ -47,19 +48,20 @@ const NO_QUOTE = named(
   }),
 );
 
-export const getQuote: Operation = {
+export const getQuote = (isSandbox: boolean): Operation => ({
   id: 'getQuote',
   tag: 'Orders',
   summary: 'What an order would cost and when it would come',
   description: 'Takes the body of an order, in which `customer` may be left out. Nothing is stored.',
   secret: 'api_key',
-  body: named('QuoteRequest', {
-    ...schemas.placeOrder,
-    required: schemas.placeOrder.required.filter((name) => name !== 'customer'),
-  }),
+  body: named('QuoteRequest', withoutCustomer(orderBody(isSandbox))),
   replies: { 200: success({ quote: { oneOf: [QUOTE, NO_QUOTE] } }, WARNINGS) },
   errors: ['rate_limited'],
-};
+});
+
+function withoutCustomer(body: ReturnType<typeof orderBody>): JsonSchema {
+  return { ...body, required: body.required.filter((name) => name !== 'customer') };
+}
 
 const RATE: JsonSchema = { type: ['number', 'null'] };
 

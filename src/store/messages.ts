@@ -3,7 +3,7 @@ import type { UndeliverableReason } from '../domain/order.ts';
 import { changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
-import { countTexts, hasOptedOut, optOutRefused, type TextBounds, textEventData } from './text-rows.ts';
+import { countTexts, hasOptedOut, optOutRefused, sentTo, type TextBounds, textEventData } from './text-rows.ts';
 
 /** A text that an order's customer is to get. */
 export type OwedText = {
@@ -45,7 +45,7 @@ export async function openTexts(
   const rows = await sql`
     with owed as (
       select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name,
-        coalesce(o.scenario ->> 'text_to', c.phone) as send_to,
+        ${sentTo(sql)} as send_to,
         o.status in ('cancelled', 'expired') as ended, ${hasOptedOut(sql, sql`c.phone`)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in

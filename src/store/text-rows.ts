@@ -57,18 +57,21 @@ export const phoneHash = (sql: Sql, phone: Fragment): Fragment =>
 export const hasOptedOut = (sql: Sql, phone: Fragment): Fragment => sql`
   exists (select from text_opt_outs t where t.opted_out and t.phone_hash = ${phoneHash(sql, phone)})`;
 
+/** The phone that a text of the order `o` goes to: the customer's `c`, unless a scenario has another. */
+export const sentTo = (sql: Sql): Fragment => sql`coalesce(o.scenario ->> 'text_to', c.phone)`;
+
 /** Twilio's refusal of a phone that answered STOP. */
 const OPTED_OUT_AT_TWILIO = '21610';
 
 /**
  * A CTE, `, refused as (…)`, that keeps the phones which Twilio refused because they opted out there. It reads
- * `recorded`, texts with their `order_id` and `failure_code`.
+ * `recorded`, texts with their `order_id` and `failure_code`. The text of a scenario went to another phone.
  */
 export const optOutRefused = (sql: Sql): Fragment => sql`, refused as (
     insert into text_opt_outs (phone_hash, opted_out, source)
     select distinct ${phoneHash(sql, sql`c.phone`)}, true, 'twilio'
     from recorded s join orders o on o.id = s.order_id join customers c on c.id = o.customer_id
-    where s.failure_code = ${OPTED_OUT_AT_TWILIO} order by 1
+    where s.failure_code = ${OPTED_OUT_AT_TWILIO} and o.scenario ->> 'text_to' is null order by 1
     on conflict (phone_hash) do update set opted_out = true, source = 'twilio', changed_at = now()
     where not text_opt_outs.opted_out
   )`;

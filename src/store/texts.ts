@@ -3,7 +3,7 @@ import { changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
 import type { OwedText, TextResult } from './messages.ts';
-import { countTexts, hasOptedOut, optOutRefused, type TextBounds, textEventData } from './text-rows.ts';
+import { countTexts, hasOptedOut, optOutRefused, sentTo, type TextBounds, textEventData } from './text-rows.ts';
 
 /**
  * Opens optional texts before they are sent, as `openTexts` opens the one with the tracking link. By the id of
@@ -18,7 +18,7 @@ export async function openOptionalTexts(
     with owed as materialized (
       -- The orders' table first, as in every statement that writes it.
       select t.*, t.outbox_id as id, o.retailer_id, o.tracking_token, o.reason_code, c.phone, r.name,
-        coalesce(o.scenario ->> 'text_to', c.phone) as send_to,
+        ${sentTo(sql)} as send_to,
         t.kind = 'on_the_way' and o.status <> 'picked_up' as past,
         not c.sms_opt_in or ${hasOptedOut(sql, sql`c.phone`)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id

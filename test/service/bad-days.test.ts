@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
-import { addFreeDriver, addStore, ask, place, type Store, show } from './clients.ts';
+import { addFreeDriver, addStore, ask, place, type Store, show, untilOrder } from './clients.ts';
 
 let database: FreshDatabase;
 let service: Running;
@@ -73,4 +73,40 @@ it('a step that does not follow, a status that is none and an order of another s
   expect(await advance(id, 'lost')).toBe('400 invalid_request');
   expect(await advance(id, undefined, await addStore(database.sql))).toBe('404 not_found');
   expect((await show(service, store, id)).status).toBe('pending_dispatch');
+});
+
+describe('a bad day of one order', () => {
+  it.each([
+    ['declined', { payment_status: 'failed', payment_failure_code: 'generic_decline' }],
+    ['needs_authentication', { payment_status: 'failed', payment_failure_code: 'authentication_required' }],
+    ['none', { payment_status: 'failed', payment_failure_code: 'no_card_on_file' }],
+    ['time_out', { payment_status: 'paid', payment_failure_code: null }],
+  ])('has its own card (%s), until the charge is tried again', async (card, expected) => {
+    await addFreeDriver(service, database.sql, store.point);
+    const { order } = (await place(service, store, { sandbox: { card } })).body;
+    await untilOrder(service, store, order.id, expected, 30_000);
+    if (card === 'time_out') return;
+    const path = `/orders/${order.id}/charge`;
+    expect((await ask(service, path, { method: 'POST', key: store.apiKey })).status).toBe(202);
+    await untilOrder(service, store, order.id, { payment_status: 'paid' });
+  });
+
+  it('has a text of its own, and the customer gets those of other orders', async () => {
+    const customer = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550188', sms_opt_in: true };
+    const textOf = async (sandbox: object | undefined, expected: object) => {
+      const { order } = (await place(service, store, { customer, sandbox })).body;
+      await untilOrder(service, store, order.id, expected);
+    };
+    await textOf({ text: 'opted_out' }, { sms_status: 'failed', sms_failure_code: '21610' });
+    await textOf({ text: 'undelivered' }, { sms_status: 'undelivered', sms_failure_code: '30003' });
+    await textOf(undefined, { sms_status: 'delivered' });
+  });
+
+  it('has no driver, wherever one is free', async () => {
+    await addFreeDriver(service, database.sql, store.point);
+    const { order } = (await place(service, store, { sandbox: { driver: 'none' } })).body;
+    expect(order.status).toBe('pending_dispatch');
+    expect((await show(service, store, order.id)).waiting_because).toBe('none_in_radius');
+    expect((await place(service, store)).body.order.status).toBe('driver_assigned');
+  });
 });

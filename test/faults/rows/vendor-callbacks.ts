@@ -6,6 +6,7 @@ import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { any, findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type Process, type World } from '../world.ts';
+import { openTwilio } from './twilio-callbacks.ts';
 
 const ORDERS_PER_SECOND = 20;
 const ACTS_PER_KILL = 12;
@@ -35,7 +36,7 @@ type CallingVendor = {
 };
 
 /** The vendors of the row; another one is another function here, with its settings. */
-const VENDORS: readonly ((world: World, random: Random) => Promise<CallingVendor>)[] = [openStripe];
+const VENDORS: readonly ((world: World, random: Random) => Promise<CallingVendor>)[] = [openStripe, openTwilio];
 const SETTINGS = { STRIPE_WEBHOOK_SECRET: SECRET };
 
 export const vendorCallbacks: Row = {

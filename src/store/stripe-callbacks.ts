@@ -145,7 +145,8 @@ export function noteStripeRefund(
 
 /**
  * Makes a paid order refunded if what Stripe gave back is the whole fee. To be called after
- * {@link noteStripeRefund}, whose commits it has to see. Null where it is not, or was refunded before.
+ * {@link noteStripeRefund}, whose commits it has to see, also those that it waits for: a refund may fail at the
+ * same moment. Null where it is not, or was refunded before.
  */
 export function settleStripeRefunds(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
@@ -154,9 +155,7 @@ export function settleStripeRefunds(db: Db, orderId: string): Promise<ChangedOrd
     update orders set payment_status = 'refunded', sequence = sequence + 1, refund_id = (
       select refund_id from stripe_refunds f where f.order_id = orders.id and f.status <> 'failed'
       order by noted_at desc, refund_id desc limit 1)
-    where id = ${orderId} and payment_status = 'paid' and delivery_fee_cents <= (
-      select coalesce(sum(amount_cents), 0) from stripe_refunds f
-      where f.order_id = orders.id and f.status <> 'failed')`;
+    where id = ${orderId} and payment_status = 'paid' and delivery_fee_cents <= stripe_refunded_cents(id)`;
   return changeOrder(db, update, { type: 'refunded' }, { notice: 'details' });
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createStripeCallbacks } from '../../src/dispatch/stripe-callbacks.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { connect } from '../../src/postgres/connect.ts';
 import type { Payment } from '../../src/sandbox/stripe-objects.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
 import { createStripeAccount } from '../../src/vendors/stripe-account.ts';
@@ -452,4 +453,26 @@ test('a refund that fails after its order was cancelled is made by the refund jo
   for (const event of mixed(await stripe.taken(), 0)) await stripe.take(event);
   expect(await order.row()).toMatchObject({ status: 'cancelled', payment_status: 'paid' });
   expect(await order.job('refund')).toEqual({ done_at: null });
+});
+
+test('a refund that fails while its order is about to count as refunded leaves the order paid', async () => {
+  const { sql } = database;
+  const stripe = await openStripe();
+  const order = await stripe.charged();
+  await order.pay();
+  const { orderId } = order;
+  const refund = { refundId: `re_${orderId}`, amountCents: FEE } as const;
+  await storeOf(sql).noteStripeRefund(orderId, { ...refund, status: 'succeeded' });
+  const failing = connect({ url: database.url, applicationName: 'failing', max: 1 });
+  onTestFinished(() => failing.end());
+  await failing`begin`;
+  await failing`update orders set sequence = sequence + 1 where id = ${orderId}`;
+  await failing`update stripe_refunds set status = 'failed' where refund_id = ${refund.refundId}`;
+  const settling = storeOf(sql).settleStripeRefunds(orderId);
+  const untilWaiting = () => sql`
+    select from pg_stat_activity where wait_event_type = 'Lock' and query like '%stripe_refunds%'`;
+  await expect.poll(untilWaiting, { timeout: 10_000, interval: 5 }).toHaveLength(1);
+  await failing`commit`;
+  expect(await settling).toBeNull();
+  expect(await order.row()).toMatchObject({ payment_status: 'paid' });
 });

@@ -25,14 +25,16 @@ export async function openTwilio({ twilio, sql, apis }: World, random: Random) {
 
   async function wrongTexts(): Promise<string[]> {
     const untold = await sql`
-      select o.id from orders o join customers c on c.id = o.customer_id
+      select o.id, o.sms_status from orders o join customers c on c.id = o.customer_id
       where o.sms_status = 'sent' or (o.sms_status = 'delivered' and right(c.phone, 1) = ${UNREACHED})
         or (o.sms_status = 'undelivered' and right(c.phone, 1) <> ${UNREACHED})`;
     const twice = await sql`
       select distinct order_id from order_events where type in ('sms_delivered', 'sms_undelivered', 'sms_sent')
       group by order_id, type having count(*) > 1`;
     return [
-      ...untold.map(({ id }) => `callback: the text of order ${id} is not as Twilio told`),
+      ...untold.map(
+        ({ id, sms_status }) => `callback: the text of order ${id} is ${sms_status}, and Twilio told otherwise`,
+      ),
       ...twice.map(({ order_id }) => `callback: what became of the text of order ${order_id} is there twice`),
     ];
   }

@@ -722,8 +722,8 @@ export const MAX_WEBHOOKS_PER_STORE = 16;
 /** Webhooks of one endpoint sent at once. Below MAX_WEBHOOKS_PER_STORE: one that is down leaves places free. */
 export const MAX_WEBHOOKS_PER_ENDPOINT = 8;
 /**
- * Wait of a delivery whose endpoint or store has no place free, and up to half its age more: a burst to a quick receiver
- * is over in seconds, and the backlog of a slow one asks less and less often.
+ * Wait of a delivery whose endpoint or store has no place free, and up to half its age more: a burst to a
+ * quick receiver is over in seconds, and the backlog of a slow one asks less and less often.
  */
 export const WEBHOOK_BUSY_SECONDS = 1;
 /** Largest random addition to a pause of WEBHOOK_RETRY_SECONDS, as a share of it. */

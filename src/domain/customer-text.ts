@@ -68,7 +68,9 @@ export function textBody(
   const rest = `: ${wordsOf(text.kind, text.reason)}: ${baseUrl}${linkEnding(text.kind, text.trackingToken)}`;
   const name = plainPunctuation(text.storeName);
   const restSeptets = septets(rest);
-  if (septets(name) === null || restSeptets === null) return `${cut(text.storeName, MAX_TEXT_STORE_NAME, '…')}${rest}`;
+  if (septets(name) === null || restSeptets === null) {
+    return `${cut(text.storeName, MAX_TEXT_STORE_NAME, '…')}${rest}`;
+  }
   const room = TEXT_SEPTETS - restSeptets;
   const wanted = Math.min([...name].length, MIN_NAME);
   return `${cutToSeptets(name, room >= wanted ? room : MAX_TEXT_SEGMENTS * TEXT_SEGMENT_SEPTETS - restSeptets)}${rest}`;

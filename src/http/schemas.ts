@@ -128,7 +128,10 @@ const eventTypes = {
  * its type.
  */
 export const schemas = {
-  /** `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1), with `orderExtras`; `sandbox` is read in the sandbox alone. */
+  /**
+   * `POST /orders/create` (contract, parts 2.2, 2.3 and 4.1), with `orderExtras`. Only the sandbox reads
+   * `sandbox`.
+   */
   placeOrder: {
     type: 'object',
     required: ['retailer_id', 'customer', 'pickup_address', 'dropoff_address'],

@@ -107,7 +107,7 @@ export async function findings(world: World): Promise<string[]> {
   const isDone = await world.untilDone();
   return [
     ...world.ended().map((name) => `process: ${name} ended by itself`),
-    ...(isDone ? [] : ['jobs: some are still owed']),
+    ...(isDone ? [] : (await world.owed()).map((job) => `jobs: ${job} is still owed`)),
     ...findBroken(await world.records()),
   ];
 }

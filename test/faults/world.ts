@@ -18,6 +18,7 @@ import { openPostgres, type Postgres } from './postgres.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const DRAIN_MS = 180_000;
+const OWED_SHOWN = 10;
 /** More than any row makes: what a stand-in forgot would count as never done. */
 const MAX_RECORDS = 1_000_000;
 const READY_MS = 30_000;
@@ -52,6 +53,8 @@ export type World = {
   untilReady(some?: readonly Process[]): Promise<void>;
   /** Waits until no job is owed; false where that takes too long. */
   untilDone(): Promise<boolean>;
+  /** The jobs and events that are owed, and since when, for a row that waited in vain. */
+  owed(): Promise<string[]>;
   records(): Promise<Records>;
   /** Names of the processes that ended without being killed. */
   ended(): string[];
@@ -125,6 +128,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
     history,
     untilReady: (some = apis) => untilReady(some),
     untilDone: () => untilDone(sql),
+    owed: () => readOwed(sql),
     records: () => readAtRest(sql, () => readRecords(sql, stripe, twilio, file)),
     ended: () => [...apis, ...workers].filter((each) => each.hasEnded()).map(({ name }) => name),
     isClosed: () => isClosed,
@@ -210,6 +214,15 @@ async function untilDone(sql: Sql): Promise<boolean> {
     await later(POLL_MS * 5);
   }
   return false;
+}
+
+async function readOwed(sql: Sql): Promise<string[]> {
+  const jobs = await sql`
+    select queue || ' ' || order_id || ' (due in ' || round(extract(epoch from run_at - now()))
+      || ' s, lease of ' || round(extract(epoch from lease_until - now())) || ' s, relays ' || relays || ')' as owed
+    from outbox where done_at is null and run_at < now() + interval '1 hour' order by run_at limit ${OWED_SHOWN}`;
+  const [events] = await sql`select count(*)::int as count from unnumbered_events`;
+  return [...jobs.map(({ owed }) => String(owed)), ...(events?.count > 0 ? [`${events?.count} events`] : [])];
 }
 
 /**

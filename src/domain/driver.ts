@@ -6,6 +6,19 @@ export type Vehicle = (typeof VEHICLES)[number];
 /** The vehicle of a driver of whom none is told. */
 export const DEFAULT_VEHICLE: Vehicle = 'car';
 
+/** How large a parcel is, smallest first: for a bag, for a seat, for a hold. */
+export const SIZES = ['small', 'medium', 'large'] as const;
+export type Size = (typeof SIZES)[number];
+/** The size of a parcel of which none is told, which every vehicle carries. */
+export const DEFAULT_SIZE: Size = 'small';
+/** The largest parcel of each vehicle. */
+const LARGEST: Readonly<Record<Vehicle, Size>> = { bike: 'small', car: 'medium', van: 'large' };
+
+/** Whether a vehicle carries a parcel of this size. */
+export function carries(vehicle: Vehicle, size: Size): boolean {
+  return SIZES.indexOf(size) <= SIZES.indexOf(LARGEST[vehicle]);
+}
+
 /** A driver as the matcher sees one. Times are milliseconds since 1970 by the database's clock. */
 export type FleetDriver = {
   readonly id: string;

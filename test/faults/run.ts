@@ -7,6 +7,7 @@
  * go on. Exits with 1 where anything was found; the report is in test/faults/results.
  */
 
+import { parseArgs } from 'node:util';
 import { hasRedis } from '../harness/redis.ts';
 import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
@@ -19,21 +20,20 @@ const HEAD = ['row', 'fault', 'times', 'orders', 'findings', 'ready again: p50 m
 
 type Told = RowResult & { readonly row: Row; readonly seconds: number };
 
-function option(name: string): string | undefined {
-  const at = process.argv.indexOf(`--${name}`);
-  return at >= 0 ? process.argv[at + 1] : undefined;
-}
+/** Anything but these options stops the run, so that no typing error starts all rows. */
+const options = parseArgs({
+  options: { row: { type: 'string' }, from: { type: 'string' }, scale: { type: 'string' }, seed: { type: 'string' } },
+}).values;
 
 /** Reads a figure; anything but a positive number stops the run before anything is opened. */
-function figureOf(name: string): number {
-  const value = Number(option(name) ?? 1);
+function figureOf(name: 'scale' | 'seed'): number {
+  const value = Number(options[name] ?? 1);
   if (!(value > 0)) throw new Error(`--${name} is a number above 0`);
   return value;
 }
 
 async function main(): Promise<void> {
-  const only = option('row');
-  const from = option('from');
+  const { row: only, from } = options;
   const scale = figureOf('scale');
   const seed = figureOf('seed');
   const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);

@@ -117,7 +117,7 @@ export function apiRoutes(parts: {
     ...webhookRoutes({ stores: readers, reads, store, sandbox }),
     ...webhookDeliveryRoutes({ stores: readers, reads, store }),
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),
-    ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
+    ...driverDutyRoutes({ drivers, actions, positions, store, allowances, clock: parts.clock }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),

@@ -25,7 +25,8 @@ export type ActionOutcome =
 export type DriverAction = { readonly driverId: string; readonly orderId: string; readonly stamp: ActionStamp };
 
 export type DriverActions = {
-  setDuty(driverId: string, onDuty: boolean): Promise<{ readonly onDuty: boolean } | null>;
+  /** @param until when the driver goes home; null for one who does not say */
+  setDuty(driverId: string, onDuty: boolean, until?: Date | null): Promise<{ readonly onDuty: boolean } | null>;
   pickUp(action: DriverAction): Promise<ActionOutcome>;
   /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
   foreseeDelivery(action: DriverAction): Promise<ActionOutcome | null>;
@@ -51,7 +52,7 @@ export type ActionStore = Pick<
 /** The actions of drivers. Each is one conditional write; memory follows it. */
 export function createDriverActions(deps: {
   readonly store: ActionStore;
-  readonly matcher: Pick<Matcher, 'setDuty' | 'driver'>;
+  readonly matcher: Pick<Matcher, 'setDuty' | 'driver' | 'setStep'>;
   readonly fleet: Pick<Fleet, 'markStale'>;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased' | 'recheckDriver'>;
   readonly receipts: Receipts;
@@ -65,10 +66,10 @@ export function createDriverActions(deps: {
 }): DriverActions {
   const { matcher, store, redispatch, textDelaySeconds = 0 } = deps;
 
-  async function setDuty(driverId: string, onDuty: boolean) {
-    const result = await store.setDriverDuty(driverId, onDuty);
+  async function setDuty(driverId: string, onDuty: boolean, until: Date | null = null) {
+    const result = await store.setDriverDuty(driverId, onDuty, until);
     if (!result) return null;
-    matcher.setDuty(driverId, onDuty, deps.clock.now());
+    matcher.setDuty(driverId, onDuty, deps.clock.now(), until?.getTime());
     deps.fleet.markStale(driverId);
     deps.events.driverChanged(driverId);
     if (onDuty) redispatch.driverAvailable(driverId);
@@ -101,6 +102,8 @@ export function createDriverActions(deps: {
       const changed = await deps.unknownOutcomes.watch(orderId, write());
       if (changed) {
         deps.relay.relay(changed.outbox);
+        if (to === 'picked_up') matcher.setStep(driverId, orderId, 'on_board');
+        if (to === 'undeliverable') matcher.setStep(driverId, orderId, 'returning');
         deps.events.orderChanged(orderId, driverId);
         return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
       }

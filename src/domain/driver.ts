@@ -1,3 +1,4 @@
+import type { CarriedOrder } from './route.ts';
 import type { TierId } from './tier.ts';
 
 /** What a driver may drive; the column of the table takes no other. */
@@ -27,6 +28,12 @@ export type FleetDriver = {
   readonly position: { readonly lat: number; readonly lng: number; readonly atMs: number } | null;
   /** When the driver became free, which breaks ties between equally near drivers. */
   readonly freeSinceMs: number;
-  /** The active order that the driver carries, if any. */
-  readonly orderId: string | null;
+  /** The active orders that the driver carries, each in a slot of its own. */
+  readonly carried: readonly CarriedOrder[];
+  /** How many the driver may carry at a time; 1 by default. */
+  readonly capacity?: number | undefined;
+  /** DEFAULT_VEHICLE by default. */
+  readonly vehicle?: Vehicle | undefined;
+  /** When the driver goes home, if they have said so; no trip ends later. */
+  readonly onDutyUntilMs?: number | null | undefined;
 };

@@ -186,7 +186,7 @@ export const schemas = {
   driverDuty: {
     type: 'object',
     required: ['on_duty'],
-    properties: { on_duty: { type: 'boolean' } },
+    properties: { on_duty: { type: 'boolean' }, until: { type: 'string', nullable: true, pattern: TIMESTAMP } },
   },
 
   /** `POST /driver/location`: degrees, meters, meters per second, and when the phone took it. */

@@ -22,7 +22,13 @@ type Told = RowResult & { readonly row: Row; readonly seconds: number };
 
 /** Anything but these options stops the run, so that no typing error starts all rows. */
 const options = parseArgs({
-  options: { row: { type: 'string' }, from: { type: 'string' }, scale: { type: 'string' }, seed: { type: 'string' } },
+  options: {
+    row: { type: 'string' },
+    from: { type: 'string' },
+    scale: { type: 'string' },
+    seed: { type: 'string' },
+    'no-results': { type: 'boolean' },
+  },
 }).values;
 
 /** Reads a figure; anything but a positive number stops the run before anything is opened. */

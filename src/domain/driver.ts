@@ -1,3 +1,4 @@
+import { BIKE_METERS_PER_MINUTE, CAR_METERS_PER_MINUTE, VAN_METERS_PER_MINUTE } from '../limits.ts';
 import type { CarriedOrder } from './route.ts';
 import type { TierId } from './tier.ts';
 
@@ -6,6 +7,13 @@ export const VEHICLES = ['bike', 'car', 'van'] as const;
 export type Vehicle = (typeof VEHICLES)[number];
 /** The vehicle of a driver of whom none is told. */
 export const DEFAULT_VEHICLE: Vehicle = 'car';
+
+/** Meters by road that each vehicle comes in a minute. */
+export const METERS_PER_MINUTE: Readonly<Record<Vehicle, number>> = {
+  bike: BIKE_METERS_PER_MINUTE,
+  car: CAR_METERS_PER_MINUTE,
+  van: VAN_METERS_PER_MINUTE,
+};
 
 /** How large a parcel is, smallest first: for a bag, for a seat, for a hold. */
 export const SIZES = ['small', 'medium', 'large'] as const;

@@ -6,9 +6,8 @@ import {
   MAX_ROUTE_ROUNDS,
   SAME_PLACE_METERS,
   STORE_STOP_MS,
-  VEHICLE_METERS_PER_MINUTE,
 } from '../limits.ts';
-import type { Vehicle } from './driver.ts';
+import { METERS_PER_MINUTE, type Vehicle } from './driver.ts';
 
 /** An order on a driver's route. Times are milliseconds since 1970. */
 export type CarriedOrder = {
@@ -82,7 +81,7 @@ function tasksOf(order: CarriedOrder): Task[] {
 /** The time that a vehicle takes between two points over roads, by great circle and a factor. */
 export function travelMs(from: Point | null, to: Point | null, vehicle: Vehicle): number {
   if (!from || !to) return 0;
-  return ((distanceMeters(from, to) * ARRIVAL_DETOUR) / VEHICLE_METERS_PER_MINUTE[vehicle]) * 60_000;
+  return ((distanceMeters(from, to) * ARRIVAL_DETOUR) / METERS_PER_MINUTE[vehicle]) * 60_000;
 }
 
 // --- What a sequence of tasks is worth ---------------------------------------------------------------------

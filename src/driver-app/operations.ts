@@ -49,15 +49,12 @@ const ORDER = named(
   }),
 );
 
-const STOP = named(
-  'DriverStop',
-  object({
-    kind: choice(['pickup', 'dropoff', 'return']),
-    lat: orNull({ type: 'number' }),
-    lng: orNull({ type: 'number' }),
-    order_ids: listOf(ID),
-  }),
-);
+const STOP = object({
+  kind: choice(['pickup', 'dropoff', 'return']),
+  lat: orNull({ type: 'number' }),
+  lng: orNull({ type: 'number' }),
+  order_ids: listOf(ID),
+});
 
 const driver = { tag: 'Driver', secret: 'driver_token' } as const;
 

@@ -220,6 +220,10 @@ export class DriverSlots {
     return this.carried.get(slot) ?? NOTHING;
   }
 
+  carries(slot: number, orderId: string): boolean {
+    return this.carriedOf(slot).some((order) => order.orderId === orderId);
+  }
+
   /** The smallest slot that none of the driver's orders has. */
   freeSlotOf(slot: number): number {
     const taken = new Set(this.carriedOf(slot).map((order) => order.slot));

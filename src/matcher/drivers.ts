@@ -87,17 +87,26 @@ export class Drivers {
   claim(id: string, order: ClaimedOrder): boolean {
     const slot = this.slotOf(id);
     if (slot === undefined) return false;
-    const carried = this.all.carriedOf(slot);
-    if (carried.some(({ orderId }) => orderId === order.orderId)) return true;
-    if (carried.length >= (this.all.capacity[slot] as number)) return false;
+    if (this.all.carries(slot, order.orderId)) return true;
+    if (this.all.carriedOf(slot).length >= (this.all.capacity[slot] as number)) return false;
     this.give(slot, order);
     return true;
   }
 
-  /** Gives a driver an order whatever they carry, since the database has it so. */
+  /**
+   * Gives a driver an order, since the database has it so. Where memory knows of no room, the orders given
+   * first are gone in the database.
+   */
   assign(id: string, order: ClaimedOrder): void {
+    const { all } = this;
     const slot = this.slotOf(id);
-    if (slot !== undefined && this.all.holderOf(order.orderId) !== slot) this.give(slot, order);
+    if (slot === undefined || all.carries(slot, order.orderId)) return;
+    const carried = all.carriedOf(slot);
+    const surplus = Math.max(0, carried.length + 1 - (all.capacity[slot] as number));
+    all.count(slot, -1);
+    for (const { orderId } of carried.slice(0, surplus)) all.take(slot, orderId);
+    all.count(slot, 1);
+    this.give(slot, order);
   }
 
   /**
@@ -108,9 +117,9 @@ export class Drivers {
     const { all } = this;
     const slot = this.slotOf(id);
     if (slot === undefined) return false;
-    const carried = all.carriedOf(slot);
-    const hasIt = orderId === undefined ? carried.length > 0 : carried.some((order) => order.orderId === orderId);
-    if (carried.length === 0 ? !all.setAsideUntil.has(slot) : !hasIt) return false;
+    const isEmpty = all.carriedOf(slot).length === 0;
+    const hasIt = orderId === undefined ? !isEmpty : all.carries(slot, orderId);
+    if (isEmpty ? !all.setAsideUntil.has(slot) : !hasIt) return false;
     all.count(slot, -1);
     all.setAsideUntil.delete(slot);
     if (orderId === undefined) all.takeAll(slot);
@@ -124,7 +133,7 @@ export class Drivers {
   unclaim(id: string, orderId: string): void {
     const { all } = this;
     const slot = this.slotOf(id);
-    if (slot === undefined || all.holderOf(orderId) !== slot) return;
+    if (slot === undefined || !all.carries(slot, orderId)) return;
     all.count(slot, -1);
     all.take(slot, orderId);
     all.reindex(slot);
@@ -134,7 +143,7 @@ export class Drivers {
   setAside(id: string, orderId: string, nowMs: number): boolean {
     const { all } = this;
     const slot = this.slotOf(id);
-    if (slot === undefined || all.holderOf(orderId) !== slot) return false;
+    if (slot === undefined || !all.carries(slot, orderId)) return false;
     all.count(slot, -1);
     all.take(slot, orderId);
     all.setAsideUntil.set(slot, nowMs + SET_ASIDE_MS);

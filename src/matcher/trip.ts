@@ -1,7 +1,7 @@
-import { carries, DEFAULT_SIZE, type Size, type Vehicle } from '../domain/driver.ts';
+import { carries, DEFAULT_SIZE, METERS_PER_MINUTE, type Size, type Vehicle } from '../domain/driver.ts';
 import { travelMs } from '../domain/route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import { ARRIVAL_DETOUR, STORE_STOP_MS, VEHICLE_METERS_PER_MINUTE } from '../limits.ts';
+import { ARRIVAL_DETOUR, STORE_STOP_MS } from '../limits.ts';
 
 /** What an order asks of a driver's vehicle and time. */
 export type Load = {
@@ -20,7 +20,7 @@ export type Carrier = { readonly vehicle: Vehicle; readonly untilMs: number };
 export function canDo({ vehicle, untilMs }: Carrier, load: Load, meters: number, nowMs: number): boolean {
   if (!carries(vehicle, load.size ?? DEFAULT_SIZE)) return false;
   if (untilMs === Number.POSITIVE_INFINITY) return true;
-  const toPickupMs = ((meters * ARRIVAL_DETOUR) / VEHICLE_METERS_PER_MINUTE[vehicle]) * 60_000;
+  const toPickupMs = ((meters * ARRIVAL_DETOUR) / METERS_PER_MINUTE[vehicle]) * 60_000;
   return nowMs + toPickupMs + STORE_STOP_MS + travelMs(load.pickup, load.dropoff ?? null, vehicle) <= untilMs;
 }
 

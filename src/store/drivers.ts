@@ -157,7 +157,7 @@ async function readFleet(sql: Sql, which: Fragment): Promise<FleetDriver[]> {
   const drivers: FleetDriver[] = [];
   for (const row of rows) {
     const last = drivers.at(-1);
-    if (last?.id === row.id) (last?.carried as CarriedOrder[]).push(toCarried(row));
+    if (last && last.id === row.id) (last.carried as CarriedOrder[]).push(toCarried(row));
     else drivers.push(toFleetDriver(row));
   }
   return drivers;

@@ -16,6 +16,7 @@ type DispatchStore = FleetSource &
     | 'forgetExpired'
     | 'findOverdue'
     | 'findSilent'
+    | 'endDuties'
     | 'releaseFromSilent'
     | 'cancelOrder'
     | 'findCancelledBy'
@@ -49,6 +50,7 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
     expireSurplus: async () => [],
     forgetExpired: async () => undefined,
     findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
+    endDuties: async () => [],
     findSilent: () => run('silent drivers', () => [...tables.silent]),
     releaseFromSilent: (orderId, driverId) =>
       run(`release from ${driverId}`, () => tables.release(processId, orderId, driverId)),

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { driverState } from '../harness/driver-state.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { orderOf } from '../matcher/carrying.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
 
 /** An action without an id and a time of the phone. */
@@ -170,12 +172,12 @@ test('a driver of the fleet carries an order until it is delivered', async () =>
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: busy });
   const carried = async () =>
     Object.fromEntries(
-      (await storeOf(sql).loadFleet([busy, free, newId()])).map((driver) => [driver.id, driver.orderId]),
+      (await storeOf(sql).loadFleet([busy, free, newId()])).map((driver) => [driver.id, orderOf(driver)]),
     );
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
   await storeOf(sql, 'me').pickUpOrder(orderId, busy, UNSTAMPED);
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
-  expect((await storeOf(sql).findDriverState(busy))?.order).toMatchObject({
+  expect((await storeOf(sql).findDriverState(busy))?.orders[0]).toMatchObject({
     id: orderId,
     status: 'picked_up',
     sequence: 3,
@@ -185,11 +187,11 @@ test('a driver of the fleet carries an order until it is delivered', async () =>
   });
   const states = await storeOf(sql).findDriverStates([free, newId(), busy]);
   expect(states.size).toBe(2);
-  expect(states.get(free)).toEqual({ onDuty: true, order: null });
+  expect(states.get(free)).toEqual(driverState(true));
   expect(states.get(busy)).toEqual(await storeOf(sql).findDriverState(busy));
   await storeOf(sql, 'me').deliverOrder(orderId, busy, 'photo.webp', UNSTAMPED);
   expect(await carried()).toEqual({ [busy]: null, [free]: null });
-  expect(await storeOf(sql).findDriverState(busy)).toEqual({ onDuty: true, order: null });
+  expect(await storeOf(sql).findDriverState(busy)).toEqual(driverState(true));
 });
 
 test('a position is kept to the millisecond and never replaced by an older one', async () => {

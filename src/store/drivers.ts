@@ -149,7 +149,7 @@ async function readFleet(sql: Sql, which: Fragment): Promise<FleetDriver[]> {
   const rows = await sql`
     select d.id, d.tiers, d.on_duty, d.capacity, d.vehicle, d.on_duty_until, p.lat, p.lng, p.captured_at,
       d.free_since, ${carriedColumns(sql)}
-    from (select * from drivers d where true ${which}) d
+    from (select * from drivers d where ${isDriver(sql, sql`d`)} ${which}) d
     left join driver_positions p on p.driver_id = d.id
     ${joinCarried(sql)}
     where d.active or o.status in ('picked_up', 'undeliverable')

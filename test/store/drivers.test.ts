@@ -30,7 +30,7 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
   expect(notices.toSorted()).toEqual([`me:driver:${id}`, `table:token:${id}`]);
   expect(await storeOf(sql).findDriverByToken(hashSecret(token))).toEqual({ driverId: id });
   expect(await storeOf(sql).findDriverByToken(hashSecret('another'))).toBeNull();
-  expect(await storeOf(sql).findDriverState(id)).toEqual({ onDuty: false, order: null });
+  expect(await storeOf(sql).findDriverState(id)).toEqual(driverState(false));
   expect(await storeOf(sql).loadFleet([id])).toEqual([
     {
       id,
@@ -38,7 +38,10 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
       onDuty: false,
       position: null,
       freeSinceMs: expect.any(Number),
-      orderId: null,
+      carried: [],
+      capacity: 1,
+      vehicle: 'car',
+      onDutyUntilMs: null,
     },
   ]);
 });
@@ -106,7 +109,7 @@ test('a deactivated driver leaves the fleet, and the order before its pickup wai
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: driver.id });
   const notices = await noticesDuring(database, async () => {
     const deactivated = await storeOf(sql, 'me').deactivateDriver(driver.id);
-    expect(deactivated).toMatchObject({ released: { id: orderId, sequence: 3 }, carriedOrderId: null });
+    expect(deactivated).toMatchObject({ released: [{ id: orderId, sequence: 3 }], carriedOrderIds: [] });
   });
   expect(notices.toSorted()).toEqual([`me:driver:${driver.id}`, `me:order:${orderId}`]);
   await expectGone(driver);
@@ -130,10 +133,13 @@ test('a driver who is deactivated with a parcel in hand ends that order, and doe
   const { id, tokenHash } = driver;
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: id });
   await store.pickUpOrder(orderId, id, UNSTAMPED);
-  expect(await store.deactivateDriver(id)).toEqual({ released: null, carriedOrderId: orderId });
+  expect(await store.deactivateDriver(id)).toEqual({ released: [], carriedOrderIds: [orderId] });
   expect(await store.findDriverByToken(tokenHash)).toEqual({ driverId: id });
-  expect(await store.findDriverState(id)).toMatchObject({ onDuty: false, order: { id: orderId, status: 'picked_up' } });
-  expect(await store.loadFleet([id])).toMatchObject([{ id, onDuty: false, orderId }]);
+  expect(await store.findDriverState(id)).toMatchObject({
+    onDuty: false,
+    orders: [{ id: orderId, status: 'picked_up' }],
+  });
+  expect(await store.loadFleet([id])).toMatchObject([{ id, onDuty: false, carried: [{ orderId }] }]);
   expect((await store.loadFleet()).map((each) => each.id)).toContain(id);
   expect(await store.setDriverDuty(id, true)).toBeNull();
   await store.markUndeliverable(orderId, id, 'refused', UNSTAMPED);
@@ -147,7 +153,7 @@ test('deactivating a driver without an order, or again, gives nothing back; an u
   const driver = await withToken();
   const notices = await noticesDuring(database, async () => {
     for (const _ of Array(2)) {
-      expect(await store.deactivateDriver(driver.id)).toEqual({ released: null, carriedOrderId: null });
+      expect(await store.deactivateDriver(driver.id)).toEqual({ released: [], carriedOrderIds: [] });
     }
     expect(await store.deactivateDriver(newId())).toBeNull();
   });

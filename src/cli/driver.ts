@@ -10,6 +10,14 @@ import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions 
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
 
+type CreateOptions = {
+  readonly name: string;
+  readonly phone: string;
+  readonly tiers?: string;
+  readonly vehicle: string;
+  readonly capacity: string;
+};
+
 /** `driver create|list|show|set-vehicle|set-capacity|set-until|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
@@ -20,16 +28,19 @@ export function addDriverCommands(program: Command, act: Act): void {
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
     .option('--tiers <tiers>', 'tiers that the driver is qualified for; all by default')
     .option('--vehicle <vehicle>', VEHICLES.join(', '), DEFAULT_VEHICLE)
+    .option('--capacity <orders>', 'how many orders at a time', '1')
     .action(
-      act(async (context, _args, options: { name: string; phone: string; tiers?: string; vehicle: string }) => {
+      act(async (context, _args, options: CreateOptions) => {
         if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
         const vehicle = readVehicle('--vehicle', options.vehicle);
+        const capacity = readCapacity(options.capacity);
         const tierIds = await readTiers(context, options.tiers);
         const id = newId();
         const token = newSecret('driver_token');
         const name = text('--name', options.name);
         const { phone } = options;
-        await context.store.createDriver({ id, name, phone, tokenHash: hashSecret(token), tierIds, vehicle });
+        const tokenHash = hashSecret(token);
+        await context.store.createDriver({ id, name, phone, tokenHash, tierIds, vehicle, capacity });
         return { driver_id: id, driver_token: token };
       }),
     );

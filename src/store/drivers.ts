@@ -17,15 +17,17 @@ export type NewDriver = {
   readonly tierIds: readonly TierId[];
   /** DEFAULT_VEHICLE by default. */
   readonly vehicle?: Vehicle;
+  /** 1 by default. */
+  readonly capacity?: number;
 };
 
 /** Adds a driver, off duty. */
 export async function createDriver({ sql, processId }: Db, driver: NewDriver): Promise<void> {
   await sql`
     with created as (
-      insert into drivers (id, name, phone, token_hash, tiers, vehicle)
+      insert into drivers (id, name, phone, token_hash, tiers, vehicle, capacity)
       values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[],
-        ${driver.vehicle ?? DEFAULT_VEHICLE})
+        ${driver.vehicle ?? DEFAULT_VEHICLE}, ${driver.capacity ?? 1})
       returning id
     )
     select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;

@@ -57,6 +57,7 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
     setDriverDuty: (driverId, onDuty) =>
       run(`duty of ${driverId} ${onDuty}`, () => tables.setDuty(processId, driverId, onDuty)),
     pickUpOrder: (orderId, driverId) => run(`pick up ${orderId}`, () => tables.pickUp(processId, orderId, driverId)),
+    pickUpLate: async () => null,
     deliverOrder: (orderId, driverId) => run(`deliver ${orderId}`, () => tables.deliver(processId, orderId, driverId)),
     releaseOrder: (orderId, driverId) => run(`release ${orderId}`, () => tables.release(processId, orderId, driverId)),
     markUndeliverable: async () => null,

@@ -1,6 +1,6 @@
 /**
  * Tests the README's promises under faults: `npm run faults -- [--row NAME | --from NAME] [--scale 0.1]
- * [--seed 1] [--no-results]`. Each row starts the built service on its own Postgres and Redis, injects its
+ * [--seed 1] [--beside FOLDER] [--no-results]`. Each row starts the built service on its own Postgres and Redis, injects its
  * fault as often as it says times the scale, and compares what the clients heard and the stand-ins did with
  * the tables (checker.ts). The same seed makes the same clients, orders and faults, in a whole run and in a
  * row of its own; the outcome of races is up to the machine. A row that breaks is a finding, and the others
@@ -27,6 +27,7 @@ const options = parseArgs({
     from: { type: 'string' },
     scale: { type: 'string' },
     seed: { type: 'string' },
+    beside: { type: 'string' },
     'no-results': { type: 'boolean' },
   },
 }).values;
@@ -45,11 +46,13 @@ async function main(): Promise<void> {
   const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);
   const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
-  const rows = named.filter(({ needsRedis }) => !needsRedis || hasRedis());
+  const isHere = ({ needsRedis, needsBeside }: Row) =>
+    (!needsRedis || hasRedis()) && (!needsBeside || options.beside !== undefined);
+  const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   report.note(`Seed ${seed}, scale ${scale}.`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  if (left.length > 0) report.note(`Not run, for there is no Redis here: ${left.join(', ')}.`);
+  if (left.length > 0) report.note(`Not run, for want of Redis or of --beside: ${left.join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];
   for (const row of rows) {
@@ -75,7 +78,7 @@ async function main(): Promise<void> {
 async function runRow(row: Row, scale: number, seed: number): Promise<Told> {
   const count = Math.max(1, Math.round(row.count * scale));
   const startedMs = performance.now();
-  const result = await row.run(count, seeded(seed), scale).catch((error: unknown): RowResult => {
+  const result = await row.run(count, seeded(seed), scale, options.beside).catch((error: unknown): RowResult => {
     console.error(error);
     return { count: 0, orders: 0, findings: [`row: it ended by an error: ${String(error)}`], recoveries: [] };
   });

@@ -19,7 +19,7 @@ import type { Transport } from '../transport/transport.ts';
 import { Lookups } from './lookups.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
 import { isGone } from './view.ts';
-import { isNewer, newWatched, type Viewer, type Watched } from './watched.ts';
+import { isNewer, newWatched, OrdersOfDrivers, type Viewer, type Watched } from './watched.ts';
 
 /** Close codes of RFC 6455 and its registry, and one of ours for an order that is no longer there. */
 const POLICY_VIOLATION = 1008;
@@ -32,12 +32,14 @@ export type Tracking = {
    * Sends the order's pages its new state. Costs nothing where none is open in this process; never throws.
    */
   orderChanged(orderId: string): Promise<void>;
+  /** Sends the pages of all the driver's orders their new state: another order of theirs may have come or gone. */
+  driverChanged(driverId: string): void;
   /**
-   * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A
-   * position of any other driver is left out: memory may still hold a driver who gave the order back at
-   * another process.
+   * Sends the pages of the driver's orders the newest position, each at most once in POSITION_PUBLISH_MS. Which
+   * orders these are was read with them: memory may still hold one that the driver gave back at another
+   * process.
    */
-  driverMoved(orderId: string, position: DriverPosition): void;
+  driverMoved(position: DriverPosition): void;
   /** Reads every watched order again, for when notices may have been missed. */
   everythingChanged(): void;
   /** How many orders are watched and by how many sockets. */
@@ -62,6 +64,7 @@ export function createTracking(parts: {
 }): Tracking {
   const { store, matcher, transport, now, failed } = parts;
   const watchedOrders = new Map<string, Watched>();
+  const ordersOf = new OrdersOfDrivers();
   const lookups = new Lookups();
   let sockets = 0;
   const reader = createLatestReader({ read: (ids) => store.findTrackedByIds(ids), apply, failed });
@@ -82,6 +85,7 @@ export function createTracking(parts: {
     const nowMs = now();
     const text = orderMessage(order, positionOf(matcher, order.driverId), nowMs);
     if (isNewer(order, watched.order)) {
+      ordersOf.set(orderId, watched.order, order);
       watched.order = order;
       watched.moved = null;
       watched.publishedMs = nowMs;
@@ -104,11 +108,21 @@ export function createTracking(parts: {
     }
     const nowMs = now();
     const isDriver = watched.moved.driverId === watched.order.driverId;
-    const shown = isDriver ? shownPosition(watched.order.status, watched.moved, nowMs) : null;
+    const shown = isDriver ? shownPosition(watched.order, watched.moved, nowMs) : null;
     watched.moved = null;
     if (!shown) return;
     watched.publishedMs = nowMs;
     transport.publish(orderTopic(orderId), positionMessage(watched.order, shown));
+  }
+
+  function takePosition(orderId: string, position: DriverPosition): void {
+    const watched = watchedOrders.get(orderId);
+    if (!watched) return;
+    watched.moved = position;
+    if (watched.timer) return;
+    const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();
+    if (waitMs > 0) schedulePosition(orderId, watched, Math.min(waitMs, POSITION_PUBLISH_MS));
+    else publishPosition(orderId, watched);
   }
 
   function schedulePosition(orderId: string, watched: Watched, waitMs: number): void {
@@ -147,6 +161,7 @@ export function createTracking(parts: {
     if (watched.sockets.size > 0) return;
     if (watched.timer) clearTimeout(watched.timer);
     watchedOrders.delete(orderId);
+    ordersOf.set(orderId, watched.order, null);
     reader.forget(orderId);
   }
 
@@ -187,14 +202,11 @@ export function createTracking(parts: {
     async orderChanged(orderId) {
       if (watchedOrders.has(orderId)) await reader.request(orderId);
     },
-    driverMoved(orderId, position) {
-      const watched = watchedOrders.get(orderId);
-      if (!watched?.order) return;
-      watched.moved = position;
-      if (watched.timer) return;
-      const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();
-      if (waitMs > 0) schedulePosition(orderId, watched, Math.min(waitMs, POSITION_PUBLISH_MS));
-      else publishPosition(orderId, watched);
+    driverChanged(driverId) {
+      for (const orderId of ordersOf.of(driverId)) void reader.request(orderId);
+    },
+    driverMoved(position) {
+      for (const orderId of ordersOf.of(position.driverId)) takePosition(orderId, position);
     },
     everythingChanged() {
       for (const orderId of watchedOrders.keys()) void reader.request(orderId);

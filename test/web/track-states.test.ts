@@ -150,7 +150,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     }
     // Where two places leave no other side, the driver is on top.
     const layer = (pane: string) =>
-      page.locator(`.leaflet-${pane}-pane`).evaluate((element) => Number(getComputedStyle(element).zIndex));
+      page.evaluate<number>(`Number(getComputedStyle(document.querySelector('.leaflet-${pane}-pane')).zIndex)`);
     expect(await layer('labels')).toBeLessThan(await layer('marker'));
     const sides = await page
       .locator('.pin-label')
@@ -166,8 +166,12 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     await page.locator('.driver-pin').waitFor();
     const map = await page.locator('#map').boundingBox();
     const client = await page.context().newCDPSession(page);
-    const at = { x: 180, y: (map?.y ?? 0) + 60 };
-    await client.send('Input.synthesizeScrollGesture', { ...at, yDistance: -150, gestureSourceType: 'touch' });
+    const y = (map?.y ?? 0) + 60;
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number }[]) =>
+      client.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await touch('touchStart', { x: 180, y });
+    for (let step = 1; step <= 10; step += 1) await touch('touchMove', { x: 180, y: y - 15 * step });
+    await touch('touchEnd');
     await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(50);
     expect(await page.locator('#recentre').isVisible()).toBe(false);
 

@@ -159,6 +159,7 @@ describe('a signed-in driver', () => {
     const slow = gate<DriverState>();
     findState.mockReturnValueOnce(slow.promise);
     live.driverChanged(DRIVER_ID);
+    await settle();
     state = { onDuty: true, order: null };
     live.driverChanged(DRIVER_ID);
     live.driverChanged(DRIVER_ID);

@@ -124,7 +124,9 @@ function subscribe(
     detailsChanged: (orderId) => void tracking.orderChanged(orderId),
     paymentRecorded: (orderId) => void tracking.orderChanged(orderId),
     everythingChanged: () => tracking.everythingChanged(),
-    driverMoved: (position) => tracking.driverMoved(position),
+    driverMoved(position, orderId) {
+      if (orderId !== null) tracking.driverMoved(orderId, position);
+    },
   });
   events.subscribe({
     orderChanged(_orderId, driverId) {

@@ -35,11 +35,11 @@ export type Tracking = {
   /** Sends the pages of all the driver's orders their new state: another order of theirs may have come or gone. */
   driverChanged(driverId: string): void;
   /**
-   * Sends the pages of the driver's orders the newest position, each at most once in POSITION_PUBLISH_MS. Which
-   * orders these are was read with them: memory may still hold one that the driver gave back at another
-   * process.
+   * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A
+   * position of any other driver is left out: memory may still hold a driver who gave the order back at
+   * another process.
    */
-  driverMoved(position: DriverPosition): void;
+  driverMoved(orderId: string, position: DriverPosition): void;
   /** Reads every watched order again, for when notices may have been missed. */
   everythingChanged(): void;
   /** How many orders are watched and by how many sockets. */
@@ -113,16 +113,6 @@ export function createTracking(parts: {
     if (!shown) return;
     watched.publishedMs = nowMs;
     transport.publish(orderTopic(orderId), positionMessage(watched.order, shown));
-  }
-
-  function takePosition(orderId: string, position: DriverPosition): void {
-    const watched = watchedOrders.get(orderId);
-    if (!watched) return;
-    watched.moved = position;
-    if (watched.timer) return;
-    const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();
-    if (waitMs > 0) schedulePosition(orderId, watched, Math.min(waitMs, POSITION_PUBLISH_MS));
-    else publishPosition(orderId, watched);
   }
 
   function schedulePosition(orderId: string, watched: Watched, waitMs: number): void {
@@ -205,8 +195,14 @@ export function createTracking(parts: {
     driverChanged(driverId) {
       for (const orderId of ordersOf.of(driverId)) void reader.request(orderId);
     },
-    driverMoved(position) {
-      for (const orderId of ordersOf.of(position.driverId)) takePosition(orderId, position);
+    driverMoved(orderId, position) {
+      const watched = watchedOrders.get(orderId);
+      if (!watched?.order) return;
+      watched.moved = position;
+      if (watched.timer) return;
+      const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();
+      if (waitMs > 0) schedulePosition(orderId, watched, Math.min(waitMs, POSITION_PUBLISH_MS));
+      else publishPosition(orderId, watched);
     },
     everythingChanged() {
       for (const orderId of watchedOrders.keys()) void reader.request(orderId);

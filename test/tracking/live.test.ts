@@ -135,7 +135,7 @@ describe('opening', () => {
 describe('changes', () => {
   it('cost no read while nobody watches', async () => {
     await tracking.orderChanged(ORDER_ID);
-    tracking.driverMoved({ driverId: DRIVER_ID, lat: 1, lng: 2, atMs: NOW_MS });
+    tracking.driverMoved(ORDER_ID, { driverId: DRIVER_ID, lat: 1, lng: 2, atMs: NOW_MS });
     const socket = await open();
     await settle();
     socket.close(1000, '');
@@ -265,7 +265,7 @@ describe('positions', () => {
     const socket = await watching(pickedUp());
     await pass(POSITION_PUBLISH_MS);
     for (let step = 0; step < 30; step += 1) {
-      tracking.driverMoved(at(40 + step / 1_000));
+      tracking.driverMoved(ORDER_ID, at(40 + step / 1_000));
       await pass(100);
     }
     await pass(POSITION_PUBLISH_MS);
@@ -275,7 +275,7 @@ describe('positions', () => {
   it('are rounded before pickup and carry the sequence they belong to', async () => {
     const socket = await watching(assigned());
     await pass(POSITION_PUBLISH_MS);
-    tracking.driverMoved(at(40.74567));
+    tracking.driverMoved(ORDER_ID, at(40.74567));
     expect(socket.ofType('position')[0]).toMatchObject({
       sequence: 2,
       position: { lat: 40.75, precision: 'approximate', age_ms: 0 },
@@ -286,21 +286,21 @@ describe('positions', () => {
     const socket = await watching(pickedUp({ stopsBefore: 1 }));
     position = { lat: 40.1, lng: -73.98765, atMs: NOW_MS };
     await pass(POSITION_PUBLISH_MS);
-    tracking.driverMoved(at(40.1));
+    tracking.driverMoved(ORDER_ID, at(40.1));
     await pass(2 * POSITION_PUBLISH_MS);
     expect(JSON.stringify(socket.received)).not.toContain('40.1,');
     order = pickedUp({ stopsBefore: 0 });
     tracking.driverChanged(DRIVER_ID);
     await settle();
     await pass(POSITION_PUBLISH_MS);
-    tracking.driverMoved(at(40.2));
+    tracking.driverMoved(ORDER_ID, at(40.2));
     expect(lats(socket)).toEqual([40.2]);
   });
 
   it('are not published once the order is delivered', async () => {
     const socket = await watching(delivered());
     await pass(POSITION_PUBLISH_MS);
-    tracking.driverMoved(at(40.7));
+    tracking.driverMoved(ORDER_ID, at(40.7));
     await pass(10 * POSITION_PUBLISH_MS);
     expect(lats(socket)).toEqual([]);
   });
@@ -311,17 +311,17 @@ describe('positions', () => {
     await pass(POSITION_PUBLISH_MS);
     order = trackedOrder({ sequence: 3, wasReleased: true });
     await tracking.orderChanged(ORDER_ID);
-    tracking.driverMoved(at(40.1));
+    tracking.driverMoved(ORDER_ID, at(40.1));
     await pass(2 * POSITION_PUBLISH_MS);
     order = assigned({ sequence: 4, driverId: other, driverFirstName: 'Bo' });
     await tracking.orderChanged(ORDER_ID);
-    tracking.driverMoved(at(40.2));
+    tracking.driverMoved(ORDER_ID, at(40.2));
     await pass(2 * POSITION_PUBLISH_MS);
     order = pickedUp({ sequence: 5, driverId: other, driverFirstName: 'Bo' });
     await tracking.orderChanged(ORDER_ID);
-    tracking.driverMoved(at(40.3));
+    tracking.driverMoved(ORDER_ID, at(40.3));
     await pass(2 * POSITION_PUBLISH_MS);
-    tracking.driverMoved(at(41.4, other));
+    tracking.driverMoved(ORDER_ID, at(41.4, other));
     expect(lats(socket)).toEqual([41.4]);
   });
 
@@ -330,7 +330,7 @@ describe('positions', () => {
     async (status) => {
       position = { lat: 40.7, lng: -73.98765, atMs: NOW_MS };
       const socket = await watching(pickedUp({ status, sequence: 7 }));
-      tracking.driverMoved(at(40.7));
+      tracking.driverMoved(ORDER_ID, at(40.7));
       await pass(3 * POSITION_PUBLISH_MS);
       expect(socket.ofType('order')).toHaveLength(1);
       expect(socket.received).toHaveLength(1);
@@ -344,7 +344,7 @@ describe('positions', () => {
     const slow = gate<TrackedOrder>();
     findById.mockReturnValueOnce(slow.promise);
     const told = tracking.orderChanged(ORDER_ID);
-    tracking.driverMoved(at(40.7));
+    tracking.driverMoved(ORDER_ID, at(40.7));
     await pass(3 * POSITION_PUBLISH_MS);
     slow.open(delivered());
     await told;

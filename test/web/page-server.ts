@@ -146,7 +146,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     notes: () => [order?.dropoffInstructions, order?.leaveAtDoor],
     move(next: Position, ageMs = 0) {
       position = { ...next, atMs: Date.now() - ageMs };
-      if (order?.driverId) tracking.driverMoved({ ...position, driverId: order.driverId });
+      if (order?.driverId) tracking.driverMoved(order.orderId, { ...position, driverId: order.driverId });
     },
     forgetPosition() {
       position = null;

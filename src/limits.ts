@@ -449,6 +449,13 @@ export const LIVE_READ_RETRY_MAX_MS = 10_000;
  * and below ZIP_ACCURACY_METERS: a street is good enough and the centroid of a ZIP is not.
  */
 export const ARRIVAL_DROPOFF_METERS = 1_000;
+/**
+ * Largest error of a dropoff in meters at which the customer's map has a pin for it. Below
+ * PROOF_DROPOFF_METERS: a pin in the next street reads as a wrong address.
+ */
+export const HOME_PIN_METERS = 150;
+/** Age of the driver's position at which the customer's page says so. Above POSITION_FRESH_MS. */
+export const DRIVER_UNHEARD_MS = 2 * 60_000;
 /** Length of a road over the great circle; about 1.2 in a grid of streets, 1.6 around water and hills. */
 export const ARRIVAL_DETOUR = 1.35;
 /** Speed door to door where a town's traffic flows: 40 km/h. */
@@ -1270,6 +1277,8 @@ function assertRelations(): void {
   below({ LIVE_READ_RETRY_MS }, { LIVE_READ_RETRY_MAX_MS });
   atMost({ GEOCODER_ACCURACY_METERS }, { ARRIVAL_DROPOFF_METERS });
   below({ ARRIVAL_DROPOFF_METERS }, { ZIP_ACCURACY_METERS });
+  below({ HOME_PIN_METERS }, { PROOF_DROPOFF_METERS });
+  below({ POSITION_FRESH_MS }, { DRIVER_UNHEARD_MS });
   below({ ARRIVAL_SLOW_METERS_PER_SECOND }, { ARRIVAL_FAST_METERS_PER_SECOND });
   below({ MIN_PICKUP_MS }, { ARRIVAL_PICKUP_MS });
   below({ BIKE_METERS_PER_MINUTE }, { VAN_METERS_PER_MINUTE });

@@ -115,7 +115,12 @@ function subscribe(
   // First, so that a reply that waits for its charge is not delayed by the pages.
   events.subscribe(paymentWait);
   events.subscribe({
-    orderChanged: (orderId) => void tracking.orderChanged(orderId),
+    orderChanged(orderId, driverId) {
+      void tracking.orderChanged(orderId);
+      if (driverId !== null) tracking.driverChanged(driverId);
+    },
+    // After an order left a driver at another process, of which only the driver is known here.
+    driverChanged: (driverId) => tracking.driverChanged(driverId),
     detailsChanged: (orderId) => void tracking.orderChanged(orderId),
     paymentRecorded: (orderId) => void tracking.orderChanged(orderId),
     everythingChanged: () => tracking.everythingChanged(),

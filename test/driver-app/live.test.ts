@@ -173,6 +173,7 @@ describe('a signed-in driver', () => {
     const slow = gate<DriverState>();
     findState.mockReturnValueOnce(slow.promise);
     live.driverChanged(DRIVER_ID);
+    await settle();
     state = driverState(true);
     live.driverChanged(DRIVER_ID);
     live.driverChanged(DRIVER_ID);

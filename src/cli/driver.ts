@@ -5,11 +5,12 @@ import { isPhone } from '../domain/phone.ts';
 import type { TierId } from '../domain/tier.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
+import { addPhoneLinks } from './driver-phone.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
 
-/** `driver create|list|show|set-vehicle|deactivate` */
+/** `driver create|list|show|set-vehicle|sign-in-link|traccar-link|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
   driver
@@ -59,6 +60,7 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: driverId, vehicle };
       }),
     );
+  addPhoneLinks(driver, act);
   driver
     .command('deactivate <driver_id>')
     .description('deactivate a driver for good; an order goes to the next driver, after its pickup it is ended first')

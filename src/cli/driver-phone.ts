@@ -23,7 +23,7 @@ export function addPhoneLinks(driver: Command, act: Act): void {
         const link = `${base}/driver#sign-in=${code}`;
         tell('Whoever opens this link first is signed in as the driver: send it to them alone. The phone that is');
         tell('signed in now is signed out at that moment. A link of before does not work any more.');
-        if (!base.startsWith('https:')) tell('Without https a phone gives no position: set BASE_URL to the public one.');
+        if (!base.startsWith('https:')) tell('Without https a phone gives no position: set BASE_URL.');
         if (!json) await draw(link);
         return new Worded({ driver_id: driverId, sign_in_link: link, expires_at: expiresAt }, link);
       }),

@@ -36,7 +36,12 @@ export function driverPushRoutes(parts: {
   } as const;
   const body = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
   return [
-    { ...shared, method: 'get', operation: getPushKey, handle: () => json(200, { success: true, public_key: publicKey }) },
+    {
+      ...shared,
+      method: 'get',
+      operation: getPushKey,
+      handle: () => json(200, { success: true, public_key: publicKey }),
+    },
     {
       ...shared,
       method: 'post',

@@ -80,10 +80,10 @@ function locationOf({ lat, lng, accuracy, time }: Fields): DriverLocation | null
 const FIRST_MILLISECONDS = 2 ** 31;
 
 function timeOf(sent: unknown): Date | 'unreadable' {
-  if (typeof sent !== 'string' || sent.length > NUMBER_LENGTH) return 'unreadable';
+  if (typeof sent !== 'string') return 'unreadable';
   const number = /^\d{1,15}$/.test(sent) ? Number(sent) : null;
-  const isWithZone = /T.*(?:Z|[+-]\d\d:?\d\d)$/.test(sent);
-  if (number === null && !isWithZone) return 'unreadable';
+  const isText = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/.test(sent);
+  if (number === null && !isText) return 'unreadable';
   const time = new Date(number === null ? sent : number < FIRST_MILLISECONDS ? number * 1_000 : number);
   return isCalendarTime(time) ? time : 'unreadable';
 }

@@ -2,8 +2,10 @@ import { allowSound, keepAwake, ring } from './driver-alert.ts';
 import { DriverApi } from './driver-api.ts';
 import { followDialogs } from './driver-dialogs.ts';
 import { HandoverPhoto } from './driver-handover.ts';
+import { ringNoMore, ringWhenClosed } from './driver-push.ts';
 import { isResting } from './driver-rest.ts';
 import { Session } from './driver-session.ts';
+import { signInByLink } from './driver-sign-in.ts';
 import type { Action, ActionKind } from './driver-state.ts';
 import { type DriverStore, kept, openStore } from './driver-store.ts';
 import { announce, byId, idleOf, render, type Screen } from './driver-view.ts';
@@ -89,6 +91,7 @@ async function enter(token: string, state: ReturnType<typeof kept.state>): Promi
     },
   });
   show();
+  void ringWhenClosed(token, false);
   await session.start();
   show();
 }
@@ -137,6 +140,7 @@ async function press(kind: string): Promise<void> {
   allowSound();
   if (kind === 'on-duty') {
     session?.setDuty(true);
+    void ringWhenClosed(kept.token() ?? '', true);
     return;
   }
   const { order } = session?.shown ?? {};
@@ -148,6 +152,7 @@ async function press(kind: string): Promise<void> {
 }
 
 async function signOut(): Promise<void> {
+  void ringNoMore(kept.token() ?? '');
   await session?.discard();
   await photo.forget();
   leave('');
@@ -193,10 +198,16 @@ async function main(): Promise<void> {
   await photo.open();
   listen();
   useWorker();
+  const link = await signInByLink();
+  if (link && 'token' in link) {
+    kept.signOut();
+    kept.signIn(link.token);
+  }
   const token = kept.token();
   if (token !== null) return enter(token, kept.state());
   screen = 'sign-in';
   show();
+  if (link && 'problem' in link) byId('sign-in-problem').textContent = link.problem;
 }
 
 void main();

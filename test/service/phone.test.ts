@@ -1,10 +1,11 @@
+import { renderUnicodeCompact } from 'uqr';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newSecret } from '../../src/domain/ids.ts';
+import { newId, newSecret } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { TRACKER_INTERVAL_SECONDS } from '../../src/limits.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { claimsOf, type PushVendor, startPushVendor } from '../harness/push-phone.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, type Running, runCli, runCliAsText, startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
 import {
   addDriver,
@@ -309,10 +310,14 @@ describe('a sign-in link', () => {
     expect((await state(driver.token)).status).toBe(200);
   });
 
-  test('is drawn as a QR for a person, beside the link alone on standard output', async () => {
+  test('is drawn as a QR beside it for a person, with the link alone on standard output', async () => {
     const driver = await addDriver(service, database.sql);
-    await expect(cli('driver', 'sign-in-link', 'nobody')).rejects.toThrow('That is not an id');
-    await expect(cli('driver', 'sign-in-link', newSecret('tracker'))).rejects.toThrow('That is not an id');
-    expect(await linkOf(driver.id)).toMatch(/^sdl_/);
+    const env = { DATABASE_URL: database.url, BASE_URL: 'http://delivery.example.com', SANDBOX: '1' };
+    const { stdout, stderr } = await runCliAsText(env, 'driver', 'sign-in-link', driver.id);
+    expect(stdout).toMatch(/^http:\/\/delivery\.example\.com\/driver#sign-in=sdl_[\w-]{32}\n$/);
+    expect(stderr).toContain(renderUnicodeCompact(stdout.trim(), { border: 2 }));
+    expect(stderr).toContain('The phone that is\nsigned in now is signed out');
+    expect(stderr).toContain('Without https a phone gives no position');
+    await expect(cli('driver', 'sign-in-link', newId())).rejects.toThrow('There is no such active driver');
   });
 });

@@ -511,10 +511,10 @@ export const DRIVER_PHOTO_BYTES = 300 * 1024;
 
 // --- Drivers' phones: trackers, pushes and sign-in links ----------------------------------------------------
 /**
- * Largest request of a tracking app in bytes; Traccar Client's have under 1,000. At most
- * MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ * Largest request of a tracking app, or with a sign-in link, in bytes; Traccar Client's have under 1,000. At
+ * most MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
  */
-export const MAX_TRACKER_BYTES = 4 * 1024;
+export const MAX_PHONE_CALL_BYTES = 4 * 1024;
 /** Interval in seconds at which a tracking app is told to report. Two are below POSITION_FRESH_MS. */
 export const TRACKER_INTERVAL_SECONDS = 20;
 /** Meters after which it is told to report sooner: a car makes them in about 4 s. */
@@ -1276,7 +1276,7 @@ function assertRelations(): void {
   below({ MAX_UNSIGNED_DRIVER_SOCKETS }, { MAX_DRIVER_SOCKETS });
   below({ MAX_UNSIGNED_SOCKETS_PER_ADDRESS }, { MAX_UNSIGNED_DRIVER_SOCKETS });
   below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
-  atMost({ MAX_TRACKER_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
+  atMost({ MAX_PHONE_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
   below({ '2 × TRACKER_INTERVAL_SECONDS in ms': 2 * TRACKER_INTERVAL_SECONDS * 1_000 }, { POSITION_FRESH_MS });
   below({ MAX_PUSH_BATCH }, { MAX_PUSHES_WAITING });
   below({ PUSH_CONCURRENCY }, { WEBHOOK_CONCURRENCY });

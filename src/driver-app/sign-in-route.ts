@@ -5,7 +5,7 @@ import { parsed } from '../http/input.ts';
 import { asWritten } from '../http/outcomes.ts';
 import { valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
-import { MAX_TRACKER_BYTES } from '../limits.ts';
+import { MAX_PHONE_CALL_BYTES } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import type { Route } from '../transport/route.ts';
@@ -35,7 +35,7 @@ export function driverSignInRoute(parts: {
       throw new ServiceError('rate_limited', 'Too many links were wrong. Wait a minute.', { retryAfterSeconds });
     },
     onDeadline: 'outcome_unknown',
-    body: { contentTypes: ['application/json'], maxBytes: MAX_TRACKER_BYTES },
+    body: { contentTypes: ['application/json'], maxBytes: MAX_PHONE_CALL_BYTES },
     async handle({ principal: network, body }) {
       const { code, attempt } = valid(validate(validators.driverSignIn, parsed(body)));
       const token = tokenOfAttempt(code, attempt);

@@ -3,7 +3,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { hashSecret, hasSecretForm } from '../domain/ids.ts';
 import { type Credentials, unauthorized } from '../http/credentials.ts';
 import { asAvailable } from '../http/outcomes.ts';
-import { MAX_TRACKER_BYTES } from '../limits.ts';
+import { MAX_PHONE_CALL_BYTES } from '../limits.ts';
 import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type Route, type RouteRequest } from '../transport/route.ts';
 import type { DriverAllowances } from './allowance.ts';
@@ -53,7 +53,7 @@ export function trackerRoutes(parts: {
       ...shared,
       method: 'post',
       operation: reportByTracker,
-      body: { contentTypes, maxBytes: MAX_TRACKER_BYTES, optional: true },
+      body: { contentTypes, maxBytes: MAX_PHONE_CALL_BYTES, optional: true },
     },
   ];
 }

@@ -3,6 +3,8 @@ import { sayOfPhone } from './driver-phone-words.ts';
 
 /** What stands behind `#` in a sign-in link; the service never sees that part of an address. */
 const MARK = '#sign-in=';
+/** How a code begins, by which it is told from a token. */
+const CODE = 'sdl_';
 const ATTEMPT = 'sameday-driver-sign-in';
 const REQUEST_MS = 10_000;
 
@@ -19,17 +21,33 @@ export async function signInByLink(): Promise<LinkResult | null> {
   window.addEventListener('hashchange', () => codeOf(location.hash) !== null && location.reload());
   const code = codeOf(location.hash);
   if (code === null) return null;
-  const reply = await exchange(code);
-  if (reply === null) return { problem: sayOfPhone('linkLater') };
-  if (reply.status === 429) return { problem: sayOfPhone('linkTooMany') };
-  if (reply.token === null && reply.status >= 500) return { problem: sayOfPhone('linkLater') };
-  history.replaceState(null, '', location.pathname + location.search);
-  keep(null);
-  return reply.token === null ? { problem: sayOfPhone('linkDead') } : { token: reply.token };
+  const { result, isFinal } = await resultOf(code);
+  if (isFinal) history.replaceState(null, '', location.pathname + location.search);
+  return result;
 }
 
-function codeOf(hash: string): string | null {
-  return hash.startsWith(MARK) ? hash.slice(MARK.length) : null;
+/**
+ * The same for a link, or its code, that was pasted in place of a token; null for another text. An installed
+ * page of an iPhone has a storage of its own, and no link leads into it.
+ */
+export async function signInByText(text: string): Promise<LinkResult | null> {
+  const code = codeOf(text) ?? (text.startsWith(CODE) ? text : null);
+  return code === null ? null : (await resultOf(code)).result;
+}
+
+async function resultOf(code: string): Promise<{ readonly result: LinkResult; readonly isFinal: boolean }> {
+  const reply = await exchange(code);
+  if (reply?.status === 429) return { result: { problem: sayOfPhone('linkTooMany') }, isFinal: false };
+  const isFinal = reply !== null && (reply.token !== null || reply.status < 500);
+  if (!isFinal) return { result: { problem: sayOfPhone('linkLater') }, isFinal };
+  keep(null);
+  return { result: reply.token === null ? { problem: sayOfPhone('linkDead') } : { token: reply.token }, isFinal };
+}
+
+/** The code behind the mark; null without one. */
+function codeOf(address: string): string | null {
+  const at = address.indexOf(MARK);
+  return at < 0 ? null : address.slice(at + MARK.length);
 }
 
 /** Null without an answer. */

@@ -5,7 +5,7 @@ import { HandoverPhoto } from './driver-handover.ts';
 import { ringNoMore, ringWhenClosed } from './driver-push.ts';
 import { isResting } from './driver-rest.ts';
 import { Session } from './driver-session.ts';
-import { signInByLink } from './driver-sign-in.ts';
+import { type LinkResult, signInByLink, signInByText } from './driver-sign-in.ts';
 import type { Action, ActionKind } from './driver-state.ts';
 import { type DriverStore, kept, openStore } from './driver-store.ts';
 import { announce, byId, idleOf, render, type Screen } from './driver-view.ts';
@@ -115,6 +115,11 @@ async function signIn(event: Event): Promise<void> {
   const button = byId<HTMLButtonElement>('sign-in-button');
   const token = field.value.trim();
   button.disabled = true;
+  const link = await signInByText(token);
+  if (link) {
+    button.disabled = false;
+    return enterByLink(link);
+  }
   // Only printable ASCII can stand in a header.
   const answer = /^[\x21-\x7e]+$/.test(token) ? await new DriverApi(token).state() : { kind: 'signed_out' as const };
   button.disabled = false;
@@ -133,6 +138,16 @@ async function signIn(event: Event): Promise<void> {
   // Asks the browser not to delete unsent actions.
   void navigator.storage?.persist?.().catch(() => false);
   await enter(token, { on_duty, order });
+}
+
+/** Signs in with the token of a link, which cannot be had again, or shows what is wrong with the link. */
+async function enterByLink(link: LinkResult): Promise<void> {
+  byId('sign-in-problem').textContent = 'problem' in link ? link.problem : '';
+  if ('problem' in link) return;
+  byId<HTMLInputElement>('token').value = '';
+  kept.signOut();
+  kept.signIn(link.token);
+  await enter(link.token, null);
 }
 
 async function press(kind: string): Promise<void> {
@@ -199,15 +214,11 @@ async function main(): Promise<void> {
   listen();
   useWorker();
   const link = await signInByLink();
-  if (link && 'token' in link) {
-    kept.signOut();
-    kept.signIn(link.token);
-  }
-  const token = kept.token();
+  const token = link && 'token' in link ? null : kept.token();
   if (token !== null) return enter(token, kept.state());
   screen = 'sign-in';
   show();
-  if (link && 'problem' in link) byId('sign-in-problem').textContent = link.problem;
+  if (link) await enterByLink(link);
 }
 
 void main();

@@ -3,7 +3,7 @@ import type { ReportOutcome } from '../../src/dispatch/positions.ts';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { TRACKER_PATH, trackerRoutes } from '../../src/driver-app/tracker-routes.ts';
-import { DRIVER_MESSAGE_BURST, MAX_TRACKER_BYTES } from '../../src/limits.ts';
+import { DRIVER_MESSAGE_BURST, MAX_PHONE_CALL_BYTES } from '../../src/limits.ts';
 import { startServer } from '../http/support.ts';
 
 const driverId = newId();
@@ -88,7 +88,7 @@ test('a flood is 429, and takes nothing from the allowance of the page', async (
 
 test('a large body, or one of another type, is refused', async () => {
   const { send } = await world();
-  const large = { method: 'POST', body: new URLSearchParams({ id: 'x'.repeat(MAX_TRACKER_BYTES) }) };
+  const large = { method: 'POST', body: new URLSearchParams({ id: 'x'.repeat(MAX_PHONE_CALL_BYTES) }) };
   expect(await send({}, large)).toEqual([413, 'payload_too_large']);
   const text = { method: 'POST', body: 'x', headers: { 'Content-Type': 'text/plain' } };
   expect(await send(FIX, text)).toEqual([415, 'unsupported_media_type']);

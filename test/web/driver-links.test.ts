@@ -70,6 +70,22 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await isLive(phone);
   });
 
+  it('takes a link that is pasted in place of a token, as an installed page gets no link', async () => {
+    const { code } = await driverWithLink();
+    const phone = await world.newPhone();
+    const paste = async (text: string) => {
+      await phone.page.getByLabel('Driver token').fill(text);
+      await phone.page.getByRole('button', { name: 'Sign in' }).click();
+    };
+    await phone.page.goto(`${phone.url}/driver`);
+    await paste(newSecret('sign_in_code'));
+    await eventually(() => problem(phone)).toContain('This link does not work any more');
+    await paste(linkTo(phone, code));
+    await isLive(phone);
+    await phone.page.reload();
+    await isLive(phone);
+  });
+
   it('says in Spanish that a link is dead where the phone is Spanish', async () => {
     const phone = await world.newPhone({ locale: 'es-US' });
     await phone.page.goto(linkTo(phone, newSecret('sign_in_code')));

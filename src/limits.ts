@@ -548,6 +548,35 @@ export const MAX_DRIVER_STRIKES = 50;
 /** Size in bytes to which a driver's page shrinks a photo for slow links. Below MAX_PHOTO_BYTES. */
 export const DRIVER_PHOTO_BYTES = 300 * 1024;
 
+// --- Drivers' phones: trackers, pushes and sign-in links ----------------------------------------------------
+/**
+ * Largest request of a tracking app, or with a sign-in link, in bytes; Traccar Client's have under 1,000. At
+ * most MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ */
+export const MAX_PHONE_CALL_BYTES = 4 * 1024;
+/** Interval in seconds at which a tracking app is told to report. Two are below POSITION_FRESH_MS. */
+export const TRACKER_INTERVAL_SECONDS = 20;
+/** Meters after which it is told to report sooner: a car makes them in about 4 s. */
+export const TRACKER_DISTANCE_METERS = 50;
+/** Time for which a sign-in link holds: a text is read, or a code is scanned, within it. */
+export const SIGN_IN_LINK_SECONDS = 15 * 60;
+/** Links of one network that may be wrong within a minute; then it waits for the rest of it. */
+export const WRONG_LINKS_PER_MINUTE = 20;
+/** Most networks whose wrong links are counted one by one, about 100 bytes each; all others count as one. */
+export const MAX_NETWORKS_COUNTED = 10_000;
+/** Most phones and browsers that ring for one driver; the newest stay. */
+export const MAX_PUSH_SUBSCRIPTIONS = 3;
+/** Seconds for which a push waits for a phone without network; a later one rings for an order long gone. */
+export const PUSH_TTL_SECONDS = 120;
+/** Longest send of a push. The vendors of phones take 0.1 to 0.5 s. */
+export const PUSH_TIMEOUT_MS = 5_000;
+/** Drivers whose phones one statement reads for pushes. */
+export const MAX_PUSH_BATCH = 200;
+/** Most drivers who wait for their push; beyond, pushes are dropped and counted. Above MAX_PUSH_BATCH. */
+export const MAX_PUSHES_WAITING = 2_000;
+/** Pushes that are sent at once. Below WEBHOOK_CONCURRENCY, which the client itself allows. */
+export const PUSH_CONCURRENCY = 16;
+
 // --- Outbox and queues -------------------------------------------------------------------------------------
 /** Time for which the sweeper leaves a newly written row to the process that wrote it. */
 export const OUTBOX_FIRST_LEASE_SECONDS = 30;
@@ -1293,6 +1322,10 @@ function assertRelations(): void {
   below({ MAX_UNSIGNED_DRIVER_SOCKETS }, { MAX_DRIVER_SOCKETS });
   below({ MAX_UNSIGNED_SOCKETS_PER_ADDRESS }, { MAX_UNSIGNED_DRIVER_SOCKETS });
   below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
+  atMost({ MAX_PHONE_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
+  below({ '2 × TRACKER_INTERVAL_SECONDS in ms': 2 * TRACKER_INTERVAL_SECONDS * 1_000 }, { POSITION_FRESH_MS });
+  below({ MAX_PUSH_BATCH }, { MAX_PUSHES_WAITING });
+  below({ PUSH_CONCURRENCY }, { WEBHOOK_CONCURRENCY });
 }
 
 function assertJobRelations(): void {

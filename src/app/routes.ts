@@ -6,6 +6,9 @@ import type { DriverAllowances } from '../driver-app/allowance.ts';
 import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
+import { driverPushRoutes } from '../driver-app/push-routes.ts';
+import { driverSignInRoute } from '../driver-app/sign-in-route.ts';
+import { trackerRoutes } from '../driver-app/tracker-routes.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import type { EventWaits } from '../http/event-waits.ts';
 import { driversDocument, storesDocument } from '../http/openapi/document.ts';
@@ -81,6 +84,8 @@ export function apiRoutes(parts: {
   readonly metrics: Metrics;
   readonly events: OrderEvents;
   readonly allowances: DriverAllowances;
+  /** The public key of pushes to drivers' phones. */
+  readonly pushKey: string;
   readonly photos: Photos;
   readonly logger: Logger;
   readonly trackingUrl: () => string;
@@ -118,6 +123,9 @@ export function apiRoutes(parts: {
     ...webhookDeliveryRoutes({ stores: readers, reads, store }),
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances, clock: parts.clock }),
+    ...trackerRoutes({ trackers: parts.credentials.trackers, positions, allowances }),
+    ...driverPushRoutes({ drivers, store, allowances, publicKey: parts.pushKey, sandbox }),
+    driverSignInRoute({ store, now: () => performance.now() }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),

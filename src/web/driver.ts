@@ -2,8 +2,10 @@ import { allowSound, keepAwake, ring } from './driver-alert.ts';
 import { DriverApi } from './driver-api.ts';
 import { followDialogs } from './driver-dialogs.ts';
 import { HandoverPhoto } from './driver-handover.ts';
+import { ringNoMore, ringWhenClosed } from './driver-push.ts';
 import { isResting } from './driver-rest.ts';
 import { Session } from './driver-session.ts';
+import { type LinkResult, signInByLink, signInByText } from './driver-sign-in.ts';
 import type { Action, ActionKind } from './driver-state.ts';
 import { type DriverStore, kept, openStore } from './driver-store.ts';
 import { announce, byId, idleOf, render, type Screen } from './driver-view.ts';
@@ -89,6 +91,7 @@ async function enter(token: string, state: ReturnType<typeof kept.state>): Promi
     },
   });
   show();
+  void ringWhenClosed(token, false);
   await session.start();
   show();
 }
@@ -112,6 +115,11 @@ async function signIn(event: Event): Promise<void> {
   const button = byId<HTMLButtonElement>('sign-in-button');
   const token = field.value.trim();
   button.disabled = true;
+  const link = await signInByText(token);
+  if (link) {
+    button.disabled = false;
+    return enterByLink(link);
+  }
   // Only printable ASCII can stand in a header.
   const answer = /^[\x21-\x7e]+$/.test(token) ? await new DriverApi(token).state() : { kind: 'signed_out' as const };
   button.disabled = false;
@@ -132,11 +140,22 @@ async function signIn(event: Event): Promise<void> {
   await enter(token, { on_duty, order });
 }
 
+/** Signs in with the token of a link, which cannot be had again, or shows what is wrong with the link. */
+async function enterByLink(link: LinkResult): Promise<void> {
+  byId('sign-in-problem').textContent = 'problem' in link ? link.problem : '';
+  if ('problem' in link) return;
+  byId<HTMLInputElement>('token').value = '';
+  kept.signOut();
+  kept.signIn(link.token);
+  await enter(link.token, null);
+}
+
 async function press(kind: string): Promise<void> {
   if (isResting(byId('primary'))) return;
   allowSound();
   if (kind === 'on-duty') {
     session?.setDuty(true);
+    void ringWhenClosed(kept.token() ?? '', true);
     return;
   }
   const { order } = session?.shown ?? {};
@@ -148,6 +167,7 @@ async function press(kind: string): Promise<void> {
 }
 
 async function signOut(): Promise<void> {
+  void ringNoMore(kept.token() ?? '');
   await session?.discard();
   await photo.forget();
   leave('');
@@ -193,10 +213,12 @@ async function main(): Promise<void> {
   await photo.open();
   listen();
   useWorker();
-  const token = kept.token();
+  const link = await signInByLink();
+  const token = link && 'token' in link ? null : kept.token();
   if (token !== null) return enter(token, kept.state());
   screen = 'sign-in';
   show();
+  if (link) await enterByLink(link);
 }
 
 void main();

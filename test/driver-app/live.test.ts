@@ -183,6 +183,19 @@ describe('a signed-in driver', () => {
     expect(findState).toHaveBeenCalledTimes(3);
   });
 
+  it('is disconnected when the driver has another token, and by no other change of it', async () => {
+    const socket = await signedIn();
+    live.tokenChanged(DRIVER_ID);
+    live.tokenChanged('another driver');
+    await settle();
+    expect(socket.closed).toBeNull();
+    find.mockResolvedValueOnce(null);
+    live.tokenChanged(DRIVER_ID);
+    await settle();
+    expect(find).toHaveBeenLastCalledWith(hashSecret(TOKEN));
+    expect(socket.closed?.code).toBe(4401);
+  });
+
   it('is disconnected when no longer active', async () => {
     const socket = await signedIn();
     state = null;

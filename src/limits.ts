@@ -495,6 +495,10 @@ export const STORE_STOP_MS = 3 * 60_000;
 export const DOOR_STOP_MS = 2 * 60_000;
 /** The promise of an order for which its tier has none. */
 export const DEFAULT_PROMISE_MS = 180 * 60_000;
+/** Share of the time to a door behind others after which it comes at the earliest. Below ROUTE_LATEST_SHARE. */
+export const ROUTE_EARLIEST_SHARE = 0.75;
+/** The same at the latest, as each stop may take longer. */
+export const ROUTE_LATEST_SHARE = 1.4;
 /** Most drivers on their way to a store that are tried for one more order there. */
 export const MAX_POOL_DRIVERS = 32;
 /** Most waiting orders of a store that are tried for a driver who goes there anyway, the oldest first. */
@@ -1312,6 +1316,7 @@ function assertRelations(): void {
   below({ MIN_PICKUP_MS }, { ARRIVAL_PICKUP_MS });
   below({ BIKE_METERS_PER_MINUTE }, { VAN_METERS_PER_MINUTE });
   below({ VAN_METERS_PER_MINUTE }, { CAR_METERS_PER_MINUTE });
+  below({ ROUTE_EARLIEST_SHARE }, { ROUTE_LATEST_SHARE });
   below({ MAX_EXACT_PARCELS }, { MAX_DRIVER_CAPACITY });
   atMost({ STORE_STOP_MS }, { ARRIVAL_PICKUP_MS });
   atMost({ DOOR_STOP_MS }, { ARRIVAL_HANDOVER_MS });

@@ -8,6 +8,8 @@ import {
   ARRIVAL_SLOW_METERS_PER_SECOND,
   MIN_PICKUP_MS,
   POSITION_FRESH_MS,
+  ROUTE_EARLIEST_SHARE,
+  ROUTE_LATEST_SHARE,
 } from '../limits.ts';
 import type { OrderStatus } from './order.ts';
 import type { ShownPosition } from './shown-position.ts';
@@ -88,12 +90,25 @@ export function arrivalTimes(arrival: Arrival | null, nowMs: number): TimeRange 
   return { from: at(arrival.earliest_minutes), to: at(arrival.latest_minutes) };
 }
 
-/** When the order arrives, by the position as its readers see it, so that they learn no more from it. */
+/**
+ * When the order arrives: by the position as its readers see it, so that they learn no more from it, and by
+ * the route alone where the driver goes to other doors first.
+ */
 export function shownArrival(
-  { status, pickup, dropoff }: Pick<TrackedOrder, 'status' | 'pickup' | 'dropoff'>,
+  { status, onRoute, pickup, dropoff }: Pick<TrackedOrder, 'status' | 'onRoute' | 'pickup' | 'dropoff'>,
   shown: ShownPosition | null,
 ): Arrival | null {
+  if (onRoute && onRoute.stopsBefore > 0) return arrivalOnRoute(onRoute.doorInMinutes, dropoff);
   return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
+}
+
+/** A door that comes later is known less well, by a share of the time until then. */
+function arrivalOnRoute(minutes: number, dropoff: Trip['dropoff']): Arrival | null {
+  if (!dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;
+  return inMinutes(
+    minutes * ROUTE_EARLIEST_SHARE * 60_000,
+    minutes * ROUTE_LATEST_SHARE * 60_000 + ARRIVAL_HANDOVER_MS,
+  );
 }
 
 function driveMs(meters: number, metersPerSecond: number): number {

@@ -4,6 +4,7 @@ import { isId } from '../../domain/ids.ts';
 import { shownPosition } from '../../domain/shown-position.ts';
 import { positionOf } from '../../matcher/driver-position.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
+import { placeOnRoute } from '../../store/order-on-route.ts';
 import type { StoreOrder } from '../../store/orders.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
@@ -49,15 +50,12 @@ export function ordersGet(parts: {
   /** Where the driver is and when they come, as the customer's page shows it at this moment, and no more. */
   function onTheWay(order: StoreOrder): OnTheWay {
     const nowMs = now();
-    const shown = shownPosition(
-      { status: order.status, stopsBefore: order.stops_before },
-      positionOf(matcher, order.driver_id),
-      nowMs,
-    );
+    const onRoute = placeOnRoute(order.id, order.on_route);
+    const shown = shownPosition({ status: order.status, onRoute }, positionOf(matcher, order.driver_id), nowMs);
     const { lat, lng, accuracy_meters: accuracyMeters } = order.dropoff_point;
     const dropoff = lat === null || lng === null || accuracyMeters === null ? null : { lat, lng, accuracyMeters };
     const pickup = { lat: order.pickup_lat, lng: order.pickup_lng };
-    const arrival = shownArrival({ status: order.status, pickup, dropoff }, shown);
+    const arrival = shownArrival({ status: order.status, onRoute, pickup, dropoff }, shown);
     const position = shown && { lat: shown.lat, lng: shown.lng, precision: shown.precision, at: shown.at };
     return { position, arrival: arrivalTimes(arrival, nowMs) };
   }

@@ -46,8 +46,10 @@ describe('the position of the driver', () => {
     for (const order of [assigned({ onRoute: behind(stopsBefore) }), pickedUp({ onRoute: behind(stopsBefore) })]) {
       const view = trackingView(order, position, NOW_MS);
       expect(view.driver).toEqual({ first_name: 'Ana', position: null });
+      expect([view.arrival, view.stops_before]).toEqual([null, stopsBefore]);
+      const dropoff = { lat: 40.75, lng: -73.99, accuracyMeters: 10 };
       const arrival = stopsBefore === null ? null : { earliest_minutes: 15, latest_minutes: 30 };
-      expect([view.arrival, view.stops_before]).toEqual([arrival, stopsBefore]);
+      expect(trackingView({ ...order, dropoff }, position, NOW_MS).arrival).toEqual(arrival);
     }
   });
 

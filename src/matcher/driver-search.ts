@@ -1,3 +1,4 @@
+import type { Size } from '../domain/driver.ts';
 import type { TierId } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
@@ -12,6 +13,8 @@ export type DriverQuery = {
   readonly point: Point;
   readonly radiusMeters: number;
   readonly nowMs: number;
+  /** That of the parcel; DEFAULT_SIZE by default. */
+  readonly size?: Size | undefined;
   /** Drivers who must not get the order. */
   readonly exclude?: ReadonlySet<string> | undefined;
 };

@@ -21,8 +21,8 @@ export type Sources = {
 
 /** The search for drivers for a waiting order: within the radius it has by now, without those it excludes. */
 export function queryFor(order: WaitingOrder, tier: Tier, nowMs: number): DriverQuery {
-  const { tierId, point, sinceMs, excludedDriverIds } = order;
-  return { tierId, point, radiusMeters: radiusAfter(tier, nowMs - sinceMs), nowMs, exclude: excludedDriverIds };
+  const { tierId, point, sinceMs, size, excludedDriverIds: exclude } = order;
+  return { tierId, point, radiusMeters: radiusAfter(tier, nowMs - sinceMs), nowMs, size, exclude };
 }
 
 /**

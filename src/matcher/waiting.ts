@@ -1,3 +1,4 @@
+import type { Size } from '../domain/driver.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
@@ -19,6 +20,15 @@ export type WaitingOrder = {
   readonly excludedDriverIds?: ReadonlySet<string> | undefined;
   /** Whether its fee was charged, or is being charged: then it never waits for a payment. */
   readonly isCharged?: boolean | undefined;
+  /** When it is due, for one that waits for its time (`later-orders.ts`). */
+  readonly dueMs?: number | undefined;
+  /** DEFAULT_SIZE by default. */
+  readonly size?: Size | undefined;
+  /** When the parcel is ready, and until when it is promised. */
+  readonly readyAtMs?: number | undefined;
+  readonly deliverByMs?: number | undefined;
+  /** Null where the dropoff's place is not known. */
+  readonly dropoff?: Point | null | undefined;
 };
 
 /** Since when a waiting order counts as waiting. */

@@ -3,7 +3,8 @@ import { FIRST_ID, isId } from '../domain/ids.ts';
 import { ACTIVE_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
-import { active, holdReason } from './fragments.ts';
+import { active } from './fragments.ts';
+import { isNotYet, promisedBy, whyWaiting } from './order-times.ts';
 import {
   type From,
   inOrder,
@@ -199,7 +200,8 @@ const holdsText = (sql: Sql, text: string): Fragment =>
 async function readOrders({ sql }: Db, places: readonly Place[], unpaidAllowed: number) {
   const rows = await sql`
     select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
-      o.driver_id, o.created_at, ${holdReason(sql, unpaidAllowed)} as waiting_because
+      o.driver_id, o.created_at, case when ${isNotYet(sql, sql`o`)} then o.dispatch_from end as dispatch_from,
+      ${promisedBy(sql, sql`o`)} as deliver_by, ${whyWaiting(sql, unpaidAllowed)} as waiting_because
     from orders o join retailers r on r.id = o.retailer_id
     where o.id = any(${places.map(({ id }) => id)}::uuid[])`;
   return inOrder(places, printable(rows), 'order_id');

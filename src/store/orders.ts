@@ -7,6 +7,7 @@ import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
 import type { Db } from './db.ts';
 import { active, jobsAsJson } from './fragments.ts';
+import { isDue, promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
@@ -42,6 +43,7 @@ export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: S
     surplus as materialized (
       select id from orders
       where status = 'pending_dispatch' and created_at < ${createdBefore}
+        and (dispatch_from is null or dispatch_from < ${createdBefore})
         and not id = any(${[...keepIds]}::uuid[]) and id not in (
         select id from orders where status = 'pending_dispatch' order by created_at desc, id desc limit ${keep})
       order by created_at limit ${limit} for update skip locked
@@ -64,7 +66,7 @@ export type AssignOutcome =
  * first assignment) and the notice. The unique index refuses a driver who already has an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
- * process assigns it. The row of an unproven store is locked after it, and its credit is counted under that
+ * process assigns it. One that waits for its time is not given before it. The row of an unproven store is locked after it, and its credit is counted under that
  * lock; an order that was charged before costs no credit.
  */
 export async function assignWaiting(
@@ -80,7 +82,8 @@ export async function assignWaiting(
   const rows = await sql`
     with waiting as materialized (
       select id, retailer_id, payment_status from orders
-      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
+      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isDue(sql, sql`orders`)}
+      for update
     ), driver as (
       select id from drivers where id = ${driver.driverId} and active and on_duty
     ), store as materialized (
@@ -168,6 +171,11 @@ export type StoreOrder = {
   readonly pickup_lat: number;
   readonly pickup_lng: number;
   readonly driver_id: string | null;
+  readonly ready_at: Date | null;
+  readonly deliver_after: Date | null;
+  readonly dispatch_from: Date | null;
+  /** `deliver_by`, also of an order of the build before, which stored none. */
+  readonly promised_by: Date;
   readonly [column: string]: unknown;
 };
 
@@ -178,7 +186,7 @@ export async function findStoreOrder(
   retailerIds: string | readonly string[],
 ): Promise<StoreOrder | null> {
   const [row] = await sql`
-    select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
+    select o.*, ${promisedBy(sql, sql`o`)} as promised_by, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
       split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
         as dropoff_point,

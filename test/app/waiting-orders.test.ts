@@ -19,7 +19,12 @@ const NOW = Date.now();
 
 type Insert = DispatchParts['store']['insertOrders'];
 const insertsAll: Insert = async (orders) =>
-  new Map(orders.map(({ id }) => [id, { id, createdAt: new Date(), expiresAt: new Date(), outbox: [] }]));
+  new Map(
+    orders.map(({ id }) => [
+      id,
+      { id, createdAt: new Date(), expiresAt: new Date(), deliverBy: new Date(), outbox: [] },
+    ]),
+  );
 
 /** Places orders with the dispatch of a process; returns what becomes of one. */
 function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {

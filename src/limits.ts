@@ -357,6 +357,8 @@ export const DUE_SOON_MS = 5_000;
 export const DUE_TOLERANCE_MS = 1_000;
 /** Longest time for which a timer for the next due order is set; the measured clock may change meanwhile. */
 export const DUE_TIMER_MS = 30_000;
+/** Orders for later that one turn of the event loop wakes; about 10 ms. */
+export const DUE_SLICE = 1_000;
 /**
  * Most orders that wait for their time, which count as waiting ones too. Half of MAX_WAITING_ORDERS, so that
  * orders of next week never take the room of those of today.

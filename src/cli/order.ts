@@ -18,7 +18,9 @@ export function addOrderCommands(program: Command, act: Act): void {
   withListOptions(
     order
       .command('list')
-      .description('list orders: waiting longest, not handed over, charge refused in the last days, then the newest')
+      .description(
+        'list orders: waiting longest, not handed over, charge refused in the last days, for later, then the newest',
+      )
       .option('--store <store>', 'id, or a part of the name')
       .option('--driver <driver>', 'id, or a part of the name'),
     ORDER_STATUSES,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DUE_TIMER_MS, FEED_RETRY_MS, MAX_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
+import { DUE_SLICE, DUE_TIMER_MS, FEED_RETRY_MS, MAX_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -35,7 +35,7 @@ export function startDueOrders(parts: {
   }
 
   function wake(): void {
-    due.add(matcher.wake(clock.now()));
+    due.add(matcher.wake(clock.now(), DUE_SLICE));
     setTimer();
   }
 

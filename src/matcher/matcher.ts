@@ -238,12 +238,14 @@ export class Matcher {
   }
 
   /**
-   * Has the orders that are due by now wait for a driver, and returns their ids. They count as waiting since
-   * they were due, each with the fair start that an order of now has.
+   * Has the orders that are due by now wait for a driver, up to `most` of them, and returns their ids. They
+   * count as waiting since they were due, each with the fair start that an order of now has.
    */
-  wake(nowMs: number): string[] {
+  wake(nowMs: number, most = Number.POSITIVE_INFINITY): string[] {
     const woken: string[] = [];
-    for (let order = this.later.takeDue(nowMs); order; order = this.later.takeDue(nowMs)) {
+    while (woken.length < most) {
+      const order = this.later.takeDue(nowMs);
+      if (!order) break;
       const { dueMs: sinceMs, ...rest } = order;
       const fairStartMs = rest.fairStartMs ?? this.waiting.fairStart(rest.retailerId, nowMs);
       this.waiting.put({ ...rest, sinceMs, fairStartMs }, this.assigning.has(rest.orderId));

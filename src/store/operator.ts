@@ -76,7 +76,7 @@ export async function showOrder(
 export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<boolean> {
   const rows = await sql`
     select pg_notify('sameday', ${processId} || ':order:' || id) from orders
-    where id = ${id} and status = 'pending_dispatch'`;
+    where id = ${id} and status = 'pending_dispatch' and not ${isNotYet(sql, sql`orders`)}`;
   return rows.length === 1;
 }
 

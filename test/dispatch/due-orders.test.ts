@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startDueOrders } from '../../src/dispatch/due-orders.ts';
-import { MAX_BATCH } from '../../src/limits.ts';
+import { DUE_SLICE, MAX_BATCH } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
@@ -64,9 +64,9 @@ test('an order that is cancelled is not matched, and those behind it are', async
 });
 
 test('more than a batch that are due at once are all matched', async () => {
-  const ids = Array.from({ length: 3 * MAX_BATCH }, (_, i) => `order-${i}`);
+  const ids = Array.from({ length: DUE_SLICE + MAX_BATCH }, (_, i) => `order-${i}`);
   for (const id of ids) wait(id, NOW + HOUR);
-  await vi.advanceTimersByTimeAsync(HOUR);
+  await vi.advanceTimersByTimeAsync(HOUR + 1);
   await vi.waitFor(() => expect(asked.toSorted()).toEqual(ids.toSorted()));
 });
 

@@ -176,7 +176,14 @@ describe('an order for later', () => {
     const search = { status: null, since: null, until: null, text: id, retailerIds: null, driverIds: null };
     const { rows } = await me().listOrders(search, { limit: 10, after: null });
     expect(rows).toMatchObject([{ waiting_because: 'not_yet', dispatch_from: row.dispatch_from }]);
+    // Behind those that wait for a driver, though it was created before them.
+    const { id: next } = await add({});
+    const mine = { ...search, text: null, retailerIds: [store.retailerId], status: 'pending_dispatch' as const };
+    const listed = (await me().listOrders(mine, { limit: 100, after: null })).rows.map((each) => each.order_id);
+    expect(listed.indexOf(next)).toBeLessThan(listed.indexOf(id));
+    expect(await me().nudgeOrder(id)).toBe(false);
     await me().makeDue(id);
+    expect(await me().nudgeOrder(id)).toBe(true);
     expect(await me().showOrder(id)).not.toHaveProperty('waiting_because');
     expect(await me().readStats()).toMatchObject({ orders_not_yet: expect.any(Number) });
   });

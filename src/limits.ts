@@ -345,7 +345,7 @@ export const MAX_PROMISE_MINUTES = 7 * 24 * 60;
  * The usual way of the nearest driver to a pickup, as a share of the tier's first radius: of three drivers
  * anywhere in a circle the nearest is, at the median, 0.45 radii from its middle, and of ten 0.26.
  */
-export const APPROACH_SHARE = 1 / 3;
+export const APPROACH_SHARE = 0.33;
 /** Longest time before the pickup at which a driver is sought, however large the radius. Below MIN_WINDOW_MS. */
 export const MAX_APPROACH_MS = 15 * 60_000;
 /** An order that is due within this time goes at once: it would not be late, and needs no second look. */

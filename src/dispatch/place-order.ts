@@ -253,6 +253,7 @@ function waitingOrder(order: NewOrder, { createdAt, deliverBy }: CommittedOrder)
     dueMs,
     size: request.extras?.size,
     readyAtMs: request.extras?.readyAt?.getTime() ?? createdMs,
+    deliverAfterMs: request.extras?.deliverAfter?.getTime(),
     deliverByMs: deliverBy.getTime(),
     dropoff: dropoff?.point ?? null,
   };

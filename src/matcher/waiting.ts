@@ -24,8 +24,9 @@ export type WaitingOrder = {
   readonly dueMs?: number | undefined;
   /** DEFAULT_SIZE by default. */
   readonly size?: Size | undefined;
-  /** When the parcel is ready, and until when it is promised. */
+  /** When the parcel is ready, and between which times it is to be delivered, if that is known. */
   readonly readyAtMs?: number | undefined;
+  readonly deliverAfterMs?: number | undefined;
   readonly deliverByMs?: number | undefined;
   /** Null where the dropoff's place is not known. */
   readonly dropoff?: Point | null | undefined;

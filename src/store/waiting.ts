@@ -25,7 +25,9 @@ export type WaitingRow = {
   /** When it is due, for one that waits for its time: then it begins to wait for a driver. */
   readonly dueMs?: number;
   readonly size?: Size;
+  /** When the parcel is ready, and between which times it is to be delivered. */
   readonly readyAtMs?: number;
+  readonly deliverAfterMs?: number;
   readonly deliverByMs?: number;
   /** Null where the dropoff's place is not known. */
   readonly dropoff?: Point | null;
@@ -50,6 +52,7 @@ function toWaiting(row: Row): WaitingRow {
     readyAtMs: (row.ready_at ?? row.created_at).getTime(),
     deliverByMs: row.promised_by.getTime(),
     dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng },
+    ...(row.deliver_after === null ? {} : { deliverAfterMs: row.deliver_after.getTime() }),
     ...(row.is_not_yet ? { dueMs: row.dispatch_from.getTime() } : {}),
     ...(row.fair_start === null ? {} : { fairStartMs: row.fair_start.getTime() }),
     ...(row.excluded_driver_ids.length > 0 ? { excludedDriverIds: new Set<string>(row.excluded_driver_ids) } : {}),

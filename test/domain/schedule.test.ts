@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { estimateOf, firstEstimate } from '../../src/domain/estimate.ts';
 import { dispatchFrom, type OrderTimes, promiseOf, timeErrors, windowOf } from '../../src/domain/schedule.ts';
-import { DUE_SOON_MS, MAX_AHEAD_MS, MAX_APPROACH_MS, MIN_WINDOW_MS, TIMES_GRACE_MS } from '../../src/limits.ts';
+import {
+  APPROACH_SHARE,
+  DUE_SOON_MS,
+  MAX_AHEAD_MS,
+  MAX_APPROACH_MS,
+  MIN_WINDOW_MS,
+  TIMES_GRACE_MS,
+} from '../../src/limits.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');
 const MINUTE = 60_000;
@@ -69,7 +76,7 @@ describe('the promise', () => {
 describe('when a driver is sought', () => {
   const trip = { tier: TIER, pickup: STORE, dropoff: DOOR };
   /** A third of the first radius at 375 m a minute. */
-  const APPROACH = (8_000 / 3 / 375) * MINUTE;
+  const APPROACH = ((8_000 * APPROACH_SHARE) / 375) * MINUTE;
 
   it('is at once where the order says nothing, and where its parcel is ready', () => {
     expect(dispatchFrom(NO_TIMES, trip, NOW)).toBeNull();

@@ -124,6 +124,16 @@ describe('an order for later', () => {
     expect((await me().findMatchable(1_000, 90_000)).orderIds).toContain(id);
   });
 
+  it('is read with its window, once it is due as well', async () => {
+    const deliverAfter = inHours(4);
+    const deliverBy = inHours(6);
+    const { id } = await add({ deliverAfter, deliverBy, size: 'large' }, inHours(3).getTime());
+    const window = { deliverAfterMs: deliverAfter.getTime(), deliverByMs: deliverBy.getTime(), size: 'large' };
+    expect(await waitingRow(id)).toMatchObject(window);
+    await me().makeDue(id);
+    expect(await waitingRow(id)).toMatchObject(window);
+  });
+
   it('is given to nobody before its time, and to anybody from then on', async () => {
     const { id } = await addLater();
     expect(await assign(id)).toEqual({ kind: 'order_gone' });

@@ -31,8 +31,10 @@ export function estimateOf(
   if (status === 'pending_dispatch') return isNotYet(order, nowMs) ? windowOf(order) : null;
   if (status !== 'driver_assigned' && status !== 'picked_up') return null;
   if (!shown || shown.age_ms > POSITION_FRESH_MS || !dropoff) return null;
-  const driver = { point: shown, ageMs: shown.age_ms };
-  return arrivalTimes(handoverIn(driver, status === 'driver_assigned' ? pickup : null, dropoff), nowMs);
+  // From when the position was taken: until there is another one, the estimate stays as it is.
+  const driver = { point: shown, ageMs: 0 };
+  const arrival = handoverIn(driver, status === 'driver_assigned' ? pickup : null, dropoff);
+  return arrivalTimes(arrival, Date.parse(shown.at));
 }
 
 /** Whether an order still waits for its time. */

@@ -125,7 +125,7 @@ describe('the estimate', () => {
   const scheduled = { ...NO_TIMES, deliverBy: at(3 * HOUR), dispatchFrom: null };
   const later = { ...scheduled, readyAt: at(HOUR), deliverAfter: at(2 * HOUR), dispatchFrom: at(HOUR + MINUTE) };
   const trip = { pickup: STORE, dropoff: { ...DOOR, accuracyMeters: 3_000 }, driverId: 'd' };
-  const shown = { ...STORE, precision: 'approximate' as const, at: '', age_ms: 0 };
+  const shown = { ...STORE, precision: 'approximate' as const, at: at(0).toISOString(), age_ms: 0 };
   const span = (range: { from: string; to: string } | null) =>
     range && [range.from, range.to].map((t) => Date.parse(t) - NOW);
 
@@ -154,6 +154,10 @@ describe('the estimate', () => {
     // 5.3 km ± 3 km by roads at 40 or 22 km/h, after 1 to 6 minutes in the store.
     expect(assigned).toEqual([5 * MINUTE, 40 * MINUTE]);
     expect(span(firstEstimate({ ...scheduled, ...trip, createdAt: at(0) }, 0.4))).toEqual(assigned);
+    // It moves with the driver, and not with the clock.
+    const older = { ...shown, age_ms: 60_000 };
+    const aMinuteOn = estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, older, NOW + MINUTE);
+    expect(span(aMinuteOn)).toEqual(assigned);
     const carried = span(estimateOf({ ...scheduled, ...trip, status: 'picked_up' }, shown, NOW)) as number[];
     expect(carried[0]).toBeLessThan(5 * MINUTE);
   });

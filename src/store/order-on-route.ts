@@ -2,8 +2,9 @@ import type { Fragment, Sql } from 'postgres';
 import type { Vehicle } from '../domain/driver.ts';
 import { bestRoute } from '../domain/route.ts';
 import type { PlaceOnRoute } from '../domain/tracked.ts';
-import { promise, toCarried } from './carried.ts';
+import { toCarried } from './carried.ts';
 import { active } from './fragments.ts';
+import { promisedBy } from './order-times.ts';
 
 /** The route of the driver of the order `o`, as {@link placeOnRoute} reads it; null where none is under way. */
 export const onRoute = (sql: Sql): Fragment => sql`
@@ -13,9 +14,8 @@ export const onRoute = (sql: Sql): Fragment => sql`
         select json_agg(json_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'status', o.status,
           'driver_slot', o.driver_slot, 'pickup_lat', o.pickup_lat, 'pickup_lng', o.pickup_lng, 'door_lat', a.lat,
           'door_lng', a.lng, 'ready_at', coalesce(o.ready_at, o.created_at), 'deliver_after', o.deliver_after,
-          'deliver_by', ${promise(sql)}) order by o.assigned_at, o.id)
+          'deliver_by', ${promisedBy(sql, sql`o`)}) order by o.assigned_at, o.id)
         from orders o left join dropoff_addresses a on a.id = o.dropoff_address_id
-        left join tiers t on t.id = o.delivery_tier
         where o.driver_id = v.id and o.status in ${active(sql)}))
     from drivers v left join driver_positions p on p.driver_id = v.id where v.id = o.driver_id) end`;
 

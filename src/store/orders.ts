@@ -8,6 +8,7 @@ import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } fr
 import type { Db } from './db.ts';
 import { active, jobsAsJson, mayTake } from './fragments.ts';
 import { onRoute, type RouteJson } from './order-on-route.ts';
+import { isDue, promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
@@ -43,6 +44,7 @@ export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: S
     surplus as materialized (
       select id from orders
       where status = 'pending_dispatch' and created_at < ${createdBefore}
+        and (dispatch_from is null or dispatch_from < ${createdBefore})
         and not id = any(${[...keepIds]}::uuid[]) and id not in (
         select id from orders where status = 'pending_dispatch' order by created_at desc, id desc limit ${keep})
       order by created_at limit ${limit} for update skip locked
@@ -65,8 +67,9 @@ export type AssignOutcome =
  * first assignment) and the notice. The unique index refuses a slot of the driver that has an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
- * process assigns it. The row of an unproven store is locked after it, and its credit is counted under that
- * lock; an order that was charged before costs no credit.
+ * process assigns it. One that waits for its time is not given before it. The row of an unproven store is
+ * locked after it, and its credit is counted under that lock; an order that was charged before costs no
+ * credit.
  */
 export async function assignWaiting(
   { sql, processId }: Db,
@@ -82,7 +85,8 @@ export async function assignWaiting(
   const rows = await sql`
     with waiting as materialized (
       select id, retailer_id, payment_status from orders
-      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
+      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isDue(sql, sql`orders`)}
+      for update
     ), driver as (
       select id from drivers d where id = ${driver.driverId} and ${mayTake(sql, sql`${slot}::int`)}
     ), store as materialized (
@@ -171,6 +175,11 @@ export type StoreOrder = {
   readonly pickup_lng: number;
   readonly driver_id: string | null;
   readonly on_route: RouteJson | null;
+  readonly ready_at: Date | null;
+  readonly deliver_after: Date | null;
+  readonly dispatch_from: Date | null;
+  /** `deliver_by`, also of an order of the build before, which stored none. */
+  readonly promised_by: Date;
   readonly [column: string]: unknown;
 };
 
@@ -181,7 +190,8 @@ export async function findStoreOrder(
   retailerIds: string | readonly string[],
 ): Promise<StoreOrder | null> {
   const [row] = await sql`
-    select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
+    select o.*, ${promisedBy(sql, sql`o`)} as promised_by, to_json(c) as customer, to_json(a) as dropoff,
+      d.name as driver_name,
       split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
         as dropoff_point, ${onRoute(sql)} as on_route,

@@ -240,13 +240,17 @@ test('waiting orders are read oldest first, up to a limit, as the matcher needs 
     expect((await storeOf(sql).loadWaiting(10)).map(({ orderId }) => orderId)).toEqual(oldestFirst);
     const [oldest, ...others] = await storeOf(sql).loadWaiting(2);
     expect(others).toHaveLength(1);
-    const { created_at: createdAt } = await orderRow(sql, oldestFirst[0] as string);
+    const { created_at: createdAt, deliver_by: deliverBy } = await orderRow(sql, oldestFirst[0] as string);
     expect(oldest).toEqual({
       orderId: oldestFirst[0],
       retailerId: own.retailerId,
       tierId: 'standard',
       point: PICKUP,
       sinceMs: (createdAt as Date).getTime(),
+      size: 'small',
+      readyAtMs: (createdAt as Date).getTime(),
+      deliverByMs: (deliverBy as Date).getTime(),
+      dropoff: null,
     });
   } finally {
     await fresh.drop();

@@ -183,7 +183,8 @@ test('the tracking page and the store get how many doors the driver goes to firs
   const { orderId, driverId } = await assignedOrder();
   const { orderId: other } = await addOrder(sql, store);
   const doorOf = (id: string, meters: number) => sql`
-    update dropoff_addresses set lat = ${PICKUP.lat + meters / 111_195}, lng = ${PICKUP.lng}, accuracy_meters = 10
+    update dropoff_addresses set lat = ${PICKUP.lat + meters / 111_195}, lng = ${PICKUP.lng}, accuracy_meters = 10,
+      point_source = 'geocoder'
     where id = (select dropoff_address_id from orders where id = ${id})`;
   await doorOf(orderId, 3_000);
   await doorOf(other, 1_000);

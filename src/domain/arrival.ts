@@ -119,6 +119,11 @@ export function shownArrival(
   return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
 }
 
+/** A range of times as minutes from now. */
+export function minutesUntil({ from, to }: TimeRange, nowMs: number): Arrival {
+  return inMinutes(Date.parse(from) - nowMs, Date.parse(to) - nowMs);
+}
+
 /** A door that comes later is known less well, by a share of the time until then. */
 export function arrivalOnRoute(minutes: number, dropoff: Trip['dropoff']): Arrival | null {
   if (!dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;

@@ -180,11 +180,17 @@ function* insertions(sequence: readonly Task[], own: readonly Task[]): Iterable<
   const [first, second] = own;
   if (!first) return;
   for (let at = 0; at <= sequence.length; at++) {
-    const one = sequence.toSpliced(at, 0, first);
+    const one = withTask(sequence, at, first);
     if (!second) yield one;
-    else for (let then = at + 1; then <= one.length; then++) yield one.toSpliced(then, 0, second);
+    else for (let then = at + 1; then <= one.length; then++) yield withTask(one, then, second);
   }
 }
+
+const withTask = (sequence: readonly Task[], at: number, task: Task): Task[] => [
+  ...sequence.slice(0, at),
+  task,
+  ...sequence.slice(at),
+];
 
 function improved(start: Start, sequence: Task[]): Task[] {
   let best = sequence;
@@ -204,9 +210,9 @@ function* changes(sequence: readonly Task[]): Iterable<Task[]> {
       const turned = [...sequence.slice(0, from), ...sequence.slice(from, to).reverse(), ...sequence.slice(to)];
       if (isInOrder(turned)) yield turned;
     }
-    const without = sequence.toSpliced(from, 1);
+    const without = [...sequence.slice(0, from), ...sequence.slice(from + 1)];
     for (let at = 0; at < length; at++) {
-      const moved = at === from ? null : without.toSpliced(at, 0, sequence[from] as Task);
+      const moved = at === from ? null : withTask(without, at, sequence[from] as Task);
       if (moved && isInOrder(moved)) yield moved;
     }
   }

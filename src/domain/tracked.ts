@@ -1,3 +1,4 @@
+import type { TimeRange } from './arrival.ts';
 import type { OrderStatus, UndeliverableReason } from './order.ts';
 
 /** Where a door is on its driver's route. */
@@ -20,6 +21,8 @@ export type TrackedOrder = {
   readonly driverFirstName: string | null;
   /** Where its door is on the driver's route; null where no driver is under way with it. */
   readonly onRoute: PlaceOnRoute | null;
+  /** Its window, while it waits for its time; null for any other order. */
+  readonly planned: TimeRange | null;
   readonly pickup: { readonly lat: number; readonly lng: number };
   /** For the arrival estimate; a page sees the point itself only once the driver has no stop before it. */
   readonly dropoff: { readonly lat: number; readonly lng: number; readonly accuracyMeters: number } | null;

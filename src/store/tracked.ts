@@ -1,8 +1,10 @@
 import type { Row, Sql } from 'postgres';
 import { UNDELIVERABLE_REASONS } from '../domain/order.ts';
+import { windowOf } from '../domain/schedule.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Db } from './db.ts';
 import { onRoute, placeOnRoute } from './order-on-route.ts';
+import { isNotYet, scheduleColumns, toScheduled } from './order-times.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -13,6 +15,7 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
       o.picked_up_at, o.delivered_at, coalesce(o.ended_at, o.undeliverable_at) as ended_at,
       exists (select from order_events e where e.order_id = o.id and e.type = 'released') as was_released,
       o.photo_name is not null as has_photo, o.reason_code, ${onRoute(sql)} as on_route,
+      ${scheduleColumns(sql, sql`o`)}, ${isNotYet(sql, sql`o`)} as is_not_yet,
       o.dropoff_instructions, o.leave_at_door, a.lat, a.lng, a.accuracy_meters
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
@@ -30,6 +33,7 @@ function toTracked(row: Row): TrackedOrder {
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
     onRoute: placeOnRoute(row.id, row.on_route),
+    planned: row.is_not_yet ? windowOf(toScheduled(row)) : null,
     pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
     dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters },
     createdAt: row.created_at.toISOString(),

@@ -5,10 +5,14 @@ import type { Stage } from './stages.ts';
 import type { TrackingView } from './view.ts';
 
 /** What of a view its sentences are made of, so that server and page say the same in each language. */
-export type Told = Pick<TrackingView, 'status' | 'store_name' | 'driver' | 'was_released' | 'stops_before' | 'reason'>;
+export type Told = Pick<
+  TrackingView,
+  'status' | 'store_name' | 'driver' | 'is_planned' | 'was_released' | 'stops_before' | 'reason'
+>;
 
 /** Where the order is, in one sentence. For an order that will not arrive it begins with "Not delivered". */
 export function headline(told: Told, say: SpeakTracking): string {
+  if (told.is_planned) return say('headline_planned');
   if (isAnother(told)) return say('headline_another');
   if (isOutForDelivery(told)) return say('headline_out');
   return say(`headline_${told.status}`, { driver: driverName(told, say) });
@@ -17,6 +21,7 @@ export function headline(told: Told, say: SpeakTracking): string {
 /** What the headline means, or what to do now, in one to three short sentences. */
 export function detail(told: Told, say: SpeakTracking): string {
   const values = { driver: driverName(told, say), store: told.store_name };
+  if (told.is_planned) return say('detail_planned', values);
   if (isAnother(told)) return say('detail_another', values);
   if (isOutForDelivery(told)) return say('detail_out', values);
   if (told.status === 'delivered' && !told.driver?.first_name) return say('detail_delivered_by_nobody', values);

@@ -1,4 +1,4 @@
-import { type Arrival, shownArrival } from '../domain/arrival.ts';
+import { type Arrival, minutesUntil, shownArrival } from '../domain/arrival.ts';
 import type { OrderStatus, UndeliverableReason } from '../domain/order.ts';
 import { type KnownPosition, type ShownPosition, shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
@@ -27,6 +27,8 @@ export type TrackingView = {
   readonly driver: { readonly first_name: string | null; readonly position: ShownPosition | null } | null;
   /** Other doors to which the driver goes first; null where no driver is under way with the order. */
   readonly stops_before: number | null;
+  /** Whether it waits for its time; then `arrival` is its window. */
+  readonly is_planned: boolean;
   /** Whether an earlier driver gave the order back. */
   readonly was_released: boolean;
   /** Why the handover failed; null where it did not. */
@@ -62,7 +64,8 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
     stops_before: order.onRoute?.stopsBefore ?? null,
     was_released: order.wasReleased,
     reason: FAILED.includes(order.status) ? order.reason : null,
-    arrival: shownArrival(order, shown),
+    arrival: order.planned ? minutesUntil(order.planned, nowMs) : shownArrival(order, shown),
+    is_planned: order.planned !== null,
     photo_url: order.status === 'delivered' && order.hasPhoto ? `/track/${order.trackingToken}/photo` : null,
     dropoff_notes: maySayNotes(order)
       ? { instructions: order.dropoffInstructions, leave_at_door: order.leaveAtDoor }

@@ -18,7 +18,10 @@ export function localTime(time: Date, now: Date): string {
 
 /** Two times of the clock in the reader's zone and format, such as "3:18 – 3:27 PM". */
 export function localTimes(from: Date, to: Date): string {
-  return new Intl.DateTimeFormat(locale, CLOCK).formatRange(from, to);
+  const today = new Date().toDateString();
+  const isToday = from.toDateString() === today && to.toDateString() === today;
+  return new Intl.DateTimeFormat(locale, isToday ? CLOCK : DAY_AND_CLOCK).formatRange(from, to);
 }
 
 const CLOCK = { hour: 'numeric', minute: '2-digit' } as const;
+const DAY_AND_CLOCK = { weekday: 'long', ...CLOCK } as const;

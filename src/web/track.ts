@@ -20,7 +20,7 @@ let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
 // It may hold the driver's position and the door, which must not outlive the delivery.
 delete root.dataset.view;
 /** What a process of the build before does not tell: its drivers carry one order. */
-const UNTOLD = { home: null, stops_before: 0, was_released: false, reason: null };
+const UNTOLD = { home: null, stops_before: 0, is_planned: false, was_released: false, reason: null };
 let link: LinkState = 'connecting';
 let position: ShownPosition | null = null;
 /** When the position was taken, by this page's clocks. */
@@ -94,7 +94,10 @@ async function loadPicture(): Promise<Picture> {
 /** Shows what grows old with the position: its age, the estimate, and whether the driver is heard of. */
 function showAge(): void {
   const ageMs = positionAgeMs();
-  renderArrival(ageMs !== null && ageMs <= POSITION_FRESH_MS ? arrival.range : null, arrival.writtenMs);
+  // Behind other doors, and before its time, an estimate rests on no position.
+  const isFresh = ageMs !== null && ageMs <= POSITION_FRESH_MS;
+  const isKnown = isFresh || view.is_planned || (view.stops_before ?? 0) > 0;
+  renderArrival(isKnown ? arrival.range : null, arrival.writtenMs);
   renderLink(link, view.final, ageMs);
   const line = byId('position-age');
   if (ageMs === null) {

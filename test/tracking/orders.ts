@@ -16,6 +16,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     driverId: null,
     driverFirstName: null,
     onRoute: null,
+    planned: null,
     pickup: { lat: 40.7411, lng: -73.9897 },
     dropoff: null,
     createdAt: '2026-03-02T14:00:00.000Z',
@@ -36,6 +37,7 @@ export const DRIVER_ID = '01900000-0000-7000-8000-0000000000d1';
 const withDriver = {
   driverId: DRIVER_ID,
   driverFirstName: 'Ana',
+  planned: null,
   onRoute: { stopsBefore: 0, doorInMinutes: 20 },
   assignedAt: '2026-03-02T14:01:00.000Z',
 };

@@ -104,6 +104,21 @@ describe('what a customer sees', () => {
     expect(text).not.toContain(pickedUp().orderId);
   });
 
+  it('says of an order for later when it comes, and of no other that it is planned', () => {
+    const planned = {
+      from: new Date(NOW_MS + 3_600_000).toISOString(),
+      to: new Date(NOW_MS + 7_200_000).toISOString(),
+    };
+    const view = trackingView(trackedOrder({ planned }), null, NOW_MS);
+    expect(view).toMatchObject({
+      is_planned: true,
+      headline: 'Your order comes later',
+      detail: 'A driver sets out to Corner Books in time.',
+      arrival: { earliest_minutes: 60, latest_minutes: 120 },
+    });
+    expect(trackingView(trackedOrder(), null, NOW_MS)).toMatchObject({ is_planned: false, arrival: null });
+  });
+
   it('says plainly that an order was not delivered', () => {
     for (const status of ['cancelled', 'expired', 'undeliverable', 'returned'] as const) {
       const view = trackingView(pickedUp({ status, endedAt: '2026-03-02T14:50:00.000Z' }), null, NOW_MS);

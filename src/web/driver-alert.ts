@@ -1,4 +1,4 @@
-/** Signals a new order by sound and vibration, and keeps the screen on while the driver is on duty. */
+/** Signals a new order by sound and vibration, and keeps the screen on while it is needed. */
 
 const VIBRATION_MS = [300, 150, 300];
 const TONE_HZ = [880, 1_320];
@@ -34,17 +34,28 @@ export function ring(): void {
 
 let lock: WakeLockSentinel | null = null;
 let wanted = false;
+let isSettling = false;
 
 /** Keeps the screen on or not. Call it again when the page is visible, as a hidden page loses its lock. */
 export async function keepAwake(on: boolean): Promise<void> {
   wanted = on;
-  if (!on) {
-    await lock?.release().catch(() => {});
+  // One at a time, as two requests side by side would take two locks, of which one could not be released.
+  if (isSettling) return;
+  isSettling = true;
+  while (await settle());
+  isSettling = false;
+}
+
+/** Takes or releases the lock as it is wanted; false where nothing is left to do, or nothing can be done. */
+async function settle(): Promise<boolean> {
+  const held = lock && !lock.released ? lock : null;
+  if (wanted === (held !== null)) return false;
+  if (held) {
     lock = null;
-    return;
+    await held.release().catch(() => {});
+    return true;
   }
-  if (!('wakeLock' in navigator) || document.visibilityState !== 'visible' || (lock && !lock.released)) return;
-  const taken = await navigator.wakeLock.request('screen').catch(() => null);
-  if (wanted) lock = taken;
-  else await taken?.release().catch(() => {});
+  if (!('wakeLock' in navigator) || document.visibilityState !== 'visible') return false;
+  lock = await navigator.wakeLock.request('screen').catch(() => null);
+  return lock !== null;
 }

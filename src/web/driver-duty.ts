@@ -1,4 +1,4 @@
-import type { Answer } from './driver-api.ts';
+import type { Answer, Duty } from './driver-api.ts';
 import { kept } from './driver-store.ts';
 
 /** Pause before a failed change of duty is sent again. */
@@ -6,17 +6,17 @@ const RETRY_MS = 3_000;
 
 /** The duty that the driver wants and the service has not confirmed; only the last wish counts. */
 export class DutyWish {
-  readonly #setDuty: (onDuty: boolean) => Promise<Answer<unknown>>;
-  readonly #taken: (onDuty: boolean) => void;
+  readonly #setDuty: (duty: Duty) => Promise<Answer<unknown>>;
+  readonly #taken: (duty: Duty) => void;
   readonly #signedOut: () => void;
-  #wanted: boolean | null = kept.wantsOffDuty() ? false : null;
+  #wanted: Duty | null = kept.wantsOffDuty() ? { onDuty: false, until: null } : null;
   #sending = false;
   #stopped = false;
   #retry: number | undefined;
 
   constructor(
-    setDuty: (onDuty: boolean) => Promise<Answer<unknown>>,
-    taken: (onDuty: boolean) => void,
+    setDuty: (duty: Duty) => Promise<Answer<unknown>>,
+    taken: (duty: Duty) => void,
     signedOut: () => void,
   ) {
     this.#setDuty = setDuty;
@@ -25,12 +25,12 @@ export class DutyWish {
   }
 
   get wanted(): boolean | null {
-    return this.#wanted;
+    return this.#wanted?.onDuty ?? null;
   }
 
-  want(onDuty: boolean): void {
-    this.#wanted = onDuty;
-    kept.keepWantedDuty(onDuty);
+  want(duty: Duty): void {
+    this.#wanted = duty;
+    kept.keepWantedDuty(duty.onDuty);
     this.send();
   }
 
@@ -44,7 +44,7 @@ export class DutyWish {
     clearTimeout(this.#retry);
   }
 
-  async #send(wanted: boolean): Promise<void> {
+  async #send(wanted: Duty): Promise<void> {
     clearTimeout(this.#retry);
     this.#sending = true;
     const answer = await this.#setDuty(wanted);
@@ -57,9 +57,9 @@ export class DutyWish {
     else this.#confirmed(wanted);
   }
 
-  #confirmed(onDuty: boolean): void {
+  #confirmed(duty: Duty): void {
     this.#wanted = null;
     kept.keepWantedDuty(null);
-    this.#taken(onDuty);
+    this.#taken(duty);
   }
 }

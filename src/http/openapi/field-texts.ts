@@ -173,6 +173,12 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
 
   // Drivers.
   on_duty: { says: 'Whether the driver takes orders.', example: true },
+  'query.utc_offset_minutes': { says: "Minutes that the driver's clock is ahead of UTC, -840 to 840; 0 if absent." },
+  day: { says: "Since the driver's last midnight." },
+  'day.deliveries': { says: 'Orders handed over.', example: 7 },
+  'day.returns': { says: 'Orders brought back to their store.', example: 0 },
+  earnings_cents: { says: 'What both earn, in US cents, without what the operator refused.', example: 4120 },
+  held_cents: { says: 'The part of it that the operator looks at first.', example: 0 },
   taken: { says: 'False where a later position is known already.', example: true },
   accuracy_m: { says: 'Meters, as the phone says.', example: 8 },
   heading: { says: 'Degrees clockwise from north.', example: 90 },

@@ -2,6 +2,7 @@ import { RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { DRIVER_SILENT_MS } from '../limits.ts';
 import { type Html, html } from '../pages/html.ts';
 import { DRIVER_EN, type DriverText } from '../words/driver-en.ts';
+import { DRIVER_ES } from '../words/driver-es.ts';
 import { speaker } from '../words/words.ts';
 
 /** The markup's own language, which the script replaces by the phone's. */
@@ -48,7 +49,7 @@ export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
 <header class="top"><p><strong>Sameday</strong></p>${sandbox ? badge : null}<p id="link" class="link" hidden></p></header>
 ${NOTICES}
 <main>
-<noscript><p class="notice" data-tone="bad">${say('needsScript')}</p></noscript>
+<noscript><p class="notice" data-tone="bad">${say('needsScript')} <span lang="es">${speaker(DRIVER_ES)('needsScript')}</span></p></noscript>
 ${SIGN_IN}
 ${REPLACED}
 ${WORK}
@@ -163,7 +164,7 @@ function reasonDialog(sheet: {
   return html`<dialog id="${id}" aria-labelledby="${id}-title">
 <form class="stack"><h2 id="${id}-title">${word(title)}</h2>
 <p>${word(note)}</p>
-${first}<fieldset><legend class="unseen">${word('reason')}</legend>${reasons.map(choice)}</fieldset>
+${first}<fieldset><legend>${word('reason')}</legend>${reasons.map(choice)}</fieldset>
 <button type="submit" class="primary danger">${word(confirm)}</button>
 <button type="button" class="quiet wide" data-close>${word(cancel)}</button></form>
 </dialog>`;

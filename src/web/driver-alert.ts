@@ -1,3 +1,5 @@
+import { WakeLock } from './driver-wake-lock.ts';
+
 /** Signals a new order by sound and vibration, and keeps the screen on while it is needed. */
 
 const VIBRATION_MS = [300, 150, 300];
@@ -32,30 +34,12 @@ export function ring(): void {
   }
 }
 
-let lock: WakeLockSentinel | null = null;
-let wanted = false;
-let isSettling = false;
+const screen = new WakeLock(async () => {
+  if (!('wakeLock' in navigator) || document.visibilityState !== 'visible') return null;
+  return navigator.wakeLock.request('screen');
+});
 
 /** Keeps the screen on or not. Call it again when the page is visible, as a hidden page loses its lock. */
-export async function keepAwake(on: boolean): Promise<void> {
-  wanted = on;
-  // One at a time, as two requests side by side would take two locks, of which one could not be released.
-  if (isSettling) return;
-  isSettling = true;
-  while (await settle());
-  isSettling = false;
-}
-
-/** Takes or releases the lock as it is wanted; false where nothing is left to do, or nothing can be done. */
-async function settle(): Promise<boolean> {
-  const held = lock && !lock.released ? lock : null;
-  if (wanted === (held !== null)) return false;
-  if (held) {
-    lock = null;
-    await held.release().catch(() => {});
-    return true;
-  }
-  if (!('wakeLock' in navigator) || document.visibilityState !== 'visible') return false;
-  lock = await navigator.wakeLock.request('screen').catch(() => null);
-  return lock !== null;
+export function keepAwake(on: boolean): Promise<void> {
+  return screen.keep(on);
 }

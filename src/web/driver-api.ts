@@ -1,6 +1,6 @@
 import { PHOTO_DEADLINE_MS } from '../limits.ts';
 import { meaningOf, type Sent } from './driver-queue.ts';
-import type { Action, ToldState } from './driver-state.ts';
+import type { Action, Day, ToldState } from './driver-state.ts';
 
 /** Longest request without a photo. */
 const REQUEST_MS = 10_000;
@@ -15,9 +15,6 @@ export type Duty = { readonly onDuty: boolean; readonly until: string | null };
 
 /** A position as the service takes it. */
 export type Report = { readonly lat: number; readonly lng: number; readonly captured_at?: string };
-
-/** What a driver did on one day, as `GET /driver/day` says it. */
-export type Day = { readonly deliveries: number; readonly earnings_cents: number; readonly held_cents: number };
 
 type Reply = { readonly status: number; readonly body: unknown; readonly retryAfterSeconds: number | null };
 

@@ -1,9 +1,8 @@
-import type { Day } from './driver-api.ts';
 import type { LinkState } from './driver-link.ts';
 import type { PositionProblem } from './driver-position.ts';
 import type { Fix } from './driver-route.ts';
 import type { Finished } from './driver-session.ts';
-import type { Shown, Stop } from './driver-state.ts';
+import type { Day, Shown, Stop } from './driver-state.ts';
 
 export type Screen = 'none' | 'sign-in' | 'replaced' | 'work';
 

@@ -1,4 +1,4 @@
-import { type Answer, type Day, DriverApi, type Duty, type Report } from './driver-api.ts';
+import { type Answer, DriverApi, type Duty, type Report } from './driver-api.ts';
 import { DutyWish } from './driver-duty.ts';
 import { DriverLink, type LinkState } from './driver-link.ts';
 import { Orders, type OrdersListener } from './driver-orders.ts';
@@ -6,7 +6,15 @@ import { newActionId } from './driver-phone.ts';
 import { type PositionProblem, PositionWatch } from './driver-position.ts';
 import { ActionQueue, type Refusal } from './driver-queue.ts';
 import type { Choice, Door, Fix } from './driver-route.ts';
-import { type Action, type ActionKind, type DriverState, isCarried, type Progress, stateOf } from './driver-state.ts';
+import {
+  type Action,
+  type ActionKind,
+  type Day,
+  type DriverState,
+  isCarried,
+  type Progress,
+  stateOf,
+} from './driver-state.ts';
 import type { DriverStore } from './driver-store.ts';
 
 export type SessionListener = OrdersListener & {

@@ -21,7 +21,10 @@ export type ToldState = {
   readonly stops?: readonly Stop[];
 };
 
-/** The same as the page holds and keeps it. */
+/** What a driver did on one day, as `GET /driver/day` says it. */
+export type Day = { readonly deliveries: number; readonly earnings_cents: number; readonly held_cents: number };
+
+/** The state as the page holds and keeps it. */
 export type DriverState = {
   readonly on_duty: boolean;
   /** When the driver goes off duty by themselves, ISO 8601; null where they did not say. */

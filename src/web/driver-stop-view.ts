@@ -35,7 +35,7 @@ function renderNext(say: Say, next: Next, { shown, fix, ticked }: Model): void {
   const { stop, orders, atDoor } = next;
   const words = stopWords(say, next);
   byId('order').dataset.at = atDoor ? 'door' : '';
-  setText(byId('order-facts'), factsOf(say, next, wayMeters(fix, stop)));
+  fill('order-facts', factsOf(say, next, wayMeters(fix, stop)), (fact) => element('span', fact));
   setText(byId('order-step'), words.step);
   setText(byId('order-headline'), words.headline);
   fill('order-address', words.lines, (line) => said('span', line));
@@ -79,8 +79,8 @@ function entryOf(say: Say, { title, detail, canGo, kind, orderId }: Entry): HTML
 /** Leaves nothing of the last stop and its customer in the page. */
 function forgetNext(): void {
   byId('give-up').hidden = true;
-  for (const id of ['order-facts', 'order-step', 'order-headline', 'order-name']) setText(byId(id), '');
-  for (const id of ['order-address', 'parcels-list']) fill(id, [], () => element('span'));
+  for (const id of ['order-step', 'order-headline', 'order-name']) setText(byId(id), '');
+  for (const id of ['order-facts', 'order-address', 'parcels-list']) fill(id, [], () => element('span'));
   renderNotes([]);
   for (const id of ['directions', 'call']) {
     byId(id).removeAttribute('href');

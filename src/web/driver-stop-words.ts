@@ -103,14 +103,16 @@ export function itemsOf(say: Say, { items }: DriverOrder): string[] {
   return (items ?? []).map(({ name, quantity }) => say('item', { count: quantity, name }));
 }
 
-/** What a stop brings, how far it is, and until when: the line at its top. */
-export function factsOf(say: Say, { orders }: Next, meters: number | null): string {
+/** What a stop brings, how far it is, and until when: what stands at its top. */
+export function factsOf(say: Say, { orders }: Next, meters: number | null): string[] {
   const cents = orders.reduce((sum, { driver_payout_cents }) => sum + driver_payout_cents, 0);
   const promised = orders.flatMap(({ deliver_by }) => deliver_by ?? []).sort();
   const time = clock(say, promised[0]);
-  const away = meters === null ? null : say('away', { distance: distanceWords(say, meters) });
-  const amount = say('several', { count: orders.length, amount: say('earn', { amount: money(cents) }) });
-  return [amount, away, time && say('by', { time })].filter(Boolean).join(' · ');
+  return [
+    say('earn', { count: orders.length, amount: money(cents) }),
+    ...(meters === null ? [] : [distanceWords(say, meters)]),
+    ...(time === null ? [] : [say('by', { time })]),
+  ];
 }
 
 /** The tier and the short name of an order, by which people at the store and the operator know it. */

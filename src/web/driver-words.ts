@@ -1,9 +1,8 @@
 import { DRIVER_SILENT_MS } from '../limits.ts';
 import type { DriverText } from '../words/driver-en.ts';
 import type { Speak } from '../words/words.ts';
-import type { Day } from './driver-api.ts';
 import type { Refusal } from './driver-queue.ts';
-import type { Action, ActionKind, DriverOrder, Shown } from './driver-state.ts';
+import type { Action, ActionKind, Day, DriverOrder, Shown } from './driver-state.ts';
 
 /** The words of the page beside those of a stop, as pure functions. */
 

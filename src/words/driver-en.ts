@@ -49,7 +49,7 @@ export const DRIVER_EN = {
   lastOrder: 'Last order',
   moreOrders: 'More orders',
   dutyFor: 'On duty for',
-  dutyOpen: 'as long as I like',
+  dutyOpen: 'no fixed time',
   dutyHours: { one: '1 hour', other: '{count} hours' },
   lastTitle: 'No new orders after this?',
   lastText: {
@@ -80,7 +80,7 @@ export const DRIVER_EN = {
   idleOff: 'You are off duty',
   idleOffDetail: 'You get no orders and your position is not shared. Go on duty when you are ready to drive.',
   today: { one: 'Today: 1 delivery · {earned}', other: 'Today: {count} deliveries · {earned}' },
-  todayHeld: '{held} of it is looked at first',
+  todayHeld: '{held} of it is being checked',
 
   // The next stop.
   pickUpAt: 'Pick up at',
@@ -90,11 +90,9 @@ export const DRIVER_EN = {
   theCustomer: 'The customer',
   unit: 'Unit',
   by: 'by {time}',
-  earn: 'You earn {amount}',
-  several: { one: '{amount}', other: '{count} parcels · {amount}' },
+  earn: { one: 'Earn {amount}', other: 'Earn {amount} for {count}' },
   miles: '{distance} mi',
   feet: '{distance} ft',
-  away: 'about {distance}',
   directions: 'Directions',
   directionsTo: 'Directions to {place}',
   call: 'Call',

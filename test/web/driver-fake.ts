@@ -21,6 +21,8 @@ const STATUS_AFTER: Record<ActionKind, string> = {
 };
 const ENDED = new Set(['delivered', 'pending_dispatch', 'returned']);
 
+type State = ToldState & Required<Pick<ToldState, 'orders'>> & { readonly version?: string };
+
 /** The store of the fake's orders. */
 export const STORE = { lat: 37.76415, lng: -122.41957 };
 /** A degree of latitude is about 111 km. */
@@ -74,7 +76,7 @@ export async function serveDriver() {
   const actions: string[] = [];
   const duties: object[] = [];
   let refusal: object | null = null;
-  let state: ToldState & Required<Pick<ToldState, 'orders'>> = { on_duty: true, orders: [], stops: [] };
+  let state: State = { on_duty: true, orders: [], stops: [] };
   let day = { deliveries: 0, returns: 0, earnings_cents: 0, held_cents: 0 };
   const json = (status: number, body: object): Reply => ({
     status,
@@ -144,7 +146,7 @@ export async function serveDriver() {
     actions,
     duties,
     /** Tells the page another state. */
-    tell(changes: Partial<typeof state>) {
+    tell(changes: Partial<State>) {
       state = { ...state, ...changes };
       push();
     },

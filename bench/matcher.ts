@@ -129,7 +129,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
 /** Fills a matcher as the service does at start, without the database's time. */
 async function build(drivers: readonly WorldDriver[]) {
   const rows: FleetDriver[] = drivers.map(({ id, point, tierIds }) => {
-    return { id, tierIds, onDuty: true, position: { ...point, atMs: NOW }, freeSinceMs: NOW, orderId: null };
+    return { id, tierIds, onDuty: true, position: { ...point, atMs: NOW }, freeSinceMs: NOW, carried: [] };
   });
   const before = memory();
   const matcher = new Matcher(loadTestTiers());

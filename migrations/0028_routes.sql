@@ -23,3 +23,13 @@ alter table orders
 create unique index orders_driver_slot on orders (driver_id, driver_slot)
   where status in ('driver_assigned', 'picked_up', 'undeliverable');
 drop index orders_one_active_per_driver;
+
+-- An order that nobody carries has no slot. A build before does not name the column: it would give a driver of
+-- one parcel an order in a slot that another driver left on it.
+create function forget_driver_slot() returns trigger language plpgsql as $$
+begin
+  new.driver_slot := 0;
+  return new;
+end $$;
+create trigger orders_forget_driver_slot before update on orders
+  for each row when (new.driver_id is null and new.driver_slot <> 0) execute function forget_driver_slot();

@@ -461,6 +461,38 @@ export const MIN_PICKUP_MS = 60_000;
 export const ARRIVAL_PICKUP_MS = 6 * 60_000;
 /** Longest usual time to stop near the door and walk to it. */
 export const ARRIVAL_HANDOVER_MS = 2 * 60_000;
+
+// --- Routes ------------------------------------------------------------------------------------------------
+
+/** Most active orders that one driver may carry; the table's check says the same. */
+export const MAX_DRIVER_CAPACITY = 20;
+/** Longest time ahead for which a driver says when they go home. */
+export const MAX_DUTY_MS = 24 * 3_600_000;
+/** Meters by road that a bike comes in a minute, door to door in a town. Below VAN_METERS_PER_MINUTE. */
+export const BIKE_METERS_PER_MINUTE = 250;
+/** The same for a van. Below CAR_METERS_PER_MINUTE. */
+export const VAN_METERS_PER_MINUTE = 420;
+/** The same for a car. */
+export const CAR_METERS_PER_MINUTE = 480;
+/** Orders of a route up to which every sequence of stops is tried: 2,520 of 4. Below MAX_DRIVER_CAPACITY. */
+export const MAX_EXACT_PARCELS = 4;
+/** Most rounds in which a longer route is improved; each round changes one thing. */
+export const MAX_ROUTE_ROUNDS = 20;
+/** Distance in meters up to which two pickups are one store, which a geocoder may place twice. */
+export const SAME_PLACE_METERS = 60;
+/** Distance from the store in meters up to which a driver with parcels on board still takes more there. */
+export const AT_STORE_METERS = 150;
+/** Time at a store for its parcels, however many. At most ARRIVAL_PICKUP_MS. */
+export const STORE_STOP_MS = 3 * 60_000;
+/** Time at a door. At most ARRIVAL_HANDOVER_MS. */
+export const DOOR_STOP_MS = 2 * 60_000;
+/** The promise of an order for which its tier has none. */
+export const DEFAULT_PROMISE_MS = 180 * 60_000;
+/** Most drivers on their way to a store that are tried for one more order there. */
+export const MAX_POOL_DRIVERS = 32;
+/** Most waiting orders of a store that are tried for a driver who goes there anyway, the oldest first. */
+export const MAX_POOL_ORDERS = 64;
+
 /** Time for which a tracking link works after its order ended, enough to look at the photo again. */
 export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
 /** Most sockets of signed-in drivers in one process. */
@@ -1247,6 +1279,11 @@ function assertRelations(): void {
   below({ ARRIVAL_DROPOFF_METERS }, { ZIP_ACCURACY_METERS });
   below({ ARRIVAL_SLOW_METERS_PER_SECOND }, { ARRIVAL_FAST_METERS_PER_SECOND });
   below({ MIN_PICKUP_MS }, { ARRIVAL_PICKUP_MS });
+  below({ BIKE_METERS_PER_MINUTE }, { VAN_METERS_PER_MINUTE });
+  below({ VAN_METERS_PER_MINUTE }, { CAR_METERS_PER_MINUTE });
+  below({ MAX_EXACT_PARCELS }, { MAX_DRIVER_CAPACITY });
+  atMost({ STORE_STOP_MS }, { ARRIVAL_PICKUP_MS });
+  atMost({ DOOR_STOP_MS }, { ARRIVAL_HANDOVER_MS });
   below({ '2 × DRIVER_ASK_MS': 2 * DRIVER_ASK_MS }, { POSITION_FRESH_MS });
   below({ 'reports a second': 1_000 / DRIVER_REPORT_MS }, { DRIVER_MESSAGES_PER_SECOND });
   below({ DRIVER_MESSAGES_PER_SECOND }, { DRIVER_MESSAGE_BURST });

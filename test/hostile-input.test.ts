@@ -12,7 +12,7 @@ import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
 import { createDriverAllowances } from '../src/driver-app/allowance.ts';
 import { driverDayRoute } from '../src/driver-app/day-route.ts';
-import { validateAction, validateLocation } from '../src/driver-app/input.ts';
+import { validateAction, validateDuty, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
 import { EventWaits } from '../src/http/event-waits.ts';
 import { pathOf } from '../src/http/field-errors.ts';
@@ -174,8 +174,9 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'notes for a door': (text) => validateNotes({ dropoff_instructions: text, leave_at_door: text }),
     'a position': (text) => validateLocation({ lat: text, lng: 1, captured_at: text, [text]: text }),
     'an action': (text) => validateAction(validators.release, { reason: text, action_id: text, captured_at: text }),
-    "a driver's message": (text) => readDriverMessage(text),
-    "a value of a driver's message": (text) => readDriverMessage(JSON.stringify({ type: 'hello', token: text })),
+    "a driver's message": (text) => readDriverMessage(text, 0),
+    "a value of a driver's message": (text) => readDriverMessage(JSON.stringify({ type: 'hello', token: text }), 0),
+    'a duty': (text) => validateDuty({ on_duty: true, until: text }, 0),
     'an id, a token, a phone': (text) => {
       for (const kind of ['api_key', 'organization_key', 'driver_token'] as const) hasSecretForm(kind, text);
       return [keyModeOf(text), isId(text), isTrackingToken(text), isPhone(text)];

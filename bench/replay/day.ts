@@ -80,7 +80,7 @@ export class Day {
     const position = { ...pointOf(start), atMs: this.#nowMs() };
     this.#places.set(id, start);
     const tierIds = [this.#tier.id];
-    this.#matcher.putDriver({ id, tierIds, onDuty: true, position, freeSinceMs: this.#nowMs(), orderId: null });
+    this.#matcher.putDriver({ id, tierIds, onDuty: true, position, freeSinceMs: this.#nowMs(), carried: [] });
     this.#look(id);
   }
 

@@ -17,7 +17,7 @@ export function openDriverLive(
   closers: Closers,
 ): DriverLive {
   const { actions, positions } = dispatch;
-  const live = createDriverLive({ drivers, actions, positions, store, allowances, now: clock.now, failed });
+  const live = createDriverLive({ drivers, actions, positions, store, allowances, now: clock.now, clock, failed });
   closers.add('driver sockets', () => live.close());
   return live;
 }

@@ -118,7 +118,7 @@ export function apiRoutes(parts: {
     ...webhookRoutes({ stores: readers, reads, store, sandbox }),
     ...webhookDeliveryRoutes({ stores: readers, reads, store }),
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),
-    ...driverDutyRoutes({ drivers, actions, positions, store, allowances }),
+    ...driverDutyRoutes({ drivers, actions, positions, store, allowances, clock: parts.clock }),
     driverDayRoute({ drivers, store, allowances }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),

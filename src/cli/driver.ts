@@ -3,13 +3,22 @@ import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import type { TierId } from '../domain/tier.ts';
+import { MAX_DRIVER_CAPACITY, MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
 
-/** `driver create|list|show|set-vehicle|deactivate` */
+type CreateOptions = {
+  readonly name: string;
+  readonly phone: string;
+  readonly tiers?: string;
+  readonly vehicle: string;
+  readonly capacity: string;
+};
+
+/** `driver create|list|show|set-vehicle|set-capacity|set-until|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
   driver
@@ -19,16 +28,19 @@ export function addDriverCommands(program: Command, act: Act): void {
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
     .option('--tiers <tiers>', 'tiers that the driver is qualified for; all by default')
     .option('--vehicle <vehicle>', VEHICLES.join(', '), DEFAULT_VEHICLE)
+    .option('--capacity <orders>', 'how many orders at a time', '1')
     .action(
-      act(async (context, _args, options: { name: string; phone: string; tiers?: string; vehicle: string }) => {
+      act(async (context, _args, options: CreateOptions) => {
         if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
         const vehicle = readVehicle('--vehicle', options.vehicle);
+        const capacity = readCapacity(options.capacity);
         const tierIds = await readTiers(context, options.tiers);
         const id = newId();
         const token = newSecret('driver_token');
         const name = text('--name', options.name);
         const { phone } = options;
-        await context.store.createDriver({ id, name, phone, tokenHash: hashSecret(token), tierIds, vehicle });
+        const tokenHash = hashSecret(token);
+        await context.store.createDriver({ id, name, phone, tokenHash, tierIds, vehicle, capacity });
         return { driver_id: id, driver_token: token };
       }),
     );
@@ -60,20 +72,57 @@ export function addDriverCommands(program: Command, act: Act): void {
       }),
     );
   driver
+    .command('set-capacity <driver_id> <orders>')
+    .description(`say how many orders a driver carries at a time: 1 to ${MAX_DRIVER_CAPACITY}`)
+    .action(
+      act(async ({ store }, [id, orders = '']) => {
+        const driverId = requireId(id);
+        const capacity = readCapacity(orders);
+        if (!(await store.setDriverCapacity(driverId, capacity))) throw new CommandError('There is no such driver.');
+        return { driver_id: driverId, capacity };
+      }),
+    );
+  driver
+    .command('set-until <driver_id> <time>')
+    .description('say until when a driver on duty stays on duty: a time like 2026-11-23T22:00:00Z, or "none"')
+    .action(
+      act(async ({ store }, [id, time = '']) => {
+        const driverId = requireId(id);
+        const until = time === 'none' ? null : readUntil(time);
+        if (!(await store.setDutyEnd(driverId, until))) throw new CommandError('There is no such driver on duty.');
+        return { driver_id: driverId, on_duty_until: until?.toISOString() ?? null };
+      }),
+    );
+  driver
     .command('deactivate <driver_id>')
     .description('deactivate a driver for good; an order goes to the next driver, after its pickup it is ended first')
     .action(
       act(async ({ store }, [id]) => {
-        const { released, carriedOrderId } = known(await store.deactivateDriver(requireId(id)), 'driver');
-        await leaveJobs(store, [released]);
+        const { released, carriedOrderIds } = known(await store.deactivateDriver(requireId(id)), 'driver');
+        await leaveJobs(store, released);
         return {
           driver_id: id,
           active: false,
-          released_order_id: released?.id ?? null,
-          carried_order_id: carriedOrderId,
+          released_order_id: released[0]?.id ?? null,
+          carried_order_id: carriedOrderIds[0] ?? null,
+          released_order_ids: released.map((order) => order.id),
+          carried_order_ids: carriedOrderIds,
         };
       }),
     );
+}
+
+function readCapacity(given: string): number {
+  const capacity = Number(given);
+  if (/^\d{1,2}$/.test(given) && capacity >= 1 && capacity <= MAX_DRIVER_CAPACITY) return capacity;
+  throw new CommandError(`The number of orders is 1 to ${MAX_DRIVER_CAPACITY}.`);
+}
+
+function readUntil(given: string): Date {
+  const until = new Date(given);
+  const aheadMs = until.getTime() - Date.now();
+  if (aheadMs > 0 && aheadMs <= MAX_DUTY_MS) return until;
+  throw new CommandError(`The time is in the next ${MAX_DUTY_MS / 3_600_000} hours, like 2026-11-23T22:00:00Z.`);
 }
 
 function readVehicle(what: string, given: string): Vehicle {

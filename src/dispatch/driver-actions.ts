@@ -25,7 +25,8 @@ export type ActionOutcome =
 export type DriverAction = { readonly driverId: string; readonly orderId: string; readonly stamp: ActionStamp };
 
 export type DriverActions = {
-  setDuty(driverId: string, onDuty: boolean): Promise<{ readonly onDuty: boolean } | null>;
+  /** @param until when the driver goes home; null for one who does not say */
+  setDuty(driverId: string, onDuty: boolean, until?: Date | null): Promise<{ readonly onDuty: boolean } | null>;
   pickUp(action: DriverAction): Promise<ActionOutcome>;
   /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
   foreseeDelivery(action: DriverAction): Promise<ActionOutcome | null>;
@@ -40,6 +41,7 @@ export type ActionStore = Pick<
   Store,
   | 'setDriverDuty'
   | 'pickUpOrder'
+  | 'pickUpLate'
   | 'deliverOrder'
   | 'releaseOrder'
   | 'markUndeliverable'
@@ -51,7 +53,7 @@ export type ActionStore = Pick<
 /** The actions of drivers. Each is one conditional write; memory follows it. */
 export function createDriverActions(deps: {
   readonly store: ActionStore;
-  readonly matcher: Pick<Matcher, 'setDuty' | 'driver'>;
+  readonly matcher: Pick<Matcher, 'setDuty' | 'driver' | 'setStep' | 'holderOf' | 'unwait'>;
   readonly fleet: Pick<Fleet, 'markStale'>;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased' | 'recheckDriver'>;
   readonly receipts: Receipts;
@@ -65,10 +67,10 @@ export function createDriverActions(deps: {
 }): DriverActions {
   const { matcher, store, redispatch, textDelaySeconds = 0 } = deps;
 
-  async function setDuty(driverId: string, onDuty: boolean) {
-    const result = await store.setDriverDuty(driverId, onDuty);
+  async function setDuty(driverId: string, onDuty: boolean, until: Date | null = null) {
+    const result = await store.setDriverDuty(driverId, onDuty, until);
     if (!result) return null;
-    matcher.setDuty(driverId, onDuty, deps.clock.now());
+    matcher.setDuty(driverId, onDuty, deps.clock.now(), until?.getTime());
     deps.fleet.markStale(driverId);
     deps.events.driverChanged(driverId);
     if (onDuty) redispatch.driverAvailable(driverId);
@@ -82,6 +84,24 @@ export function createDriverActions(deps: {
     write: (receipt: Receipt | null) => Promise<ChangedOrder | null>,
   ): Promise<ActionOutcome> {
     return act(action, to, async () => write(await deps.receipts(to, action)));
+  }
+
+  /** The pickup of a driver who lost the order while nobody heard of them. */
+  async function pickUpLate(action: DriverAction, otherwise: ActionOutcome): Promise<ActionOutcome> {
+    const { driverId, orderId, stamp } = action;
+    const write = store.pickUpLate(orderId, driverId, stamp, textDelaySeconds);
+    const changed = await deps.unknownOutcomes.watch(orderId, write);
+    if (!changed) return otherwise;
+    const loser = matcher.holderOf(orderId);
+    deps.relay.relay(changed.outbox);
+    matcher.unwait(orderId);
+    if (loser !== undefined && loser !== driverId) {
+      deps.events.driverChanged(loser);
+      redispatch.driverFreed(loser, orderId);
+    }
+    redispatch.recheckDriver(driverId);
+    deps.events.orderChanged(orderId, driverId);
+    return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
   }
 
   /** Follows the end of a driver's order; one who was deactivated meanwhile leaves memory with it. */
@@ -101,6 +121,8 @@ export function createDriverActions(deps: {
       const changed = await deps.unknownOutcomes.watch(orderId, write());
       if (changed) {
         deps.relay.relay(changed.outbox);
+        if (to === 'picked_up') matcher.setStep(driverId, orderId, 'on_board');
+        if (to === 'undeliverable') matcher.setStep(driverId, orderId, 'returning');
         deps.events.orderChanged(orderId, driverId);
         return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
       }
@@ -137,10 +159,11 @@ export function createDriverActions(deps: {
 
   return {
     setDuty,
-    pickUp(action) {
+    async pickUp(action) {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) => store.pickUpOrder(orderId, driverId, stamp, receipt, textDelaySeconds);
-      return step(action, 'picked_up', write);
+      const outcome = await step(action, 'picked_up', write);
+      return outcome.kind === 'not_found' ? pickUpLate(action, outcome) : outcome;
     },
     foreseeDelivery: (action) => foresee(action, 'delivered'),
     async deliver(action, photoName) {

@@ -133,14 +133,15 @@ export class Fleet {
     const freed: string[] = [];
     const newer = drivers.filter((driver) => {
       if (!this.#isNewer(driver.id, begunAt)) return false;
-      if (driver.orderId !== null && this.#wasReadSince(driver.orderId, begunAt)) {
+      const carried = driver.carried.map(({ orderId }) => orderId);
+      if (carried.some((orderId) => this.#wasReadSince(orderId, begunAt))) {
         displaced.push(driver.id);
         return false;
       }
-      const holder = driver.orderId === null ? undefined : this.#matcher.holderOf(driver.orderId);
-      if (holder !== undefined && holder !== driver.id) displaced.push(holder);
-      const held = this.#matcher.orderOf(driver.id);
-      if (held !== null && driver.orderId === null) freed.push(driver.id);
+      const holders = carried.map((orderId) => this.#matcher.holderOf(orderId));
+      for (const id of holders) if (id !== undefined && id !== driver.id) displaced.push(id);
+      const held = this.#matcher.carriedBy(driver.id);
+      if (held.some(({ orderId }) => !carried.includes(orderId))) freed.push(driver.id);
       return true;
     });
     this.#matcher.putDrivers(newer);

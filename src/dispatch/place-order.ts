@@ -6,7 +6,7 @@ import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../do
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { NO_DRIVERS_LAND } from '../domain/scenario.ts';
 import type { Tier } from '../domain/tier.ts';
-import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
+import { DEFAULT_PROMISE_MS, MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -114,11 +114,12 @@ export function createPlaceOrder(deps: {
     deps.relay.relay(committed.outbox);
     hear(order.request.retailerId, 'created');
     const undone = matcher.holderOf(order.id) !== driverId;
-    matcher.claim(driverId, order.id);
+    if (undone) matcher.claim(driverId, order.id);
     deps.fleet.markStale(driverId);
     deps.events.orderChanged(order.id, driverId);
     // A rebuild undid the claim, or the order ended before this reply: the tables know who carries it.
     if (undone) deps.redispatch.recheckDriver(driverId);
+    else if (matcher.hasRoomBeside(driverId)) deps.redispatch.driverAvailable(driverId);
     return created(order, committed, 'driver_assigned', await deps.paymentWait.paymentWithin(order.id));
   }
 
@@ -161,6 +162,8 @@ export function createPlaceOrder(deps: {
       point: order.pickup,
       radiusMeters: order.tier.radiusMeters,
       nowMs: deps.clock.now(),
+      dropoff: order.dropoff?.point,
+      deliverByMs: deps.clock.now() + DEFAULT_PROMISE_MS,
     };
     const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id, retailerId });
     return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;

@@ -42,9 +42,11 @@ export function createPositions(deps: {
   function apply(position: DriverPosition): boolean {
     const { driverId } = position;
     if (!matcher.moveDriver(driverId, position, position.atMs)) return false;
-    const orderId = matcher.orderOf(driverId);
-    events.driverMoved(position, orderId);
-    if (orderId === null && matcher.waitingCount() > 0) deps.redispatch.driverAvailable(driverId);
+    const carried = matcher.carriedBy(driverId);
+    if (carried.length === 0) events.driverMoved(position, null);
+    for (const { orderId } of carried) events.driverMoved(position, orderId);
+    const mayTakeMore = carried.length === 0 || matcher.hasRoomBeside(driverId);
+    if (mayTakeMore && matcher.waitingCount() > 0) deps.redispatch.driverAvailable(driverId);
     return true;
   }
 

@@ -71,6 +71,8 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       if (!best) return;
       const outcome = await assign(best.orderId, { driverId, distanceMeters: best.distanceMeters });
       if (outcome === 'order_gone') continue;
+      // What waits at the same store may go along.
+      if (outcome === 'assigned' && matcher.hasRoomBeside(driverId)) continue;
       if ((outcome !== 'driver_lost' && outcome !== 'held') || left-- === 0) return;
       if (outcome === 'driver_lost') await matchOrder(best.orderId, left);
     }
@@ -83,6 +85,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       if (!driver) break;
       const outcome = await assign(orderId, driver, lost);
       if (outcome === 'order_gone' || outcome === 'held') lost.add(driver.driverId);
+      if (outcome === 'assigned' && matcher.hasRoomBeside(driver.driverId)) lost.add(driver.driverId);
       if (outcome !== 'driver_lost') break;
       lost.add(driver.driverId);
     }
@@ -105,7 +108,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
     const order = matcher.waitingOrder(orderId);
     const rejectedCandidates = matcher.rejectedCandidatesFor(orderId, driver, clock.now(), lost);
-    const outcome = await write(orderId, { ...driver, rejectedCandidates });
+    const outcome = await write(orderId, { ...driver, slot: matcher.slotOf(orderId), rejectedCandidates });
     if (order) hear(order.retailerId, outcome);
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
@@ -168,7 +171,8 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       matches.map(async (match) => {
         const outcome = await assign(match.orderId, match);
         if (outcome === 'driver_lost') await matchOrder(match.orderId);
-        if (outcome !== 'assigned' && outcome !== 'failed') await matchDriver(match.driverId);
+        const takesMore = outcome === 'assigned' && matcher.hasRoomBeside(match.driverId);
+        if (takesMore || (outcome !== 'assigned' && outcome !== 'failed')) await matchDriver(match.driverId);
       }),
     );
   }

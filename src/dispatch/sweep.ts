@@ -2,13 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DRIVER_SILENT_MS, MAX_BATCH, MAX_EXPIRIES_PER_SWEEP, SWEEP_SLICE } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
+import type { OrderEvents } from './order-events.ts';
 import type { Redispatch } from './redispatch.ts';
 import { createSilentRelease, type SilentReleaseParts } from './silent-release.ts';
 
 export type Sweep = {
   /**
    * Makes up for lost events: reads what memory has missed, matches every waiting order once, expires orders
-   * whose time is up, and releases orders of silent drivers. A step that is still running from an earlier
+   * whose time is up, releases orders of silent drivers, and sends drivers home whose time is up. A step that is still running from an earlier
    * call is not started again.
    */
   run(): Promise<void>;
@@ -17,8 +18,9 @@ export type Sweep = {
 };
 
 type SweepParts = SilentReleaseParts & {
-  readonly store: Pick<Store, 'findOverdue' | 'findSilent'>;
-  readonly fleet: Pick<Fleet, 'catchUp'>;
+  readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'endDuties'>;
+  readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
+  readonly events: Pick<OrderEvents, 'driverChanged' | 'orderChanged' | 'storeChanged'>;
   readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'expire'>;
 };
 
@@ -42,6 +44,14 @@ export function createSweep(parts: SweepParts): Sweep {
     }
   }
 
+  async function endDuties(): Promise<void> {
+    for (const driverId of await store.endDuties(MAX_EXPIRIES_PER_SWEEP)) {
+      matcher.setDuty(driverId, false, clock.now());
+      parts.fleet.markStale(driverId);
+      parts.events.driverChanged(driverId);
+    }
+  }
+
   /** Positions reach the tables later than memory, and not at all while writes fail. */
   function hasReported(driverId: string): boolean {
     const position = matcher.driver(driverId)?.position;
@@ -50,7 +60,7 @@ export function createSweep(parts: SweepParts): Sweep {
 
   // The steps run side by side, so that waiting orders do not wait for thousands of expiries or a failed
   // write.
-  const steps = [oneAtATime(matchWaiting), oneAtATime(expireOverdue), oneAtATime(releaseSilent)];
+  const steps = [oneAtATime(matchWaiting), oneAtATime(expireOverdue), oneAtATime(releaseSilent), oneAtATime(endDuties)];
   return {
     async run() {
       const ends = await Promise.allSettled(steps.map((step) => step()));

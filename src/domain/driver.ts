@@ -1,3 +1,5 @@
+import { BIKE_METERS_PER_MINUTE, CAR_METERS_PER_MINUTE, VAN_METERS_PER_MINUTE } from '../limits.ts';
+import type { CarriedOrder } from './route.ts';
 import type { TierId } from './tier.ts';
 
 /** What a driver may drive; the column of the table takes no other. */
@@ -5,6 +7,13 @@ export const VEHICLES = ['bike', 'car', 'van'] as const;
 export type Vehicle = (typeof VEHICLES)[number];
 /** The vehicle of a driver of whom none is told. */
 export const DEFAULT_VEHICLE: Vehicle = 'car';
+
+/** Meters by road that each vehicle comes in a minute. */
+export const METERS_PER_MINUTE: Readonly<Record<Vehicle, number>> = {
+  bike: BIKE_METERS_PER_MINUTE,
+  car: CAR_METERS_PER_MINUTE,
+  van: VAN_METERS_PER_MINUTE,
+};
 
 /** How large a parcel is, smallest first: for a bag, for a seat, for a hold. */
 export const SIZES = ['small', 'medium', 'large'] as const;
@@ -27,6 +36,12 @@ export type FleetDriver = {
   readonly position: { readonly lat: number; readonly lng: number; readonly atMs: number } | null;
   /** When the driver became free, which breaks ties between equally near drivers. */
   readonly freeSinceMs: number;
-  /** The active order that the driver carries, if any. */
-  readonly orderId: string | null;
+  /** The active orders that the driver carries, each in a slot of its own. */
+  readonly carried: readonly CarriedOrder[];
+  /** How many the driver may carry at a time; 1 by default. */
+  readonly capacity?: number | undefined;
+  /** DEFAULT_VEHICLE by default. */
+  readonly vehicle?: Vehicle | undefined;
+  /** When the driver goes home, if they have said so; no trip ends later. */
+  readonly onDutyUntilMs?: number | null | undefined;
 };

@@ -27,5 +27,7 @@ export type RejectedCandidate = {
 export type ChosenDriver = {
   readonly driverId: string;
   readonly distanceMeters: number;
+  /** The slot of the driver that the order takes; 0 by default. */
+  readonly slot?: number;
   readonly rejectedCandidates?: readonly RejectedCandidate[];
 };

@@ -4,15 +4,15 @@ import { ServiceError } from '../domain/errors.ts';
 import { type Authenticator, unauthorized } from '../http/credentials.ts';
 import { parsed } from '../http/input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
-import { valid, validate } from '../http/validate.ts';
-import { validators } from '../http/validators.js';
+import { valid } from '../http/validate.ts';
 import { MAX_JSON_BYTES } from '../limits.ts';
+import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import type { Route } from '../transport/route.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
-import { validateLocation } from './input.ts';
+import { validateDuty, validateLocation } from './input.ts';
 import { driverStateOnWire } from './messages.ts';
 import { getDriverState, reportLocation, setDuty } from './operations.ts';
 
@@ -25,8 +25,9 @@ export function driverDutyRoutes(parts: {
   readonly positions: Pick<Positions, 'report' | 'last'>;
   readonly store: Pick<Store, 'findDriverState'>;
   readonly allowances: DriverAllowances;
+  readonly clock: Clock;
 }): Route<Driver>[] {
-  const { actions, positions, store } = parts;
+  const { actions, positions, store, clock } = parts;
   const { messages, requests } = parts.allowances;
   const { authenticate } = parts.drivers;
 
@@ -39,10 +40,10 @@ export function driverDutyRoutes(parts: {
     onDeadline: 'outcome_unknown',
     body: JSON_BODY,
     async handle({ principal, body }) {
-      const { on_duty } = valid(validate(validators.driverDuty, parsed(body)));
-      const result = await asWritten(actions.setDuty(principal.driverId, on_duty), 'Send it again; that is safe.');
-      if (!result) await refuseDuty(principal.driverId, on_duty);
-      return json(200, { success: true, on_duty });
+      const { onDuty, until } = valid(validateDuty(parsed(body), clock.now()));
+      const written = actions.setDuty(principal.driverId, onDuty, until);
+      if (!(await asWritten(written, 'Send it again; that is safe.'))) await refuseDuty(principal.driverId, onDuty);
+      return json(200, { success: true, on_duty: onDuty, on_duty_until: until?.toISOString() ?? null });
     },
   };
 
@@ -75,7 +76,7 @@ export function driverDutyRoutes(parts: {
     async handle({ principal }) {
       const state = await asAvailable(store.findDriverState(principal.driverId));
       if (!state) throw unauthorized('driver token');
-      return json(200, { success: true, ...driverStateOnWire(state, positions.last(principal.driverId)) });
+      return json(200, { success: true, ...driverStateOnWire(state, positions.last(principal.driverId), clock.now()) });
     },
   };
 

@@ -2,6 +2,7 @@ import { isCalendarTime, NO_SUCH_TIME } from '../http/input.ts';
 import type { JsonObject } from '../http/json.ts';
 import { type Validated, validate } from '../http/validate.ts';
 import { type Validator, validators } from '../http/validators.js';
+import { MAX_DUTY_MS } from '../limits.ts';
 import type { ActionStamp } from '../store/lifecycle.ts';
 
 export type DriverLocation = {
@@ -43,6 +44,27 @@ export function validateLocation(body: JsonObject): Validated<DriverLocation> {
       capturedAtMs,
     },
   };
+}
+
+/** A driver's wish to be on duty or off, and when they go home; null where they do not say. */
+export type DutyWish = { readonly onDuty: boolean; readonly until: Date | null };
+
+/**
+ * Validates a duty as sent to `PUT /driver/duty` or over the driver's socket. `until` lies ahead, by at most
+ * MAX_DUTY_MS.
+ */
+export function validateDuty(body: JsonObject, nowMs: number): Validated<DutyWish> {
+  const { on_duty, until } = body;
+  const checked = validate(validators.driverDuty, { on_duty, ...(until == null ? {} : { until }) });
+  if ('fields' in checked) return checked;
+  const end = checked.ok.until == null ? null : new Date(checked.ok.until);
+  if (end && !isCalendarTime(end)) return { fields: [{ field: 'until', message: NO_SUCH_TIME }] };
+  const aheadMs = end ? end.getTime() - nowMs : 1;
+  if (aheadMs <= 0) return { fields: [{ field: 'until', message: 'lies in the past' }] };
+  if (aheadMs > MAX_DUTY_MS) {
+    return { fields: [{ field: 'until', message: `is at most ${MAX_DUTY_MS / 3_600_000} hours ahead` }] };
+  }
+  return { ok: { onDuty: checked.ok.on_duty, until: end } };
 }
 
 /** What every action may hold: the phone's own id for it, and when it happened. */

@@ -5,12 +5,13 @@ import { hashSecret, hasSecretForm } from '../domain/ids.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { DRIVER_HELLO_MS, DRIVER_MESSAGE_BYTES, MAX_DRIVER_SOCKETS, SOCKET_IDLE_SECONDS } from '../limits.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
+import type { Clock } from '../postgres/clock.ts';
 import type { DriverState } from '../store/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { SocketBehaviour } from '../transport/live-socket.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
-import type { DriverLocation } from './input.ts';
+import type { DriverLocation, DutyWish } from './input.ts';
 import { Lobby } from './lobby.ts';
 import {
   DRIVER_PONG,
@@ -56,9 +57,10 @@ export function createDriverLive(parts: {
   readonly store: Pick<Store, 'findDriverStates'>;
   readonly allowances: Pick<DriverAllowances, 'messages'>;
   readonly now: () => number;
+  readonly clock: Clock;
   readonly failed: (error: unknown) => void;
 }): DriverLive {
-  const { drivers, actions, positions, store, allowances, now, failed } = parts;
+  const { drivers, actions, positions, store, allowances, now, clock, failed } = parts;
   const lobby = new Lobby();
   const signedIn = new Map<string, DriverSocket>();
   const reader = createLatestReader({ read: (ids) => store.findDriverStates(ids), apply: sendState, failed });
@@ -68,8 +70,8 @@ export function createDriverLive(parts: {
     if (!state) socket?.close(NOT_SIGNED_IN, 'no longer a driver');
     if (!socket || !state) return;
     const at = positions.last(driverId);
-    socket.data.withheld = state.order && !seesCustomer(state.order, at) ? state.order : null;
-    socket.send(stateMessage(state, at));
+    socket.data.withheld = state.orders.filter((order) => !seesCustomer(order, at));
+    socket.send(stateMessage(state, at, clock.now()));
   }
 
   async function signIn(socket: DriverSocket, token: string): Promise<void> {
@@ -107,13 +109,13 @@ export function createDriverLive(parts: {
   }
 
   /** Writes the duty the phone wants; of several changes asked for meanwhile, only the last. */
-  async function changeDuty(socket: DriverSocket, driverId: string, onDuty: boolean): Promise<void> {
+  async function changeDuty(socket: DriverSocket, driverId: string, wish: DutyWish): Promise<void> {
     const { data } = socket;
-    data.dutyWanted = onDuty;
+    data.dutyWanted = wish;
     if (data.dutyWriting) return;
     data.dutyWriting = true;
     while (data.dutyWanted !== null) {
-      const wanted: boolean = data.dutyWanted;
+      const wanted: DutyWish = data.dutyWanted;
       data.dutyWanted = null;
       if (!(await isDutyWritten(driverId, wanted))) {
         socket.send(errorMessage('unavailable', 'duty was not changed, try again'));
@@ -122,9 +124,9 @@ export function createDriverLive(parts: {
     data.dutyWriting = false;
   }
 
-  async function isDutyWritten(driverId: string, onDuty: boolean): Promise<boolean> {
+  async function isDutyWritten(driverId: string, { onDuty, until }: DutyWish): Promise<boolean> {
     try {
-      await actions.setDuty(driverId, onDuty);
+      await actions.setDuty(driverId, onDuty, until);
       return true;
     } catch (error) {
       failed(error);
@@ -136,8 +138,9 @@ export function createDriverLive(parts: {
     const outcome = positions.report(driverId, location);
     if (outcome === 'off_range') strike(socket, 'malformed', 'lat and lng must be degrees on Earth');
     const { data } = socket;
-    if (data.withheld && seesCustomer(data.withheld, positions.last(driverId))) {
-      data.withheld = null;
+    const at = positions.last(driverId);
+    if (data.withheld.some((order) => seesCustomer(order, at))) {
+      data.withheld = [];
       void reader.request(driverId);
     }
     if (outcome === 'unknown_driver') socket.send(errorMessage('unavailable', 'the driver is not known here yet'));
@@ -147,7 +150,7 @@ export function createDriverLive(parts: {
     const { data } = socket;
     if (isClosed(data)) return;
     const mayGo = data.driverId === null ? data.allowance.take(now()) : allowances.messages.take(data.driverId);
-    if (mayGo) obey(socket, readDriverMessage(text));
+    if (mayGo) obey(socket, readDriverMessage(text, clock.now()));
     else strike(socket, 'rate_limited', 'too many messages');
   }
 
@@ -157,7 +160,7 @@ export function createDriverLive(parts: {
     else if (read.type === 'hello') signIn(socket, read.token).catch(failed);
     else if (data.driverId === null) strike(socket, 'hello_first', 'say hello and wait for the state');
     else if (read.type === 'position') takePosition(socket, data.driverId, read.location);
-    else if (read.type === 'duty') changeDuty(socket, data.driverId, read.onDuty).catch(failed);
+    else if (read.type === 'duty') changeDuty(socket, data.driverId, read.wish).catch(failed);
     else socket.send(DRIVER_PONG);
   }
 

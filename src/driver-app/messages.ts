@@ -1,19 +1,22 @@
+import { createHash } from 'node:crypto';
+import { bestRoute, type Stop } from '../domain/route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { isJsonObject, type JsonObject } from '../http/json.ts';
+import type { Validated } from '../http/validate.ts';
 import { CUSTOMER_SHOWN_METERS } from '../limits.ts';
 import type { DriverOrder, DriverState } from '../store/drivers.ts';
-import { type DriverLocation, validateLocation } from './input.ts';
+import { type DriverLocation, type DutyWish, validateDuty, validateLocation } from './input.ts';
 
 /** A message of a driver's phone, as read. */
 export type DriverMessage =
   | { readonly type: 'hello'; readonly token: string }
   | { readonly type: 'position'; readonly location: DriverLocation }
-  | { readonly type: 'duty'; readonly onDuty: boolean }
+  | { readonly type: 'duty'; readonly wish: DutyWish }
   | { readonly type: 'ping' }
   | { readonly type: 'malformed'; readonly message: string };
 
 /** Reads one message; anything outside the protocol comes back as `malformed` with what is wrong. */
-export function readDriverMessage(text: string): DriverMessage {
+export function readDriverMessage(text: string, nowMs: number): DriverMessage {
   const message = parseObject(text);
   if (!message) return malformed('a message is a JSON object');
   switch (message.type) {
@@ -22,19 +25,19 @@ export function readDriverMessage(text: string): DriverMessage {
         ? { type: 'hello', token: message.token }
         : malformed('token is missing');
     case 'duty':
-      return typeof message.on_duty === 'boolean'
-        ? { type: 'duty', onDuty: message.on_duty }
-        : malformed('on_duty must be true or false');
-    case 'position': {
-      const result = validateLocation(message);
-      if ('ok' in result) return { type: 'position', location: result.ok };
-      return malformed(result.fields.map((each) => `${each.field} ${each.message}`).join('; '));
-    }
+      return readOr(validateDuty(message, nowMs), (wish) => ({ type: 'duty', wish }));
+    case 'position':
+      return readOr(validateLocation(message), (location) => ({ type: 'position', location }));
     case 'ping':
       return { type: 'ping' };
     default:
       return malformed('type must be hello, position, duty or ping');
   }
+}
+
+function readOr<Value>(read: Validated<Value>, toMessage: (value: Value) => DriverMessage): DriverMessage {
+  if ('ok' in read) return toMessage(read.ok);
+  return malformed(read.fields.map((each) => `${each.field} ${each.message}`).join('; '));
 }
 
 function malformed(message: string): DriverMessage {
@@ -51,12 +54,40 @@ function parseObject(text: string): JsonObject | null {
 }
 
 /**
- * A driver's duty and order as the phone is told them, over HTTP and over the socket alike.
+ * A driver's duty, orders and stops as the phone is told them, over HTTP and over the socket alike. `order` is
+ * that of the next stop.
  *
- * @param at the driver's last position
+ * @param at the driver's last position, from which the stops are put in order
  */
-export function driverStateOnWire({ onDuty, order }: DriverState, at: Point | null) {
-  return { on_duty: onDuty, order: order && orderOnWire(order, seesCustomer(order, at)) };
+export function driverStateOnWire(state: DriverState, at: Point | null, nowMs: number) {
+  const { orders, vehicle } = state;
+  const carried = orders.map((order) => order.carried);
+  const { stops } = bestRoute({ from: at, atMs: nowMs, vehicle }, carried);
+  const shown = new Map(orders.map((order) => [order.id, orderOnWire(order, seesCustomer(order, at))]));
+  const [next] = stops;
+  return {
+    on_duty: state.onDuty,
+    on_duty_until: state.onDutyUntil?.toISOString() ?? null,
+    capacity: state.capacity,
+    order: shown.get(next?.orderIds[0] ?? '') ?? null,
+    orders: [...shown.values()],
+    stops: stops.map((stop) => stopOnWire(stop, orders, at)),
+    version: versionOf(stops),
+  };
+}
+
+/** A door is told with its customer. */
+function stopOnWire({ kind, point, orderIds }: Stop, orders: readonly DriverOrder[], at: Point | null) {
+  const isHidden =
+    kind === 'dropoff' && orders.some((order) => orderIds.includes(order.id) && !seesCustomer(order, at));
+  const { lat = null, lng = null } = isHidden ? {} : (point ?? {});
+  return { kind, lat, lng, order_ids: orderIds };
+}
+
+/** A name of the list of stops: another list has another name. */
+function versionOf(stops: readonly Stop[]): string {
+  const list = stops.map(({ kind, orderIds }) => [kind, ...orderIds].join()).join(';');
+  return createHash('sha256').update(list).digest('base64url').slice(0, 12);
 }
 
 /**
@@ -76,6 +107,7 @@ function orderOnWire(order: DriverOrder, isCustomerShown: boolean) {
     delivery_tier: order.deliveryTier,
     driver_payout_cents: order.payoutCents,
     store_name: order.storeName,
+    deliver_by: new Date(order.carried.deliverByMs).toISOString(),
     items: isCustomerShown ? order.items.map(({ name, quantity }) => ({ name, quantity })) : null,
     pickup: {
       address: order.pickup.address,
@@ -99,8 +131,8 @@ function orderOnWire(order: DriverOrder, isCustomerShown: boolean) {
 
 export type DriverErrorCode = 'malformed' | 'hello_first' | 'already_signed_in' | 'rate_limited' | 'unavailable';
 
-export function stateMessage(state: DriverState, at: Point | null): string {
-  return JSON.stringify({ type: 'state', ...driverStateOnWire(state, at) });
+export function stateMessage(state: DriverState, at: Point | null, nowMs: number): string {
+  return JSON.stringify({ type: 'state', ...driverStateOnWire(state, at, nowMs) });
 }
 
 export function errorMessage(code: DriverErrorCode, message: string): string {

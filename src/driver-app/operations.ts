@@ -27,6 +27,7 @@ const ORDER = named(
     delivery_tier: STRING,
     driver_payout_cents: INTEGER,
     store_name: STRING,
+    deliver_by: STRING,
     items: orNull(listOf(ITEM)),
     pickup: object({
       address: STRING,
@@ -48,6 +49,13 @@ const ORDER = named(
   }),
 );
 
+const STOP = object({
+  kind: choice(['pickup', 'dropoff', 'return']),
+  lat: orNull({ type: 'number' }),
+  lng: orNull({ type: 'number' }),
+  order_ids: listOf(ID),
+});
+
 const driver = { tag: 'Driver', secret: 'driver_token' } as const;
 
 export const setDuty: Operation = {
@@ -55,7 +63,7 @@ export const setDuty: Operation = {
   id: 'setDuty',
   summary: 'Come on duty or go off duty',
   body: schemas.driverDuty,
-  replies: { 200: success({ on_duty: BOOLEAN }) },
+  replies: { 200: success({ on_duty: BOOLEAN, on_duty_until: orNull(STRING) }) },
   errors: ['illegal_transition', 'rate_limited'],
 };
 
@@ -72,7 +80,17 @@ export const getDriverState: Operation = {
   ...driver,
   id: 'getDriverState',
   summary: "The driver's duty and order",
-  replies: { 200: success({ on_duty: BOOLEAN, order: orNull(ORDER) }) },
+  replies: {
+    200: success({
+      on_duty: BOOLEAN,
+      on_duty_until: orNull(STRING),
+      capacity: INTEGER,
+      order: orNull(ORDER),
+      orders: listOf(ORDER),
+      stops: listOf(STOP),
+      version: STRING,
+    }),
+  },
   errors: ['rate_limited'],
 };
 

@@ -3,6 +3,7 @@ import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_STRIKES } 
 import type { DriverOrder } from '../store/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 import { Allowance } from './allowance.ts';
+import type { DutyWish } from './input.ts';
 import { type DriverErrorCode, errorMessage } from './messages.ts';
 
 const POLICY_VIOLATION = 1008;
@@ -18,10 +19,10 @@ export type DriverSession = {
   strikes: number;
   helloTimer: NodeJS.Timeout | null;
   /** The duty the phone asked for last, while an earlier change is being written. */
-  dutyWanted: boolean | null;
+  dutyWanted: DutyWish | null;
   dutyWriting: boolean;
-  /** The order whose customer the phone is not told yet. */
-  withheld: Pick<DriverOrder, 'status' | 'pickup'> | null;
+  /** The orders whose customers the phone is not told yet. */
+  withheld: readonly Pick<DriverOrder, 'status' | 'pickup'>[];
 };
 
 export type DriverSocket = LiveSocket<DriverSession>;
@@ -37,7 +38,7 @@ export function newSession(address: string, nowMs: number): DriverSession {
     helloTimer: null,
     dutyWanted: null,
     dutyWriting: false,
-    withheld: null,
+    withheld: [],
   };
 }
 

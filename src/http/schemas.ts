@@ -188,7 +188,7 @@ export const schemas = {
   driverDuty: {
     type: 'object',
     required: ['on_duty'],
-    properties: { on_duty: { type: 'boolean' } },
+    properties: { on_duty: { type: 'boolean' }, until: { type: 'string', nullable: true, pattern: TIMESTAMP } },
   },
 
   /** The query of `GET /driver/day`. */

@@ -1,3 +1,4 @@
+import { DEFAULT_SIZE, type Size } from '../domain/driver.ts';
 import type { TierId } from '../domain/tier.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
@@ -5,6 +6,7 @@ import { EVERY } from '../spatial-index/cell.ts';
 import { CellSearch, type FoundMember, NO_MEMBER } from '../spatial-index/cell-search.ts';
 import type { DriverSlots } from './driver-slots.ts';
 import type { TierTable } from './tier-table.ts';
+import { canDoFrom } from './trip.ts';
 
 /** A search for drivers. Distances are in meters, times in milliseconds since 1970. */
 export type DriverQuery = {
@@ -14,6 +16,10 @@ export type DriverQuery = {
   readonly nowMs: number;
   /** Drivers who must not get the order. */
   readonly exclude?: ReadonlySet<string> | undefined;
+  /** DEFAULT_SIZE by default. */
+  readonly size?: Size | undefined;
+  /** Where the order goes, if that is known. */
+  readonly dropoff?: Point | null | undefined;
 };
 
 export type FoundDriver = { readonly driverId: string; readonly distanceMeters: number };
@@ -31,7 +37,8 @@ export class DriverSearch {
   }
 
   /** The nearest available driver. */
-  nearest({ tierId, point, radiusMeters, nowMs, exclude }: DriverQuery): FoundDriver | undefined {
+  nearest(query: DriverQuery): FoundDriver | undefined {
+    const { tierId, point, radiusMeters, nowMs } = query;
     const tier = this.tiers.number(tierId);
     if (tier === undefined) return undefined;
     const { drivers } = this;
@@ -41,7 +48,7 @@ export class DriverSearch {
       lng: point.lng,
       withinChord: chordOfMeters(radiusMeters),
       oldestStamp: nowMs - POSITION_FRESH_MS,
-      accepts: exclude?.size ? (slot) => !exclude.has(drivers.ids[slot] as string) : undefined,
+      accepts: this.filterOf(query),
       precedes: drivers.precedes,
     });
     if (slot === NO_MEMBER) return undefined;
@@ -52,10 +59,10 @@ export class DriverSearch {
   }
 
   /** The up to `count` nearest available drivers, nearest first. */
-  nearestFew({ tierId, point, radiusMeters, nowMs, exclude }: DriverQuery, count: number): FoundDriver[] {
+  nearestFew(query: DriverQuery, count: number): FoundDriver[] {
+    const { tierId, point, radiusMeters, nowMs } = query;
     const tier = this.tiers.number(tierId);
     if (tier === undefined) return [];
-    const { drivers } = this;
     const found = this.search.nearestFew(
       {
         tier,
@@ -63,7 +70,7 @@ export class DriverSearch {
         lng: point.lng,
         withinChord: chordOfMeters(radiusMeters),
         oldestStamp: nowMs - POSITION_FRESH_MS,
-        accepts: exclude?.size ? (slot) => !exclude.has(drivers.ids[slot] as string) : undefined,
+        accepts: this.filterOf(query),
       },
       count,
     );
@@ -102,6 +109,22 @@ export class DriverSearch {
     // A search must not change what it reads, so they leave the index here.
     for (const slot of atHome) drivers.index.remove(slot);
     return this.named(found);
+  }
+
+  /** What else a free driver must be; undefined where an order asks for nothing, as nearly all do. */
+  private filterOf({ point, exclude, size, dropoff, nowMs }: DriverQuery): ((slot: number) => boolean) | undefined {
+    const { drivers } = this;
+    const isExcluded = exclude?.size ? (slot: number) => exclude.has(drivers.ids[slot] as string) : undefined;
+    if ((size ?? DEFAULT_SIZE) === DEFAULT_SIZE && drivers.goingHome === 0) {
+      return isExcluded && ((slot) => !isExcluded(slot));
+    }
+    const load = { size, pickup: point, dropoff };
+    const { members } = drivers.index;
+    return (slot) => {
+      if (isExcluded?.(slot)) return false;
+      const carrier = { vehicle: drivers.vehicleOf(slot), untilMs: drivers.until[slot] as number };
+      return canDoFrom({ ...carrier, lat: members.lat(slot), lng: members.lng(slot) }, load, nowMs);
+    };
   }
 
   private named(found: readonly FoundMember[]): FoundDriver[] {

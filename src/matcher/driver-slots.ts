@@ -1,4 +1,5 @@
-import type { FleetDriver } from '../domain/driver.ts';
+import { DEFAULT_VEHICLE, type FleetDriver, VEHICLES, type Vehicle } from '../domain/driver.ts';
+import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
 import { enlarged } from '../spatial-index/enlarged.ts';
@@ -7,6 +8,8 @@ import type { TierTable } from './tier-table.ts';
 
 /** The stamp of a driver without a position. */
 export const UNPLACED = Number.NEGATIVE_INFINITY;
+
+const NOTHING: readonly CarriedOrder[] = [];
 
 /** Drivers in all, on duty, and free: on duty, carrying nothing and not set aside. */
 export type DriverCounts = { readonly all: number; readonly onDuty: number; readonly free: number };
@@ -26,15 +29,23 @@ export class DriverSlots {
   readonly index = new CellIndex();
   readonly slots = new Map<string, number>();
   readonly ids: string[] = [];
-  readonly orderIds: (string | null)[] = [];
   /** The drivers whom the database refused, each with the time until which they get no order. */
   readonly setAsideUntil = new Map<number, number>();
   duty = new Uint8Array(64);
   freeSince = new Float64Array(64);
+  capacity = new Uint8Array(64);
+  /** When each goes home, in milliseconds since 1970; Infinity for one who has not said so. */
+  until = new Float64Array(64);
+  /** The number of drivers who have said when they go home. */
+  goingHome = 0;
+  private vehicle = new Uint8Array(64);
   /** Each driver's set of tiers, by its number in `tierSets`. */
   private setOf = new Int32Array(64);
   private readonly tierSets: TierSets;
+  /** The orders of the drivers who carry any. */
+  private readonly carried = new Map<number, readonly CarriedOrder[]>();
   private readonly holders = new Map<string, number>();
+  private readonly listeners: ((slot: number) => void)[] = [];
   private readonly freeSlots: number[] = [];
 
   constructor(tiers: TierTable) {
@@ -54,9 +65,9 @@ export class DriverSlots {
     const slot = this.freeSlots.pop() ?? this.ids.length;
     this.slots.set(id, slot);
     this.ids[slot] = id;
-    this.orderIds[slot] = null;
     if (slot >= this.duty.length) this.grow(Math.ceil((slot + 1) * 1.5));
     this.duty[slot] = 0;
+    this.until[slot] = Number.POSITIVE_INFINITY;
     this.index.locate(slot, 0, 0, UNPLACED);
     return slot;
   }
@@ -64,8 +75,10 @@ export class DriverSlots {
   remove(slot: number): void {
     this.count(slot, -1);
     this.duty[slot] = 0;
+    this.setUntil(slot, Number.POSITIVE_INFINITY);
     this.setAsideUntil.delete(slot);
-    this.setOrder(slot, null);
+    this.setCarried(slot, NOTHING);
+    this.tell(slot);
     this.index.remove(slot);
     this.slots.delete(this.ids[slot] as string);
     this.ids[slot] = '';
@@ -82,19 +95,27 @@ export class DriverSlots {
     this.setOf = enlarged(this.setOf, size);
     this.duty = enlarged(this.duty, size);
     this.freeSince = enlarged(this.freeSince, size);
+    this.capacity = enlarged(this.capacity, size);
+    this.until = enlarged(this.until, size);
+    this.vehicle = enlarged(this.vehicle, size);
   }
 
   // --- Changes ---------------------------------------------------------------------------------------------
 
   /** Writes a driver's row; returns whether the driver must then be placed. */
-  write(slot: number, { tierIds, onDuty, freeSinceMs, orderId, position }: FleetDriver): boolean {
+  write(slot: number, driver: FleetDriver): boolean {
+    const { position } = driver;
     this.count(slot, -1);
-    this.setOf[slot] = this.tierSets.numberOf(tierIds);
-    this.duty[slot] = onDuty ? 1 : 0;
-    this.freeSince[slot] = freeSinceMs;
+    this.setOf[slot] = this.tierSets.numberOf(driver.tierIds);
+    this.duty[slot] = driver.onDuty ? 1 : 0;
+    this.freeSince[slot] = driver.freeSinceMs;
+    this.capacity[slot] = driver.capacity ?? 1;
+    this.setUntil(slot, driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY);
+    this.vehicle[slot] = VEHICLES.indexOf(driver.vehicle ?? DEFAULT_VEHICLE);
     this.setAsideUntil.delete(slot);
-    this.setOrder(slot, orderId);
+    this.setCarried(slot, driver.carried);
     this.count(slot, 1);
+    this.tell(slot);
     if (position && position.atMs >= this.index.members.stamp(slot)) {
       this.index.locate(slot, position.lat, position.lng, position.atMs);
       return true;
@@ -102,17 +123,53 @@ export class DriverSlots {
     return this.isIndexed(slot);
   }
 
-  setOrder(slot: number, orderId: string | null): void {
-    const held = this.orderIds[slot];
-    if (held != null && this.holders.get(held) === slot) this.holders.delete(held);
-    this.orderIds[slot] = orderId;
-    if (orderId !== null) this.holders.set(orderId, slot);
+  setUntil(slot: number, untilMs: number): void {
+    if (Number.isFinite(this.until[slot])) this.goingHome--;
+    if (Number.isFinite(untilMs)) this.goingHome++;
+    this.until[slot] = untilMs;
+  }
+
+  /** Gives a driver an order, or writes what is known of one that they carry. */
+  give(slot: number, order: CarriedOrder): void {
+    const others = this.carriedOf(slot).filter(({ orderId }) => orderId !== order.orderId);
+    this.setCarried(slot, [...others, order]);
+  }
+
+  /** Takes an order from a driver. False for one whom they do not carry. */
+  take(slot: number, orderId: string): boolean {
+    const carried = this.carriedOf(slot);
+    const others = carried.filter((order) => order.orderId !== orderId);
+    this.setCarried(slot, others);
+    return others.length < carried.length;
+  }
+
+  takeAll(slot: number): void {
+    this.setCarried(slot, NOTHING);
+  }
+
+  private setCarried(slot: number, orders: readonly CarriedOrder[]): void {
+    for (const { orderId } of this.carriedOf(slot)) {
+      if (this.holders.get(orderId) === slot) this.holders.delete(orderId);
+    }
+    if (orders.length === 0) this.carried.delete(slot);
+    else this.carried.set(slot, orders);
+    for (const { orderId } of orders) this.holders.set(orderId, slot);
   }
 
   /** Counts and indexes a driver after a change, before which comes `count(slot, -1)`. */
   reindex(slot: number): void {
     this.count(slot, 1);
+    this.tell(slot);
     if (this.isIndexed(slot)) this.place(slot);
+  }
+
+  /** Calls a listener after every change of what a driver does, but for their place. */
+  onChange(listener: (slot: number) => void): void {
+    this.listeners.push(listener);
+  }
+
+  private tell(slot: number): void {
+    for (const listener of this.listeners) listener(slot);
   }
 
   /** Indexes a driver with a position under the tiers of now. */
@@ -148,9 +205,35 @@ export class DriverSlots {
   isFree(slot: number): boolean {
     return (
       this.duty[slot] === 1 &&
-      this.orderIds[slot] === null &&
+      !this.carried.has(slot) &&
       (this.setAsideUntil.size === 0 || !this.setAsideUntil.has(slot))
     );
+  }
+
+  /** Whether a driver on duty, and not set aside, may carry one order more. */
+  hasRoom(slot: number): boolean {
+    const isReady = this.duty[slot] === 1 && !this.setAsideUntil.has(slot);
+    return isReady && this.carriedOf(slot).length < (this.capacity[slot] as number);
+  }
+
+  carriedOf(slot: number): readonly CarriedOrder[] {
+    return this.carried.get(slot) ?? NOTHING;
+  }
+
+  carries(slot: number, orderId: string): boolean {
+    return this.carriedOf(slot).some((order) => order.orderId === orderId);
+  }
+
+  /** The smallest slot that none of the driver's orders has. */
+  freeSlotOf(slot: number): number {
+    const taken = new Set(this.carriedOf(slot).map((order) => order.slot));
+    let free = 0;
+    while (taken.has(free)) free++;
+    return free;
+  }
+
+  vehicleOf(slot: number): Vehicle {
+    return VEHICLES[this.vehicle[slot] as number] as Vehicle;
   }
 
   /** The driver's tiers, those that are not in the table included. */

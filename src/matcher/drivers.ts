@@ -1,9 +1,23 @@
-import type { FleetDriver } from '../domain/driver.ts';
+import type { FleetDriver, Vehicle } from '../domain/driver.ts';
+import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../limits.ts';
 import { type DriverCounts, type DriverSlots, UNPLACED } from './driver-slots.ts';
 import type { TierTable } from './tier-table.ts';
+
+/** What is known of an order that a driver gets; of an unknown one the route is not planned. */
+export type ClaimedOrder = Omit<CarriedOrder, 'slot' | 'step'>;
+
+/** Where a driver stands who may be given an order now, with the bits of their tiers, and what they drive. */
+export type AvailablePlace = {
+  readonly lat: number;
+  readonly lng: number;
+  readonly tiers: number;
+  readonly vehicle: Vehicle;
+  /** When they go home; Infinity for one who has not said so. */
+  readonly untilMs: number;
+};
 
 /** The drivers by id: what happens to them, and what they do. */
 export class Drivers {
@@ -54,13 +68,14 @@ export class Drivers {
     return true;
   }
 
-  setDuty(id: string, onDuty: boolean, nowMs: number): boolean {
+  setDuty(id: string, onDuty: boolean, nowMs: number, untilMs = Number.POSITIVE_INFINITY): boolean {
     const { all } = this;
     const slot = this.slotOf(id);
     if (slot === undefined) return false;
     all.count(slot, -1);
     if (onDuty && all.duty[slot] === 0) all.freeSince[slot] = nowMs;
     all.duty[slot] = onDuty ? 1 : 0;
+    all.setUntil(slot, untilMs);
     all.setAsideUntil.delete(slot);
     all.reindex(slot);
     return true;
@@ -68,43 +83,59 @@ export class Drivers {
 
   // --- Orders ----------------------------------------------------------------------------------------------
 
-  /** Gives a driver an order. False for an unknown driver, or one with another order. */
-  claim(id: string, orderId: string): boolean {
+  /** Gives a driver an order, in their first free slot. False for an unknown driver, or one without room. */
+  claim(id: string, order: ClaimedOrder): boolean {
     const slot = this.slotOf(id);
     if (slot === undefined) return false;
-    const held = this.all.orderIds[slot] as string | null;
-    if (held === null) this.giveOrder(slot, orderId);
-    return held === null || held === orderId;
+    if (this.all.carries(slot, order.orderId)) return true;
+    if (this.all.carriedOf(slot).length >= (this.all.capacity[slot] as number)) return false;
+    this.give(slot, order);
+    return true;
   }
 
-  /** Gives a driver an order in place of any other, since the database has it so. */
-  assign(id: string, orderId: string): void {
+  /**
+   * Gives a driver an order, since the database has it so. Where memory knows of no room, the orders given
+   * first are gone in the database.
+   */
+  assign(id: string, order: ClaimedOrder): void {
+    const { all } = this;
     const slot = this.slotOf(id);
-    if (slot !== undefined) this.giveOrder(slot, orderId);
+    if (slot === undefined || all.carries(slot, order.orderId)) return;
+    const carried = all.carriedOf(slot);
+    const surplus = Math.max(0, carried.length + 1 - (all.capacity[slot] as number));
+    all.count(slot, -1);
+    for (const { orderId } of carried.slice(0, surplus)) all.take(slot, orderId);
+    all.count(slot, 1);
+    this.give(slot, order);
   }
 
-  /** Frees a driver since `nowMs` who is set aside, or holds the given order, or any if none is given. */
+  /**
+   * Takes the given order from a driver, or all if none is given, and ends that they are set aside. One who
+   * then carries nothing is free since `nowMs`. False for one who has no such order and is not set aside.
+   */
   release(id: string, orderId: string | undefined, nowMs: number): boolean {
     const { all } = this;
     const slot = this.slotOf(id);
     if (slot === undefined) return false;
-    const held = all.orderIds[slot] as string | null;
-    if (held === null ? !all.setAsideUntil.has(slot) : orderId !== undefined && held !== orderId) return false;
+    const isEmpty = all.carriedOf(slot).length === 0;
+    const hasIt = orderId === undefined ? !isEmpty : all.carries(slot, orderId);
+    if (isEmpty ? !all.setAsideUntil.has(slot) : !hasIt) return false;
     all.count(slot, -1);
     all.setAsideUntil.delete(slot);
-    all.setOrder(slot, null);
-    all.freeSince[slot] = nowMs;
+    if (orderId === undefined) all.takeAll(slot);
+    else all.take(slot, orderId);
+    if (all.carriedOf(slot).length === 0) all.freeSince[slot] = nowMs;
     all.reindex(slot);
     return true;
   }
 
-  /** Undoes a claim; the driver is free since when they were before. */
+  /** Undoes a claim; a driver who then carries nothing is free since when they were before. */
   unclaim(id: string, orderId: string): void {
     const { all } = this;
     const slot = this.slotOf(id);
-    if (slot === undefined || all.orderIds[slot] !== orderId) return;
+    if (slot === undefined || !all.carries(slot, orderId)) return;
     all.count(slot, -1);
-    all.setOrder(slot, null);
+    all.take(slot, orderId);
     all.reindex(slot);
   }
 
@@ -112,19 +143,26 @@ export class Drivers {
   setAside(id: string, orderId: string, nowMs: number): boolean {
     const { all } = this;
     const slot = this.slotOf(id);
-    if (slot === undefined || all.orderIds[slot] !== orderId) return false;
+    if (slot === undefined || !all.carries(slot, orderId)) return false;
     all.count(slot, -1);
-    all.setOrder(slot, null);
+    all.take(slot, orderId);
     all.setAsideUntil.set(slot, nowMs + SET_ASIDE_MS);
     all.reindex(slot);
     return true;
   }
 
-  private giveOrder(slot: number, orderId: string): void {
-    this.all.count(slot, -1);
-    this.all.setAsideUntil.delete(slot);
-    this.all.setOrder(slot, orderId);
-    this.all.reindex(slot);
+  setStep(id: string, orderId: string, step: CarriedOrder['step']): void {
+    const slot = this.slotOf(id);
+    const order = slot === undefined ? undefined : this.all.carriedOf(slot).find((each) => each.orderId === orderId);
+    if (slot !== undefined && order) this.all.give(slot, { ...order, step });
+  }
+
+  private give(slot: number, order: ClaimedOrder): void {
+    const { all } = this;
+    all.count(slot, -1);
+    all.setAsideUntil.delete(slot);
+    all.give(slot, { ...order, slot: all.freeSlotOf(slot), step: 'to_fetch' });
+    all.reindex(slot);
   }
 
   // --- Answers ---------------------------------------------------------------------------------------------
@@ -141,7 +179,10 @@ export class Drivers {
       onDuty: all.duty[slot] === 1,
       position: atMs === UNPLACED ? null : { lat: members.lat(slot), lng: members.lng(slot), atMs },
       freeSinceMs: all.freeSince[slot] as number,
-      orderId: all.orderIds[slot] ?? null,
+      carried: all.carriedOf(slot),
+      capacity: all.capacity[slot] as number,
+      vehicle: all.vehicleOf(slot),
+      onDutyUntilMs: Number.isFinite(all.until[slot]) ? (all.until[slot] as number) : null,
     };
   }
 
@@ -153,9 +194,10 @@ export class Drivers {
     return this.all.counts(tierId);
   }
 
-  orderOf(id: string): string | null {
+  /** The orders that a driver holds; none for an unknown driver. */
+  carriedBy(id: string): readonly CarriedOrder[] {
     const slot = this.slotOf(id);
-    return slot === undefined ? null : (this.all.orderIds[slot] as string | null);
+    return slot === undefined ? [] : this.all.carriedOf(slot);
   }
 
   /** The driver who holds an order. */
@@ -175,18 +217,26 @@ export class Drivers {
     return slot !== undefined && this.all.isFree(slot);
   }
 
+  /** Whether a driver on duty, and not set aside, may carry one order more. */
+  hasRoom(id: string): boolean {
+    const slot = this.slotOf(id);
+    return slot !== undefined && this.all.hasRoom(slot);
+  }
+
   isSetAside(id: string): boolean {
     const slot = this.slotOf(id);
     return slot !== undefined && this.all.setAsideUntil.has(slot);
   }
 
-  /** The place of a driver who may be given an order now, with the bits of the driver's tiers. */
-  placeOfAvailable(id: string, nowMs: number): { lat: number; lng: number; tiers: number } | undefined {
+  /** The place of a driver who carries nothing and may be given an order now. */
+  placeOfAvailable(id: string, nowMs: number): AvailablePlace | undefined {
+    const { all } = this;
     const slot = this.slotOf(id);
-    if (slot === undefined || !this.all.isFree(slot)) return undefined;
-    const { members } = this.all.index;
+    if (slot === undefined || !all.isFree(slot)) return undefined;
+    const { members } = all.index;
     if (members.stamp(slot) < nowMs - POSITION_FRESH_MS) return undefined;
-    return { lat: members.lat(slot), lng: members.lng(slot), tiers: this.all.tierBits(slot) };
+    const at = { lat: members.lat(slot), lng: members.lng(slot), tiers: all.tierBits(slot) };
+    return { ...at, vehicle: all.vehicleOf(slot), untilMs: all.until[slot] as number };
   }
 
   /** The drivers who may be given an order now, anywhere. */

@@ -6,6 +6,7 @@ import { claimOf, minutesOf, urgencyOf } from './cost.ts';
 import type { DriverQuery, DriverSearch } from './driver-search.ts';
 import type { Drivers } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
+import { canDo } from './trip.ts';
 import { countsFrom, type WaitingOrder, type WaitingOrders } from './waiting.ts';
 
 /** A waiting order and the driver it should go to. */
@@ -21,8 +22,9 @@ export type Sources = {
 
 /** The search for drivers for a waiting order: within the radius it has by now, without those it excludes. */
 export function queryFor(order: WaitingOrder, tier: Tier, nowMs: number): DriverQuery {
-  const { tierId, point, sinceMs, excludedDriverIds } = order;
-  return { tierId, point, radiusMeters: radiusAfter(tier, nowMs - sinceMs), nowMs, exclude: excludedDriverIds };
+  const { tierId, point, sinceMs, excludedDriverIds, size, dropoff } = order;
+  const radiusMeters = radiusAfter(tier, nowMs - sinceMs);
+  return { tierId, point, radiusMeters, nowMs, exclude: excludedDriverIds, size, dropoff };
 }
 
 /**
@@ -84,16 +86,16 @@ function match(
   nowMs: number,
 ): Match[] {
   if (driverIds.length === 0) return [];
-  const places = driverIds.map((driverId) => ({ driverId, ...drivers.placeOfAvailable(driverId, nowMs) }));
+  const places = driverIds.map((driverId) => ({ driverId, place: drivers.placeOfAvailable(driverId, nowMs) }));
   const claims = orders.map((order) => claimOf(tiers.get(order.tierId) as Tier, nowMs - countsFrom(order)));
   const meters = orders.map((order) => {
     const { radiusMeters, exclude, point } = queryFor(order, tiers.get(order.tierId) as Tier, nowMs);
     const bit = tiers.bit(order.tierId);
-    return places.map(({ driverId, lat, lng, tiers: serves = 0 }) => {
-      if (lat === undefined || lng === undefined || (serves & bit) === 0) return Number.POSITIVE_INFINITY;
-      if (exclude?.has(driverId)) return Number.POSITIVE_INFINITY;
-      const distance = distanceMeters(point, { lat, lng });
-      return distance <= radiusMeters ? distance : Number.POSITIVE_INFINITY;
+    return places.map(({ driverId, place }) => {
+      if (!place || (place.tiers & bit) === 0 || exclude?.has(driverId)) return Number.POSITIVE_INFINITY;
+      const distance = distanceMeters(point, place);
+      if (distance > radiusMeters) return Number.POSITIVE_INFINITY;
+      return canDo(place, { ...order, pickup: point }, distance, nowMs) ? distance : Number.POSITIVE_INFINITY;
     });
   });
   const costs = meters.map((row, order) => row.map((distance) => minutesOf(claims[order] as number, distance)));

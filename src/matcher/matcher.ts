@@ -1,14 +1,17 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import type { HoldReason, StoreHold } from '../domain/hold.ts';
 import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
+import type { CarriedOrder } from '../domain/route.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { MAX_BATCH } from '../limits.ts';
+import { MAX_BATCH, MAX_POOL_ORDERS } from '../limits.ts';
+import { type ClaimedDriver, claimedOf, type NewClaim, nearer, poolOrderOf } from './claims.ts';
 import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-search.ts';
 import { DriverSlots } from './driver-slots.ts';
-import { Drivers } from './drivers.ts';
+import { type ClaimedOrder, Drivers } from './drivers.ts';
 import { type Match, matchDrivers, matchOrders, queryFor, type Sources } from './gather.ts';
 import type { FoundOrder } from './order-search.ts';
+import { type PoolOrder, Pools } from './pools.ts';
 import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
 import { type WaitReason, waitReason } from './wait-reason.ts';
@@ -28,7 +31,8 @@ export type AssignOutcome = 'assigned' | 'driver_lost' | 'held' | 'order_gone';
  * valid (`isPoint`). Times are the caller's, in milliseconds since 1970 by the database's clock.
  *
  * A driver is available for an order who is on duty, carries nothing, reported a position within
- * `POSITION_FRESH_MS`, serves the order's tier and is within its radius. "Nearest" is by `distanceMeters`,
+ * `POSITION_FRESH_MS`, serves the order's tier, is within its radius, has a vehicle for its size and is back
+ * before they go home. So is one who has room and goes to that store anyway (`pools.ts`). "Nearest" is by `distanceMeters`,
  * exactly; of drivers at the same distance the one who has been free longest counts as nearer, then the one
  * with the smaller id.
  *
@@ -49,6 +53,7 @@ export class Matcher {
   private readonly search: DriverSearch;
   private readonly waiting: WaitingOrders;
   private readonly sources: Sources;
+  private readonly pools: Pools;
   /** The orders whose assignment is in flight, each with its driver. */
   private readonly assigning = new Map<string, string>();
   /** By store, how many of its orders may get a driver before it is held; without a bound it is missing. */
@@ -63,6 +68,8 @@ export class Matcher {
     this.drivers = new Drivers(this.slots, this.tiers);
     this.search = new DriverSearch(this.slots, this.tiers);
     this.waiting = new WaitingOrders(this.tiers);
+    this.pools = new Pools(this.slots, this.tiers);
+    this.slots.onChange((slot) => this.pools.changed(slot));
     this.sources = { drivers: this.drivers, search: this.search, waiting: this.waiting, tiers: this.tiers };
   }
 
@@ -109,18 +116,33 @@ export class Matcher {
     return this.drivers.move(driverId, point, atMs);
   }
 
-  /** Sends a driver on or off duty, who keeps any order. A driver who comes on duty is free since now. */
-  setDuty(driverId: string, onDuty: boolean, nowMs: number): boolean {
-    return this.drivers.setDuty(driverId, onDuty, nowMs);
+  /**
+   * Sends a driver on or off duty, who keeps any order. A driver who comes on duty is free since now.
+   *
+   * @param untilMs when they go home; they stay without an end by default
+   */
+  setDuty(driverId: string, onDuty: boolean, nowMs: number, untilMs?: number): boolean {
+    return this.drivers.setDuty(driverId, onDuty, nowMs, untilMs);
   }
 
   driver(driverId: string): FleetDriver | undefined {
     return this.drivers.get(driverId);
   }
 
-  /** The order that a driver holds; null for none, and for an unknown driver. */
-  orderOf(driverId: string): string | null {
-    return this.drivers.orderOf(driverId);
+  /** The orders that a driver holds; none for an unknown driver. */
+  carriedBy(driverId: string): readonly CarriedOrder[] {
+    return this.drivers.carriedBy(driverId);
+  }
+
+  /** Notes what a driver did with an order that they hold. */
+  setStep(driverId: string, orderId: string, step: CarriedOrder['step']): void {
+    this.drivers.setStep(driverId, orderId, step);
+  }
+
+  /** Whether a driver who carries something may carry more. */
+  hasRoomBeside(driverId: string): boolean {
+    const slot = this.slots.slots.get(driverId);
+    return slot !== undefined && this.pools.storeOf(slot) !== undefined;
   }
 
   driverIds(): Iterable<string> {
@@ -152,22 +174,34 @@ export class Matcher {
     return this.search.nearest(query);
   }
 
-  /** Gives the order to the nearest available driver; nobody gets an order of a store that is held. */
-  claimNearest(
-    query: DriverQuery & { readonly orderId: string; readonly retailerId?: string },
-  ): FoundDriver | undefined {
+  /**
+   * Gives the order to the nearest available driver, in their first free slot; nobody gets an order of a store
+   * that is held. Of a driver who is free and one who takes it along the nearer one is chosen.
+   */
+  claimNearest(query: DriverQuery & NewClaim): ClaimedDriver | undefined {
     const { orderId, retailerId } = query;
     if (retailerId !== undefined && this.holdOf(retailerId) !== null) return undefined;
-    const found = this.search.nearest(query);
+    const found = nearer(this.search.nearest(query), this.nearestInPool(poolOrderOf(query), query.nowMs));
     if (!found) return undefined;
-    this.drivers.claim(found.driverId, orderId);
+    this.drivers.claim(found.driverId, claimedOf(query));
     if (retailerId !== undefined) this.takeCredit(retailerId);
-    return found;
+    return { ...found, slot: this.slotOf(orderId) };
   }
 
-  /** Gives a driver the order. False for an unknown driver, or one with another order. */
-  claim(driverId: string, orderId: string): boolean {
-    return this.drivers.claim(driverId, orderId);
+  /** Gives a driver the order. False for an unknown driver, or one without room. */
+  claim(driverId: string, order: string | ClaimedOrder): boolean {
+    return this.drivers.claim(driverId, typeof order === 'string' ? claimedOf({ orderId: order }) : order);
+  }
+
+  /** The slot in which a driver holds an order; 0 for an order that nobody holds. */
+  slotOf(orderId: string): number {
+    const slot = this.slots.holderOf(orderId);
+    const order = slot === undefined ? undefined : this.slots.carriedOf(slot).find((each) => each.orderId === orderId);
+    return order?.slot ?? 0;
+  }
+
+  private nearestInPool(order: PoolOrder | undefined, nowMs: number): FoundDriver | undefined {
+    return order && this.pools.nearest(order, nowMs);
   }
 
   /** Frees a driver since now. False for an unknown driver, or one without the given order, or any. */
@@ -243,7 +277,28 @@ export class Matcher {
   bestWaitingFor(driverId: string, nowMs: number): FoundOrder | undefined {
     if (this.waiting.size === 0) return undefined;
     const place = this.drivers.placeOfAvailable(driverId, nowMs);
-    return place && this.waiting.leastCost({ driverId, ...place }, nowMs);
+    return place ? this.waiting.leastCost({ driverId, ...place }, nowMs) : this.bestToTakeAlong(driverId, nowMs);
+  }
+
+  /** The waiting order of the store that a driver goes to anyway which makes their route least longer. */
+  private bestToTakeAlong(driverId: string, nowMs: number): FoundOrder | undefined {
+    const slot = this.slots.slots.get(driverId);
+    const retailerId = slot === undefined ? undefined : this.pools.storeOf(slot);
+    if (slot === undefined || retailerId === undefined) return undefined;
+    let best: (FoundOrder & { readonly addedMinutes: number }) | undefined;
+    for (const order of this.waiting.firstOfRetailer(retailerId, MAX_POOL_ORDERS)) {
+      const pooled = this.assigning.has(order.orderId) ? undefined : this.poolOrder(order, nowMs);
+      const found = pooled && this.pools.weigh(slot, pooled, nowMs);
+      if (found && (!best || found.addedMinutes < best.addedMinutes)) best = { ...found, orderId: order.orderId };
+    }
+    return best && { orderId: best.orderId, distanceMeters: best.distanceMeters };
+  }
+
+  /** A waiting order for the pool; undefined for one that is held, or of which too little is known. */
+  private poolOrder(order: WaitingOrder, nowMs: number): PoolOrder | undefined {
+    const tier = this.tiers.get(order.tierId);
+    if (!tier || this.waiting.holdOf(order) !== null) return undefined;
+    return poolOrderOf({ ...order, ...queryFor(order, tier, nowMs) });
   }
 
   /** The nearest driver available for a waiting order, within the radius that it has by now. */
@@ -254,7 +309,8 @@ export class Matcher {
     const query = queryFor(order, tier, nowMs);
     const { exclude } = query;
     const both = exclude && alsoExclude ? new Set([...exclude, ...alsoExclude]) : (alsoExclude ?? exclude);
-    return this.search.nearest({ ...query, exclude: both });
+    const wanted = { ...query, exclude: both };
+    return nearer(this.search.nearest(wanted), this.nearestInPool(poolOrderOf({ ...order, ...wanted }), nowMs));
   }
 
   /** Why an order waits; undefined for one that does not. Costs no search. */
@@ -367,8 +423,8 @@ export class Matcher {
   beginAssign(orderId: string, driverId: string): boolean {
     const order = this.waiting.get(orderId);
     if (!order || this.waiting.holdOf(order) !== null) return false;
-    if (this.assigning.has(orderId) || !this.drivers.isFree(driverId)) return false;
-    this.drivers.claim(driverId, orderId);
+    if (this.assigning.has(orderId) || !this.drivers.hasRoom(driverId)) return false;
+    this.drivers.claim(driverId, claimedOf({ ...order, pickup: order.point }));
     this.waiting.hide(orderId);
     this.assigning.set(orderId, driverId);
     if (!order.isCharged) this.takeCredit(order.retailerId);
@@ -395,8 +451,9 @@ export class Matcher {
       this.waiting.show(orderId);
       return true;
     }
+    const order = this.waiting.get(orderId);
     this.waiting.delete(orderId);
-    if (outcome === 'assigned') this.drivers.assign(driverId, orderId);
+    if (outcome === 'assigned') this.drivers.assign(driverId, claimedOf({ ...order, orderId, pickup: order?.point }));
     else this.drivers.unclaim(driverId, orderId);
     return true;
   }

@@ -5,13 +5,15 @@ import type { CellIndex } from '../spatial-index/cell-index.ts';
 import { CellSearch, CHORD_ERROR } from '../spatial-index/cell-search.ts';
 import { MEMBER_STAMP, MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../spatial-index/member-pool.ts';
 import { claimOf, costOf } from './cost.ts';
+import type { AvailablePlace } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
+import { canDo } from './trip.ts';
 import type { WaitingOrder } from './waiting.ts';
 
 export type FoundOrder = { readonly orderId: string; readonly distanceMeters: number };
 
-/** A driver to find an order for. `tiers` are the bits of the driver's tiers. */
-export type Seeker = { readonly driverId: string; readonly lat: number; readonly lng: number; readonly tiers: number };
+/** A driver to find an order for. */
+export type Seeker = AvailablePlace & { readonly driverId: string };
 
 /** Meters of a chord of 1, a billionth too few for rounding: a chord is shorter than its arc. */
 const CHORD_METERS = EARTH_RADIUS_METERS * (1 - 1e-9);
@@ -103,6 +105,8 @@ export class OrderSearch {
         continue;
       }
       inReach++;
+      if (costOf(claim, distanceMeters) > best.cost) continue;
+      if (!canDo(seeker, { ...order, pickup: order.point }, distanceMeters, nowMs)) continue;
       this.weigh(order, costOf(claim, distanceMeters), distanceMeters, seeker, best);
     }
     figures[cell * CELL_STRIDE + CELL_OLDEST] = oldest;
@@ -110,7 +114,6 @@ export class OrderSearch {
   }
 
   private weigh(order: WaitingOrder, cost: number, distanceMeters: number, seeker: Seeker, best: Best): void {
-    if (cost > best.cost) return;
     if (best.order !== undefined && cost === best.cost) {
       if (distanceMeters > best.distanceMeters) return;
       if (distanceMeters === best.distanceMeters && order.orderId > best.order.orderId) return;

@@ -50,7 +50,7 @@ function reasonFor(
 ): RejectionReason {
   if (!driver.onDuty) return 'off_duty';
   if (!driver.tierIds.includes(tierId)) return 'not_qualified';
-  if (driver.orderId !== null) return 'busy';
+  if (driver.carried.length > 0) return 'busy';
   if (isSetAside) return 'lost';
   if (!driver.position || driver.position.atMs < nowMs - POSITION_FRESH_MS) return 'silent';
   if (distanceMeters > radiusMeters) return 'out_of_radius';

@@ -1,3 +1,4 @@
+import type { Size } from '../domain/driver.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
@@ -19,6 +20,14 @@ export type WaitingOrder = {
   readonly excludedDriverIds?: ReadonlySet<string> | undefined;
   /** Whether its fee was charged, or is being charged: then it never waits for a payment. */
   readonly isCharged?: boolean | undefined;
+  /** DEFAULT_SIZE by default. */
+  readonly size?: Size | undefined;
+  /** Where it goes, if that is known. */
+  readonly dropoff?: Point | null | undefined;
+  /** When the parcel is ready, and between which times it is to be delivered, if that is known. */
+  readonly readyAtMs?: number | undefined;
+  readonly deliverAfterMs?: number | undefined;
+  readonly deliverByMs?: number | undefined;
 };
 
 /** Since when a waiting order counts as waiting. */
@@ -65,6 +74,15 @@ export class WaitingOrders {
   /** The waiting orders of a store, in the order of arrival. */
   ofRetailer(retailerId: string): WaitingOrder[] {
     return Array.from(this.byRetailer.get(retailerId) ?? [], (number) => this.orders[number] as WaitingOrder);
+  }
+
+  /** The first `limit` of them. */
+  *firstOfRetailer(retailerId: string, limit: number): Iterable<WaitingOrder> {
+    let left = limit;
+    for (const number of this.byRetailer.get(retailerId) ?? []) {
+      if (left-- === 0) return;
+      yield this.orders[number] as WaitingOrder;
+    }
   }
 
   /** Holds the waiting orders of a store, which are counted and not found for any driver, or lets them go. */

@@ -1,10 +1,11 @@
 import { RELAY_BATCH, RELAY_MARK_MS } from '../limits.ts';
+import type { HandedOver } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
 export type HandOverMarks = {
-  /** Takes the ids of rows that were handed over. */
-  add(ids: readonly number[]): void;
+  /** Takes rows that were handed over. */
+  add(rows: readonly HandedOver[]): void;
   /** Ends the rounds. */
   stop(): void;
   /** Marks the rows that no round has marked. */
@@ -17,29 +18,29 @@ export type HandOverMarks = {
  */
 export function createHandOverMarks(store: Pick<Store, 'extendLease'>, logger: Logger): HandOverMarks {
   /** Rows handed over since the last round. */
-  let unmarked: number[] = [];
+  let unmarked: HandedOver[] = [];
   /** Rows handed over in the round before, which the next one marks. */
-  let older: number[] = [];
+  let older: HandedOver[] = [];
   let marking = Promise.resolve();
   const timer = setInterval(() => {
-    const ids = older;
+    const rows = older;
     older = unmarked;
     unmarked = [];
-    marking = mark(ids);
+    marking = mark(rows);
   }, RELAY_MARK_MS);
 
   /** In parts, because the rows of a burst are more than one statement can write in its time. */
-  async function mark(ids: readonly number[]): Promise<void> {
+  async function mark(rows: readonly HandedOver[]): Promise<void> {
     try {
-      for (let from = 0; from < ids.length; from += RELAY_BATCH)
-        await store.extendLease(ids.slice(from, from + RELAY_BATCH));
+      for (let from = 0; from < rows.length; from += RELAY_BATCH)
+        await store.extendLease(rows.slice(from, from + RELAY_BATCH));
     } catch (error) {
-      logger.warn({ err: errorFields(error), rows: ids.length }, 'jobs could not be marked as handed over');
+      logger.warn({ err: errorFields(error), rows: rows.length }, 'jobs could not be marked as handed over');
     }
   }
 
   return {
-    add: (ids) => void unmarked.push(...ids),
+    add: (rows) => void unmarked.push(...rows),
     stop: () => clearInterval(timer),
     async close() {
       await marking;

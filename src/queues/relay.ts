@@ -155,7 +155,7 @@ export function createRelay(
     const nowMs = clock.now();
     const priorityOf = fairQueues.has(name) ? (retailerId: string) => shareOf(name, retailerId, nowMs) : null;
     await queue?.addBulk(bulkJobsOf(name, fitting, priorityOf, nowMs));
-    marks.add(fitting.map(({ id }) => id));
+    marks.add(fitting.map(({ id, relays }) => ({ id, relays })));
   }
 
   function take(rows: readonly OutboxRow[]): void {

@@ -2,10 +2,12 @@ import type { Fragment, Row, Sql } from 'postgres';
 import { DEFAULT_VEHICLE, type FleetDriver, type Vehicle } from '../domain/driver.ts';
 import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderItem, OrderStatus } from '../domain/order.ts';
+import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { FLEET_PART } from '../limits.ts';
+import { carriedColumns, joinCarried, toCarried } from './carried.ts';
 import type { Db } from './db.ts';
-import { active, isDriver, rowsOf } from './fragments.ts';
+import { isDriver, rowsOf } from './fragments.ts';
 
 export type NewDriver = {
   readonly id: string;
@@ -15,24 +17,56 @@ export type NewDriver = {
   readonly tierIds: readonly TierId[];
   /** DEFAULT_VEHICLE by default. */
   readonly vehicle?: Vehicle;
+  /** 1 by default. */
+  readonly capacity?: number;
 };
 
 /** Adds a driver, off duty. */
 export async function createDriver({ sql, processId }: Db, driver: NewDriver): Promise<void> {
   await sql`
     with created as (
-      insert into drivers (id, name, phone, token_hash, tiers, vehicle)
+      insert into drivers (id, name, phone, token_hash, tiers, vehicle, capacity)
       values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[],
-        ${driver.vehicle ?? DEFAULT_VEHICLE})
+        ${driver.vehicle ?? DEFAULT_VEHICLE}, ${driver.capacity ?? 1})
       returning id
     )
     select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;
 }
 
-/** Sets what a driver drives; false for an unknown driver. No process keeps it, so there is no notice. */
-export async function setDriverVehicle({ sql }: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
-  const rows = await sql`update drivers set vehicle = ${vehicle} where id = ${driverId} returning id`;
+/** Sets what a driver drives; false for an unknown driver. */
+export async function setDriverVehicle({ sql, processId }: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
+  const rows = await sql`
+    with changed as (update drivers set vehicle = ${vehicle} where id = ${driverId} returning id)
+    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
   return rows.length === 1;
+}
+
+/** Sets how many orders a driver may carry at a time. False for an unknown driver. */
+export async function setDriverCapacity({ sql, processId }: Db, driverId: string, capacity: number): Promise<boolean> {
+  const rows = await sql`
+    with changed as (update drivers set capacity = ${capacity} where id = ${driverId} returning id)
+    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
+  return rows.length === 1;
+}
+
+/** Sets until when a driver stays on duty; null for no end. False for a driver who is unknown or off duty. */
+export async function setDutyEnd({ sql, processId }: Db, driverId: string, until: Date | null): Promise<boolean> {
+  const rows = await sql`
+    with changed as (update drivers set on_duty_until = ${until} where id = ${driverId} and on_duty returning id)
+    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
+  return rows.length === 1;
+}
+
+/** Sends drivers off duty whose time is up, at most `limit`; returns their ids. They keep their orders. */
+export async function endDuties({ sql, processId }: Db, limit: number): Promise<string[]> {
+  const rows = await sql`
+    with ended as (
+      update drivers set on_duty = false, on_duty_until = null
+      where id in (select id from drivers where on_duty and on_duty_until <= now() limit ${limit} for update skip locked)
+      returning id
+    )
+    select id, pg_notify('sameday', ${processId} || ':driver:' || id) from ended`;
+  return rows.map(({ id }) => id);
 }
 
 /** The driver whose token has this hash; one who was deactivated only until the order in their hands ends. */
@@ -41,15 +75,21 @@ export async function findDriverByToken({ sql }: Db, tokenHash: string): Promise
   return row ? { driverId: row.id } : null;
 }
 
-/** Sets a driver's duty; null if the driver is unknown or no longer active. Repeating it changes nothing. */
+/**
+ * Sets a driver's duty; null if the driver is unknown or no longer active. Repeating it changes nothing.
+ *
+ * @param until when the driver goes home; null for one who does not say
+ */
 export async function setDriverDuty(
   { sql, processId }: Db,
   driverId: string,
   onDuty: boolean,
+  until: Date | null = null,
 ): Promise<{ onDuty: boolean } | null> {
   const [row] = await sql`
     with changed as (
-      update drivers set free_since = case when on_duty then free_since else now() end, on_duty = ${onDuty}
+      update drivers set free_since = case when on_duty then free_since else now() end, on_duty = ${onDuty},
+        on_duty_until = ${onDuty ? until : null}::timestamptz
       where id = ${driverId} and active returning id, on_duty
     ), notice as (
       select pg_notify('sameday', ${processId} || ':driver:' || id) from changed
@@ -87,17 +127,6 @@ export async function writePositions({ sql }: Db, positions: readonly DriverPosi
     where driver_positions.captured_at <= excluded.captured_at`;
 }
 
-function toFleetDriver(row: Row): FleetDriver {
-  return {
-    id: row.id,
-    tierIds: row.tiers,
-    onDuty: row.on_duty,
-    position: row.captured_at ? { lat: row.lat, lng: row.lng, atMs: row.captured_at.getTime() } : null,
-    freeSinceMs: row.free_since.getTime(),
-    orderId: row.order_id,
-  };
-}
-
 /**
  * The drivers as the matcher needs them, with those who were deactivated and still carry a parcel: those of
  * `ids`, where a missing one is no driver any more, or all. All are read in parts, because a million take
@@ -117,15 +146,37 @@ export async function loadFleet({ sql }: Db, ids?: readonly string[], part = FLE
   }
 }
 
+/** A driver has a row for each order that they carry, or one without an order. */
 async function readFleet(sql: Sql, which: Fragment): Promise<FleetDriver[]> {
   const rows = await sql`
-    select d.id, d.tiers, d.on_duty, p.lat, p.lng, p.captured_at, d.free_since,
-      o.id as order_id
-    from drivers d
+    select d.id, d.tiers, d.on_duty, d.capacity, d.vehicle, d.on_duty_until, p.lat, p.lng, p.captured_at,
+      d.free_since, ${carriedColumns(sql)}
+    from (select * from drivers d where ${isDriver(sql, sql`d`)} ${which}) d
     left join driver_positions p on p.driver_id = d.id
-    left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
-    where (d.active or o.status in ('picked_up', 'undeliverable')) ${which}`;
-  return rows.map(toFleetDriver);
+    ${joinCarried(sql)}
+    where d.active or o.status in ('picked_up', 'undeliverable')
+    order by d.id, o.assigned_at, o.id`;
+  const drivers: FleetDriver[] = [];
+  for (const row of rows) {
+    const last = drivers.at(-1);
+    if (last && last.id === row.id) (last.carried as CarriedOrder[]).push(toCarried(row));
+    else drivers.push(toFleetDriver(row));
+  }
+  return drivers;
+}
+
+function toFleetDriver(row: Row): FleetDriver {
+  return {
+    id: row.id,
+    tierIds: row.tiers,
+    onDuty: row.on_duty,
+    position: row.captured_at ? { lat: row.lat, lng: row.lng, atMs: row.captured_at.getTime() } : null,
+    freeSinceMs: row.free_since.getTime(),
+    carried: row.order_id === null ? [] : [toCarried(row)],
+    capacity: row.capacity,
+    vehicle: row.vehicle,
+    onDutyUntilMs: row.on_duty_until?.getTime() ?? null,
+  };
 }
 
 /** The order that a driver carries, with what the driver needs to know of it. */
@@ -136,6 +187,8 @@ export type DriverOrder = {
   readonly deliveryTier: TierId;
   readonly payoutCents: number;
   readonly storeName: string;
+  /** What the order of the stops rests on. */
+  readonly carried: CarriedOrder;
   readonly items: readonly OrderItem[];
   readonly pickup: {
     readonly address: string;
@@ -156,8 +209,14 @@ export type DriverOrder = {
   };
 };
 
-/** A driver's duty and order. */
-export type DriverState = { readonly onDuty: boolean; readonly order: DriverOrder | null };
+/** A driver's duty, and the orders that they carry, those assigned first before the others. */
+export type DriverState = {
+  readonly onDuty: boolean;
+  readonly onDutyUntil: Date | null;
+  readonly capacity: number;
+  readonly vehicle: Vehicle;
+  readonly orders: readonly DriverOrder[];
+};
 
 /** The state of a driver; null for one who is unknown, or deactivated and without a parcel. */
 export async function findDriverState(db: Db, driverId: string): Promise<DriverState | null> {
@@ -167,19 +226,33 @@ export async function findDriverState(db: Db, driverId: string): Promise<DriverS
 /** The states of drivers by their ids; one who is unknown, or deactivated and without a parcel, is missing. */
 export async function findDriverStates({ sql }: Db, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
   const rows = await sql`
-    select d.id as driver_id, d.on_duty, o.id, o.status, o.sequence, o.delivery_tier, o.driver_payout_cents,
-      o.pickup_address, o.pickup_lat, o.pickup_lng, r.name as store_name, c.name, c.phone, a.line1, a.line2, a.city,
-      a.state, a.zip, o.items, o.pickup_instructions, o.dropoff_instructions, o.leave_at_door
+    select d.id as driver_id, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)}, o.id,
+      o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
+      a.line1, a.line2, a.city, a.state, a.zip, o.items, o.pickup_instructions, o.dropoff_instructions,
+      o.leave_at_door
     from drivers d
-    left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
+    ${joinCarried(sql)}
     left join retailers r on r.id = o.retailer_id
     left join customers c on c.id = o.customer_id
-    left join dropoff_addresses a on a.id = o.dropoff_address_id
-    where d.id = any(${[...driverIds]}::uuid[]) and (d.active or o.status in ('picked_up', 'undeliverable'))`;
-  return new Map(
-    rows.map((row) => [row.driver_id, { onDuty: row.on_duty, order: row.id ? toDriverOrder(row) : null }]),
-  );
+    where d.id = any(${[...driverIds]}::uuid[]) and (d.active or o.status in ('picked_up', 'undeliverable'))
+    order by o.assigned_at, o.id`;
+  const states = new Map<string, DriverState>();
+  for (const row of rows) {
+    const orders = row.id ? [toDriverOrder(row)] : [];
+    const known = states.get(row.driver_id);
+    if (known) (known.orders as DriverOrder[]).push(...orders);
+    else states.set(row.driver_id, toDriverState(row, orders));
+  }
+  return states;
 }
+
+const toDriverState = (row: Row, orders: DriverOrder[]): DriverState => ({
+  onDuty: row.on_duty,
+  onDutyUntil: row.on_duty_until,
+  capacity: row.capacity,
+  vehicle: row.vehicle,
+  orders,
+});
 
 function toDriverOrder(row: Row): DriverOrder {
   const { name, phone, line1, line2, city, state, zip } = row as DriverOrder['dropoff'] & Row;
@@ -191,6 +264,7 @@ function toDriverOrder(row: Row): DriverOrder {
     deliveryTier: row.delivery_tier,
     payoutCents: row.driver_payout_cents,
     storeName: row.store_name,
+    carried: toCarried(row),
     items: row.items ?? [],
     pickup: {
       address: row.pickup_address,

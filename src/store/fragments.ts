@@ -19,6 +19,15 @@ export const isDriver = (sql: Sql, driver: Fragment): Fragment => sql`
   (${driver}.active or exists (select from orders h where h.driver_id = ${driver}.id
                                and h.status in ('picked_up', 'undeliverable')))`;
 
+/**
+ * Whether the driver `d` may get an order in a slot: on duty, the slot below the capacity, and nothing in a
+ * slot above it, as there is after the capacity was lowered. Whether the slot is free the index decides.
+ */
+export const mayTake = (sql: Sql, slot: Fragment): Fragment => sql`
+  (d.active and d.on_duty and (d.on_duty_until is null or d.on_duty_until > now()) and ${slot} < d.capacity
+   and not exists (select from orders above where above.driver_id = d.id and above.driver_slot >= d.capacity
+                   and above.status in ${active(sql)}))`;
+
 /** Whether the key `k`, of a store or an organization, is neither revoked nor at its end. */
 export const keyIsGood = (sql: Sql): Fragment =>
   sql`(k.revoked_at is null and (k.valid_until is null or k.valid_until > now()))`;

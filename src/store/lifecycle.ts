@@ -2,7 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
 import type { Receipt } from '../domain/payout.ts';
 import { MAX_RELEASES_READ, RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
-import { type ChangedOrder, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
+import { type ChangedOrder, changeAlike, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
 import { insertPayout, receiptData } from './payout-rows.ts';
 import { insertText, type TextOwed, textJob } from './text-rows.ts';
@@ -124,11 +124,11 @@ export function releaseOrder(
   return act(db, driverId, update, event, stamp, { jobs: expiryOwed(sql) });
 }
 
-/** The order that a deactivated driver lost, and the one that they still carry. */
-export type Deactivated = { readonly released: ChangedOrder | null; readonly carriedOrderId: string | null };
+/** The orders that a deactivated driver lost, and those that they still carry. */
+export type Deactivated = { readonly released: readonly ChangedOrder[]; readonly carriedOrderIds: readonly string[] };
 
 /**
- * Deactivates a driver for good. An order before its pickup waits for the next driver; one after it stays
+ * Deactivates a driver for good. Orders before their pickup wait for the next driver; one after it stays
  * until the driver ends it. Null for an unknown driver.
  */
 export async function deactivateDriver(db: Db, driverId: string): Promise<Deactivated | null> {
@@ -139,11 +139,12 @@ export async function deactivateDriver(db: Db, driverId: string): Promise<Deacti
     returning id, pg_notify('sameday', ${processId} || ':driver:' || id)
   )`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_deactivated' } };
-  const released = await changeOrder(db, releasing(sql, driverId, false), event, { before, jobs: expiryOwed(sql) });
+  const released = await changeAlike(db, releasing(sql, driverId, false), event, { before, jobs: expiryOwed(sql) });
   const [driver] = await sql`
-    select o.id as order_id from drivers d
-    left join orders o on o.driver_id = d.id and o.status in ('picked_up', 'undeliverable') where d.id = ${driverId}`;
-  return driver ? { released, carriedOrderId: driver.order_id } : null;
+    select array(select o.id from orders o where o.driver_id = d.id and o.status in ('picked_up', 'undeliverable')
+      order by o.id) as order_ids
+    from drivers d where d.id = ${driverId}`;
+  return driver ? { released, carriedOrderIds: driver.order_ids } : null;
 }
 
 /** Whether a driver was deactivated, which an assignment at the same moment does not see. */

@@ -86,12 +86,19 @@ export async function listApplications(
   );
 }
 
+/** Joins the order `o` that a driver was given first of those they carry, with their number. */
+const joinFirstOrder = (sql: Sql) => sql`
+  left join lateral (
+    select o.id, o.driver_id, o.status, count(*) over ()::int as carrying from orders o
+    where o.driver_id = d.id and o.status in ${active(sql)} order by o.assigned_at, o.id limit 1
+  ) o on true`;
+
 const driverColumns = (sql: Sql) => sql`
-  d.id as driver_id, d.name, d.phone, d.tiers, d.vehicle, d.active, d.on_duty, o.id as order_id, o.status as order_status,
-  p.lat, p.lng, p.captured_at as position_at, d.created_at
+  d.id as driver_id, d.name, d.phone, d.tiers, d.vehicle, d.capacity, d.active, d.on_duty, d.on_duty_until,
+  o.id as order_id, o.status as order_status, coalesce(o.carrying, 0) as carrying, p.lat, p.lng, p.captured_at as position_at, d.created_at
   from drivers d
   left join driver_positions p on p.driver_id = d.id
-  left join orders o on o.driver_id = d.id and o.status in ${active(sql)}`;
+  ${joinFirstOrder(sql)}`;
 
 /**
  * Drivers: first those who carry an order and have been silent for DRIVER_SILENT_MS or are deactivated, then
@@ -107,7 +114,7 @@ export async function listDrivers(db: Db, search: ListSearch<DriverListStatus>, 
   const wanted = search.status === null ? sql`true` : sql`${rank} = ${DRIVER_LIST_STATUSES.indexOf(search.status)}`;
   const list = sql`
     select d.id, d.created_at as at, ${rank} as rank
-    from drivers d left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
+    from drivers d ${joinFirstOrder(sql)}
     where ${isWanted(sql, { ...search, status: null }, sql`true`, sql`d.created_at`)} and ${wanted}
       and ${holdsText(sql, search.text, sql`d.id`, sql`d.name, d.phone`)}`;
   return readRanked(db, list, page, false, async (ids) =>

@@ -7,7 +7,7 @@ import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { firstLease, jobListAsJson, keyIsGood, rowsOf } from './fragments.ts';
+import { firstLease, jobListAsJson, keyIsGood, mayTake, rowsOf } from './fragments.ts';
 import { extraColumns, extrasText, extraValues } from './order-extras.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
@@ -60,6 +60,7 @@ const INPUT = rowsOf<NewOrder>([
   ['retailer_id', 'uuid', (order) => order.request.retailerId],
   ['key_id', 'uuid', (order) => order.keyId],
   ['driver_id', 'uuid', (order) => order.driver?.driverId ?? null],
+  ['slot', 'int4', (order) => order.driver?.slot ?? 0],
   ['distance', 'float8', (order) => order.driver?.distanceMeters ?? null],
   ['rejected', 'text', (order) => rejectedCandidatesText(order.driver)],
   ['customer_id', 'uuid', (order) => order.customerId],
@@ -96,8 +97,8 @@ const INPUT = rowsOf<NewOrder>([
  * Inserts a batch of orders with their customers, addresses, events and outbox rows: one statement, one
  * commit.
  *
- * The joins check again that API key, store and driver are valid. `on conflict do nothing` leaves out an
- * order whose driver another process has taken. Rows are inserted in the order of their drivers, so that two
+ * The joins check again that API key, store and driver are valid, and that the slot is below the driver's
+ * capacity. `on conflict do nothing` leaves out an order whose slot another process has taken. Rows are inserted in the order of their drivers, so that two
  * processes with the same drivers cannot deadlock.
  *
  * Orders with a driver of an unproven store, whose last charge failed, count against its credit. Its row is
@@ -125,7 +126,7 @@ export async function insertOrders(
       from input i
       join retailers r on r.id = i.retailer_id and r.status = 'active'
       join api_keys k on k.id = i.key_id and k.retailer_id = r.id and ${keyIsGood(sql)}
-      left join drivers d on d.id = i.driver_id and d.active and d.on_duty
+      left join drivers d on d.id = i.driver_id and ${mayTake(sql, sql`i.slot`)}
       where (i.driver_id is null or d.id is not null) and i.id not in (select id from held)
     ), credits as materialized (
       select store, lock_unpaid_credit(store, ${unpaidAllowed}::int) as orders
@@ -138,16 +139,16 @@ export async function insertOrders(
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
         delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address,
         pickup_lat, pickup_lng, pickup_point_source, sequence, created_at, fair_start, assigned_at, expires_at,
-        idempotency_key, request_fingerprint, extras_fingerprint, ${extraColumns(sql)})
+        idempotency_key, request_fingerprint, extras_fingerprint, driver_slot, ${extraColumns(sql)})
       select id, retailer_id, customer_id, address_id, driver_id, status, tier, fee, payout,
         case when driver_id is null then 'not_charged' else 'processing' end,
         case when sms_opt_in then 'queued' else 'none' end, token, pickup, lat, lng, source,
         case when driver_id is null then 1 else 2 end, at, fair_start, case when driver_id is not null then at end,
         at + make_interval(secs => max_wait), idempotency_key,
         case when idempotency_key is not null then split_part(fingerprint, ' ', 1) end,
-        case when idempotency_key is not null then nullif(split_part(fingerprint, ' ', 2), '') end,
+        case when idempotency_key is not null then nullif(split_part(fingerprint, ' ', 2), '') end, slot,
         ${extraValues(sql)}
-      from good where id not in (select id from beyond_credit) order by driver_id, id
+      from good where id not in (select id from beyond_credit) order by driver_id, slot, id
       on conflict do nothing
       returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
     ), new_customers as (

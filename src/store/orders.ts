@@ -6,7 +6,7 @@ import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
 import type { Db } from './db.ts';
-import { active, jobsAsJson } from './fragments.ts';
+import { active, jobsAsJson, mayTake } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
@@ -61,7 +61,7 @@ export type AssignOutcome =
 
 /**
  * Assigns a waiting order to a driver: one conditional update, with the event, the job of the charge (at the
- * first assignment) and the notice. The unique index refuses a driver who already has an order.
+ * first assignment) and the notice. The unique index refuses a slot of the driver that has an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
  * process assigns it. The row of an unproven store is locked after it, and its credit is counted under that
@@ -74,6 +74,7 @@ export async function assignWaiting(
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<AssignOutcome> {
   const rejected = rejectedCandidatesText(driver);
+  const slot = driver.slot ?? 0;
   const owed = sql`
     select 'charge' as queue, now() as run_at where changed.payment_status = 'processing'
       and not exists (select from outbox p where p.order_id = changed.id and p.queue = 'charge')`;
@@ -82,7 +83,7 @@ export async function assignWaiting(
       select id, retailer_id, payment_status from orders
       where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
     ), driver as (
-      select id from drivers where id = ${driver.driverId} and active and on_duty
+      select id from drivers d where id = ${driver.driverId} and ${mayTake(sql, sql`${slot}::int`)}
     ), store as materialized (
       select r.payment_failed_at is not null as is_unproven,
         case when r.status <> 'active' then 'store_suspended'
@@ -90,13 +91,13 @@ export async function assignWaiting(
           when lock_unpaid_credit(r.id, ${unpaidAllowed}::int) <= 0 then 'payment_required' end as hold
       from waiting w left join retailers r on r.id = w.retailer_id
     ), changed as (
-      update orders o set status = 'driver_assigned', driver_id = driver.id, assigned_at = now(),
+      update orders o set status = 'driver_assigned', driver_id = driver.id, driver_slot = ${slot}, assigned_at = now(),
         sequence = sequence + 1,
         payment_status = case when o.payment_status = 'not_charged' then 'processing' else o.payment_status end
       from driver, waiting, store
       where o.id = waiting.id and store.hold is null
         and not driver.id = any(o.excluded_driver_ids)
-        and not exists (select from orders a where a.driver_id = driver.id
+        and not exists (select from orders a where a.driver_id = driver.id and a.driver_slot = ${slot}
                         and a.status in ${active(sql)})
       returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status, clock_timestamp() as at
     ), event as (

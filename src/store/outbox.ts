@@ -1,15 +1,26 @@
 import { OUTBOX_HAND_OVER_SECONDS, OUTBOX_LEASE_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
+import { rowsOf } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows, QUEUES, type QueueName } from './outbox-rows.ts';
+
+/** A row as it was handed to a queue. */
+export type HandedOver = Pick<OutboxRow, 'id' | 'relays'>;
+
+const HANDED_OVER = rowsOf<HandedOver>([
+  ['id', 'int8', ({ id }) => id],
+  ['relays', 'int4', ({ relays }) => relays],
+]);
 
 /**
  * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Done rows are left
- * out, and so are rows whose lease has ended, as the queue may have lost them since.
+ * out, and so are rows whose lease has ended, as the queue may have lost them since, and rows that were
+ * relayed again: the queue may not have their next job, as where the process that made it was killed.
  */
-export async function extendLease({ sql }: Db, ids: readonly number[]): Promise<void> {
+export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Promise<void> {
   await sql`
-    update outbox set lease_until = greatest(run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
-    where id = any(${[...ids]}::int8[]) and done_at is null and lease_until > now()`;
+    update outbox o set lease_until = greatest(o.run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
+    from (${HANDED_OVER(sql, rows)}) h
+    where o.id = h.id and o.relays = h.relays and o.done_at is null and o.lease_until > now()`;
 }
 
 /**

@@ -7,6 +7,7 @@ import * as events from './events.ts';
 import * as holds from './holds.ts';
 import * as importedStores from './imported-stores.ts';
 import * as keys from './keys.ts';
+import * as latePickups from './late-pickups.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as messages from './messages.ts';
 import * as operator from './operator.ts';
@@ -70,6 +71,7 @@ export interface Store
     Bound<typeof holds>,
     Bound<typeof importedStores>,
     Bound<typeof keys>,
+    Bound<typeof latePickups>,
     Bound<typeof lifecycle>,
     Bound<typeof messages>,
     Bound<typeof operator>,
@@ -117,6 +119,7 @@ const FAMILIES = [
   holds,
   importedStores,
   keys,
+  latePickups,
   lifecycle,
   messages,
   operator,

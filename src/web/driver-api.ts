@@ -8,6 +8,8 @@ const REQUEST_MS = 10_000;
 export type Answer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
   | { readonly kind: 'signed_out' }
+  /** The service will not take it, however often it is asked. */
+  | { readonly kind: 'refused' }
   | { readonly kind: 'failed' };
 
 /** The duty that a driver wants; `until` says when it ends, ISO 8601, or null for whenever they say so. */
@@ -101,5 +103,6 @@ function answer<Value>(reply: Reply | null): Answer<Value> {
   const body = reply?.body as { readonly success?: unknown } | null | undefined;
   if (!reply || typeof body?.success !== 'boolean') return { kind: 'failed' };
   if (reply.status === 401) return { kind: 'signed_out' };
-  return body.success ? { kind: 'ok', value: body as Value } : { kind: 'failed' };
+  if (body.success) return { kind: 'ok', value: body as Value };
+  return { kind: reply.status === 400 ? 'refused' : 'failed' };
 }

@@ -51,10 +51,17 @@ export class DutyWish {
     this.#sending = false;
     if (this.#stopped) return;
     if (answer.kind === 'signed_out') this.#signedOut();
-    else if (answer.kind === 'failed') this.#retry = window.setTimeout(() => this.send(), RETRY_MS);
+    else if (answer.kind === 'refused' && wanted.until !== null) this.#withoutEnd(wanted);
+    else if (answer.kind !== 'ok') this.#retry = window.setTimeout(() => this.send(), RETRY_MS);
     // The driver may have changed the wish meanwhile.
     else if (this.#wanted !== wanted) this.send();
     else this.#confirmed(wanted);
+  }
+
+  /** The end is no time that the service takes: the wish is old, or the phone's clock is wrong. */
+  #withoutEnd(refused: Duty): void {
+    if (this.#wanted === refused) this.#wanted = { ...refused, until: null };
+    this.send();
   }
 
   #confirmed(duty: Duty): void {

@@ -24,20 +24,22 @@ beforeEach(() => {
   refuse = () => undefined;
 });
 
-const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent' | 'releaseFromSilent'> = {
-  async assignWaiting(orderId, driver) {
-    const refused = refuse(orderId, driver.driverId);
-    if (refused === 'driver_lost' || refused === 'order_gone') return { kind: refused };
-    given.set(orderId, driver);
-    return { kind: 'assigned', outbox: [] };
-  },
-  expireOrder: async () => null,
-  expireSurplus: async () => [],
-  forgetExpired: async () => undefined,
-  findOverdue: async () => [],
-  findSilent: async () => [],
-  releaseFromSilent: async () => null,
-};
+const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent' | 'endDuties' | 'releaseFromSilent'> =
+  {
+    async assignWaiting(orderId, driver) {
+      const refused = refuse(orderId, driver.driverId);
+      if (refused === 'driver_lost' || refused === 'order_gone') return { kind: refused };
+      given.set(orderId, driver);
+      return { kind: 'assigned', outbox: [] };
+    },
+    expireOrder: async () => null,
+    expireSurplus: async () => [],
+    forgetExpired: async () => undefined,
+    findOverdue: async () => [],
+    endDuties: async () => [],
+    findSilent: async () => [],
+    releaseFromSilent: async () => null,
+  };
 const fleet = {
   catchUp: async () => undefined,
   refreshDrivers: async () => undefined,
@@ -56,7 +58,7 @@ function sweep(): Promise<void> {
 
 function put(id: string, north: number, east = 0): void {
   const position = { ...displaced(STORE, north, east), atMs: NOW };
-  matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null });
+  matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
 }
 function wait(orderId: string, north: number, waitedMs: number, east = 0): void {
   const point = displaced(STORE, north, east);

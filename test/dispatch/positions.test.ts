@@ -4,6 +4,7 @@ import { createPositions } from '../../src/dispatch/positions.ts';
 import { MAX_CLOCK_LEAD_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { carrying } from '../matcher/carrying.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const HERE = { lat: 40.73, lng: -73.99 };
@@ -11,8 +12,8 @@ const HERE = { lat: 40.73, lng: -73.99 };
 function process() {
   const matcher = new Matcher(TIERS);
   const driver = { tierIds: ['standard' as const], onDuty: true, position: null, freeSinceMs: 0 };
-  matcher.putDriver({ ...driver, id: 'free', orderId: null });
-  matcher.putDriver({ ...driver, id: 'busy', orderId: 'carried' });
+  matcher.putDriver({ ...driver, id: 'free', carried: [] });
+  matcher.putDriver({ ...driver, id: 'busy', carried: [carrying('carried')] });
   const seen: string[] = [];
   const events = new OrderEvents();
   events.subscribe({
@@ -59,7 +60,7 @@ test('an older position, an unknown driver and an impossible point change nothin
   expect(positions.report('free', { lat: 1, lng: 1, capturedAtMs: NOW_MS - 1 })).toBe('older');
   expect(positions.report('nobody', HERE)).toBe('unknown_driver');
   expect(positions.report('free', { lat: 91, lng: 0 })).toBe('off_range');
-  expect([matcher.driver('free'), matcher.orderOf('nobody'), seen]).toEqual([before, null, []]);
+  expect([matcher.driver('free'), matcher.carriedBy('nobody'), seen]).toEqual([before, [], []]);
 });
 
 test.each([

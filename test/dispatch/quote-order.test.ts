@@ -7,6 +7,7 @@ import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { orderOf } from '../matcher/carrying.ts';
 
 const NOW_MS = Date.parse('2026-03-02T15:00:00.000Z');
 /** In the middle of its square. */
@@ -26,7 +27,7 @@ function world(options: { driver?: Point; places?: Partial<Places>; hold?: HoldR
   const matcher = new Matcher(TIERS);
   if (driver) {
     const position = { ...driver, atMs: NOW_MS };
-    matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, orderId: null });
+    matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, carried: [] });
   }
   if (hold) matcher.setHold({ retailerId: 'store', reason: hold, credit: 0 });
   const tiers = { get: (id: string) => TIERS.get(id) as never };
@@ -47,7 +48,7 @@ it('says when the nearest driver would have the parcel and be at the door, and c
     pickup: { earliest_minutes: 1, latest_minutes: 6 },
     delivery: { earliest_minutes: 11, latest_minutes: 27 },
   });
-  expect(matcher.driver('d')?.orderId).toBeNull();
+  expect(orderOf(matcher.driver('d'))).toBeNull();
   expect(matcher.freeCount()).toBe(1);
 });
 

@@ -5,6 +5,7 @@ import { PROOF_DROPOFF_METERS, PROOF_POSITION_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { carrying } from '../matcher/carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const HOUR = 3_600_000;
@@ -32,7 +33,7 @@ function receiptOf(step: JudgedStep, changes: Changes = {}) {
     onDuty: true,
     position: placed ? { ...displaced(DOOR, 34, 0), atMs: takenMs } : null,
     freeSinceMs: NOW,
-    orderId: 'order',
+    carried: [carrying('order')],
   });
   const pickup = { point: STORE, accuracyMeters: 0 };
   const trip = { assignedAtMs: NOW - HOUR, approachMeters: 0, pickup, dropoff };

@@ -14,6 +14,8 @@ import {
   MAX_UNSIGNED_SOCKETS_PER_ADDRESS,
 } from '../../src/limits.ts';
 import type { DriverOrder, DriverState } from '../../src/store/drivers.ts';
+import { driverState } from '../harness/driver-state.ts';
+import { carrying } from '../matcher/carrying.ts';
 import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
 import { CUT, fakeClock, gate, MemorySocket, pass, settle } from '../tracking/sockets.ts';
 
@@ -32,14 +34,14 @@ const report = vi.fn<(driverId: string, report: object) => 'taken' | 'older' | '
 
 beforeEach(() => {
   fakeClock(NOW_MS);
-  state = { onDuty: false, order: null };
+  state = driverState(false);
   failures = [];
   lastPosition = null;
   find.mockReset().mockImplementation(async (hash) => (hash === hashSecret(TOKEN) ? { driverId: DRIVER_ID } : null));
   findState.mockReset().mockImplementation(async () => state);
   setDuty.mockReset().mockImplementation(async (_driverId, onDuty) => {
-    state = { onDuty, order: null };
-    return state;
+    state = driverState(onDuty);
+    return { onDuty };
   });
   report.mockReset().mockReturnValue('taken');
   allowances = createDriverAllowances(Date.now);
@@ -55,6 +57,7 @@ beforeEach(() => {
       },
     },
     now: Date.now,
+    clock: { now: Date.now },
     failed: (error) => failures.push(error),
   });
 });
@@ -78,7 +81,18 @@ async function signedIn(remoteAddress?: string): Promise<MemorySocket<DriverSess
 describe('signing in', () => {
   it('sends the state after the hello', async () => {
     const socket = await signedIn();
-    expect(socket.received).toEqual([{ type: 'state', on_duty: false, order: null }]);
+    expect(socket.received).toEqual([
+      {
+        type: 'state',
+        on_duty: false,
+        on_duty_until: null,
+        capacity: 1,
+        order: null,
+        orders: [],
+        stops: [],
+        version: expect.any(String),
+      },
+    ]);
     await pass(2 * DRIVER_HELLO_MS);
     expect(socket.closed).toBeNull();
   });
@@ -146,7 +160,7 @@ describe('signing in', () => {
     const second = await signedIn();
     expect([first.closed?.code, first.dismissed]).toEqual([4409, false]);
     expect(live.connected()).toBe(1);
-    state = { onDuty: true, order: null };
+    state = driverState(true);
     live.driverChanged(DRIVER_ID);
     await settle();
     expect(second.received.at(-1)).toMatchObject({ type: 'state', on_duty: true });
@@ -159,10 +173,10 @@ describe('a signed-in driver', () => {
     const slow = gate<DriverState>();
     findState.mockReturnValueOnce(slow.promise);
     live.driverChanged(DRIVER_ID);
-    state = { onDuty: true, order: null };
+    state = driverState(true);
     live.driverChanged(DRIVER_ID);
     live.driverChanged(DRIVER_ID);
-    slow.open({ onDuty: false, order: null });
+    slow.open(driverState(false));
     await settle();
     expect(socket.ofType('state').map((message) => message.on_duty)).toEqual([false, false, true]);
     expect(findState).toHaveBeenCalledTimes(3);
@@ -331,6 +345,7 @@ describe('a driver with an order', () => {
     deliveryTier: 'standard',
     payoutCents: 550,
     storeName: 'Corner Books',
+    carried: carrying('01900000-0000-7000-8000-000000000001', { pickup: { lat: 40, lng: -74 }, deliverByMs: NOW_MS }),
     items: [{ name: 'Floor lamp', quantity: 2 }],
     pickup: { address: '1 Main St', lat: 40, lng: -74, instructions: 'Back door' },
     dropoff: {
@@ -358,14 +373,14 @@ describe('a driver with an order', () => {
   };
 
   it('sees street and town alone before the pickup, wherever they are or not', async () => {
-    state = { onDuty: true, order };
+    state = driverState(true, [order]);
     expect(dropoffs(await signedIn())).toEqual([hidden]);
     lastPosition = metersNorth(400);
     expect(dropoffs(await signedIn())).toEqual([hidden]);
   });
 
   it('is told name, unit and phone once they are within 300 m of the store', async () => {
-    state = { onDuty: true, order };
+    state = driverState(true, [order]);
     lastPosition = metersNorth(400);
     const socket = await signedIn();
     await move(socket, 310);
@@ -377,12 +392,12 @@ describe('a driver with an order', () => {
   });
 
   it.each(['picked_up', 'undeliverable'] as const)('sees the customer of an order that is %s', async (status) => {
-    state = { onDuty: true, order: { ...order, status } };
+    state = driverState(true, [{ ...order, status }]);
     expect(dropoffs(await signedIn())).toEqual([shown]);
   });
 
   it('sees the notes for the pickup from anywhere, and what is in the parcel only with the customer', async () => {
-    state = { onDuty: true, order };
+    state = driverState(true, [order]);
     lastPosition = metersNorth(400);
     const socket = await signedIn();
     await move(socket, 290);

@@ -8,6 +8,7 @@ import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import { DRIVER_MESSAGE_BURST, DRIVER_REQUEST_BURST } from '../../src/limits.ts';
 import { bearerToken } from '../../src/transport/request.ts';
 import type { RequestHead } from '../../src/transport/route.ts';
+import { driverState } from '../harness/driver-state.ts';
 import { gate, rawConnection, startServer } from '../http/support.ts';
 
 const ORDER = newId();
@@ -55,8 +56,9 @@ async function start() {
         drivers,
         actions,
         positions,
-        store: { findDriverState: async () => ({ onDuty: true, order: null }) },
+        store: { findDriverState: async () => driverState(true) },
         allowances,
+        clock: { now: () => nowMs },
       }),
       ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns: new PhotoTurns(() => nowMs) }),
     ],

@@ -6,6 +6,7 @@ import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { createDriverLive } from '../../src/driver-app/live.ts';
 import { MAX_UNSIGNED_DRIVER_SOCKETS } from '../../src/limits.ts';
 import type { SocketBehaviour } from '../../src/transport/live-socket.ts';
+import { driverState } from '../harness/driver-state.ts';
 import { startServer } from '../http/support.ts';
 import { DRIVER_ID } from '../tracking/orders.ts';
 
@@ -20,9 +21,10 @@ async function start() {
     drivers: { find: async (hash) => (hash === hashSecret(TOKEN) ? { driverId: DRIVER_ID } : null) },
     actions: { setDuty: async (_driverId, onDuty) => ({ onDuty }) },
     positions: { report: () => 'taken', last: () => null },
-    store: { findDriverStates: async (ids) => new Map(ids.map((id) => [id, { onDuty: true, order: null }])) },
+    store: { findDriverStates: async (ids) => new Map(ids.map((id) => [id, driverState(true)])) },
     allowances: createDriverAllowances(Date.now),
     now: Date.now,
+    clock: { now: Date.now },
     failed: (error) => {
       throw error;
     },

@@ -36,6 +36,7 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
       positions: { report: () => 'taken', last: () => null },
       store: { findDriverState: async () => null },
       allowances,
+      clock: { now: Date.now },
     }),
     ...driverActionRoutes({
       drivers,

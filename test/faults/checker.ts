@@ -16,6 +16,8 @@ export type OrderRow = {
   readonly trackingToken: string;
   /** Null for a tombstone. */
   readonly customer: string | null;
+  /** The slot of its driver; 0 by default. */
+  readonly slot?: number;
 };
 export type EventRow = {
   readonly orderId: string;
@@ -43,6 +45,8 @@ export type Records = {
   readonly payments: readonly Payment[];
   readonly refunds: readonly Refund[];
   readonly texts: readonly Text[];
+  /** By driver, how many orders they carry at a time; 1 where it is missing. */
+  readonly capacities?: ReadonlyMap<string, number>;
 };
 
 /** The status after an event; other events do not change it. */
@@ -168,7 +172,8 @@ function illegalSteps({ orders, events }: Records): string[] {
   });
 }
 
-function sharedDrivers({ orders }: Records): string[] {
+/** Active orders of one driver beyond their capacity, or in one slot. */
+function sharedDrivers({ orders, capacities }: Records): string[] {
   const carried = groupBy(
     orders.filter(({ status, driverId }) => driverId !== null && ACTIVE.has(status)),
     ({ driverId }) => driverId as string,
@@ -176,7 +181,12 @@ function sharedDrivers({ orders }: Records): string[] {
   const odd = orders.filter(({ status, driverId }) => ACTIVE.has(status) && driverId === null);
   return [
     ...[...carried].flatMap(([driverId, some]) =>
-      some.length > 1 ? [`driver: ${driverId} carries ${some.length} orders`] : [],
+      some.length > (capacities?.get(driverId) ?? 1) ? [`driver: ${driverId} carries ${some.length} orders`] : [],
+    ),
+    ...[...carried].flatMap(([driverId, some]) =>
+      new Set(some.map(({ slot }) => slot ?? 0)).size < some.length
+        ? [`driver: ${driverId} carries two orders in a slot`]
+        : [],
     ),
     ...odd.map(({ id, status }) => `driver: order ${id} is ${status} and has no driver`),
   ];

@@ -10,8 +10,12 @@ const ENDS: ReadonlySet<string> = new Set(['released', 'cancelled', 'delivered',
 /** Tolerance, as times are read with microseconds and kept in binary fractions. */
 const ROUNDING_MS = 0.01;
 
-/** Checks by the events which driver had which order, and that no driver had two at a time. */
-export function wrongDriverHistories({ orders, events }: Pick<Records, 'orders' | 'events'>): string[] {
+/** Checks by the events which driver had which order, and that no driver had more at a time than they carry. */
+export function wrongDriverHistories({
+  orders,
+  events,
+  capacities,
+}: Pick<Records, 'orders' | 'events' | 'capacities'>): string[] {
   const byOrder = groupBy(events, ({ orderId }) => orderId);
   const wrong: string[] = [];
   const carried = orders.flatMap((order) => {
@@ -24,9 +28,9 @@ export function wrongDriverHistories({ orders, events }: Pick<Records, 'orders' 
   for (const [driverId, times] of groupBy(carried, (one) => one.driverId)) {
     const inTurn = times.toSorted((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
     for (const [i, { orderId, fromMs }] of inTurn.entries()) {
-      const before = inTurn[i - 1];
-      if (before && fromMs + ROUNDING_MS < before.toMs) {
-        wrong.push(`driver: ${driverId} carried ${before.orderId} and ${orderId} at a time`);
+      const others = inTurn.slice(0, i).filter(({ toMs }) => fromMs + ROUNDING_MS < toMs);
+      if (others.length >= (capacities?.get(driverId) ?? 1)) {
+        wrong.push(`driver: ${driverId} carried ${others.map((each) => each.orderId)} and ${orderId} at a time`);
       }
     }
   }

@@ -23,8 +23,13 @@ export type Row = {
   /** Number of faults at scale 1. */
   readonly count: number;
   readonly needsRedis?: true;
-  /** @param scale of the whole run, for faults that last long */
-  run(count: number, random: Random, scale: number): Promise<RowResult>;
+  /** Whether it runs another version beside this one, from the folder of `--beside`. */
+  readonly needsBeside?: true;
+  /**
+   * @param scale of the whole run, for faults that last long
+   * @param beside the folder of another built version
+   */
+  run(count: number, random: Random, scale: number, beside?: string): Promise<RowResult>;
 };
 
 export const SIZES: WorldSizes = { drivers: 4_000, stores: 20, apis: 2, workers: 1 };

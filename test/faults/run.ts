@@ -1,12 +1,13 @@
 /**
  * Tests the README's promises under faults: `npm run faults -- [--row NAME | --from NAME] [--scale 0.1]
- * [--seed 1] [--no-results]`. Each row starts the built service on its own Postgres and Redis, injects its
+ * [--seed 1] [--beside FOLDER] [--no-results]`. Each row starts the built service on its own Postgres and Redis, injects its
  * fault as often as it says times the scale, and compares what the clients heard and the stand-ins did with
  * the tables (checker.ts). The same seed makes the same clients, orders and faults, in a whole run and in a
  * row of its own; the outcome of races is up to the machine. A row that breaks is a finding, and the others
  * go on. Exits with 1 where anything was found; the report is in test/faults/results.
  */
 
+import { parseArgs } from 'node:util';
 import { hasRedis } from '../harness/redis.ts';
 import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
@@ -19,31 +20,39 @@ const HEAD = ['row', 'fault', 'times', 'orders', 'findings', 'ready again: p50 m
 
 type Told = RowResult & { readonly row: Row; readonly seconds: number };
 
-function option(name: string): string | undefined {
-  const at = process.argv.indexOf(`--${name}`);
-  return at >= 0 ? process.argv[at + 1] : undefined;
-}
+/** Anything but these options stops the run, so that no typing error starts all rows. */
+const options = parseArgs({
+  options: {
+    row: { type: 'string' },
+    from: { type: 'string' },
+    scale: { type: 'string' },
+    seed: { type: 'string' },
+    beside: { type: 'string' },
+    'no-results': { type: 'boolean' },
+  },
+}).values;
 
 /** Reads a figure; anything but a positive number stops the run before anything is opened. */
-function figureOf(name: string): number {
-  const value = Number(option(name) ?? 1);
+function figureOf(name: 'scale' | 'seed'): number {
+  const value = Number(options[name] ?? 1);
   if (!(value > 0)) throw new Error(`--${name} is a number above 0`);
   return value;
 }
 
 async function main(): Promise<void> {
-  const only = option('row');
-  const from = option('from');
+  const { row: only, from } = options;
   const scale = figureOf('scale');
   const seed = figureOf('seed');
   const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);
   const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
-  const rows = named.filter(({ needsRedis }) => !needsRedis || hasRedis());
+  const isHere = ({ needsRedis, needsBeside }: Row) =>
+    (!needsRedis || hasRedis()) && (!needsBeside || options.beside !== undefined);
+  const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   report.note(`Seed ${seed}, scale ${scale}.`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  if (left.length > 0) report.note(`Not run, for there is no Redis here: ${left.join(', ')}.`);
+  if (left.length > 0) report.note(`Not run, for want of Redis or of --beside: ${left.join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];
   for (const row of rows) {
@@ -69,7 +78,7 @@ async function main(): Promise<void> {
 async function runRow(row: Row, scale: number, seed: number): Promise<Told> {
   const count = Math.max(1, Math.round(row.count * scale));
   const startedMs = performance.now();
-  const result = await row.run(count, seeded(seed), scale).catch((error: unknown): RowResult => {
+  const result = await row.run(count, seeded(seed), scale, options.beside).catch((error: unknown): RowResult => {
     console.error(error);
     return { count: 0, orders: 0, findings: [`row: it ended by an error: ${String(error)}`], recoveries: [] };
   });

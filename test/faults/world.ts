@@ -69,6 +69,8 @@ export type WorldSizes = {
   /** Processes of each role; without Redis one process has both roles. */
   readonly apis: number;
   readonly workers: number;
+  /** A folder with another built version of the service, which the last process of each role runs. */
+  readonly beside?: string | undefined;
   /** Additional settings of the processes. */
   readonly env?: Readonly<Record<string, string>>;
   /** The service's URL for its database, where it is not the database's own. */
@@ -111,7 +113,9 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const open = (count: number, name: string, roles: string) =>
     Promise.all(
       Array.from({ length: count }, (_, i) =>
-        openProcess(`${name} ${i + 1}`, (more) => startBuiltService({ ...env, ROLES: roles, ...more })),
+        openProcess(`${name} ${i + 1}`, (more) =>
+          startBuiltService({ ...env, ROLES: roles, ...more }, i === count - 1 ? sizes.beside : undefined),
+        ),
       ),
     );
   const apis = redis ? await open(sizes.apis, 'api', 'api') : await open(1, 'service', 'api,worker');
@@ -204,13 +208,20 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
+/**
+ * Waits until nothing is owed; false once what is owed has not become less for DRAIN_MS. A webhook that found
+ * its receiver busy waits for up to half its age more, so that the last of a burst take minutes.
+ */
 async function untilDone(sql: Sql): Promise<boolean> {
-  const untilMs = performance.now() + DRAIN_MS;
+  let least = Number.POSITIVE_INFINITY;
+  let untilMs = performance.now() + DRAIN_MS;
   while (performance.now() < untilMs) {
     const [row] = await sql`
-      select exists (select from outbox where done_at is null and run_at < now() + interval '1 hour')
-        or exists (select from unnumbered_events) as owed`;
-    if (!row?.owed) return true;
+      select (select count(*) from outbox where done_at is null and run_at < now() + interval '1 hour')::int
+        + (select count(*) from unnumbered_events)::int as owed`;
+    if (row?.owed === 0) return true;
+    if (row?.owed < least) untilMs = performance.now() + DRAIN_MS;
+    least = Math.min(least, row?.owed);
     await later(POLL_MS * 5);
   }
   return false;
@@ -244,13 +255,14 @@ async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: str
   const orders = await sql`
     select o.id, o.retailer_id as "retailerId", o.idempotency_key as key, o.status, o.driver_id as "driverId",
       o.delivery_fee_cents as "feeCents", o.payment_status as "paymentStatus", o.sms_status as "smsStatus",
-      o.tracking_token as "trackingToken", c.name as customer
+      o.tracking_token as "trackingToken", c.name as customer, o.driver_slot as slot
     from orders o left join customers c on c.id = o.customer_id`;
   const events = await sql`
     select order_id as "orderId", sequence, type, data ->> 'driver_id' as "driverId",
       extract(epoch from at)::float8 * 1000 as "atMs"
     from order_events`;
   const payouts = await sql`select order_id as "orderId", driver_id as "driverId", status, reasons from payouts`;
+  const drivers = await sql`select id, capacity from drivers`;
   const entries = stripe.entries() as readonly (Payment | Refund)[];
   return {
     ...readHistory(file),
@@ -260,6 +272,7 @@ async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: str
     payments: entries.filter((entry): entry is Payment => entry.type === 'payment'),
     refunds: entries.filter((entry): entry is Refund => entry.type === 'refund'),
     texts: twilio.entries() as readonly { body: string }[],
+    capacities: new Map(drivers.map(({ id, capacity }) => [id, capacity])),
   };
 }
 

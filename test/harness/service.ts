@@ -31,10 +31,12 @@ export function newDataDir(): { readonly dataDir: string; remove(): void } {
  * Starts the built service (`dist/main.js`) as a process. By default it runs in the sandbox on the given
  * database, on a free port and without simulated drivers; `env` overrides this. Rejects with its output if it
  * ends before it is ready.
+ *
+ * @param root the folder of the version to start; by default this one
  */
-export function startBuiltService(env: Environment): Promise<Running> {
-  const child = spawn(process.execPath, [join(ROOT, 'dist/main.js')], {
-    cwd: ROOT,
+export function startBuiltService(env: Environment, root: string = ROOT): Promise<Running> {
+  const child = spawn(process.execPath, [join(root, 'dist/main.js')], {
+    cwd: root,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,

@@ -6,6 +6,7 @@ import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
 import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import type { RequestHead, Route } from '../../src/transport/route.ts';
+import { orderOf } from '../matcher/carrying.ts';
 import { carrying, database, dispatch, matcher, readEverything, retailerId, store } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 
@@ -246,7 +247,7 @@ describe('actions that a phone kept in a dead zone', () => {
     expect(await dispatch.cancelOrder(orderId, retailerId, 'out_of_stock')).toEqual({ kind: 'cancelled' });
     const tap = { orderId, driverId, stamp: { actionId: 'late', capturedAt: null } };
     expect(await dispatch.actions.pickUp(tap)).toEqual({ kind: 'illegal', status: 'cancelled' });
-    expect(matcher.driver(driverId)?.orderId).toBeNull();
+    expect(orderOf(matcher.driver(driverId))).toBeNull();
   });
 
   it('with one id for two different steps are not both taken for done', async () => {

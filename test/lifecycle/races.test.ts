@@ -105,7 +105,7 @@ describe('while an assignment is being written', () => {
     expect(process.matcher.isWaiting('cancelled')).toBe(false);
     await held.letGo();
     await assigning;
-    expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
+    expect(process.matcher.driver('driver')).toMatchObject({ carried: [] });
     addOrder(tables, 'next', 0);
     await process.redispatch.requeue('next');
     expect(tables.carried('driver')?.id).toBe('next');
@@ -147,7 +147,7 @@ describe('a read with a late reply', () => {
     await held.letGo();
     await Promise.all(early);
     expect(process.matcher.isWaiting('order')).toBe(true);
-    expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
+    expect(process.matcher.driver('driver')).toMatchObject({ carried: [] });
     await process.close();
   });
 
@@ -164,7 +164,7 @@ describe('a read with a late reply', () => {
     await held.letGo();
     await early;
     expect(process.matcher.isWaiting('order')).toBe(true);
-    expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
+    expect(process.matcher.driver('driver')).toMatchObject({ carried: [] });
     await process.close();
   });
 
@@ -182,7 +182,7 @@ describe('a read with a late reply', () => {
     await process.actions.setDuty('late', true);
     await held.letGo();
     await Promise.all([assigning, reading]);
-    expect(process.matcher.driver('driver')).toMatchObject({ orderId: null });
+    expect(process.matcher.driver('driver')).toMatchObject({ carried: [] });
     expect(tables.carried('late')?.id).toBe('order');
     await process.close();
   });
@@ -212,7 +212,7 @@ describe('a driver whom a read finds free', () => {
     process.matcher.wait(tables.waitingRow('order'));
     await process.redispatch.matchOrder('order');
     expect(tables.carried('second')?.id).toBe('order');
-    expect(process.matcher.driver('first')).toMatchObject({ orderId: null });
+    expect(process.matcher.driver('first')).toMatchObject({ carried: [] });
     await process.close();
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
+import { orderOf } from '../matcher/carrying.ts';
 import { carrying, database, dispatch, matcher, readEverything, retailerId, store } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, everythingOf, STORE_POINT } from './orders.ts';
 
@@ -38,7 +39,7 @@ describe('an order that was released', () => {
     expect(order).toMatchObject({ status: 'driver_assigned', driver_id: next, sequence: 3 });
     expect(events[1]).toMatchObject({ type: 'released', data: { driver_id: driverId, reason: 'vehicle' } });
     expect(events[2]).toMatchObject({ type: 'driver_assigned', data: { driver_id: next } });
-    expect(matcher.driver(driverId)?.orderId).toBeNull();
+    expect(orderOf(matcher.driver(driverId))).toBeNull();
   });
 
   it('is neither charged nor texted again', async () => {
@@ -97,7 +98,7 @@ describe('a driver who falls silent', () => {
       type: 'released',
       data: { driver_id: driverId, reason: 'driver_silent' },
     });
-    expect(matcher.driver(driverId)?.orderId).toBeNull();
+    expect(orderOf(matcher.driver(driverId))).toBeNull();
     expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toEqual({ kind: 'not_found' });
   });
 

@@ -7,6 +7,7 @@ import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR, WAY_METERS_PER_MINUTE } from 
 import { type FoundOrder, Matcher } from '../../src/matcher/matcher.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
+import { orderOf } from '../matcher/carrying.ts';
 import { randomFrom } from '../matcher/world.ts';
 
 /*
@@ -271,7 +272,7 @@ class Simulation {
   #addDriver(id: string): void {
     const position = { ...this.#around(HALF_METERS), atMs: this.#nowMs };
     const tierIds: TierId[] = ['standard', 'priority', 'scheduled'];
-    this.#matcher.putDriver({ id, tierIds, onDuty: true, freeSinceMs: this.#nowMs, orderId: null, position });
+    this.#matcher.putDriver({ id, tierIds, onDuty: true, freeSinceMs: this.#nowMs, carried: [], position });
     this.#at(this.#nowMs, () => this.#look(id));
   }
 
@@ -294,10 +295,10 @@ class Simulation {
 
   async #look(driverId: string): Promise<void> {
     const driver = this.#matcher.driver(driverId);
-    if (driver?.orderId !== null || !driver.position) return;
+    if (driver?.carried.length !== 0 || !driver.position) return;
     this.#matcher.moveDriver(driverId, driver.position, this.#nowMs);
     await this.#redispatch.matchDriver(driverId);
-    if (this.#matcher.driver(driverId)?.orderId === null) {
+    if (orderOf(this.#matcher.driver(driverId)) === null) {
       this.#at(this.#nowMs + REPORT_MS, () => this.#look(driverId));
     }
   }

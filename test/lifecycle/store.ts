@@ -16,6 +16,7 @@ type DispatchStore = FleetSource &
     | 'forgetExpired'
     | 'findOverdue'
     | 'findSilent'
+    | 'endDuties'
     | 'releaseFromSilent'
     | 'cancelOrder'
     | 'findCancelledBy'
@@ -49,12 +50,14 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
     expireSurplus: async () => [],
     forgetExpired: async () => undefined,
     findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
+    endDuties: async () => [],
     findSilent: () => run('silent drivers', () => [...tables.silent]),
     releaseFromSilent: (orderId, driverId) =>
       run(`release from ${driverId}`, () => tables.release(processId, orderId, driverId)),
     setDriverDuty: (driverId, onDuty) =>
       run(`duty of ${driverId} ${onDuty}`, () => tables.setDuty(processId, driverId, onDuty)),
     pickUpOrder: (orderId, driverId) => run(`pick up ${orderId}`, () => tables.pickUp(processId, orderId, driverId)),
+    pickUpLate: async () => null,
     deliverOrder: (orderId, driverId) => run(`deliver ${orderId}`, () => tables.deliver(processId, orderId, driverId)),
     releaseOrder: (orderId, driverId) => run(`release ${orderId}`, () => tables.release(processId, orderId, driverId)),
     markUndeliverable: async () => null,

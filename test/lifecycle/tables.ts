@@ -7,6 +7,7 @@ import type { ChangedOrder } from '../../src/store/changes.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { carrying } from '../matcher/carrying.ts';
 
 export const STORE: Point = { lat: 40.73, lng: -73.99 };
 /** A point beyond the largest radius of the tiers in use here. */
@@ -182,7 +183,8 @@ export class Tables {
   }
 
   fleetRow({ id, tierIds, onDuty, freeSinceMs, position }: Driver) {
-    return { id, tierIds, onDuty, freeSinceMs, position, orderId: this.carried(id)?.id ?? null };
+    const order = this.carried(id);
+    return { id, tierIds, onDuty, freeSinceMs, position, carried: order ? [carrying(order.id)] : [] };
   }
 
   waiting(): Order[] {

@@ -10,6 +10,7 @@ import {
   WAIT_FACTOR,
   WAY_METERS_PER_MINUTE,
 } from '../../src/limits.ts';
+import type { ClaimedDriver, NewClaim } from '../../src/matcher/claims.ts';
 import type {
   AssignOutcome,
   DriverQuery,
@@ -19,6 +20,7 @@ import type {
   WaitingOrder,
   WaitReason,
 } from '../../src/matcher/matcher.ts';
+import { carrying } from './carrying.ts';
 
 export const TIERS: Tiers = new Map<TierId, Tier>([
   ['standard', tier('standard', 3_000, 600, 20_000, 1)],
@@ -42,12 +44,20 @@ function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters:
   return { id, ...money, radiusMeters, radiusGrowthMetersPerMinute, maxRadiusMeters, weight };
 }
 
-type Known = { -readonly [K in keyof FleetDriver]: FleetDriver[K] } & { setAsideUntil: number | undefined };
+type Known = { -readonly [K in keyof Omit<FleetDriver, 'carried'>]: FleetDriver[K] } & {
+  /** Every driver has room for one. */
+  orderId: string | null;
+  setAsideUntil: number | undefined;
+};
 
 /** The operations of a matcher except batches, fair shares and rejected candidates, which have own tests. */
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
   | 'availableDrivers'
+  | 'carriedBy'
+  | 'hasRoomBeside'
+  | 'setStep'
+  | 'slotOf'
   | 'beginCreditRead'
   | 'endCreditRead'
   | 'fairStart'
@@ -84,7 +94,10 @@ export class BruteForce implements MatcherFace {
   putDriver(driver: FleetDriver): void {
     const before = this.known.get(driver.id)?.position ?? null;
     const keeps = before !== null && (driver.position === null || driver.position.atMs < before.atMs);
-    this.known.set(driver.id, { ...driver, position: keeps ? before : driver.position, setAsideUntil: undefined });
+    const { carried, ...known } = driver;
+    const orderId = carried[0]?.orderId ?? null;
+    const position = keeps ? before : driver.position;
+    this.known.set(driver.id, { ...known, position, orderId, setAsideUntil: undefined });
   }
 
   putDrivers(drivers: readonly FleetDriver[]): void {
@@ -112,15 +125,11 @@ export class BruteForce implements MatcherFace {
     return true;
   }
 
-  orderOf(id: string): string | null {
-    return this.known.get(id)?.orderId ?? null;
-  }
-
   driver(id: string): FleetDriver | undefined {
     const driver = this.known.get(id);
     if (!driver) return undefined;
-    const { setAsideUntil: _, ...told } = driver;
-    return told;
+    const { setAsideUntil: _, orderId, ...told } = driver;
+    return { ...told, carried: orderId === null ? [] : [carrying(orderId)] };
   }
 
   driverIds(): Iterable<string> {
@@ -156,13 +165,13 @@ export class BruteForce implements MatcherFace {
     return meters <= query.radiusMeters ? { driverId: found.id, distanceMeters: meters } : undefined;
   }
 
-  claimNearest(query: DriverQuery & { orderId: string; retailerId?: string }): FoundDriver | undefined {
+  claimNearest(query: DriverQuery & NewClaim): ClaimedDriver | undefined {
     const { retailerId = '' } = query;
     const found = this.holdOf(retailerId) === null ? this.nearest(query) : undefined;
     if (!found) return undefined;
     this.claim(found.driverId, query.orderId);
     this.takeCredit(retailerId);
-    return found;
+    return { ...found, slot: 0 };
   }
 
   setHold(hold: StoreHold): void {
@@ -189,7 +198,8 @@ export class BruteForce implements MatcherFace {
     return reason === 'store_suspended' || (reason === 'payment_required' && !order.isCharged);
   }
 
-  claim(id: string, orderId: string): boolean {
+  claim(id: string, order: string | { readonly orderId: string }): boolean {
+    const orderId = typeof order === 'string' ? order : order.orderId;
     const driver = this.known.get(id);
     if (!driver || (driver.orderId !== null && driver.orderId !== orderId)) return false;
     if (driver.orderId === null) driver.setAsideUntil = undefined;
@@ -303,7 +313,7 @@ export class BruteForce implements MatcherFace {
     if (this.onDutyCount() === 0) return 'no_driver_on_duty';
     const qualified = [...this.known.values()].filter((driver) => driver.onDuty && this.serves(driver, order.tierId));
     if (qualified.length === 0) return 'none_qualified';
-    const gaveBack = (driver: FleetDriver) => order.excludedDriverIds?.has(driver.id) === true;
+    const gaveBack = (driver: { readonly id: string }) => order.excludedDriverIds?.has(driver.id) === true;
     if (qualified.every(gaveBack)) return 'given_back';
     const free = qualified.filter((driver) => this.isFree(driver));
     if (free.every(gaveBack)) return 'all_drivers_busy';

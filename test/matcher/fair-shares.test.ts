@@ -29,7 +29,7 @@ const leads = () => Array.from(matcher.waitingOrders(), ({ sinceMs, fairStartMs 
 function serve(nowMs: number): string | undefined {
   const position = { ...displaced(STORE, 100, 0), atMs: nowMs };
   const id = `driver-${nowMs}-${orders}`;
-  matcher.putDriver({ id, tierIds: [...TIERS.keys()], onDuty: true, position, freeSinceMs: nowMs, orderId: null });
+  matcher.putDriver({ id, tierIds: [...TIERS.keys()], onDuty: true, position, freeSinceMs: nowMs, carried: [] });
   const found = matcher.bestWaitingFor(id, nowMs);
   if (found) {
     matcher.beginAssign(found.orderId, id);

@@ -26,7 +26,7 @@ beforeEach(() => {
 
 function driver(id: string, north: number, changes: Partial<FleetDriver> = {}): FleetDriver {
   const position = { ...displaced(STORE, north, 0), atMs: NOW };
-  return { id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null, ...changes };
+  return { id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [], ...changes };
 }
 function order(orderId: string, changes: Partial<WaitingOrder> = {}): WaitingOrder {
   return { orderId, retailerId: 'store', tierId: 'standard', point: STORE, sinceMs: NOW, ...changes };
@@ -74,7 +74,7 @@ function bestOf(world: Crowd): Worth {
       const meters = position ? distanceMeters(each.point, position) : Number.POSITIVE_INFINITY;
       const may =
         who.onDuty &&
-        who.orderId === null &&
+        who.carried.length === 0 &&
         position !== null &&
         position.atMs >= NOW - POSITION_FRESH_MS &&
         who.tierIds.includes(each.tierId) &&

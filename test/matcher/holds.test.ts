@@ -10,7 +10,7 @@ beforeEach(() => {
   matcher = new Matcher(TIERS);
   for (const id of ['a', 'b', 'c', 'd', 'e']) {
     const position = { ...STORE, atMs: NOW };
-    matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null });
+    matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
   }
 });
 
@@ -64,7 +64,7 @@ describe('a store that is held', () => {
     matcher.endAssign('refused', 'held', NOW);
     expect(matcher.bestWaitingFor('c', NOW)).toBeUndefined();
     expect(matcher.isWaiting('refused')).toBe(true);
-    expect(matcher.driver('b')).toMatchObject({ orderId: null, freeSinceMs: NOW });
+    expect(matcher.driver('b')).toMatchObject({ carried: [], freeSinceMs: NOW });
     expect(matcher.isAvailable('b', NOW)).toBe(true);
   });
 

@@ -13,6 +13,7 @@ import {
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
+import { carrying, orderOf } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -25,7 +26,7 @@ beforeEach(() => {
 /** A driver who is available `north` degrees of the store. */
 function put(id: string, north: number, changes: Partial<FleetDriver> = {}): void {
   const position = { lat: STORE.lat + north, lng: STORE.lng, atMs: NOW };
-  const usual: FleetDriver = { id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null };
+  const usual: FleetDriver = { id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] };
   matcher.putDriver({ ...usual, ...changes });
 }
 
@@ -74,7 +75,7 @@ describe('the nearest driver', () => {
 
   it('is never one off duty, busy, silent for too long, without a position, of another tier, or excluded', () => {
     put('off', 0, { onDuty: false });
-    put('busy', 0, { orderId: 'other' });
+    put('busy', 0, { carried: [carrying('other')] });
     put('silent', 0, { position: { ...STORE, atMs: NOW - POSITION_FRESH_MS - 1 } });
     put('nowhere', 0, { position: null });
     put('other-tier', 0, { tierIds: ['priority', 'scheduled'] });
@@ -130,7 +131,7 @@ describe('a claim', () => {
     expect(matcher.holderOf('one')).toBe('a');
     expect(matcher.release('a', NOW + 5, 'two')).toBe(false);
     expect(matcher.release('a', NOW + 5, 'one')).toBe(true);
-    expect(matcher.driver('a')).toMatchObject({ orderId: null, freeSinceMs: NOW + 5 });
+    expect(matcher.driver('a')).toMatchObject({ carried: [], freeSinceMs: NOW + 5 });
     expect(matcher.holderOf('one')).toBeUndefined();
     expect(matcher.claimNearest({ ...query(), orderId: 'two' })?.driverId).toBe('a');
   });
@@ -147,7 +148,7 @@ describe('a claim', () => {
     put('a', 0);
     matcher.claim('a', 'one');
     matcher.setDuty('a', false, NOW);
-    expect(matcher.driver('a')?.orderId).toBe('one');
+    expect(orderOf(matcher.driver('a'))).toBe('one');
     matcher.release('a', NOW);
     expect(matcher.nearest(query())).toBeUndefined();
     matcher.setDuty('a', true, NOW + 9);
@@ -158,7 +159,7 @@ describe('a claim', () => {
   it('gives way to the row of the driver', () => {
     put('a', 0);
     matcher.claim('a', 'one');
-    put('a', 0, { orderId: 'two' });
+    put('a', 0, { carried: [carrying('two')] });
     expect(matcher.holderOf('one')).toBeUndefined();
     expect(matcher.holderOf('two')).toBe('a');
     put('a', 0);
@@ -178,7 +179,7 @@ describe('a driver set aside', () => {
       matcher.claim('a', 'one');
       expect(matcher.setAside('a', 'another', NOW)).toBe(false);
       expect(matcher.setAside('a', 'one', NOW)).toBe(true);
-      expect([matcher.nearest(query()), matcher.freeCount(), matcher.driver('a')?.orderId]).toEqual([
+      expect([matcher.nearest(query()), matcher.freeCount(), orderOf(matcher.driver('a'))]).toEqual([
         undefined,
         0,
         null,
@@ -201,12 +202,12 @@ describe('a driver set aside', () => {
 
 describe('a removed driver', () => {
   it('is gone, and leaves nothing to a driver who comes later', () => {
-    put('a', 0, { orderId: 'one' });
+    put('a', 0, { carried: [carrying('one')] });
     expect(matcher.removeDriver('a')).toBe(true);
     expect(matcher.removeDriver('a')).toBe(false);
     expect([matcher.driver('a'), matcher.holderOf('one'), matcher.driverCount()]).toEqual([undefined, undefined, 0]);
     put('b', 0, { position: null, onDuty: false });
-    expect(matcher.driver('b')).toMatchObject({ position: null, onDuty: false, orderId: null });
+    expect(matcher.driver('b')).toMatchObject({ position: null, onDuty: false, carried: [] });
   });
 });
 
@@ -354,7 +355,7 @@ describe('an assignment in flight', () => {
     matcher.unwait('one');
     matcher.endAssign('one', 'order_gone', NOW + 100);
     expect(matcher.isWaiting('one')).toBe(false);
-    expect(matcher.driver('a')).toMatchObject({ orderId: null, freeSinceMs: NOW });
+    expect(matcher.driver('a')).toMatchObject({ carried: [], freeSinceMs: NOW });
     expect(matcher.nearest(query())?.driverId).toBe('a');
   });
 
@@ -381,7 +382,7 @@ describe('the reason an order waits', () => {
     expect(matcher.whyWaiting('one')).toBe('no_driver_on_duty');
     put('other-tier', 0, { tierIds: ['priority'] });
     expect(matcher.whyWaiting('one')).toBe('none_qualified');
-    put('busy', 0, { orderId: 'other' });
+    put('busy', 0, { carried: [carrying('other')] });
     expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
     put('far', 5);
     expect(matcher.whyWaiting('one')).toBe('none_in_radius');
@@ -395,11 +396,11 @@ describe('the reason an order waits', () => {
     expect(matcher.whyWaiting('one')).toBe('none_qualified');
     put('gave-back', 0);
     expect(matcher.whyWaiting('one')).toBe('given_back');
-    put('busy', 0, { orderId: 'other' });
+    put('busy', 0, { carried: [carrying('other')] });
     expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
     put('far', 5);
     expect(matcher.whyWaiting('one')).toBe('given_back');
-    put('gave-back', 0, { orderId: 'another' });
+    put('gave-back', 0, { carried: [carrying('another')] });
     expect(matcher.whyWaiting('one')).toBe('none_in_radius');
   });
 });

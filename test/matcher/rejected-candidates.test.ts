@@ -5,6 +5,7 @@ import { MAX_REJECTED_CANDIDATES, POSITION_FRESH_MS, SET_ASIDE_MS } from '../../
 import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
+import { carrying } from './carrying.ts';
 import { randomFrom } from './world.ts';
 
 const NOW = 1_700_000_000_000;
@@ -17,7 +18,7 @@ beforeEach(() => {
 
 function put(id: string, north: number, changes: Partial<FleetDriver> = {}, atMs = NOW): void {
   const position = { ...displaced(STORE, north, 0), atMs };
-  matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, orderId: null, ...changes });
+  matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [], ...changes });
 }
 const rejected = (chosen: FoundDriver, more: object = {}) =>
   matcher.rejectedCandidates({ ...QUERY, chosen, ...more }).map(({ driverId, reason }) => `${driverId} ${reason}`);
@@ -25,7 +26,7 @@ const nearest = () => matcher.nearest(QUERY) as FoundDriver;
 
 describe('the rejected candidates of a decision', () => {
   it('are the nearest drivers who did not get the order, nearest first, each with a reason', () => {
-    put('busy', 100, { orderId: 'other' });
+    put('busy', 100, { carried: [carrying('other')] });
     put('resting', 200, { onDuty: false });
     put('unqualified', 300, { tierIds: ['priority'] });
     put('silent', 400, {}, NOW - POSITION_FRESH_MS - 1);
@@ -128,7 +129,7 @@ it('rejected candidates are exactly the nearest of all, wherever they move and w
     put(`d${i}`, 0, {
       position: { ...place, atMs: NOW },
       onDuty: random() < 0.7,
-      orderId: random() < 0.5 ? `o${i}` : null,
+      carried: random() < 0.5 ? [carrying(`o${i}`)] : [],
     });
   }
   for (let round = 0; round < 400; round++) {

@@ -4,6 +4,7 @@ import type { Tiers } from '../../src/domain/tier.ts';
 import { MAX_TIERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { tiersOf } from './brute-force.ts';
+import { carrying } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const STORE = { lat: 40.73, lng: -73.99 };
@@ -16,7 +17,7 @@ beforeEach(() => {
 /** A driver who is available at the store. */
 function put(id: string, tierIds: readonly string[], changes: Partial<FleetDriver> = {}): void {
   const position = { ...STORE, atMs: NOW };
-  matcher.putDriver({ id, tierIds, onDuty: true, position, freeSinceMs: NOW, orderId: null, ...changes });
+  matcher.putDriver({ id, tierIds, onDuty: true, position, freeSinceMs: NOW, carried: [], ...changes });
 }
 
 function wait(orderId: string, tierId: string): void {
@@ -31,7 +32,7 @@ const without = (tiers: Tiers, ...ids: readonly string[]): Tiers =>
 
 describe('the order of a fourth tier', () => {
   it('never goes to a driver who is busy, off duty, set aside or unqualified', () => {
-    put('busy', [FOURTH], { orderId: 'other' });
+    put('busy', [FOURTH], { carried: [carrying('other')] });
     put('off-duty', [FOURTH], { onDuty: false });
     put('refused', [FOURTH]);
     matcher.claim('refused', 'x');
@@ -86,7 +87,7 @@ describe('a full table', () => {
 describe('a tier that comes into the table', () => {
   it('is served by the drivers who were qualified for it before, and its orders are found', () => {
     put('a', ['standard', 'tier-4']);
-    put('b', ['tier-4'], { orderId: 'other' });
+    put('b', ['tier-4'], { carried: [carrying('other')] });
     wait('order', 'tier-4');
     expect([nearest('tier-4'), matcher.bestWaitingFor('a', NOW)]).toEqual([undefined, undefined]);
     expect(matcher.whyWaiting('order')).toBe('none_qualified');

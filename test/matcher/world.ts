@@ -5,6 +5,7 @@ import { MAX_TIERS } from '../../src/limits.ts';
 import type { AssignOutcome } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import type { MatcherFace } from './brute-force.ts';
+import { carrying, orderOf } from './carrying.ts';
 
 /** Random numbers from 0 up to 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -85,7 +86,7 @@ export class World {
     if (what < 0.7) return (subject) => subject.claim(id, orderId);
     if (what < 0.85) return (subject) => subject.release(id, nowMs);
     if (what < 0.87) return (subject) => subject.release(id, nowMs, orderId);
-    if (what < 0.9) return (subject) => subject.setAside(id, subject.driver(id)?.orderId ?? orderId, nowMs);
+    if (what < 0.9) return (subject) => subject.setAside(id, orderOf(subject.driver(id)) ?? orderId, nowMs);
     return this.claimNearest();
   }
 
@@ -109,7 +110,7 @@ export class World {
         ? { ...this.place(), atMs: this.nowMs - this.below(this.chance(0.1) ? 200_000 : 20_000) }
         : null,
       freeSinceMs: this.nowMs - this.below(3) * 1000,
-      orderId: this.chance(0.1) ? `carried-${id}` : null,
+      carried: this.chance(0.1) ? [carrying(`carried-${id}`)] : [],
     };
   }
 
@@ -162,7 +163,7 @@ export class World {
     }
     const outcome = this.pick<AssignOutcome>(['assigned', 'driver_lost', 'held', 'order_gone']);
     return (subject) => {
-      const holding = subject.driver(id)?.orderId;
+      const holding = orderOf(subject.driver(id));
       return subject.endAssign(holding ?? orderId, outcome, nowMs);
     };
   }

@@ -148,7 +148,7 @@ test('rows stay owed if the queue does not take them', async () => {
   const extended: number[] = [];
   const relay = createRelay(
     new Map([['sms', broken] as const]),
-    { extendLease: async (ids) => void extended.push(...ids) },
+    { extendLease: async (rows) => void extended.push(...rows.map(({ id }) => id)) },
     new Set(),
     pace,
     Date,

@@ -51,7 +51,7 @@ function world({
   };
   const relay = createRelay(
     new Map(queues.map((name) => [name, queue])),
-    { extendLease: async (ids) => void state.marked.push([...ids]) },
+    { extendLease: async (rows) => void state.marked.push(rows.map(({ id }) => id)) },
     new Set(fair),
     pace,
     Date,

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { driverState } from '../harness/driver-state.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { orderOf } from '../matcher/carrying.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
 
 /** An action without an id and a time of the phone. */
@@ -28,7 +30,7 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
   expect(notices.toSorted()).toEqual([`me:driver:${id}`, `table:token:${id}`]);
   expect(await storeOf(sql).findDriverByToken(hashSecret(token))).toEqual({ driverId: id });
   expect(await storeOf(sql).findDriverByToken(hashSecret('another'))).toBeNull();
-  expect(await storeOf(sql).findDriverState(id)).toEqual({ onDuty: false, order: null });
+  expect(await storeOf(sql).findDriverState(id)).toEqual(driverState(false));
   expect(await storeOf(sql).loadFleet([id])).toEqual([
     {
       id,
@@ -36,7 +38,10 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
       onDuty: false,
       position: null,
       freeSinceMs: expect.any(Number),
-      orderId: null,
+      carried: [],
+      capacity: 1,
+      vehicle: 'car',
+      onDutyUntilMs: null,
     },
   ]);
 });
@@ -104,7 +109,7 @@ test('a deactivated driver leaves the fleet, and the order before its pickup wai
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: driver.id });
   const notices = await noticesDuring(database, async () => {
     const deactivated = await storeOf(sql, 'me').deactivateDriver(driver.id);
-    expect(deactivated).toMatchObject({ released: { id: orderId, sequence: 3 }, carriedOrderId: null });
+    expect(deactivated).toMatchObject({ released: [{ id: orderId, sequence: 3 }], carriedOrderIds: [] });
   });
   expect(notices.toSorted()).toEqual([`me:driver:${driver.id}`, `me:order:${orderId}`]);
   await expectGone(driver);
@@ -128,10 +133,13 @@ test('a driver who is deactivated with a parcel in hand ends that order, and doe
   const { id, tokenHash } = driver;
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: id });
   await store.pickUpOrder(orderId, id, UNSTAMPED);
-  expect(await store.deactivateDriver(id)).toEqual({ released: null, carriedOrderId: orderId });
+  expect(await store.deactivateDriver(id)).toEqual({ released: [], carriedOrderIds: [orderId] });
   expect(await store.findDriverByToken(tokenHash)).toEqual({ driverId: id });
-  expect(await store.findDriverState(id)).toMatchObject({ onDuty: false, order: { id: orderId, status: 'picked_up' } });
-  expect(await store.loadFleet([id])).toMatchObject([{ id, onDuty: false, orderId }]);
+  expect(await store.findDriverState(id)).toMatchObject({
+    onDuty: false,
+    orders: [{ id: orderId, status: 'picked_up' }],
+  });
+  expect(await store.loadFleet([id])).toMatchObject([{ id, onDuty: false, carried: [{ orderId }] }]);
   expect((await store.loadFleet()).map((each) => each.id)).toContain(id);
   expect(await store.setDriverDuty(id, true)).toBeNull();
   await store.markUndeliverable(orderId, id, 'refused', UNSTAMPED);
@@ -145,7 +153,7 @@ test('deactivating a driver without an order, or again, gives nothing back; an u
   const driver = await withToken();
   const notices = await noticesDuring(database, async () => {
     for (const _ of Array(2)) {
-      expect(await store.deactivateDriver(driver.id)).toEqual({ released: null, carriedOrderId: null });
+      expect(await store.deactivateDriver(driver.id)).toEqual({ released: [], carriedOrderIds: [] });
     }
     expect(await store.deactivateDriver(newId())).toBeNull();
   });
@@ -170,12 +178,12 @@ test('a driver of the fleet carries an order until it is delivered', async () =>
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: busy });
   const carried = async () =>
     Object.fromEntries(
-      (await storeOf(sql).loadFleet([busy, free, newId()])).map((driver) => [driver.id, driver.orderId]),
+      (await storeOf(sql).loadFleet([busy, free, newId()])).map((driver) => [driver.id, orderOf(driver)]),
     );
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
   await storeOf(sql, 'me').pickUpOrder(orderId, busy, UNSTAMPED);
   expect(await carried()).toEqual({ [busy]: orderId, [free]: null });
-  expect((await storeOf(sql).findDriverState(busy))?.order).toMatchObject({
+  expect((await storeOf(sql).findDriverState(busy))?.orders[0]).toMatchObject({
     id: orderId,
     status: 'picked_up',
     sequence: 3,
@@ -185,11 +193,11 @@ test('a driver of the fleet carries an order until it is delivered', async () =>
   });
   const states = await storeOf(sql).findDriverStates([free, newId(), busy]);
   expect(states.size).toBe(2);
-  expect(states.get(free)).toEqual({ onDuty: true, order: null });
+  expect(states.get(free)).toEqual(driverState(true));
   expect(states.get(busy)).toEqual(await storeOf(sql).findDriverState(busy));
   await storeOf(sql, 'me').deliverOrder(orderId, busy, 'photo.webp', UNSTAMPED);
   expect(await carried()).toEqual({ [busy]: null, [free]: null });
-  expect(await storeOf(sql).findDriverState(busy)).toEqual({ onDuty: true, order: null });
+  expect(await storeOf(sql).findDriverState(busy)).toEqual(driverState(true));
 });
 
 test('a position is kept to the millisecond and never replaced by an older one', async () => {

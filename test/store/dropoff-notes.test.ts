@@ -32,7 +32,7 @@ test('new notes are stored with an event that holds none of them, and the driver
   expect([dropoff_instructions, leave_at_door, sequence]).toEqual([NOTES.instructions, true, 3]);
   const [event] = await sql`select type, data from order_events where order_id = ${orderId} and sequence = 3`;
   expect({ ...event }).toEqual({ type: 'dropoff_changed', data: null });
-  expect((await statements.findDriverState(driverId))?.order?.dropoff).toMatchObject(NOTES);
+  expect((await statements.findDriverState(driverId))?.orders[0]?.dropoff).toMatchObject(NOTES);
 });
 
 test('from the pickup on, and of an unknown order, nothing is changed', async () => {

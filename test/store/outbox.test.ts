@@ -75,7 +75,7 @@ test('a delayed row is leased from its due time', async () => {
     { run: -60, lease: 30 },
     { lease: 30, done: -1 },
   ]);
-  await storeOf(sql).extendLease([later, now, done] as number[]);
+  await storeOf(sql).extendLease([later, now, done].map((id) => ({ id: Number(id), relays: 0 })));
   expect(await leaseOf(later)).toBeCloseTo(3_600 + 900, -2);
   expect(await leaseOf(now)).toBeCloseTo(900, -2);
   expect(Math.round(await leaseOf(done))).toBe(30);
@@ -83,8 +83,18 @@ test('a delayed row is leased from its due time', async () => {
 
 test('a row whose lease has ended is not marked, as its queue may have lost it', async () => {
   const [ended] = await addRows([{ lease: -1 }]);
-  await storeOf(database.sql).extendLease([ended ?? 0]);
+  await storeOf(database.sql).extendLease([{ id: Number(ended), relays: 0 }]);
   expect(Math.round(await leaseOf(ended))).toBe(-1);
+});
+
+test('a row that was relayed again is not marked, as its queue may not have the next job', async () => {
+  const { sql } = database;
+  const [again] = await addRows([{ run: 20, lease: 50 }]);
+  await sql`update outbox set relays = 1 where id = ${Number(again)}`;
+  await storeOf(sql).extendLease([{ id: Number(again), relays: 0 }]);
+  expect(Math.round(await leaseOf(again))).toBe(50);
+  await storeOf(sql).extendLease([{ id: Number(again), relays: 1 }]);
+  expect(await leaseOf(again)).toBeCloseTo(920, -2);
 });
 
 test('leases end in parts, the earliest first, those of delayed rows too, and not those of done rows', async () => {

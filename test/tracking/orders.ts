@@ -42,5 +42,5 @@ export const delivered = (fields: Partial<TrackedOrder> = {}) =>
 
 /** A matcher that knows every driver, at this position if any. */
 export function matcherAt(position: KnownPosition | null): Pick<Matcher, 'driver'> {
-  return { driver: (id) => ({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, orderId: null }) };
+  return { driver: (id) => ({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, carried: [] }) };
 }

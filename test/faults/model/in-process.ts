@@ -163,7 +163,7 @@ function memoryDiffers(matcher: Matcher, model: Model): string | null {
     if ((known !== undefined) !== isDriver) return `driver ${driver.id} is ${known ? '' : 'not '}in memory`;
     if (!known) continue;
     const carried = model.carried(driver.id)?.id ?? null;
-    const held = matcher.orderOf(driver.id);
+    const held = matcher.carriedBy(driver.id)[0]?.orderId ?? null;
     if (held !== carried) return `driver ${driver.id} holds ${held} in memory and carries ${carried}`;
     if (known.onDuty !== driver.onDuty) return `driver ${driver.id} is on duty in memory alone, or not there`;
   }

@@ -23,6 +23,7 @@ import { cancelRaces } from './races.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { noKeyRetries } from './repeats.ts';
 import { scriptPayloads } from './scripts.ts';
+import { driverSlots, twoBuilds } from './slots.ts';
 import { vendorCallbacks } from './vendor-callbacks.ts';
 import { stripeFaults, twilioBrownout, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
@@ -51,6 +52,8 @@ export const ROWS: readonly Row[] = [
   vendorCallbacks,
   overload,
   fewDrivers,
+  driverSlots,
+  twoBuilds,
   cancelRaces,
   suspensions,
   driverTaps,

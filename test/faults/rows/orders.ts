@@ -129,13 +129,13 @@ async function runRounds(world: World, random: Random, count: number): Promise<v
 }
 
 /** Waiting orders would fill the queue, and only the race matters here. */
-async function expireWaiting({ sql }: World): Promise<void> {
+export async function expireWaiting({ sql }: World): Promise<void> {
   const rows = await sql`update orders set expires_at = now() where status = 'pending_dispatch' returning id`;
   await Promise.all(rows.map(({ id }) => storeOf(sql, 'faults').expireOrder(id)));
 }
 
 /** All drivers are at the store and serve all tiers. */
-async function bringToStore({ sql, stores }: World): Promise<void> {
+export async function bringToStore({ sql, stores }: World): Promise<void> {
   const { lat, lng } = stores[0]?.point ?? { lat: 0, lng: 0 };
   await sql`update drivers set tiers = ${[...TIER_IDS]}::text[]`;
   // Later than their last position.

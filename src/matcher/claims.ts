@@ -1,0 +1,61 @@
+import { DEFAULT_SIZE } from '../domain/driver.ts';
+import type { Point } from '../geo/point.ts';
+import type { DriverQuery, FoundDriver } from './driver-search.ts';
+import type { ClaimedOrder } from './drivers.ts';
+import type { PoolOrder } from './pools.ts';
+
+/** What is known of an order that claims a driver. Without its promise and its door it is never taken along. */
+export type NewClaim = {
+  readonly orderId: string;
+  readonly retailerId?: string | undefined;
+  readonly readyAtMs?: number | undefined;
+  readonly deliverAfterMs?: number | undefined;
+  readonly deliverByMs?: number | undefined;
+};
+
+/** A driver with the slot that the order takes. */
+export type ClaimedDriver = FoundDriver & { readonly slot: number };
+
+/** The order as it is held in memory; what is unknown keeps it from being planned. */
+export function claimedOf(
+  order: NewClaim & {
+    readonly pickup?: Point | undefined;
+    readonly point?: Point;
+    readonly dropoff?: Point | null | undefined;
+  },
+): ClaimedOrder {
+  return {
+    orderId: order.orderId,
+    retailerId: order.retailerId ?? '',
+    pickup: order.pickup ?? order.point ?? { lat: 0, lng: 0 },
+    dropoff: order.dropoff ?? null,
+    readyAtMs: order.readyAtMs ?? 0,
+    deliverAfterMs: order.deliverAfterMs,
+    deliverByMs: order.deliverByMs ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** The order for the pool; undefined where its store, its door or its promise is unknown. */
+export function poolOrderOf(order: DriverQuery & NewClaim): PoolOrder | undefined {
+  const { retailerId, dropoff, deliverByMs, readyAtMs, nowMs } = order;
+  if (retailerId === undefined || !dropoff || deliverByMs === undefined) return undefined;
+  return {
+    orderId: order.orderId,
+    retailerId,
+    tierId: order.tierId,
+    size: order.size ?? DEFAULT_SIZE,
+    pickup: order.point,
+    dropoff,
+    radiusMeters: order.radiusMeters,
+    readyAtMs: readyAtMs ?? nowMs,
+    deliverAfterMs: order.deliverAfterMs,
+    deliverByMs,
+    exclude: order.exclude,
+  };
+}
+
+/** The nearer one; of two at the same distance the one who takes it along. */
+export function nearer(free: FoundDriver | undefined, along: FoundDriver | undefined): FoundDriver | undefined {
+  if (!free || !along) return free ?? along;
+  return along.distanceMeters <= free.distanceMeters ? along : free;
+}

@@ -1,0 +1,125 @@
+import { carries, type Size } from '../domain/driver.ts';
+import { bestRoute, type CarriedOrder, type Route } from '../domain/route.ts';
+import type { TierId } from '../domain/tier.ts';
+import { distanceMeters, type Point } from '../geo/point.ts';
+import { AT_STORE_METERS, MAX_POOL_DRIVERS, POSITION_FRESH_MS, SAME_PLACE_METERS } from '../limits.ts';
+import type { DriverSlots } from './driver-slots.ts';
+import type { TierTable } from './tier-table.ts';
+
+/** An order that a driver may fetch together with what they fetch anyway. Times are milliseconds since 1970. */
+export type PoolOrder = {
+  readonly orderId: string;
+  readonly retailerId: string;
+  readonly tierId: TierId;
+  readonly size: Size;
+  readonly pickup: Point;
+  readonly dropoff: Point;
+  readonly radiusMeters: number;
+  readonly readyAtMs: number;
+  readonly deliverAfterMs?: number | undefined;
+  readonly deliverByMs: number;
+  readonly exclude?: ReadonlySet<string> | undefined;
+};
+
+export type PoolDriver = {
+  readonly driverId: string;
+  readonly distanceMeters: number;
+  /** What the order adds to the driver's route, in minutes. */
+  readonly addedMinutes: number;
+};
+
+/**
+ * The drivers who carry orders of one store and have room for more of it, by store.
+ *
+ * Such a driver is available for another order of the store, at the same pickup, as long as nothing was
+ * fetched or they still stand there, and no order of the route comes later than promised by it. A door that
+ * nobody knows pools with nothing.
+ */
+export class Pools {
+  private readonly drivers: DriverSlots;
+  private readonly tiers: TierTable;
+  private readonly byRetailer = new Map<string, Set<number>>();
+  private readonly retailerOf = new Map<number, string>();
+
+  constructor(drivers: DriverSlots, tiers: TierTable) {
+    this.drivers = drivers;
+    this.tiers = tiers;
+  }
+
+  /** Follows a change of a driver. */
+  changed(slot: number): void {
+    const retailerId = this.storeOf(slot);
+    const before = this.retailerOf.get(slot);
+    if (before === retailerId) return;
+    if (before !== undefined) this.leave(slot, before);
+    if (retailerId === undefined) return;
+    this.retailerOf.set(slot, retailerId);
+    const others = this.byRetailer.get(retailerId);
+    if (others) others.add(slot);
+    else this.byRetailer.set(retailerId, new Set([slot]));
+  }
+
+  /** The store whose orders a driver with room carries, and no other's. */
+  storeOf(slot: number): string | undefined {
+    const { drivers } = this;
+    if ((drivers.capacity[slot] as number) <= 1 || !drivers.hasRoom(slot)) return undefined;
+    const carried = drivers.carriedOf(slot);
+    const [first] = carried;
+    return first && carried.every(({ retailerId }) => retailerId === first.retailerId) ? first.retailerId : undefined;
+  }
+
+  /** The nearest driver who may take the order along; then the one whose route it makes least longer. */
+  nearest(order: PoolOrder, nowMs: number): PoolDriver | undefined {
+    let best: PoolDriver | undefined;
+    let left = MAX_POOL_DRIVERS;
+    for (const slot of this.byRetailer.get(order.retailerId) ?? []) {
+      if (left-- === 0) break;
+      const found = this.weigh(slot, order, nowMs);
+      if (found && (!best || isBetter(found, best))) best = found;
+    }
+    return best;
+  }
+
+  /** What it takes a driver to take the order along; undefined where they may not. */
+  weigh(slot: number, order: PoolOrder, nowMs: number): PoolDriver | undefined {
+    const { drivers } = this;
+    const driverId = drivers.ids[slot] as string;
+    const { members } = drivers.index;
+    if (this.storeOf(slot) !== order.retailerId || members.stamp(slot) < nowMs - POSITION_FRESH_MS) return undefined;
+    if ((drivers.tierBits(slot) & this.tiers.bit(order.tierId)) === 0 || order.exclude?.has(driverId)) return undefined;
+    if (!carries(drivers.vehicleOf(slot), order.size)) return undefined;
+    const at = { lat: members.lat(slot), lng: members.lng(slot) };
+    const meters = distanceMeters(at, order.pickup);
+    if (meters > order.radiusMeters) return undefined;
+    const carried = drivers.carriedOf(slot);
+    if (!carried.every((other) => goesAlong(other, order.pickup, meters))) return undefined;
+    const start = { from: at, atMs: nowMs, vehicle: drivers.vehicleOf(slot) };
+    const before = bestRoute(start, carried);
+    const after = bestRoute(start, [...carried, { ...order, slot: -1, step: 'to_fetch' }]);
+    // A route that is late already may not get later.
+    if (after.lateMinutes > before.lateMinutes || endMs(after) > (drivers.until[slot] as number)) return undefined;
+    return { driverId, distanceMeters: meters, addedMinutes: after.minutes - before.minutes };
+  }
+
+  private leave(slot: number, retailerId: string): void {
+    this.retailerOf.delete(slot);
+    const others = this.byRetailer.get(retailerId);
+    others?.delete(slot);
+    if (others?.size === 0) this.byRetailer.delete(retailerId);
+  }
+}
+
+/** Whether a driver with this order at this distance from the pickup may still take more there. */
+function goesAlong(other: CarriedOrder, pickup: Point, meters: number): boolean {
+  if (other.dropoff === null || other.step === 'returning') return false;
+  if (other.step === 'on_board' && meters > AT_STORE_METERS) return false;
+  return distanceMeters(other.pickup, pickup) <= SAME_PLACE_METERS;
+}
+
+const endMs = ({ stops }: Route): number => stops.at(-1)?.arriveMs ?? 0;
+
+function isBetter(one: PoolDriver, other: PoolDriver): boolean {
+  if (one.distanceMeters !== other.distanceMeters) return one.distanceMeters < other.distanceMeters;
+  if (one.addedMinutes !== other.addedMinutes) return one.addedMinutes < other.addedMinutes;
+  return one.driverId < other.driverId;
+}

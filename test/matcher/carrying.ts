@@ -1,0 +1,21 @@
+import type { FleetDriver } from '../../src/domain/driver.ts';
+import type { CarriedOrder } from '../../src/domain/route.ts';
+
+/** An order that a driver carries, of which nothing else is known. */
+export function carrying(orderId: string, known: Partial<CarriedOrder> = {}): CarriedOrder {
+  return {
+    orderId,
+    retailerId: '',
+    slot: 0,
+    step: 'to_fetch',
+    pickup: { lat: 0, lng: 0 },
+    dropoff: null,
+    readyAtMs: 0,
+    deliverByMs: Number.POSITIVE_INFINITY,
+    ...known,
+  };
+}
+
+/** The order that a driver of one parcel carries; null for none, and for an unknown driver. */
+export const orderOf = (driver: Pick<FleetDriver, 'carried'> | undefined): string | null =>
+  driver?.carried[0]?.orderId ?? null;

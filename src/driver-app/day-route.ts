@@ -1,7 +1,7 @@
 import type { Authenticator } from '../http/credentials.ts';
 import { unknownNames } from '../http/input.ts';
-import { asAvailable } from '../http/outcomes.ts';
 import { INTEGER, object, success } from '../http/openapi/schema.ts';
+import { asAvailable } from '../http/outcomes.ts';
 import { schemas } from '../http/schemas.ts';
 import { type Validated, valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';

@@ -26,7 +26,10 @@ export function followDialogs(
       setText(byId('release-title'), say(several ? 'releaseTitleSome' : 'releaseTitle'));
       offerOrders(say, several ? giveUp.orders : []);
     }
-    open(giveUp.kind, giveUp.orders.map(({ id }) => id));
+    open(
+      giveUp.kind,
+      giveUp.orders.map(({ id }) => id),
+    );
   });
   for (const kind of ['release', 'undeliverable'] as const) {
     follow(kind, (form) => {

@@ -14,11 +14,7 @@ export class DutyWish {
   #stopped = false;
   #retry: number | undefined;
 
-  constructor(
-    setDuty: (duty: Duty) => Promise<Answer<unknown>>,
-    taken: (duty: Duty) => void,
-    signedOut: () => void,
-  ) {
+  constructor(setDuty: (duty: Duty) => Promise<Answer<unknown>>, taken: (duty: Duty) => void, signedOut: () => void) {
     this.#setDuty = setDuty;
     this.#taken = taken;
     this.#signedOut = signedOut;
@@ -51,16 +47,17 @@ export class DutyWish {
     this.#sending = false;
     if (this.#stopped) return;
     if (answer.kind === 'signed_out') this.#signedOut();
-    else if (answer.kind === 'refused' && wanted.until !== null) this.#withoutEnd(wanted);
+    else if (answer.kind === 'refused' && wanted.until !== null) this.#withoutEnd(wanted, wanted.until);
     else if (answer.kind !== 'ok') this.#retry = window.setTimeout(() => this.send(), RETRY_MS);
     // The driver may have changed the wish meanwhile.
     else if (this.#wanted !== wanted) this.send();
     else this.#confirmed(wanted);
   }
 
-  /** The end is no time that the service takes: the wish is old, or the phone's clock is wrong. */
-  #withoutEnd(refused: Duty): void {
-    if (this.#wanted === refused) this.#wanted = { ...refused, until: null };
+  /** The service does not take this end: it is over before the wish was sent, or the phone's clock is wrong. */
+  #withoutEnd(refused: Duty, until: string): void {
+    const isOver = Date.parse(until) <= Date.now();
+    if (this.#wanted === refused) this.#wanted = isOver ? null : { ...refused, until: null };
     this.send();
   }
 

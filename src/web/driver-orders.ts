@@ -42,11 +42,7 @@ export class Orders {
   #choice: Choice | null = null;
   #isAside = false;
 
-  constructor(
-    state: DriverState | null,
-    queue: { readonly waiting: readonly Action[] },
-    listener: OrdersListener,
-  ) {
+  constructor(state: DriverState | null, queue: { readonly waiting: readonly Action[] }, listener: OrdersListener) {
     this.#state = state ?? NONE;
     this.#queue = queue;
     this.#listener = listener;
@@ -86,7 +82,14 @@ export class Orders {
     const seen = ordersAt(before, this.#door);
     const orders = told.orders.flatMap((each) => {
       const order = notBefore(each, this.#progress.get(each.id));
-      return order ? [withKnownCustomer(order, before.find(({ id }) => id === order.id))] : [];
+      return order
+        ? [
+            withKnownCustomer(
+              order,
+              before.find(({ id }) => id === order.id),
+            ),
+          ]
+        : [];
     });
     this.#state = { ...told, orders };
     this.#keep();

@@ -96,5 +96,5 @@ export function farFromDoor(fix: Fix | null, door: Stop, mostMeters: number): nu
   const point = pointOf(door);
   if (!fix || !point) return null;
   const meters = distanceMeters(fix, point);
-  return meters - fix.accuracyMeters > mostMeters ? meters : null;
+  return meters - fix.accuracyMeters - (door.accuracy_m ?? 0) > mostMeters ? meters : null;
 }

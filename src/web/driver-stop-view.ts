@@ -28,7 +28,11 @@ export function renderStops(say: Say, next: Next | null, model: Model): void {
   const isFree = next !== null && !next.atDoor;
   show('route-total', next && routeTotal(say, stops, orders));
   show('route-title', entries.length > 0 ? say('route', { count: entries.length }) : null);
-  fill('stops', entries.map((entry) => ({ ...entry, canGo: entry.canGo && isFree })), (entry) => entryOf(say, entry));
+  fill(
+    'stops',
+    entries.map((entry) => ({ ...entry, canGo: entry.canGo && isFree })),
+    (entry) => entryOf(say, entry),
+  );
 }
 
 function renderNext(say: Say, next: Next, { shown, fix, ticked }: Model): void {

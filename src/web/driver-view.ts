@@ -3,8 +3,8 @@ import type { LinkState } from './driver-link.ts';
 import type { Model } from './driver-model.ts';
 import { restOnNewStep } from './driver-rest.ts';
 import type { Shown } from './driver-state.ts';
-import { giveUpOf, type Next, nextOf, primaryOf } from './driver-stop-words.ts';
 import { renderStops } from './driver-stop-view.ts';
+import { giveUpOf, type Next, nextOf, primaryOf } from './driver-stop-words.ts';
 import { dayWords, dutyDetail, dutyWords, finishedWords, idleWords, type Say } from './driver-words.ts';
 
 const SCREENS = ['sign-in', 'replaced', 'work'];

@@ -9,7 +9,14 @@ import type { Screen } from './driver-model.ts';
 import { isResting } from './driver-rest.ts';
 import { type Fix, farFromDoor } from './driver-route.ts';
 import { Session } from './driver-session.ts';
-import { type Action, type ActionKind, type DriverOrder, type DriverState, type Stop, stateOf } from './driver-state.ts';
+import {
+  type Action,
+  type ActionKind,
+  type DriverOrder,
+  type DriverState,
+  type Stop,
+  stateOf,
+} from './driver-state.ts';
 import { giveUpOf, type Next, nextOf, primaryOf, stopWords } from './driver-stop-words.ts';
 import { type DriverStore, kept, openStore } from './driver-store.ts';
 import { announce, idleOf, render } from './driver-view.ts';
@@ -232,10 +239,16 @@ function goOnDuty(): void {
 
 /** Goes off duty or on again. Whoever has parcels on board is asked, as they keep them. */
 function pressDuty(): void {
-  if (byId('duty-off').dataset.wants === 'on') return session?.setDuty({ onDuty: true, until: null });
+  if (byId('duty-off').dataset.wants === 'on') {
+    session?.setDuty({ onDuty: true, until: null });
+    return;
+  }
   const stopOrders = () => session?.setDuty({ onDuty: false, until: null });
   const onBoard = (session?.shown.orders ?? []).filter(({ status }) => status !== 'driver_assigned');
-  if (onBoard.length === 0) return stopOrders();
+  if (onBoard.length === 0) {
+    stopOrders();
+    return;
+  }
   const ids = onBoard.map(({ id }) => id);
   ask('last', say('lastText', { count: ids.length }), ids, stopOrders);
 }

@@ -59,7 +59,11 @@ export function orderFor(name: string, changes: Partial<DriverOrder> = {}): Driv
 export function stopsOf(orders: readonly DriverOrder[], doorMeters = 900): Stop[] {
   return [
     { kind: 'pickup', ...STORE, order_ids: orders.map(({ id }) => id) },
-    ...orders.map(({ id }, index) => ({ kind: 'dropoff' as const, ...north(doorMeters * (index + 1)), order_ids: [id] })),
+    ...orders.map(({ id }, index) => ({
+      kind: 'dropoff' as const,
+      ...north(doorMeters * (index + 1)),
+      order_ids: [id],
+    })),
   ];
 }
 

@@ -1,7 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { DRIVER_EN, type DriverText } from '../../src/words/driver-en.ts';
-import { DRIVER_ES } from '../../src/words/driver-es.ts';
-import { speaker } from '../../src/words/words.ts';
 import { mapsLink, newActionId, phoneLink } from '../../src/web/driver-phone.ts';
 import { farFromDoor, ordersAt, stopsLeft, wayMeters } from '../../src/web/driver-route.ts';
 import {
@@ -37,6 +34,9 @@ import {
   refusalWords,
   waitingWords,
 } from '../../src/web/driver-words.ts';
+import { DRIVER_EN, type DriverText } from '../../src/words/driver-en.ts';
+import { DRIVER_ES } from '../../src/words/driver-es.ts';
+import { speaker } from '../../src/words/words.ts';
 
 const say = speaker<DriverText>(DRIVER_EN);
 const decir = speaker<DriverText>(DRIVER_ES);
@@ -106,20 +106,23 @@ describe('the state', () => {
 });
 
 describe('the orders that are shown', () => {
-  const after = (...actions: Action[]) => withActions([ORDER, other('order-2')], actions);
+  const withDone = (...actions: Action[]) => withActions([ORDER, other('order-2')], actions);
 
   it('are as they will be when everything done here has been sent', () => {
-    const statuses = (...actions: Action[]) => after(...actions).orders.map(({ status }) => status);
+    const statuses = (...actions: Action[]) => withDone(...actions).orders.map(({ status }) => status);
     expect(statuses()).toEqual(['driver_assigned', 'driver_assigned']);
     expect(statuses(did('pick-up'), did('pick-up', 'order-2'))).toEqual(['picked_up', 'picked_up']);
     expect(statuses(did('pick-up', 'order-2'), did('undeliverable', 'order-2'))).toEqual([
       'driver_assigned',
       'undeliverable',
     ]);
-    const delivered = after(did('pick-up'), did('deliver'));
+    const delivered = withDone(did('pick-up'), did('deliver'));
     expect(delivered.orders.map(({ id }) => id)).toEqual(['order-2']);
     expect(delivered.ended).toMatchObject({ kind: 'deliver', order: { id: 'order-1', status: 'picked_up' } });
-    expect(after(did('release'), did('release', 'order-2'))).toMatchObject({ orders: [], ended: { kind: 'release' } });
+    expect(withDone(did('release'), did('release', 'order-2'))).toMatchObject({
+      orders: [],
+      ended: { kind: 'release' },
+    });
   });
 
   it('are not changed by actions on another order', () => {
@@ -185,7 +188,10 @@ describe('the stops that are left', () => {
     const doorFirst = [...PLANNED].reverse();
     expect(left([ORDER, other('order-2')], doorFirst)[0]).toBe('pickup order-1+order-2');
     const both = [UNDER_WAY, other('order-2', 'picked_up')];
-    expect(left(both, PLANNED, { kind: 'dropoff', orderId: 'order-1' })).toEqual(['dropoff order-1', 'dropoff order-2']);
+    expect(left(both, PLANNED, { kind: 'dropoff', orderId: 'order-1' })).toEqual([
+      'dropoff order-1',
+      'dropoff order-2',
+    ]);
     // Not picked up yet.
     const early = left([ORDER, other('order-2')], PLANNED, { kind: 'dropoff', orderId: 'order-1' });
     expect(early[0]).toBe('pickup order-1+order-2');
@@ -206,6 +212,7 @@ describe('the stops that are left', () => {
     expect(wayMeters(at(40.1), door)).toBeCloseTo(11_119.5 * 1.35, -1);
     expect(farFromDoor(at(40.004), door, 300)).toBeCloseTo(444.8, 0);
     expect(farFromDoor({ ...at(40.004), accuracyMeters: 200 }, door, 300)).toBeNull();
+    expect(farFromDoor(at(40.004), { ...door, accuracy_m: 200 }, 300)).toBeNull();
     expect(farFromDoor(at(40.002), door, 300)).toBeNull();
     expect([farFromDoor(null, door, 300), farFromDoor(at(41), { ...door, lat: null }, 300)]).toEqual([null, null]);
     expect([wayMeters(null, door), wayMeters(at(40), { ...door, lng: null })]).toEqual([null, null]);
@@ -317,7 +324,10 @@ describe('the words of a stop', () => {
   it('do without a customer whom the service has not named', () => {
     const far = { ...ORDER, dropoff: UNNAMED };
     expect(entriesOf(say, stopsLeft([], [far], null), [far])).toMatchObject([
-      { title: 'Deliver', detail: '401 Valencia St, San Francisco, CA 94103. The name comes when you are at the store.' },
+      {
+        title: 'Deliver',
+        detail: '401 Valencia St, San Francisco, CA 94103. The name comes when you are at the store.',
+      },
     ]);
     // Picked up without a network.
     expect(words({ ...far, status: 'picked_up' }).headline).toBe('The customer');
@@ -381,7 +391,10 @@ describe('the words of the page', () => {
     const six = new Date(new Date().setHours(18, 0)).toISOString();
     expect(dutyWords(say, true, null, false)).toBe('On duty');
     expect(dutyWords(say, true, six, false)).toMatch(/^On duty until 6:00.PM$/);
-    expect([dutyWords(say, false, six, false), dutyWords(say, false, null, true)]).toEqual(['Off duty', 'No new orders']);
+    expect([dutyWords(say, false, six, false), dutyWords(say, false, null, true)]).toEqual([
+      'Off duty',
+      'No new orders',
+    ]);
     expect([clock(say, 'soon'), clock(say, null)]).toEqual([null, null]);
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
     expect(clock(say, tomorrow)).toMatch(/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) /);

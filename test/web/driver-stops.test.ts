@@ -133,7 +133,10 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     const [first, second] = fake.state().orders;
     if (!first || !second) throw new Error('there are two orders');
     const before = stopsOf([first, second]);
-    fake.tell({ orders: [first, second, sams], stops: [...before, { kind: 'pickup', ...sams.pickup, order_ids: [sams.id] }] });
+    fake.tell({
+      orders: [first, second, sams],
+      stops: [...before, { kind: 'pickup', ...sams.pickup, order_ids: [sams.id] }],
+    });
     await eventually(() => page.locator('#gained').textContent()).toBe('New on your route: Corner Books');
     expect(await page.getByRole('status').textContent()).toBe('New on your route: Corner Books. Deliver to Jordan');
     await press(page, 'I have arrived');

@@ -44,7 +44,10 @@ test('no text of the page stands outside of the catalogue', () => {
       .replaceAll(/new Error\(.*\)/g, '');
     // Two words, or one that begins a sentence, in quotes.
     const texts = [...code.matchAll(/'((?:[A-Za-zÀ-ÿ’]+[,.]? )+[A-Za-zÀ-ÿ’]+[.?!]?|[A-Z][a-z]+[.?!])'/g)];
-    expect(texts.map(([, text]) => text), name).toEqual([]);
+    expect(
+      texts.map(([, text]) => text),
+      name,
+    ).toEqual([]);
   }
   const spoken = SHELL.replace(/<span [^>]*data-say="\w+"[^>]*>[^<]*<\/span>/g, '')
     .replace(/<title>[^<]*<\/title>/, '')

@@ -259,7 +259,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       body: { reason: 'duplicate' },
     });
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop is no longer yours/,
+      /^The order at Shoe Shop \(#\w{6}\) is no longer yours/,
     );
   });
 

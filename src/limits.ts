@@ -449,6 +449,13 @@ export const LIVE_READ_RETRY_MAX_MS = 10_000;
  * and below ZIP_ACCURACY_METERS: a street is good enough and the centroid of a ZIP is not.
  */
 export const ARRIVAL_DROPOFF_METERS = 1_000;
+/**
+ * Largest error of a dropoff in meters at which the customer's map has a pin for it. Below
+ * PROOF_DROPOFF_METERS: a pin in the next street reads as a wrong address.
+ */
+export const HOME_PIN_METERS = 150;
+/** Age of the driver's position at which the customer's page says so. Above POSITION_FRESH_MS. */
+export const DRIVER_UNHEARD_MS = 2 * 60_000;
 /** Length of a road over the great circle; about 1.2 in a grid of streets, 1.6 around water and hills. */
 export const ARRIVAL_DETOUR = 1.35;
 /** Speed door to door where a town's traffic flows: 40 km/h. */
@@ -547,6 +554,35 @@ export const DRIVER_PHOTO_BYTES = 300 * 1024;
 export const HANDOVER_ASK_METERS = 300;
 /** Most minutes that a phone's clock may be ahead of UTC or behind it; the last of all days ends at −12 h. */
 export const MAX_UTC_OFFSET_MINUTES = 14 * 60;
+
+// --- Drivers' phones: trackers, pushes and sign-in links ----------------------------------------------------
+/**
+ * Largest request of a tracking app, or with a sign-in link, in bytes; Traccar Client's have under 1,000. At
+ * most MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ */
+export const MAX_PHONE_CALL_BYTES = 4 * 1024;
+/** Interval in seconds at which a tracking app is told to report. Two are below POSITION_FRESH_MS. */
+export const TRACKER_INTERVAL_SECONDS = 20;
+/** Meters after which it is told to report sooner: a car makes them in about 4 s. */
+export const TRACKER_DISTANCE_METERS = 50;
+/** Time for which a sign-in link holds: a text is read, or a code is scanned, within it. */
+export const SIGN_IN_LINK_SECONDS = 15 * 60;
+/** Links of one network that may be wrong within a minute; then it waits for the rest of it. */
+export const WRONG_LINKS_PER_MINUTE = 20;
+/** Most networks whose wrong links are counted one by one, about 100 bytes each; all others count as one. */
+export const MAX_NETWORKS_COUNTED = 10_000;
+/** Most phones and browsers that ring for one driver; the newest stay. */
+export const MAX_PUSH_SUBSCRIPTIONS = 3;
+/** Seconds for which a push waits for a phone without network; a later one rings for an order long gone. */
+export const PUSH_TTL_SECONDS = 120;
+/** Longest send of a push. The vendors of phones take 0.1 to 0.5 s. */
+export const PUSH_TIMEOUT_MS = 5_000;
+/** Drivers whose phones one statement reads for pushes. */
+export const MAX_PUSH_BATCH = 200;
+/** Most drivers who wait for their push; beyond, pushes are dropped and counted. Above MAX_PUSH_BATCH. */
+export const MAX_PUSHES_WAITING = 2_000;
+/** Pushes that are sent at once. Below WEBHOOK_CONCURRENCY, which the client itself allows. */
+export const PUSH_CONCURRENCY = 16;
 
 // --- Outbox and queues -------------------------------------------------------------------------------------
 /** Time for which the sweeper leaves a newly written row to the process that wrote it. */
@@ -1277,6 +1313,8 @@ function assertRelations(): void {
   below({ LIVE_READ_RETRY_MS }, { LIVE_READ_RETRY_MAX_MS });
   atMost({ GEOCODER_ACCURACY_METERS }, { ARRIVAL_DROPOFF_METERS });
   below({ ARRIVAL_DROPOFF_METERS }, { ZIP_ACCURACY_METERS });
+  below({ HOME_PIN_METERS }, { PROOF_DROPOFF_METERS });
+  below({ POSITION_FRESH_MS }, { DRIVER_UNHEARD_MS });
   below({ ARRIVAL_SLOW_METERS_PER_SECOND }, { ARRIVAL_FAST_METERS_PER_SECOND });
   below({ MIN_PICKUP_MS }, { ARRIVAL_PICKUP_MS });
   below({ BIKE_METERS_PER_MINUTE }, { VAN_METERS_PER_MINUTE });
@@ -1293,6 +1331,10 @@ function assertRelations(): void {
   below({ PROOF_DROPOFF_METERS }, { HANDOVER_ASK_METERS });
   below({ HANDOVER_ASK_METERS }, { DOOR_FAR_METERS });
   below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
+  atMost({ MAX_PHONE_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
+  below({ '2 × TRACKER_INTERVAL_SECONDS in ms': 2 * TRACKER_INTERVAL_SECONDS * 1_000 }, { POSITION_FRESH_MS });
+  below({ MAX_PUSH_BATCH }, { MAX_PUSHES_WAITING });
+  below({ PUSH_CONCURRENCY }, { WEBHOOK_CONCURRENCY });
 }
 
 function assertJobRelations(): void {

@@ -14,6 +14,7 @@ import { createDriverAllowances } from '../src/driver-app/allowance.ts';
 import { driverDayRoute } from '../src/driver-app/day-route.ts';
 import { validateAction, validateDuty, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
+import { readTracked } from '../src/driver-app/tracker-input.ts';
 import { EventWaits } from '../src/http/event-waits.ts';
 import { pathOf } from '../src/http/field-errors.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
@@ -177,8 +178,22 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     "a driver's message": (text) => readDriverMessage(text, 0),
     "a value of a driver's message": (text) => readDriverMessage(JSON.stringify({ type: 'hello', token: text }), 0),
     'a duty': (text) => validateDuty({ on_duty: true, until: text }, 0),
+    'a position of a tracking app': (text) => {
+      const parameters = new URLSearchParams({ id: text, lat: text, lon: text, timestamp: text, accuracy: text });
+      const location = { timestamp: text, coords: { latitude: text, longitude: text, accuracy: text } };
+      const json = JSON.stringify({ device_id: text, location });
+      return [
+        readTracked(headOf({}, String(parameters)), Buffer.alloc(0)),
+        readTracked(headOf({}), Buffer.from(text)),
+        readTracked(headOf({ 'content-type': 'application/json' }), Buffer.from(json)),
+      ];
+    },
+    'the phone of a push': (text) =>
+      validators.pushSubscription({ endpoint: text, keys: { p256dh: text, auth: text } }),
     'an id, a token, a phone': (text) => {
-      for (const kind of ['api_key', 'organization_key', 'driver_token'] as const) hasSecretForm(kind, text);
+      for (const kind of ['api_key', 'organization_key', 'driver_token', 'tracker', 'sign_in_code'] as const) {
+        hasSecretForm(kind, text);
+      }
       return [keyModeOf(text), isId(text), isTrackingToken(text), isPhone(text)];
     },
     'a client’s address': (text) => networkOf(text),

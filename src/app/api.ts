@@ -2,6 +2,7 @@ import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createDriverAllowances } from '../driver-app/allowance.ts';
 import type { DriverLive } from '../driver-app/live.ts';
+import type { Pushes } from '../driver-app/pushes.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
 import {
   REDISPATCH_CONCURRENCY,
@@ -26,6 +27,7 @@ import { connectionsWithin, readLimits } from './open-files.ts';
 import type { ServiceParts } from './parts.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
+import { openPushes } from './pushes.ts';
 import { apiRoutes } from './routes.ts';
 import { openStripeRoutes } from './stripe.ts';
 
@@ -44,7 +46,8 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const allowances = createDriverAllowances(() => performance.now());
   const driverLive = openDriverLive(store, credentials.drivers, dispatch, allowances, clock, failed, closers);
   const positionBus = await openPositionBus(config, database.processId, dispatch.positions, logger, closers);
-  subscribe(parts, { tracking, driverLive, positionBus, paymentWait, dispatch });
+  const pushes = await openPushes(parts);
+  subscribe(parts, { tracking, driverLive, positionBus, pushes, paymentWait, dispatch });
 
   const eventWaits = await openEventWaits(parts);
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
@@ -57,6 +60,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
         dispatch,
         matcher,
         allowances,
+        pushKey: pushes.publicKey,
         photos,
         eventWaits,
         webhookClient,
@@ -107,15 +111,21 @@ function subscribe(
     readonly tracking: Tracking;
     readonly driverLive: DriverLive;
     readonly positionBus: Awaited<ReturnType<typeof openPositionBus>>;
+    readonly pushes: Pushes;
     readonly paymentWait: PaymentWait;
     readonly dispatch: Pick<Dispatch, 'redispatch'>;
   },
 ): void {
-  const { tracking, driverLive, positionBus, paymentWait, dispatch } = listeners;
+  const { tracking, driverLive, positionBus, pushes, paymentWait, dispatch } = listeners;
   // First, so that a reply that waits for its charge is not delayed by the pages.
   events.subscribe(paymentWait);
   events.subscribe({
-    orderChanged: (orderId) => void tracking.orderChanged(orderId),
+    orderChanged(orderId, driverId) {
+      void tracking.orderChanged(orderId);
+      if (driverId !== null) tracking.driverChanged(driverId);
+    },
+    // After an order left a driver at another process, of which only the driver is known here.
+    driverChanged: (driverId) => tracking.driverChanged(driverId),
     detailsChanged: (orderId) => void tracking.orderChanged(orderId),
     paymentRecorded: (orderId) => void tracking.orderChanged(orderId),
     everythingChanged: () => tracking.everythingChanged(),
@@ -129,8 +139,13 @@ function subscribe(
     },
     driverChanged: (driverId) => driverLive.driverChanged(driverId),
     driverFreed: (driverId) => driverLive.driverChanged(driverId),
+    tokenChanged: (driverId) => driverLive.tokenChanged(driverId),
     everythingChanged: () => driverLive.everythingChanged(),
   });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
+  events.subscribe({
+    orderGiven: (driverId) => pushes.tell(driverId, 'given'),
+    orderTaken: (driverId) => pushes.tell(driverId, 'taken'),
+  });
   events.subscribe({ positionReported: (position) => positionBus?.share(position) });
 }

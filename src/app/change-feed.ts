@@ -82,6 +82,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     retailer: batches((ids) => holds.refresh(ids)),
     key: batches((ids) => secrets.read('key', ids)),
     token: batches((ids) => secrets.read('token', ids)),
+    tracker: batches((ids) => secrets.read('tracker', ids)),
     organization_key: batches((ids) => secrets.read('organization_key', ids)),
   };
   events.subscribe({
@@ -104,7 +105,13 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
       credentials.organizations.forget(({ organizationId }) => fresh.includes(organizationId));
       return;
     }
-    if (kind === 'key' || kind === 'token' || kind === 'organization_key') secrets.noticed(kind, fresh);
+    if (kind === 'key' || kind === 'token' || kind === 'tracker' || kind === 'organization_key') {
+      secrets.noticed(kind, fresh);
+    }
+    if (kind === 'token') {
+      credentials.drivers.forget(({ driverId }) => fresh.includes(driverId));
+      for (const id of fresh) events.tokenChanged(id);
+    }
     if (paid) for (const id of fresh) events.paymentRecorded(id, 'paid');
     else if (kind === 'everything') readAnew();
     // A larger radius may reach drivers for waiting orders, and no other event would match them.

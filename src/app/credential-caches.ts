@@ -25,10 +25,12 @@ export type CredentialCaches = {
   readonly stores: Credentials<RetailerKey>;
   readonly organizations: Credentials<OrganizationKey>;
   readonly drivers: Credentials<{ readonly driverId: string }>;
+  /** What lets a driver's position in, and nothing else. */
+  readonly trackers: Credentials<{ readonly driverId: string }>;
   readonly feed: SecretsFeed;
 };
 
-type SecretKinds = Extract<NoticeKind, 'key' | 'token' | 'organization_key'>;
+type SecretKinds = Extract<NoticeKind, 'key' | 'token' | 'tracker' | 'organization_key'>;
 
 /** How the change feed keeps the known keys and tokens in step with the tables. */
 export type SecretsFeed = {
@@ -48,12 +50,15 @@ type Statements = Pick<
   | 'findKeys'
   | 'findOrganizationKeys'
   | 'findDriverByToken'
+  | 'findDriverByTracker'
   | 'listKeys'
   | 'listKeysOf'
   | 'listOrganizationKeys'
   | 'listOrganizationKeysOf'
   | 'listTokens'
   | 'listTokensOf'
+  | 'listTrackers'
+  | 'listTrackersOf'
   | 'sayWord'
 >;
 
@@ -64,6 +69,7 @@ export function openCredentialCaches(store: Statements): CredentialCaches {
   const known = {
     key: new KnownSecrets({ list: store.listKeys, listOf: store.listKeysOf }, lastWord, bounds),
     token: new KnownSecrets({ list: store.listTokens, listOf: store.listTokensOf }, lastWord, bounds),
+    tracker: new KnownSecrets({ list: store.listTrackers, listOf: store.listTrackersOf }, lastWord, bounds),
     organization_key: new KnownSecrets(
       { list: store.listOrganizationKeys, listOf: store.listOrganizationKeysOf },
       lastWord,
@@ -83,20 +89,23 @@ export function openCredentialCaches(store: Statements): CredentialCaches {
   const findOrganizationKey = batched(store.findOrganizationKeys, (hash) => hash, MAX_ORGANIZATION_KEYS, keyReads);
   const stores = createCredentials(findKey, known.key, kept);
   const drivers = createCredentials(store.findDriverByToken, known.token, kept);
+  const trackers = createCredentials(store.findDriverByTracker, known.tracker, kept);
   const organizations = createCredentials(findOrganizationKey, known.organization_key, {
     ...kept,
     maxKept: MAX_ORGANIZATION_KEYS_KEPT,
   });
-  const credentials = { key: stores, token: drivers, organization_key: organizations };
+  const credentials = { key: stores, token: drivers, tracker: trackers, organization_key: organizations };
   const feed: SecretsFeed = {
     async readAll() {
       await known.key.readAll();
       await known.token.readAll();
+      await known.tracker.readAll();
       await known.organization_key.readAll();
     },
     interrupted() {
       known.key.interrupted();
       known.token.interrupted();
+      known.tracker.interrupted();
       known.organization_key.interrupted();
     },
     noticed: (kind, holderIds) => known[kind].noticed(holderIds),
@@ -105,5 +114,5 @@ export function openCredentialCaches(store: Statements): CredentialCaches {
     },
     heard: lastWord.heard,
   };
-  return { stores, organizations, drivers, feed };
+  return { stores, organizations, drivers, trackers, feed };
 }

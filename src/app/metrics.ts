@@ -14,6 +14,8 @@ export type Metrics = {
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
   /** Counts a vendor's callback. The labels are of bounded sets. */
   readonly observeCallback: (vendor: string, type: string, outcome: string) => void;
+  /** Counts a push to a driver's phone by what became of it, of a bounded set. */
+  readonly observePush: (outcome: string) => void;
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
@@ -50,6 +52,12 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     labelNames: ['vendor', 'type', 'outcome'],
     registers,
   });
+  const pushes = new Counter({
+    name: 'sameday_pushes_total',
+    help: "Pushes to drivers' phones by what became of them",
+    labelNames: ['outcome'],
+    registers,
+  });
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -76,6 +84,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       series.time.observe(durationMs / 1000);
     },
     observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
+    observePush: (outcome) => pushes.inc({ outcome }),
     watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());

@@ -7,6 +7,9 @@ import { driverDayRoute } from '../driver-app/day-route.ts';
 import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
+import { driverPushRoutes } from '../driver-app/push-routes.ts';
+import { driverSignInRoute } from '../driver-app/sign-in-route.ts';
+import { trackerRoutes } from '../driver-app/tracker-routes.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import type { EventWaits } from '../http/event-waits.ts';
 import { driversDocument, storesDocument } from '../http/openapi/document.ts';
@@ -82,6 +85,8 @@ export function apiRoutes(parts: {
   readonly metrics: Metrics;
   readonly events: OrderEvents;
   readonly allowances: DriverAllowances;
+  /** The public key of pushes to drivers' phones. */
+  readonly pushKey: string;
   readonly photos: Photos;
   readonly logger: Logger;
   readonly trackingUrl: () => string;
@@ -120,6 +125,9 @@ export function apiRoutes(parts: {
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances, clock: parts.clock }),
     driverDayRoute({ drivers, store, allowances }),
+    ...trackerRoutes({ trackers: parts.credentials.trackers, positions, allowances }),
+    ...driverPushRoutes({ drivers, store, allowances, publicKey: parts.pushKey, sandbox }),
+    driverSignInRoute({ store, now: () => performance.now() }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),

@@ -6,6 +6,7 @@ import type { TierId } from '../domain/tier.ts';
 import { MAX_DRIVER_CAPACITY, MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
+import { addPhoneLinks } from './driver-phone.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
@@ -18,7 +19,7 @@ type CreateOptions = {
   readonly capacity: string;
 };
 
-/** `driver create|list|show|set-vehicle|set-capacity|set-until|deactivate` */
+/** `driver create|list|show|set-…|sign-in-link|traccar-link|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
   driver
@@ -71,6 +72,7 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: driverId, vehicle };
       }),
     );
+  addPhoneLinks(driver, act);
   driver
     .command('set-capacity <driver_id> <orders>')
     .description(`say how many orders a driver carries at a time: 1 to ${MAX_DRIVER_CAPACITY}`)

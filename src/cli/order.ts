@@ -6,6 +6,7 @@ import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withL
 import { tell } from './output.ts';
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
+import { tellDriver } from './pushes.ts';
 
 /** `order list|show|redispatch|cancel|return|charge` */
 export function addOrderCommands(program: Command, act: Act): void {
@@ -50,13 +51,15 @@ export function addOrderCommands(program: Command, act: Act): void {
     .description('cancel an order before its pickup; a charge is refunded')
     .option('--reason <code>', CANCEL_REASONS.join(', '), 'other')
     .action(
-      act(async ({ store }, [id], { reason }: { reason: string }) => {
+      act(async (context, [id], { reason }: { reason: string }) => {
+        const { store } = context;
         if (!CANCEL_REASONS.includes(reason as CancelReason)) {
           throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
         }
         const cancelled = await store.cancelOrder(requireId(id), 'operator', reason as CancelReason);
         if (!cancelled) throw new CommandError('There is no such order before its pickup.');
         await leaveJobs(store, [cancelled]);
+        await tellDriver(context, cancelled);
         return { order_id: id, status: cancelled.status };
       }),
     );
@@ -64,11 +67,13 @@ export function addOrderCommands(program: Command, act: Act): void {
     .command('return <order_id>')
     .description('end an order after its pickup for its driver; the driver is free, no payout is owed')
     .action(
-      act(async ({ store }, [id]) => {
+      act(async (context, [id]) => {
+        const { store } = context;
         const givenUp = await store.giveUpForDriver(requireId(id));
         const returned = await store.returnForDriver(requireId(id));
         await leaveJobs(store, [givenUp, returned]);
         if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
+        await tellDriver(context, returned);
         return { order_id: id, status: returned.status };
       }),
     );

@@ -30,7 +30,7 @@ export function createCancelOrder(deps: {
   readonly redispatch: Pick<Redispatch, 'driverFreed'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
-  readonly events: Pick<OrderEvents, 'orderChanged'>;
+  readonly events: Pick<OrderEvents, 'orderChanged' | 'orderTaken'>;
 }): CancelOrder {
   const { store } = deps;
 
@@ -59,6 +59,8 @@ export function createCancelOrder(deps: {
   function forget(orderId: string, driverId: string | null): void {
     deps.matcher.unwait(orderId);
     deps.events.orderChanged(orderId, driverId);
-    if (driverId !== null) deps.redispatch.driverFreed(driverId, orderId);
+    if (driverId === null) return;
+    deps.events.orderTaken(driverId);
+    deps.redispatch.driverFreed(driverId, orderId);
   }
 }

@@ -60,7 +60,7 @@ export function createDriverActions(deps: {
   readonly releaseBudget: ReleaseBudget;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
-  readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged'>;
+  readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged' | 'orderTaken'>;
   readonly clock: Clock;
   /** Time from a step to the text of it; 0 by default. */
   readonly textDelaySeconds?: number;
@@ -97,6 +97,7 @@ export function createDriverActions(deps: {
     matcher.unwait(orderId);
     if (loser !== undefined && loser !== driverId) {
       deps.events.driverChanged(loser);
+      deps.events.orderTaken(loser);
       redispatch.driverFreed(loser, orderId);
     }
     redispatch.recheckDriver(driverId);

@@ -15,6 +15,12 @@ export type OrderSubscriber = {
   driverChanged?(driverId: string): void;
   /** A read shows that a driver who held an order in memory carries none. */
   driverFreed?(driverId: string): void;
+  /** This process gave a driver an order. Each order is told of by one process alone. */
+  orderGiven?(driverId: string): void;
+  /** This process took an order from its driver, who did not ask for it. */
+  orderTaken?(driverId: string): void;
+  /** A driver has another token: what was opened with the one before ends. */
+  tokenChanged?(driverId: string): void;
   /** A driver moved; `orderId` is the order they carry. */
   driverMoved?(position: DriverPosition, orderId: string | null): void;
   /** A driver's phone reported a position to this process. */
@@ -58,6 +64,18 @@ export class OrderEvents implements Required<OrderSubscriber> {
 
   driverFreed(driverId: string): void {
     for (const each of this.#subscribers) each.driverFreed?.(driverId);
+  }
+
+  orderGiven(driverId: string): void {
+    for (const each of this.#subscribers) each.orderGiven?.(driverId);
+  }
+
+  orderTaken(driverId: string): void {
+    for (const each of this.#subscribers) each.orderTaken?.(driverId);
+  }
+
+  tokenChanged(driverId: string): void {
+    for (const each of this.#subscribers) each.tokenChanged?.(driverId);
   }
 
   driverMoved(position: DriverPosition, orderId: string | null): void {

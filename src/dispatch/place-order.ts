@@ -68,7 +68,7 @@ export function createPlaceOrder(deps: {
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'orderQueued' | 'recheckDriver'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'add'>;
   readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
-  readonly events: Pick<OrderEvents, 'orderChanged' | 'storeChanged'>;
+  readonly events: Pick<OrderEvents, 'orderChanged' | 'orderGiven' | 'storeChanged'>;
   readonly clock: Clock;
 }): PlaceOrderOperation {
   const { matcher } = deps;
@@ -117,6 +117,7 @@ export function createPlaceOrder(deps: {
     if (undone) matcher.claim(driverId, order.id);
     deps.fleet.markStale(driverId);
     deps.events.orderChanged(order.id, driverId);
+    deps.events.orderGiven(driverId);
     // A rebuild undid the claim, or the order ended before this reply: the tables know who carries it.
     if (undone) deps.redispatch.recheckDriver(driverId);
     else if (matcher.hasRoomBeside(driverId)) deps.redispatch.driverAvailable(driverId);

@@ -22,6 +22,8 @@ export type Positions = {
   report(driverId: string, report: PositionReport): ReportOutcome;
   /** The driver's last position; null for an unknown driver or one who never reported any. */
   last(driverId: string): Point | null;
+  /** Whether a driver's position is needed: on duty, or with an order. Null for an unknown driver. */
+  wants(driverId: string): boolean | null;
   /** Takes a position that another process received. */
   receive(position: DriverPosition): void;
 };
@@ -62,6 +64,10 @@ export function createPositions(deps: {
       return 'taken';
     },
     last: (driverId) => matcher.driver(driverId)?.position ?? null,
+    wants(driverId) {
+      const driver = matcher.driver(driverId);
+      return driver ? driver.onDuty || matcher.carriedBy(driverId).length > 0 : null;
+    },
     receive: apply,
   };
 }

@@ -52,7 +52,7 @@ export type RedispatchParts = {
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
-  readonly events: Pick<OrderEvents, 'orderChanged' | 'storeChanged'>;
+  readonly events: Pick<OrderEvents, 'orderChanged' | 'orderGiven' | 'orderTaken' | 'storeChanged'>;
   readonly unpaidAllowed?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -122,6 +122,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       parts.relay.relay(outcome.outbox);
       fleet.markStale(driver.driverId);
       events.orderChanged(orderId, driver.driverId);
+      events.orderGiven(driver.driverId);
       // A read undid the mark or replaced the order, or the order changed again before this reply.
       if (overtaken || carrier !== undefined) await rematch(orderId, drivers);
     } else {

@@ -26,6 +26,7 @@ export function createSilentRelease(parts: SilentReleaseParts): SilentRelease {
     matcher.release(driverId, clock.now(), orderId);
     parts.fleet.markStale(driverId);
     parts.events.orderChanged(orderId, driverId);
+    parts.events.orderTaken(driverId);
     await parts.redispatch.requeue(orderId);
     return true;
   };

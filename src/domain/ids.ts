@@ -35,14 +35,21 @@ export function isId(text: string): boolean {
 }
 
 /** The kinds of secrets. A secret's prefix tells a person who finds it what it opens. */
-export type SecretKind = 'api_key' | 'organization_key' | 'driver_token';
+export type SecretKind = 'api_key' | 'organization_key' | DriverSecretKind;
+/** A driver's token, their phone's tracker, which only reports positions, and the code of a sign-in link. */
+export type DriverSecretKind = 'driver_token' | 'tracker' | 'sign_in_code';
 /** Whether a key is one of a sandbox. */
 export type KeyMode = 'test' | 'live';
 const SECRET_FORM: Record<SecretKind, RegExp> = {
   api_key: /^sdk_(?:test_|live_)?[\w-]{32}$/,
   organization_key: /^sdk_(?:test|live)_org_[\w-]{32}$/,
   driver_token: /^sdd_[\w-]{32}$/,
+  tracker: /^drp_[\w-]{32}$/,
+  sign_in_code: /^sdl_[\w-]{32}$/,
 };
+
+const DRIVER_PREFIX: Record<DriverSecretKind, string> = { driver_token: 'sdd_', tracker: 'drp_', sign_in_code: 'sdl_' };
+const isOfDriver = (kind: SecretKind): kind is DriverSecretKind => kind in DRIVER_PREFIX;
 
 /**
  * A new secret of 192 random bits. Only its hash is stored.
@@ -51,10 +58,10 @@ const SECRET_FORM: Record<SecretKind, RegExp> = {
  *   every mode
  */
 export function newSecret(kind: 'organization_key', mode: KeyMode): string;
-export function newSecret(kind: 'api_key' | 'driver_token', mode?: KeyMode): string;
+export function newSecret(kind: 'api_key' | DriverSecretKind, mode?: KeyMode): string;
 export function newSecret(kind: SecretKind, mode?: KeyMode): string {
   const random = randomBytes(24).toString('base64url');
-  if (kind === 'driver_token') return `sdd_${random}`;
+  if (isOfDriver(kind)) return DRIVER_PREFIX[kind] + random;
   return `sdk_${mode === undefined ? '' : `${mode}_`}${kind === 'organization_key' ? 'org_' : ''}${random}`;
 }
 
@@ -66,6 +73,17 @@ export function hasSecretForm(kind: SecretKind, text: string): boolean {
 export function keyModeOf(text: string): KeyMode | null {
   const [, mode] = /^sdk_(test|live)_(?:org_)?[\w-]{32}$/.exec(text) ?? [];
   return (mode as KeyMode | undefined) ?? null;
+}
+
+/**
+ * The driver's token for which a phone exchanges a sign-in code: the same one again for the same attempt, whose
+ * reply may have been lost, and another one for another attempt.
+ *
+ * @param code of 192 random bits, which the token has too
+ */
+export function tokenOfAttempt(code: string, attempt: string): string {
+  const hash = createHash('sha256').update(`${code} ${attempt}`).digest();
+  return DRIVER_PREFIX.driver_token + hash.subarray(0, 24).toString('base64url');
 }
 
 /** SHA-256 of a secret in hex. No salt is needed, as the secret is random and not chosen by a person. */

@@ -139,12 +139,15 @@ function exact(start: Start, tasks: readonly (readonly Task[])[]): Task[] {
   const next = tasks.map(() => 0);
   const sequence: Task[] = [];
 
+  const rank = (index: number): number => (tasks[index]?.[next[index] as number]?.kind === 'pickup' ? 0 : 1);
+
   function goOn(state: State): void {
     const soFar = worth(state, start);
     if (!isBetter(soFar, bestWorth)) return;
     let isEnd = true;
-    for (const [index, own] of tasks.entries()) {
-      const task = own[next[index] as number];
+    // What is fetched together stays together, where that is worth the same.
+    for (const index of [...tasks.keys()].sort((a, b) => rank(a) - rank(b))) {
+      const task = tasks[index]?.[next[index] as number];
       if (!task) continue;
       isEnd = false;
       next[index] = (next[index] as number) + 1;

@@ -1,5 +1,5 @@
 import type { Point } from '../geo/point.ts';
-import type { OrderStatus } from './order.ts';
+import type { TrackedOrder } from './tracked.ts';
 
 /** A driver's last position, timed by the database's clock. */
 export type KnownPosition = { readonly lat: number; readonly lng: number; readonly atMs: number };
@@ -17,14 +17,15 @@ export type ShownPosition = {
 
 /**
  * The driver's position as the order's status allows it: exact between pickup and delivery, on a grid of
- * about 1 km between assignment and pickup, and never otherwise.
+ * about 1 km between assignment and pickup, and never otherwise. It is not shown while the driver goes to
+ * another customer's door first, as where they stand would tell where that is.
  */
 export function shownPosition(
-  status: OrderStatus,
+  { status, stopsBefore }: Pick<TrackedOrder, 'status' | 'stopsBefore'>,
   position: KnownPosition | null,
   nowMs: number,
 ): ShownPosition | null {
-  if (!position || (status !== 'driver_assigned' && status !== 'picked_up')) return null;
+  if (!position || stopsBefore !== 0 || (status !== 'driver_assigned' && status !== 'picked_up')) return null;
   const exact = status === 'picked_up';
   const { lat, lng } = exact ? position : roundedToKilometer(position);
   return {

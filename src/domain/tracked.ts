@@ -1,4 +1,4 @@
-import type { OrderStatus } from './order.ts';
+import type { OrderStatus, UndeliverableReason } from './order.ts';
 
 /** An order as a tracking page may see it: no phone, e-mail, surname or address line. Times are ISO 8601. */
 export type TrackedOrder = {
@@ -10,8 +10,10 @@ export type TrackedOrder = {
   readonly storeName: string;
   readonly driverId: string | null;
   readonly driverFirstName: string | null;
+  /** Stops that the driver makes before this order's door; null where no driver is under way with it. */
+  readonly stopsBefore: number | null;
   readonly pickup: { readonly lat: number; readonly lng: number };
-  /** For the arrival estimate only; a page never sees the point itself. */
+  /** For the arrival estimate; a page sees the point itself only once the driver has no stop before it. */
   readonly dropoff: { readonly lat: number; readonly lng: number; readonly accuracyMeters: number } | null;
   readonly createdAt: string;
   readonly assignedAt: string | null;
@@ -21,6 +23,8 @@ export type TrackedOrder = {
   readonly endedAt: string | null;
   /** Whether an earlier driver lost or released the order. */
   readonly wasReleased: boolean;
+  /** Why the handover failed, if it did. */
+  readonly reason: UndeliverableReason | null;
   /** What the store or the customer asks for at the door. */
   readonly dropoffInstructions: string | null;
   readonly leaveAtDoor: boolean;

@@ -92,6 +92,8 @@ export class Allowances {
 export type DriverAllowances = {
   /** Messages of their socket, and positions over HTTP. */
   readonly messages: Allowances;
+  /** Positions of their tracking app, which catches up after a dead zone and must not silence the page. */
+  readonly trackers: Allowances;
   /** All other requests over HTTP. */
   readonly requests: Allowances;
 };
@@ -100,6 +102,7 @@ export type DriverAllowances = {
 export function createDriverAllowances(now: () => number): DriverAllowances {
   return {
     messages: new Allowances(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, now),
+    trackers: new Allowances(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, now),
     requests: new Allowances(DRIVER_REQUEST_BURST, DRIVER_REQUESTS_PER_SECOND, now),
   };
 }

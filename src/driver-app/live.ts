@@ -32,6 +32,8 @@ export type DriverLive = {
   readonly behaviour: SocketBehaviour<DriverSession>;
   /** Sends the driver's state again. Costs nothing where the driver is not connected here; never throws. */
   driverChanged(driverId: string): void;
+  /** The driver has another token: a socket that signed in with the one before is closed. Never throws. */
+  tokenChanged(driverId: string): void;
   /** Reads the state of every connected driver again, for when notices may have been missed. */
   everythingChanged(): void;
   connected(): number;
@@ -91,6 +93,7 @@ export function createDriverLive(parts: {
     lobby.leave(socket);
     data.phase = 'signed_in';
     data.driverId = driverId;
+    data.tokenHash = hashSecret(token);
     signedIn.set(driverId, socket);
     earlier?.close(REPLACED, 'connected from elsewhere');
     void reader.request(driverId);
@@ -106,6 +109,11 @@ export function createDriverLive(parts: {
       if (!(error instanceof ServiceError)) failed(error);
       return 'later';
     }
+  }
+
+  async function checkToken(driverId: string): Promise<void> {
+    const socket = signedIn.get(driverId);
+    if (socket && !(await drivers.find(socket.data.tokenHash))) socket.close(NOT_SIGNED_IN, 'another token');
   }
 
   /** Writes the duty the phone wants; of several changes asked for meanwhile, only the last. */
@@ -191,6 +199,7 @@ export function createDriverLive(parts: {
     driverChanged(driverId) {
       if (signedIn.has(driverId)) void reader.request(driverId);
     },
+    tokenChanged: (driverId) => void checkToken(driverId).catch(failed),
     everythingChanged() {
       for (const driverId of signedIn.keys()) void reader.request(driverId);
     },

@@ -16,6 +16,8 @@ export type DriverSession = {
   readonly network: string;
   phase: 'new' | 'signing_in' | 'signed_in' | 'closed';
   driverId: string | null;
+  /** Hash of the token that it signed in with. */
+  tokenHash: string;
   strikes: number;
   helloTimer: NodeJS.Timeout | null;
   /** The duty the phone asked for last, while an earlier change is being written. */
@@ -34,6 +36,7 @@ export function newSession(address: string, nowMs: number): DriverSession {
     allowance: new Allowance(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, nowMs),
     phase: 'new',
     driverId: null,
+    tokenHash: '',
     strikes: 0,
     helloTimer: null,
     dutyWanted: null,

@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError } from '../domain/errors.ts';
-import { hashSecret, hasSecretForm, type KeyMode, keyModeOf, type SecretKind } from '../domain/ids.ts';
+import { hashSecret, hasSecretForm, type KeyMode, keyModeOf } from '../domain/ids.ts';
 import { bearerToken } from '../transport/request.ts';
 import type { RequestHead } from '../transport/route.ts';
 import type { KnownSecrets } from './known-secrets.ts';
@@ -135,10 +135,12 @@ export type Authenticator<Holder> = {
 };
 
 const NAMES = { api_key: 'API key', organization_key: 'API key', driver_token: 'driver token' } as const;
+/** The secrets that come in the header Authorization. */
+type BearerKind = keyof typeof NAMES;
 
 /** @param mode that of this service: keys that say the other one are refused by their form, without a look-up */
 export function createAuthenticator<Holder>(
-  kind: SecretKind,
+  kind: BearerKind,
   credentials: Pick<Credentials<Holder>, 'find' | 'remembers'>,
   mode: KeyMode | null = null,
 ): Authenticator<Holder> {
@@ -162,7 +164,7 @@ export function createAuthenticator<Holder>(
 }
 
 /** Why the form of a key alone says that it is of no use here; null where it does not. */
-function refusalByForm(kind: SecretKind, secret: string, mode: KeyMode | null): string | null {
+function refusalByForm(kind: BearerKind, secret: string, mode: KeyMode | null): string | null {
   const said = keyModeOf(secret);
   if (kind === 'driver_token' || said === null) return null;
   if (mode !== null && said !== mode) {

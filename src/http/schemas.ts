@@ -44,6 +44,10 @@ export const METADATA_KEY = `^[\\w.-]{1,${MAX_METADATA_KEY_LENGTH}}$`;
 
 /** A phone's id for an action, such as a UUID. */
 export const ACTION_ID = '^[\\w.:-]+$';
+/** A point of P-256 without compression, 65 bytes in base64url: 0x04 is its first byte. */
+export const PUSH_KEY = '^B[\\w-]{86}=?$';
+/** 16 bytes in base64url. */
+export const PUSH_SECRET = '^[\\w-]{22}(?:==)?$';
 /** 1 to 100. */
 export const PAGE_SIZE = '^(?:[1-9]\\d?|100)$';
 /** Minutes that a clock is ahead of UTC, or behind it. */
@@ -206,6 +210,40 @@ export const schemas = {
       speed: { type: 'number', minimum: 0, maximum: MAX_SPEED_METERS_PER_SECOND },
       captured_at: { type: 'string', pattern: TIMESTAMP },
     },
+  },
+
+  /** `POST /driver/sign-in`: the code of a link, and the phone's own id for this try. */
+  driverSignIn: {
+    title: 'SignIn',
+    type: 'object',
+    required: ['code', 'attempt'],
+    properties: {
+      code: { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH },
+      attempt: { type: 'string', minLength: 1, maxLength: MAX_ACTION_ID_LENGTH, pattern: ACTION_ID },
+    },
+  },
+
+  /** `POST /driver/push`, as `PushSubscription.toJSON` writes it. */
+  pushSubscription: {
+    type: 'object',
+    required: ['endpoint', 'keys'],
+    properties: {
+      endpoint: { type: 'string', minLength: 1, maxLength: MAX_WEBHOOK_URL_LENGTH },
+      keys: {
+        type: 'object',
+        required: ['p256dh', 'auth'],
+        properties: {
+          p256dh: { type: 'string', maxLength: MAX_ID_LENGTH * 2, pattern: PUSH_KEY },
+          auth: { type: 'string', maxLength: MAX_ID_LENGTH, pattern: PUSH_SECRET },
+        },
+      },
+    },
+  },
+
+  /** `DELETE /driver/push`; without a body it means every phone. */
+  pushEndpoint: {
+    type: 'object',
+    properties: { endpoint: { type: 'string', minLength: 1, maxLength: MAX_WEBHOOK_URL_LENGTH } },
   },
 
   /** `POST /driver/orders/{id}/pick-up` and `…/return`; the query of `…/deliver`. */

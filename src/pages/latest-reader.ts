@@ -121,7 +121,8 @@ export function createLatestReader<Value>(source: {
       const { promise } = entry.wanted;
       if (!entry.reading && !entry.retry) {
         queue.add(key);
-        pump();
+        // One change is often told twice in a row, by its order and by its driver.
+        queueMicrotask(pump);
       }
       return promise;
     },

@@ -6,7 +6,7 @@ import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
 import type { Db } from './db.ts';
-import { active, jobsAsJson, mayTake } from './fragments.ts';
+import { active, jobsAsJson, mayTake, stopsBefore } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
@@ -169,6 +169,8 @@ export type StoreOrder = {
   readonly pickup_lat: number;
   readonly pickup_lng: number;
   readonly driver_id: string | null;
+  /** Stops that the driver makes before this order's door; null where no driver is under way with it. */
+  readonly stops_before: number | null;
   readonly [column: string]: unknown;
 };
 
@@ -182,7 +184,7 @@ export async function findStoreOrder(
     select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
       split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
-        as dropoff_point,
+        as dropoff_point, ${stopsBefore(sql)} as stops_before,
       coalesce((select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'
         order by f.attempt desc limit 1), o.refund_id) as stripe_refund_id,
       (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,

@@ -62,6 +62,22 @@ export async function listTokensOf({ sql }: Db, driverIds: readonly string[]): P
   return rows.map(toSecret);
 }
 
+/** The marks of the trackers, in the order of the drivers' ids, after `afterId`. */
+export async function listTrackers({ sql }: Db, afterId: string, limit: number): Promise<SecretRow[]> {
+  const rows = await sql`
+    select id, left(tracker_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from drivers
+    where tracker_hash is not null and id > ${afterId} order by id limit ${limit}`;
+  return rows.map(toSecret);
+}
+
+/** The trackers of these drivers. One that was taken away is in no row, so a look-up does not find it. */
+export async function listTrackersOf({ sql }: Db, driverIds: readonly string[]): Promise<SecretRow[]> {
+  const rows = await sql`
+    select id, tracker_hash as hash, false as revoked from drivers
+    where id = any(${[...driverIds]}::uuid[]) and tracker_hash is not null`;
+  return rows.map(toSecret);
+}
+
 /**
  * Sends a notice for this process itself: when it is heard, every notice committed before was. The commit
  * does not wait for the disk, as nothing is stored.

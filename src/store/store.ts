@@ -25,7 +25,9 @@ import * as organizations from './organizations.ts';
 import * as outbox from './outbox.ts';
 import * as payments from './payments.ts';
 import * as payouts from './payouts.ts';
+import * as phones from './phones.ts';
 import * as placedOrders from './placed-orders.ts';
+import * as pushes from './pushes.ts';
 import * as refunds from './refunds.ts';
 import * as requestDedup from './request-dedup.ts';
 import * as reset from './reset.ts';
@@ -89,7 +91,9 @@ export interface Store
     Bound<typeof outbox>,
     Bound<typeof payments>,
     Bound<typeof payouts>,
+    Bound<typeof phones>,
     Bound<typeof placedOrders>,
+    Bound<typeof pushes>,
     Bound<typeof refunds>,
     Bound<typeof requestDedup>,
     Bound<typeof reset>,
@@ -137,7 +141,9 @@ const FAMILIES = [
   outbox,
   payments,
   payouts,
+  phones,
   placedOrders,
+  pushes,
   refunds,
   requestDedup,
   reset,

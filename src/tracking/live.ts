@@ -19,7 +19,7 @@ import type { Transport } from '../transport/transport.ts';
 import { Lookups } from './lookups.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
 import { isGone } from './view.ts';
-import { isNewer, newWatched, type Viewer, type Watched } from './watched.ts';
+import { isNewer, newWatched, OrdersOfDrivers, type Viewer, type Watched } from './watched.ts';
 
 /** Close codes of RFC 6455 and its registry, and one of ours for an order that is no longer there. */
 const POLICY_VIOLATION = 1008;
@@ -32,6 +32,8 @@ export type Tracking = {
    * Sends the order's pages its new state. Costs nothing where none is open in this process; never throws.
    */
   orderChanged(orderId: string): Promise<void>;
+  /** Sends the pages of all the driver's orders their new state: another order of theirs may have come or gone. */
+  driverChanged(driverId: string): void;
   /**
    * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A
    * position of any other driver is left out: memory may still hold a driver who gave the order back at
@@ -62,6 +64,7 @@ export function createTracking(parts: {
 }): Tracking {
   const { store, matcher, transport, now, failed } = parts;
   const watchedOrders = new Map<string, Watched>();
+  const ordersOf = new OrdersOfDrivers();
   const lookups = new Lookups();
   let sockets = 0;
   const reader = createLatestReader({ read: (ids) => store.findTrackedByIds(ids), apply, failed });
@@ -82,6 +85,7 @@ export function createTracking(parts: {
     const nowMs = now();
     const text = orderMessage(order, positionOf(matcher, order.driverId), nowMs);
     if (isNewer(order, watched.order)) {
+      ordersOf.set(orderId, watched.order, order);
       watched.order = order;
       watched.moved = null;
       watched.publishedMs = nowMs;
@@ -104,7 +108,7 @@ export function createTracking(parts: {
     }
     const nowMs = now();
     const isDriver = watched.moved.driverId === watched.order.driverId;
-    const shown = isDriver ? shownPosition(watched.order.status, watched.moved, nowMs) : null;
+    const shown = isDriver ? shownPosition(watched.order, watched.moved, nowMs) : null;
     watched.moved = null;
     if (!shown) return;
     watched.publishedMs = nowMs;
@@ -147,6 +151,7 @@ export function createTracking(parts: {
     if (watched.sockets.size > 0) return;
     if (watched.timer) clearTimeout(watched.timer);
     watchedOrders.delete(orderId);
+    ordersOf.set(orderId, watched.order, null);
     reader.forget(orderId);
   }
 
@@ -186,6 +191,9 @@ export function createTracking(parts: {
     behaviour,
     async orderChanged(orderId) {
       if (watchedOrders.has(orderId)) await reader.request(orderId);
+    },
+    driverChanged(driverId) {
+      for (const orderId of ordersOf.of(driverId)) void reader.request(orderId);
     },
     driverMoved(orderId, position) {
       const watched = watchedOrders.get(orderId);

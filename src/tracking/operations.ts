@@ -1,3 +1,4 @@
+import { UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { ORDER_STATUS } from '../http/openapi/order-schemas.ts';
 import {
   BOOLEAN,
@@ -43,7 +44,11 @@ const VIEW = named(
     stages: listOf(STAGE),
     store_name: STRING,
     pickup: POINT,
+    home: orNull(POINT),
     driver: orNull(object({ first_name: orNull(STRING), position: orNull(POSITION) })),
+    stops_before: orNull(INTEGER),
+    was_released: BOOLEAN,
+    reason: orNull(choice(UNDELIVERABLE_REASONS)),
     arrival: orNull(object({ earliest_minutes: INTEGER, latest_minutes: INTEGER })),
     photo_url: orNull(STRING),
     dropoff_notes: orNull(object({ instructions: orNull(STRING), leave_at_door: BOOLEAN })),

@@ -1,6 +1,8 @@
 import { MAX_INSTRUCTIONS_LENGTH } from '../limits.ts';
 import { type Html, html } from '../pages/html.ts';
-import { arrivalText, tone } from './sentences.ts';
+import { type SpeakTracking, speakTracking } from '../words/tracking.ts';
+import type { Language } from '../words/words.ts';
+import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from './sentences.ts';
 import type { Stage } from './stages.ts';
 import type { TrackingView } from './view.ts';
 
@@ -14,52 +16,68 @@ export type PageFiles = { readonly script: string; readonly style: string; reado
 
 /** How often pages without JavaScript reload. */
 const RELOAD_SECONDS = 30;
-const RELOAD_NOTE = html`<noscript><p class="link">This page loads itself again every ${RELOAD_SECONDS} seconds. <a href="">Reload now</a></p></noscript>`;
+
+function reloadNote(say: SpeakTracking): Html {
+  const note = say('reload_note', { seconds: RELOAD_SECONDS });
+  return html`<noscript><p class="link">${note} <a href="">${say('reload')}</a></p></noscript>`;
+}
 
 /** The script shows it; without one it could not be sent, as the page's policy lets no form go anywhere. */
-const NOTES = html`<section id="notes-card" class="card notes" aria-labelledby="notes-title" hidden>
+function notesForm(say: SpeakTracking): Html {
+  return html`<section id="notes-card" class="card notes" aria-labelledby="notes-title" hidden>
     <form id="notes-form" autocomplete="off">
-      <h2 id="notes-title">Notes for your driver</h2>
-      <label for="notes-text">How to find you, a code for the door, where to leave it</label>
+      <h2 id="notes-title">${say('notes')}</h2>
+      <label for="notes-text">${say('notes_label')}</label>
       <textarea id="notes-text" rows="3" maxlength="${MAX_INSTRUCTIONS_LENGTH}" dir="auto"></textarea>
-      <label class="check"><input id="notes-door" type="checkbox"> Leave it at the door</label>
-      <p class="notes-foot"><button id="notes-save">Save</button><span id="notes-state" role="status"></span></p>
+      <label class="check"><input id="notes-door" type="checkbox"> ${say('notes_door')}</label>
+      <p class="notes-foot"><button id="notes-save">${say('notes_save')}</button><span id="notes-state" role="status"></span></p>
     </form>
   </section>`;
+}
 
 /**
  * The tracking page with everything essential in its markup; the script keeps it current and adds the map.
  * The script reads `data-` attributes, so that the page holds no script of its own.
  */
-export function trackingPage(view: TrackingView, token: string, settings: PageSettings, files: PageFiles): string {
+export function trackingPage(
+  view: TrackingView,
+  token: string,
+  language: Language,
+  settings: PageSettings,
+  files: PageFiles,
+): string {
+  const say = speakTracking[language];
+  const stops = stopsText(view, say);
   const main = html`
 <main id="track" data-token="${token}" data-view="${JSON.stringify(view)}" data-tile-url="${settings.tileUrl ?? ''}"
   data-tile-attribution="${settings.tileAttribution}">
   <section class="now" data-tone="${tone(view.status)}">
     <div id="message" aria-live="polite" aria-atomic="true">
-      <h1 id="headline">${view.headline}</h1>
-      <p id="detail">${view.detail}</p>
+      <h1 id="headline">${headline(view, say)}</h1>
+      <p id="stops" class="arrival"${stops ? null : html` hidden`}>${stops}</p>
+      <p id="arrival" class="arrival" aria-live="off"${view.arrival ? null : html` hidden`}>${arrivalText(view.arrival, say)}</p>
+      <p id="detail">${detail(view, say)}</p>
     </div>
-    <p id="arrival" class="arrival"${view.arrival ? null : html` hidden`}>${arrivalText(view.arrival)}</p>
     <p id="link" class="link" hidden></p>
-    ${view.final ? null : RELOAD_NOTE}
+    ${view.final ? null : reloadNote(say)}
   </section>
-  <section id="map-card" class="card map-card" aria-label="Map" hidden>
+  <section id="map-card" class="card map-card" aria-label="${say('map')}" hidden>
     <div id="map"></div>
-    <p class="map-foot"><span id="position-age"></span><button id="recentre" type="button" hidden>Show both</button></p>
+    <div id="map-foot" class="map-foot"><span id="position-age"></span><button id="recentre" type="button" hidden>${say('show_both')}</button></div>
   </section>
-  <section class="card" aria-label="Steps of the delivery">
-    <ol id="stages" class="stages">${view.stages.map(stageItem)}</ol>
+  <section class="card" aria-label="${say('steps')}">
+    <ol id="stages" class="stages">${view.stages.map((stage) => stageItem(stage, view, say))}</ol>
   </section>
-  ${NOTES}
+  ${notesForm(say)}
   <figure id="photo" class="card photo"${view.photo_url === null ? html` hidden` : null}>
-    ${view.photo_url === null ? null : html`<img src="${view.photo_url}" alt="Photo taken at the handover">`}
-    <figcaption>Photo taken at the handover</figcaption>
+    ${view.photo_url === null ? null : html`<img src="${view.photo_url}" alt="${say('photo')}">`}
+    <figcaption>${say('photo')}</figcaption>
   </figure>
 </main>`;
   return page({
-    title: `${view.headline} · ${view.store_name}`,
-    header: html`Delivery from <strong><bdi id="store">${view.store_name}</bdi></strong>`,
+    language,
+    title: `${headline(view, say)} · ${view.store_name}`,
+    header: html`${say('delivery_from')} <strong><bdi id="store">${view.store_name}</bdi></strong>`,
     main,
     head: html`<script type="module" src="${files.script}"></script>
 ${view.final ? null : html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>`}`,
@@ -68,37 +86,37 @@ ${view.final ? null : html`<noscript><meta http-equiv="refresh" content="${RELOA
   });
 }
 
-/** A plain page with one message: an unknown link, an expired one, or a service out of order. */
-export function messagePage(
-  headline: string,
-  detail: string,
-  sandbox: boolean,
-  files: PageFiles,
-  reload = false,
-): string {
+/** A page without an order: an unknown link, an expired one, or a service out of order. */
+export type Notice = 'unknown_link' | 'expired_link' | 'away';
+
+/** A plain page with one message. While the service is out of order it loads itself again. */
+export function noticePage(notice: Notice, language: Language, sandbox: boolean, files: PageFiles): string {
+  const say = speakTracking[language];
   return page({
-    title: headline,
-    header: html`Delivery tracking`,
+    language,
+    title: say(notice),
+    header: html`${say('tracking')}`,
     main: html`
 <main id="notice">
   <section class="now" data-tone="plain">
-    <h1>${headline}</h1>
-    <p>${detail}</p>
+    <h1>${say(notice)}</h1>
+    <p>${say(`${notice}_detail`)}</p>
   </section>
 </main>`,
-    head: reload ? html`<meta http-equiv="refresh" content="${RELOAD_SECONDS}">` : html``,
+    head: notice === 'away' ? html`<meta http-equiv="refresh" content="${RELOAD_SECONDS}">` : html``,
     sandbox,
     files,
   });
 }
 
-function stageItem(stage: Stage): Html {
+function stageItem(stage: Stage, { status }: TrackingView, say: SpeakTracking): Html {
   const time = stage.at === null ? null : html`<time datetime="${stage.at}">${stage.at.slice(11, 16)} UTC</time>`;
   const step = stage.state === 'current' ? html` aria-current="step"` : null;
-  return html`<li data-state="${stage.state}"${step}><span class="dot" aria-hidden="true"></span><span class="label">${stage.label}</span>${time}</li>`;
+  return html`<li data-state="${stage.state}"${step}><span class="dot" aria-hidden="true"></span><span class="label">${stageLabel(stage, status, say)}<span class="unseen">, ${stageState(stage, say)} </span></span>${time}</li>`;
 }
 
 function page(parts: {
+  readonly language: Language;
   readonly title: string;
   readonly header: Html;
   readonly main: Html;
@@ -106,9 +124,10 @@ function page(parts: {
   readonly sandbox: boolean;
   readonly files: PageFiles;
 }): string {
-  const badge = html`<span class="badge" title="A trial: no real delivery, charge or text">Sandbox</span>`;
+  const say = speakTracking[parts.language];
+  const badge = html`<span class="badge" title="${say('sandbox_means')}">${say('sandbox')}</span>`;
   return html`<!doctype html>
-<html lang="en">
+<html lang="${parts.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

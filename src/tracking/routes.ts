@@ -10,11 +10,12 @@ import { pageHeaders } from '../pages/page-headers.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
+import { acceptedLanguages, type Language, languageOf } from '../words/words.ts';
 import { dropoffRoute } from './dropoff-route.ts';
 import { createLinkReader, linkedOrder } from './link.ts';
 import type { TrackingStatus } from './messages.ts';
 import { getTracking, getTrackingPhoto } from './operations.ts';
-import { messagePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
+import { type Notice, noticePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
 import { trackingView } from './view.ts';
 
 /** The photos of handovers, by tracking token. */
@@ -40,7 +41,7 @@ export function trackingRoutes(parts: {
   readonly failed: (error: unknown) => void;
 }): Route<null>[] {
   const { store, matcher, photos, assets, settings, now } = parts;
-  const headers = pageHeaders(settings.tileUrl, parts.publicUrl);
+  const headers = { ...pageHeaders(settings.tileUrl, parts.publicUrl), Vary: 'Accept-Language' };
   const files: PageFiles = {
     script: assets.path('track.js'),
     style: assets.path('track.css'),
@@ -50,33 +51,26 @@ export function trackingRoutes(parts: {
   const read = createLinkReader(store, now);
   const viewOf = (order: TrackedOrder) => trackingView(order, positionOf(matcher, order.driverId), now());
 
-  function message(status: number, headline: string, detail: string): Reply {
-    return { status, headers, body: messagePage(headline, detail, settings.sandbox, files, status === 503) };
+  function message(status: number, notice: Notice, language: Language): Reply {
+    return { status, headers, body: noticePage(notice, language, settings.sandbox, files) };
   }
 
   /** 404, 410 and 503 are plain pages too. Never throws. */
-  async function page(token: string): Promise<Reply> {
+  async function page(token: string, head: RequestHead): Promise<Reply> {
+    const language = languageOf(acceptedLanguages(head.header('accept-language') ?? ''));
     try {
       const found = await read(token);
       switch (found.kind) {
         case 'found':
-          return { status: 200, headers, body: trackingPage(viewOf(found.order), token, settings, files) };
+          return { status: 200, headers, body: trackingPage(viewOf(found.order), token, language, settings, files) };
         case 'not_found':
-          return message(404, 'This link is not known', 'Please check that the whole link from your text was opened.');
+          return message(404, 'unknown_link', language);
         case 'gone':
-          return message(
-            410,
-            'This link has expired',
-            'Its delivery ended some time ago. The store can tell you more.',
-          );
+          return message(410, 'expired_link', language);
       }
     } catch (error) {
       parts.failed(error);
-      return message(
-        503,
-        'We cannot see your order right now',
-        'Your delivery goes on. This page tries again by itself.',
-      );
+      return message(503, 'away', language);
     }
   }
 

@@ -1,67 +1,76 @@
 import type { Arrival } from '../domain/arrival.ts';
 import type { OrderStatus } from '../domain/order.ts';
-import type { TrackedOrder } from '../domain/tracked.ts';
+import type { SpeakTracking } from '../words/tracking.ts';
+import type { Stage } from './stages.ts';
+import type { TrackingView } from './view.ts';
 
-/** The driver's first name, or what stands for it. */
-const someone = (order: TrackedOrder): string => order.driverFirstName || 'Your driver';
+/** What of a view its sentences are made of, so that server and page say the same in each language. */
+export type Told = Pick<TrackingView, 'status' | 'store_name' | 'driver' | 'was_released' | 'stops_before' | 'reason'>;
 
 /** Where the order is, in one sentence. For an order that will not arrive it begins with "Not delivered". */
-export function headline(order: TrackedOrder): string {
-  switch (order.status) {
-    case 'pending_dispatch':
-      return order.wasReleased ? 'Finding another driver for your order' : 'Finding a driver for your order';
-    case 'driver_assigned':
-      return `${someone(order)} is on the way to the store`;
-    case 'picked_up':
-      return `${someone(order)} is on the way with your order`;
-    case 'delivered':
-      return 'Your order was delivered';
-    case 'cancelled':
-      return 'Not delivered: the order was cancelled';
-    case 'expired':
-      return 'Not delivered: no driver was found';
-    case 'undeliverable':
-      return 'Not delivered: the handover was not possible';
-    case 'returned':
-      return 'Not delivered: the order went back to the store';
-  }
+export function headline(told: Told, say: SpeakTracking): string {
+  if (isAnother(told)) return say('headline_another');
+  if (isOutForDelivery(told)) return say('headline_out');
+  return say(`headline_${told.status}`, { driver: driverName(told, say) });
 }
 
-/** What the headline means, or what to do now, in one or two short sentences. */
-export function detail(order: TrackedOrder): string {
-  switch (order.status) {
-    case 'pending_dispatch':
-      return order.wasReleased
-        ? `The first one cannot come. We are looking for another near ${order.storeName}.`
-        : `We are looking for a driver near ${order.storeName}.`;
-    case 'driver_assigned':
-      return `${someone(order)} will pick up your order at ${order.storeName}.`;
-    case 'picked_up':
-      return `It was picked up at ${order.storeName} and is coming to you.`;
-    case 'delivered':
-      return order.driverFirstName
-        ? `${order.driverFirstName} brought it from ${order.storeName}.`
-        : `It was brought from ${order.storeName}.`;
-    case 'cancelled':
-      return `Please ask ${order.storeName} if you did not expect this.`;
-    case 'expired':
-      return `No driver could take it in time. Please ask ${order.storeName} what happens next.`;
-    case 'undeliverable':
-      return `It is being brought back. Please ask ${order.storeName} what happens next.`;
-    case 'returned':
-      return `Please ask ${order.storeName} what happens next.`;
-  }
+/** What the headline means, or what to do now, in one to three short sentences. */
+export function detail(told: Told, say: SpeakTracking): string {
+  const values = { driver: driverName(told, say), store: told.store_name };
+  if (isAnother(told)) return say('detail_another', values);
+  if (isOutForDelivery(told)) return say('detail_out', values);
+  if (told.status === 'delivered' && !told.driver?.first_name) return say('detail_delivered_by_nobody', values);
+  const because = told.reason ? `${say(`reason_${told.reason}`)} ` : '';
+  return because + say(`detail_${told.status}`, values);
 }
 
-/** When the order arrives, in words; empty where no estimate exists. */
-export function arrivalText(arrival: Arrival | null): string {
+/** How many doors come before this one; empty where that is none or unknown. */
+export function stopsText(told: Told, say: SpeakTracking): string {
+  return told.status === 'picked_up' && told.stops_before ? say('stops_before', { count: told.stops_before }) : '';
+}
+
+function isAnother({ status, was_released }: Told): boolean {
+  return status === 'pending_dispatch' && was_released;
+}
+
+/** Whether other doors come first, or may. */
+function isOutForDelivery({ status, stops_before }: Told): boolean {
+  return status === 'picked_up' && stops_before !== 0;
+}
+
+/** The driver's first name, or what stands for it. */
+function driverName({ driver }: Told, say: SpeakTracking): string {
+  return driver?.first_name || say('your_driver');
+}
+
+/** The name of a step; the last one of an order that was not delivered says how it ended. */
+export function stageLabel({ id }: Pick<Stage, 'id'>, status: OrderStatus, say: SpeakTracking): string {
+  if (id !== 'not_delivered') return say(`step_${id}`);
+  return status === 'cancelled' || status === 'expired' || status === 'returned'
+    ? say(`step_${status}`)
+    : say('step_undeliverable');
+}
+
+/** What a screen reader says of a step beside its name. */
+export function stageState({ state }: Pick<Stage, 'state'>, say: SpeakTracking): string {
+  return say(state === 'current' ? 'state_done' : `state_${state}`);
+}
+
+/**
+ * When the order arrives, in minutes or hours from now; empty where no estimate exists.
+ *
+ * @param clock the same as times of the clock, where they are known
+ */
+export function arrivalText(arrival: Arrival | null, say: SpeakTracking, clock: string | null = null): string {
   if (!arrival) return '';
   const { earliest_minutes: earliest, latest_minutes: latest } = arrival;
-  if (latest <= ANY_MINUTE) return 'Arriving any minute now';
-  const unit = latest > IN_HOURS ? { minutes: 60, name: 'hours' } : { minutes: 1, name: 'min' };
-  const from = Math.floor(earliest / unit.minutes);
-  const to = Math.ceil(latest / unit.minutes);
-  return from === 0 ? `Arriving within ${to} ${unit.name}` : `Arriving in ${from} to ${to} ${unit.name}`;
+  if (latest <= ANY_MINUTE) return say('arriving_now');
+  if (clock !== null) return say('arriving_at', { times: clock });
+  const inHours = latest > IN_HOURS;
+  const from = Math.floor(earliest / (inHours ? 60 : 1));
+  const to = Math.ceil(latest / (inHours ? 60 : 1));
+  if (from === 0) return say(inHours ? 'arriving_within_hours' : 'arriving_within', { to });
+  return say(inHours ? 'arriving_in_hours' : 'arriving_in', { from, to });
 }
 const ANY_MINUTE = 3;
 const IN_HOURS = 120;

@@ -1,9 +1,12 @@
 import type { OrderStatus } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
+import { speakTracking } from '../words/tracking.ts';
+import { stageLabel } from './sentences.ts';
 
 /** One step of a delivery on the page. A `failed` one is always the last. */
 export type Stage = {
   readonly id: 'ordered' | 'driver_assigned' | 'picked_up' | 'delivered' | 'not_delivered';
+  /** In English; a page says it in its reader's language. */
   readonly label: string;
   readonly state: 'done' | 'current' | 'upcoming' | 'failed';
   /** When it was reached, ISO 8601; null while it is ahead. */
@@ -18,33 +21,29 @@ const REACHED: Partial<Record<OrderStatus, number>> = {
   delivered: 3,
 };
 
-const END_LABELS: Partial<Record<OrderStatus, string>> = {
-  cancelled: 'Cancelled',
-  expired: 'No driver found',
-  undeliverable: 'Not delivered',
-  returned: 'Back at the store',
-};
-
 /**
  * The steps of an order with their times. An order on its path shows the steps ahead; one that ended
  * undelivered shows the steps it reached and how it ended. The status decides, so a time left over from a
  * released driver shows nothing.
  */
 export function stages(order: TrackedOrder): Stage[] {
+  return steps(order).map((step) => ({ ...step, label: stageLabel(step, order.status, speakTracking.en) }));
+}
+
+function steps(order: TrackedOrder): Omit<Stage, 'label'>[] {
   const path = [
-    { id: 'ordered', label: 'Ordered', at: order.createdAt },
-    { id: 'driver_assigned', label: 'Driver assigned', at: order.assignedAt },
-    { id: 'picked_up', label: 'Picked up', at: order.pickedUpAt },
-    { id: 'delivered', label: 'Delivered', at: order.deliveredAt },
+    { id: 'ordered', at: order.createdAt },
+    { id: 'driver_assigned', at: order.assignedAt },
+    { id: 'picked_up', at: order.pickedUpAt },
+    { id: 'delivered', at: order.deliveredAt },
   ] as const;
-  const endLabel = END_LABELS[order.status];
-  if (endLabel !== undefined) {
+  if (REACHED[order.status] === undefined) {
     const reached = path.filter(
       (step) => step.at !== null && (step.id !== 'driver_assigned' || order.driverId !== null),
     );
     return [
       ...reached.map((step) => ({ ...step, state: 'done' as const })),
-      { id: 'not_delivered', label: endLabel, state: 'failed', at: order.endedAt },
+      { id: 'not_delivered', state: 'failed', at: order.endedAt },
     ];
   }
   const last = REACHED[order.status] ?? 0;

@@ -1,13 +1,17 @@
 import { type Arrival, shownArrival } from '../domain/arrival.ts';
-import type { OrderStatus } from '../domain/order.ts';
+import type { OrderStatus, UndeliverableReason } from '../domain/order.ts';
 import { type KnownPosition, type ShownPosition, shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Point } from '../geo/point.ts';
-import { TRACKING_GONE_AFTER_MS } from '../limits.ts';
+import { HOME_PIN_METERS, TRACKING_GONE_AFTER_MS } from '../limits.ts';
+import { speakTracking } from '../words/tracking.ts';
 import { detail, headline } from './sentences.ts';
 import { type Stage, stages } from './stages.ts';
 
-/** What the tracking page shows, as JSON on the wire. Times are ISO 8601 in UTC. */
+/**
+ * What the tracking page shows, as JSON on the wire. Times are ISO 8601 in UTC. Its sentences are English; a
+ * page makes those of its reader's language from the other fields.
+ */
 export type TrackingView = {
   readonly sequence: number;
   readonly status: OrderStatus;
@@ -18,7 +22,15 @@ export type TrackingView = {
   readonly stages: readonly Stage[];
   readonly store_name: string;
   readonly pickup: Point;
+  /** The door; null until the driver has no other one before it, and where it is not well known. */
+  readonly home: Point | null;
   readonly driver: { readonly first_name: string | null; readonly position: ShownPosition | null } | null;
+  /** Other doors to which the driver goes first; null where no driver is under way with the order. */
+  readonly stops_before: number | null;
+  /** Whether an earlier driver gave the order back. */
+  readonly was_released: boolean;
+  /** Why the handover failed; null where it did not. */
+  readonly reason: UndeliverableReason | null;
   /** A range in which the order arrives; null where no honest one is known. */
   readonly arrival: Arrival | null;
   readonly photo_url: string | null;
@@ -27,6 +39,7 @@ export type TrackingView = {
 };
 
 const FINAL: readonly OrderStatus[] = ['delivered', 'cancelled', 'expired', 'returned'];
+const FAILED: readonly OrderStatus[] = ['undeliverable', 'returned'];
 const WITH_DRIVER: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'delivered', 'undeliverable'];
 
 /**
@@ -36,23 +49,33 @@ const WITH_DRIVER: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'de
  * @param nowMs the database's clock
  */
 export function trackingView(order: TrackedOrder, position: KnownPosition | null, nowMs: number): TrackingView {
-  const shown = shownPosition(order.status, position, nowMs);
-  return {
+  const shown = shownPosition(order, position, nowMs);
+  const told = {
     sequence: order.sequence,
     status: order.status,
     final: FINAL.includes(order.status),
-    headline: headline(order),
-    detail: detail(order),
     stages: stages(order),
     store_name: order.storeName,
     pickup: { lat: order.pickup.lat, lng: order.pickup.lng },
     driver: WITH_DRIVER.includes(order.status) ? { first_name: order.driverFirstName || null, position: shown } : null,
+    home: shownHome(order),
+    stops_before: order.stopsBefore,
+    was_released: order.wasReleased,
+    reason: FAILED.includes(order.status) ? order.reason : null,
     arrival: shownArrival(order, shown),
     photo_url: order.status === 'delivered' && order.hasPhoto ? `/track/${order.trackingToken}/photo` : null,
     dropoff_notes: maySayNotes(order)
       ? { instructions: order.dropoffInstructions, leave_at_door: order.leaveAtDoor }
       : null,
   };
+  return { ...told, headline: headline(told, speakTracking.en), detail: detail(told, speakTracking.en) };
+}
+
+/** The door, once it is the next one on the driver's way, where it is known well enough for a pin. */
+function shownHome({ status, stopsBefore, dropoff }: TrackedOrder): Point | null {
+  if (status !== 'picked_up' || stopsBefore !== 0) return null;
+  if (!dropoff || dropoff.accuracyMeters > HOME_PIN_METERS) return null;
+  return { lat: dropoff.lat, lng: dropoff.lng };
 }
 
 /** Whether the customer may still say what the driver does at the door. */

@@ -22,9 +22,37 @@ export function newWatched(): Watched {
 }
 
 /**
- * Whether the pages must be sent `order`: after an event, or once the dropoff is found, which is no event.
+ * Whether the pages must be sent `order`: after an event, or once the dropoff is found or the driver's other
+ * stops are others, which are no events of it.
  */
 export function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolean {
   if (known === null || order.sequence > known.sequence) return true;
-  return order.sequence === known.sequence && order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters;
+  if (order.sequence < known.sequence) return false;
+  return order.stopsBefore !== known.stopsBefore || order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters;
+}
+
+/** The watched orders of each driver who is under way with one. */
+export class OrdersOfDrivers {
+  readonly #orders = new Map<string, Set<string>>();
+
+  of(driverId: string): ReadonlySet<string> {
+    return this.#orders.get(driverId) ?? NONE;
+  }
+
+  /** Notes who is under way with an order; of null nobody is, or nobody watches. */
+  set(orderId: string, before: TrackedOrder | null, now: TrackedOrder | null): void {
+    const [was, is] = [carrier(before), carrier(now)];
+    if (was === is) return;
+    const left = was === null ? undefined : this.#orders.get(was);
+    left?.delete(orderId);
+    if (was !== null && left?.size === 0) this.#orders.delete(was);
+    if (is === null) return;
+    const orders = this.#orders.get(is) ?? new Set();
+    this.#orders.set(is, orders.add(orderId));
+  }
+}
+const NONE: ReadonlySet<string> = new Set();
+
+function carrier(order: TrackedOrder | null): string | null {
+  return order?.status === 'driver_assigned' || order?.status === 'picked_up' ? order.driverId : null;
 }

@@ -25,11 +25,11 @@ type UnansweredCode =
   | 'busy';
 
 export type WebhookClient = {
-  /** Posts a JSON text in one attempt. Never throws, and takes no longer than the time-out. */
+  /** Posts a JSON text, or other bytes, in one attempt. Never throws, and takes no longer than the time-out. */
   post(request: {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
+    readonly body: string | Buffer;
   }): Promise<WebhookOutcome>;
   /** Cuts requests in flight and refuses new ones. */
   close(): void;
@@ -109,7 +109,7 @@ export function readWebhookUrl(text: string, sandbox: boolean): URL | string {
 
 const TOO_LONG = `is longer than ${MAX_WEBHOOK_URL_LENGTH} characters`;
 
-type Outgoing = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
+type Outgoing = { readonly headers: Readonly<Record<string, string>>; readonly body: string | Buffer };
 
 const unanswered = (code: UnansweredCode): WebhookOutcome => ({ kind: 'unanswered', code });
 

@@ -6,8 +6,8 @@ export type Stop = {
   /** Null for a door whose customer the service has not named. */
   readonly lat: number | null;
   readonly lng: number | null;
-  /** By how much the point may be off, where the service says so. */
-  readonly accuracy_m?: number;
+  /** By how much a door's point may be off. A service of before does not say. */
+  readonly accuracy_m?: number | null;
   readonly order_ids: readonly string[];
 };
 

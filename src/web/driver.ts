@@ -6,9 +6,11 @@ import { byId, element } from './driver-dom.ts';
 import { HandoverPhoto } from './driver-handover.ts';
 import { say, translateMarkup } from './driver-language.ts';
 import type { Screen } from './driver-model.ts';
+import { ringNoMore, ringWhenClosed } from './driver-push.ts';
 import { isResting } from './driver-rest.ts';
 import { type Fix, farFromDoor } from './driver-route.ts';
 import { Session } from './driver-session.ts';
+import { type LinkResult, signInByLink, signInByText } from './driver-sign-in.ts';
 import {
   type Action,
   type ActionKind,
@@ -133,6 +135,7 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
     },
   });
   show();
+  void ringWhenClosed(token, false);
   await session.start();
   show();
 }
@@ -176,6 +179,11 @@ async function signIn(event: Event): Promise<void> {
   const button = byId<HTMLButtonElement>('sign-in-button');
   const token = field.value.trim();
   button.disabled = true;
+  const link = await signInByText(token);
+  if (link) {
+    button.disabled = false;
+    return enterByLink(link);
+  }
   // Only printable ASCII can stand in a header.
   const answer = /^[\x21-\x7e]+$/.test(token) ? await new DriverApi(token).state() : { kind: 'signed_out' as const };
   button.disabled = false;
@@ -192,6 +200,16 @@ async function signIn(event: Event): Promise<void> {
   // Asks the browser not to delete unsent actions.
   void navigator.storage?.persist?.().catch(() => false);
   await enter(token, state);
+}
+
+/** Signs in with the token of a link, which cannot be had again, or shows what is wrong with the link. */
+async function enterByLink(link: LinkResult): Promise<void> {
+  byId('sign-in-problem').textContent = 'problem' in link ? link.problem : '';
+  if ('problem' in link) return;
+  byId<HTMLInputElement>('token').value = '';
+  kept.signOut();
+  kept.signIn(link.token);
+  await enter(link.token, null);
 }
 
 async function press(): Promise<void> {
@@ -235,6 +253,7 @@ function goOnDuty(): void {
   const hours = Number(byId<HTMLSelectElement>('duty-hours').value);
   const until = hours > 0 ? new Date(Date.now() + hours * HOUR_MS).toISOString() : null;
   session?.setDuty({ onDuty: true, until });
+  void ringWhenClosed(kept.token() ?? '', true);
 }
 
 /** Goes off duty or on again. Whoever has parcels on board is asked, as they keep them. */
@@ -266,6 +285,7 @@ function goFirst({ target }: Event): void {
 }
 
 async function signOut(): Promise<void> {
+  void ringNoMore(kept.token() ?? '');
   await session?.discard();
   await photo.forget();
   leave('');
@@ -326,10 +346,12 @@ async function main(): Promise<void> {
   await photo.open();
   listen();
   useWorker();
-  const token = kept.token();
+  const link = await signInByLink();
+  const token = link && 'token' in link ? null : kept.token();
   if (token !== null) return enter(token, kept.state());
   screen = 'sign-in';
   show();
+  if (link) await enterByLink(link);
 }
 
 void main();

@@ -3,7 +3,7 @@ import {
   control,
   DivIcon,
   type FitBoundsOptions,
-  GridLayer,
+  LatLng,
   LatLngBounds,
   Map as LeafletMap,
   Marker,
@@ -11,43 +11,41 @@ import {
   tileLayer,
 } from 'leaflet';
 import type { ShownPosition } from '../domain/shown-position.ts';
+import type { TrackingView } from '../tracking/view.ts';
+import { DRIVER_ICON, HOME_ICON, STORE_ICON } from './pins.ts';
+import { say } from './track-words.ts';
 
 /** Half the diagonal of the square in which an approximate position lies, in meters. */
 const APPROXIMATE_METERS = 780;
 const MAX_TRAIL_POINTS = 200;
-/** Room around the pins, with more below them for their labels. */
-const FIT = { paddingTopLeft: [44, 36], paddingBottomRight: [44, 64], maxZoom: 15 } satisfies FitBoundsOptions;
+/** Room around the pins, with more above and below them for their labels. */
+const FIT = { paddingTopLeft: [44, 64], paddingBottomRight: [44, 64], maxZoom: 15 } satisfies FitBoundsOptions;
+/** From the middle of a pin to its label, in pixels. */
+const LABEL_PIXELS = 18;
 
-const STORE_ICON =
-  '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 9h16l-1.2-4.2A1 1 0 0 0 17.8 4H6.2a1 1 0 0 0-1 .8zM5 11v8a1 1 0 0 0 1 1h5v-5h3v5h4a1 1 0 0 0 1-1v-8z"/></svg>';
-const DRIVER_ICON =
-  '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 11l1.6-4.6A2 2 0 0 1 8.5 5h7a2 2 0 0 1 1.9 1.4L19 11a2 2 0 0 1 1 1.7V18a1 1 0 0 1-1 1h-1a1 1 0 0 1-1-1v-1H7v1a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1v-5.3A2 2 0 0 1 5 11zm2.3 0h9.4l-1.1-3.4a.9.9 0 0 0-.8-.6H9.2a.9.9 0 0 0-.8.6zM7.5 15a1.2 1.2 0 1 0 0-2.4 1.2 1.2 0 0 0 0 2.4zm9 0a1.2 1.2 0 1 0 0-2.4 1.2 1.2 0 0 0 0 2.4z"/></svg>';
-
-type LatLng = { readonly lat: number; readonly lng: number };
-
-/** A neutral grid below the tiles, visible where no tile server is set or while it does not answer. */
-class Paper extends GridLayer {
-  override createTile(): HTMLElement {
-    const tile = document.createElement('div');
-    tile.className = 'paper';
-    return tile;
-  }
-}
-
-/** The map of a delivery: the store, the driver as precisely as the page may show, and the driver's trail. */
+/**
+ * The map of a delivery: the store, the driver as precisely as the page may show, the driver's trail, and the
+ * door once it is next. Nothing is loaded before it knows which part of the world to show.
+ */
 export class DeliveryMap {
   readonly #map: LeafletMap;
-  readonly #store: Marker;
-  readonly #driver: Marker;
-  readonly #area: Circle;
-  readonly #trail: Polyline;
+  readonly #store = pin('pin store-pin', STORE_ICON, 0);
+  readonly #home = pin('pin home-pin', HOME_ICON, 500);
+  readonly #driver = pin('pin driver-pin', DRIVER_ICON, 1_000);
+  readonly #area = new Circle([0, 0], { radius: APPROXIMATE_METERS, className: 'area', interactive: false });
+  readonly #trail = new Polyline([], { className: 'trail', interactive: false });
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)').matches;
   #precision: ShownPosition['precision'] | null = null;
+  #isFitted = false;
+  /** Whether the map moves because the page moves it. */
+  #isFitting = false;
   #movedByHand = false;
   readonly #movedByHandChanged: (moved: boolean) => void;
 
+  /** @param foot where the buttons of the map stand */
   constructor(
     element: HTMLElement,
+    foot: HTMLElement,
     tiles: { readonly url: string; readonly attribution: string },
     movedByHandChanged: (moved: boolean) => void,
   ) {
@@ -60,72 +58,127 @@ export class DeliveryMap {
       zoomSnap: 0.5,
       maxZoom: 18,
       attributionControl: false,
+      zoomControl: false,
     };
     this.#map = new LeafletMap(element, { ...options, zoomAnimation: !this.#still, fadeAnimation: !this.#still });
-    this.#map.setView([0, 0], 2);
-    new Paper({ maxZoom: 18 }).addTo(this.#map);
-    if (tiles.url) {
-      tileLayer(tiles.url, { maxZoom: 18 }).addTo(this.#map);
-      control.attribution({ prefix: false }).addAttribution(asHtml(tiles.attribution)).addTo(this.#map);
-    }
-    const imperial = /-(US|LR|MM)$/i.test(navigator.language);
-    control.scale({ position: 'bottomleft', maxWidth: 90, imperial, metric: !imperial }).addTo(this.#map);
-    this.#trail = new Polyline([], { className: 'trail', interactive: false }).addTo(this.#map);
-    this.#area = new Circle([0, 0], { radius: APPROXIMATE_METERS, className: 'area', interactive: false });
-    this.#store = pin('pin store-pin', STORE_ICON, 0);
-    this.#driver = pin('pin driver-pin', DRIVER_ICON, 1_000);
-    element.addEventListener('pointerdown', () => this.#setMovedByHand(true));
+    // Below the pins, so that no label hides the driver.
+    this.#map.createPane('labels').style.zIndex = '590';
+    // `{r}` of the template becomes `@2x` on a dense screen.
+    tileLayer(tiles.url, { maxZoom: 18 }).addTo(this.#map);
+    control.attribution({ prefix: false }).addAttribution(asHtml(tiles.attribution)).addTo(this.#map);
+    const zoom = control.zoom({ zoomInTitle: say('zoom_in'), zoomOutTitle: say('zoom_out') }).addTo(this.#map);
+    const buttons = zoom.getContainer();
+    if (buttons) foot.append(buttons);
+    // The addresses of the service are in the United States.
+    control.scale({ position: 'bottomleft', maxWidth: 90, imperial: true, metric: false }).addTo(this.#map);
+    this.#trail.addTo(this.#map);
+    this.#map.on('dragstart', () => this.#setMovedByHand(true));
+    this.#map.on('movestart', () => this.#isFitting || this.#setMovedByHand(true));
+    this.#map.on('moveend', () => this.#ended());
     this.#map.on('zoomstart', () => this.#driver.getElement()?.classList.remove('gliding'));
   }
 
-  /** Shows store and driver. The map follows when the precision changes or the driver leaves the picture. */
-  show(store: LatLng, storeName: string, driver: ShownPosition | null, driverName: string): void {
-    this.#store.setLatLng(store).addTo(this.#map);
-    label(this.#store, storeName);
-    const changed = (driver?.precision ?? null) !== this.#precision || this.#map.getZoom() <= 2;
-    if (changed) this.#trail.setLatLngs([]);
-    this.#precision = driver?.precision ?? null;
-    if (driver) this.#showDriver(driver, driverName, changed);
+  /** Shows the places. The map follows when they are others, or when the driver leaves the picture. */
+  show({ pickup, store_name, home }: TrackingView, driver: ShownPosition | null, driverName: string): void {
+    this.#store.setLatLng(pickup).addTo(this.#map);
+    const precision = driver?.precision ?? null;
+    const changed = precision !== this.#precision || (home !== null) !== this.#isShown(this.#home) || !this.#isFitted;
+    if (precision !== this.#precision) this.#trail.setLatLngs([]);
+    this.#precision = precision;
+    if (home) this.#home.setLatLng(home).addTo(this.#map);
+    else this.#forget(this.#home);
+    if (driver) this.#showDriver(driver, changed);
     else this.forgetDriver();
-    const outside = driver && !this.#map.getBounds().pad(-0.18).contains(driver);
-    if (!this.#movedByHand && (changed || outside)) this.fit(!changed);
+    if (!this.#isFitted || (!this.#movedByHand && (changed || this.#isOutside(driver)))) this.fit(!changed);
+    this.#placeLabels(store_name, driverName);
   }
 
   /** Removes every trace of the driver's position, from the picture and from memory. */
   forgetDriver(): void {
     this.#precision = null;
     this.#trail.setLatLngs([]);
-    this.#driver.setLatLng([0, 0]).remove();
+    this.#forget(this.#driver);
     this.#area.setLatLng([0, 0]).remove();
   }
 
-  #showDriver(driver: ShownPosition, name: string, changed: boolean): void {
+  /** Removes every trace of the driver and of the door. */
+  forget(): void {
+    this.forgetDriver();
+    this.#forget(this.#home);
+  }
+
+  #forget(marker: Marker): void {
+    marker.setLatLng([0, 0]).remove();
+  }
+
+  #isShown(marker: Marker): boolean {
+    return this.#map.hasLayer(marker);
+  }
+
+  #isOutside(driver: ShownPosition | null): boolean {
+    return driver !== null && !this.#map.getBounds().pad(-0.18).contains(driver);
+  }
+
+  #showDriver(driver: ShownPosition, changed: boolean): void {
     const exact = driver.precision === 'exact';
     if (exact) this.#area.remove();
     else this.#area.setLatLng(driver).addTo(this.#map);
-    this.#driver.addTo(this.#map);
+    this.#driver.setLatLng(driver).addTo(this.#map);
     const element = this.#driver.getElement();
     element?.classList.toggle('gliding', exact && !changed && !this.#still);
     element?.classList.toggle('roughly', !exact);
-    this.#driver.setLatLng(driver);
-    label(this.#driver, name);
     if (!exact) return;
     const trail = this.#trail.getLatLngs() as LatLng[];
-    this.#trail.setLatLngs([...trail.slice(1 - MAX_TRAIL_POINTS), { lat: driver.lat, lng: driver.lng }]);
+    this.#trail.setLatLngs([...trail.slice(1 - MAX_TRAIL_POINTS), new LatLng(driver.lat, driver.lng)]);
   }
 
-  /** Brings store and driver into the picture, and follows them again. */
+  /** Brings the driver and where they go into the picture, and follows them again. */
   fit(animate: boolean): void {
     this.#setMovedByHand(false);
-    const bounds = new LatLngBounds([this.#store.getLatLng()]);
+    const goal = this.#isShown(this.#home) && this.#precision !== null ? this.#home : this.#store;
+    const bounds = new LatLngBounds([goal.getLatLng()]);
     if (this.#precision !== null) bounds.extend(this.#driver.getLatLng());
-    if (this.#precision === 'approximate') bounds.extend(this.#area.getBounds());
+    if (this.#precision === 'approximate') bounds.extend(this.#driver.getLatLng().toBounds(2 * APPROXIMATE_METERS));
+    this.#isFitting = true;
+    this.#isFitted = true;
     this.#map.fitBounds(bounds, { ...FIT, animate: animate && !this.#still });
+  }
+
+  #ended(): void {
+    this.#isFitting = false;
+    this.#turnLabels();
   }
 
   /** Call it after the map's box was hidden or resized. */
   resized(): void {
-    this.#map.invalidateSize();
+    if (this.#isFitted) this.#map.invalidateSize();
+  }
+
+  #placeLabels(storeName: string, driverName: string): void {
+    label(this.#store, storeName);
+    label(this.#home, say('your_door'));
+    label(this.#driver, driverName);
+    this.#turnLabels();
+  }
+
+  /** Each label goes to the side of its pin that is away from the nearest other pin. */
+  #turnLabels(): void {
+    const shown = [this.#store, this.#home, this.#driver].filter((each) => this.#isShown(each));
+    const points = shown.map((each) => this.#map.latLngToLayerPoint(each.getLatLng()));
+    shown.forEach((marker, index) => {
+      const here = points[index];
+      const tooltip = marker.getTooltip();
+      if (!here || !tooltip) return;
+      const others = points.filter((_, other) => other !== index);
+      const nearest = others.sort((one, other) => here.distanceTo(one) - here.distanceTo(other))[0];
+      // Of two pins at one place the driver's label is below, the other above.
+      const below = nearest && (nearest.y > here.y || (nearest.y === here.y && marker !== this.#driver));
+      const direction = below ? 'top' : 'bottom';
+      if (tooltip.options.direction === direction) return;
+      tooltip.options.direction = direction;
+      tooltip.options.offset = offset(direction);
+      tooltip.update();
+    });
   }
 
   #setMovedByHand(moved: boolean): void {
@@ -142,10 +195,20 @@ function pin(className: string, icon: string, zIndexOffset: number): Marker {
 
 /** Sets a label. Leaflet takes a string for markup, so the name goes in as the text of an element. */
 function label(marker: Marker, text: string): void {
+  if (marker.getTooltip()) {
+    const shown = marker.getTooltip()?.getContent() as HTMLElement;
+    if (shown.textContent !== text) shown.textContent = text;
+    return;
+  }
   const element = document.createElement('span');
+  element.dir = 'auto';
   element.textContent = text;
-  if (marker.getTooltip()) marker.setTooltipContent(element);
-  else marker.bindTooltip(element, { permanent: true, direction: 'bottom', offset: [0, 16], className: 'pin-label' });
+  const look = { permanent: true, pane: 'labels', className: 'pin-label' };
+  marker.bindTooltip(element, { ...look, direction: 'bottom', offset: offset('bottom') });
+}
+
+function offset(direction: 'top' | 'bottom'): [number, number] {
+  return [0, direction === 'top' ? -LABEL_PIXELS : LABEL_PIXELS];
 }
 
 function asHtml(text: string): string {

@@ -1,16 +1,17 @@
 import type { TrackingStatus } from '../tracking/messages.ts';
 import type { TrackingView } from '../tracking/view.ts';
+import type { TrackingKey } from '../words/tracking.ts';
 import { byId } from './render.ts';
+import { say } from './track-words.ts';
 
 type Notes = NonNullable<TrackingView['dropoff_notes']>;
 
 /** Longest wait for the service to take the notes, in milliseconds. */
 const SAVE_MS = 15_000;
-const TROUBLE = 'Not saved. Please try again.';
-const SAID: Readonly<Record<number, string>> = {
-  409: 'Not saved: the notes can’t be changed any more.',
-  429: 'Not saved: that was too often. Please try again in a minute.',
-};
+const SAID = new Map<number, TrackingKey>([
+  [409, 'notes_too_late'],
+  [429, 'notes_too_often'],
+]);
 
 /** The form in which the customer says where the parcel goes, until the driver has it. */
 export class NotesForm {
@@ -52,20 +53,20 @@ export class NotesForm {
   async #send(): Promise<void> {
     const sent = { instructions: this.#text.value.trim() || null, leave_at_door: this.#door.checked };
     this.#save.disabled = true;
-    this.#say('Saving…');
+    this.#say('notes_saving');
     const answer = await put(this.#path, sent);
     this.#save.disabled = false;
     if (typeof answer === 'number') {
-      this.#say(SAID[answer] ?? TROUBLE);
+      this.#say(SAID.get(answer) ?? 'notes_failed');
       return;
     }
     this.#fill(sent);
     this.#saved(answer);
-    this.#say('Saved. Your driver sees it.');
+    this.#say('notes_saved');
   }
 
-  #say(text: string): void {
-    byId('notes-state').textContent = text;
+  #say(key: TrackingKey): void {
+    byId('notes-state').textContent = say(key);
   }
 }
 

@@ -1,8 +1,10 @@
-import type { Arrival } from '../domain/arrival.ts';
-import { arrivalText, tone } from '../tracking/sentences.ts';
+import { type Arrival, arrivalTimes } from '../domain/arrival.ts';
+import { DRIVER_UNHEARD_MS } from '../limits.ts';
+import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from '../tracking/sentences.ts';
 import type { Stage } from '../tracking/stages.ts';
 import type { TrackingView } from '../tracking/view.ts';
 import type { LinkState } from './feed.ts';
+import { localTime, localTimes, say } from './track-words.ts';
 
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   const element = document.getElementById(id);
@@ -12,29 +14,43 @@ export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
 
 /** Shows the view as text. What did not change is left alone, so that a screen reader reads nothing twice. */
 export function renderView(view: TrackingView): void {
-  setText(byId('headline'), view.headline);
-  setText(byId('detail'), view.detail);
+  const where = headline(view, say);
+  setText(byId('headline'), where);
+  setLine('stops', stopsText(view, say));
+  setText(byId('detail'), detail(view, say));
   setText(byId('store'), view.store_name);
-  const title = `${view.headline} · ${view.store_name}`;
+  const title = `${where} · ${view.store_name}`;
   if (document.title !== title) document.title = title;
   const now = document.querySelector<HTMLElement>('.now');
   if (now) now.dataset.tone = tone(view.status);
-  byId('stages').replaceChildren(...view.stages.map(stageItem));
+  byId('stages').replaceChildren(...view.stages.map((stage) => stageItem(stage, view)));
   renderPhoto(view.photo_url);
 }
 
-/** Shows when the order arrives, where that is known. It is not read out, as it changes every minute. */
-export function renderArrival(arrival: Arrival | null): void {
-  const line = byId('arrival');
-  setText(line, arrivalText(arrival));
-  line.hidden = arrival === null;
+/**
+ * Shows when the order arrives, as times of the clock, where that is known. It is not read out, as it changes
+ * every minute.
+ *
+ * @param writtenMs when the estimate was made, by this page's clock
+ */
+export function renderArrival(arrival: Arrival | null, writtenMs: number): void {
+  const range = arrivalTimes(arrival, writtenMs);
+  const clock = range && localTimes(new Date(range.from), new Date(range.to));
+  setLine('arrival', arrivalText(arrival, say, clock));
+}
+
+/** Sets a line that is there only with a text. */
+function setLine(id: string, text: string): void {
+  const line = byId(id);
+  setText(line, text);
+  line.hidden = text === '';
 }
 
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function stageItem(stage: Stage): HTMLLIElement {
+function stageItem(stage: Stage, { status }: TrackingView): HTMLLIElement {
   const item = document.createElement('li');
   item.dataset.state = stage.state;
   if (stage.state === 'current') item.setAttribute('aria-current', 'step');
@@ -43,7 +59,11 @@ function stageItem(stage: Stage): HTMLLIElement {
   dot.setAttribute('aria-hidden', 'true');
   const label = document.createElement('span');
   label.className = 'label';
-  label.textContent = stage.label;
+  label.textContent = stageLabel(stage, status, say);
+  const state = document.createElement('span');
+  state.className = 'unseen';
+  state.textContent = `, ${stageState(stage, say)} `;
+  label.append(state);
   item.append(dot, label);
   if (stage.at !== null) item.append(timeElement(stage.at));
   return item;
@@ -56,16 +76,6 @@ function timeElement(iso: string): HTMLTimeElement {
   return time;
 }
 
-/** The time in the viewer's zone and format, with the day where it is not today. */
-export function localTime(time: Date, now: Date): string {
-  const sameDay = time.toDateString() === now.toDateString();
-  return time.toLocaleString(undefined, {
-    hour: 'numeric',
-    minute: '2-digit',
-    ...(sameDay ? {} : { month: 'short', day: 'numeric' }),
-  });
-}
-
 function renderPhoto(url: string | null): void {
   const figure = byId('photo');
   figure.hidden = url === null;
@@ -75,35 +85,36 @@ function renderPhoto(url: string | null): void {
   if (url === null) return;
   const image = document.createElement('img');
   image.src = url;
-  image.alt = 'Photo taken at the handover';
+  image.alt = say('photo');
   figure.prepend(image);
 }
 
 /** The age of a position, in words that change seldom enough to be read. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
-  if (seconds < 5) return 'updated just now';
-  if (seconds < 60) return `updated ${seconds} s ago`;
+  if (seconds < 5) return say('age_now');
+  if (seconds < 60) return say('age_seconds', { count: seconds });
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `updated ${minutes} min ago`;
-  return 'updated more than an hour ago';
+  return minutes < 60 ? say('age_minutes', { count: minutes }) : say('age_long');
 }
 
-const LINK_TEXTS: Record<LinkState, string> = {
-  connecting: '',
-  live: 'Live',
-  reconnecting: 'Reconnecting…',
-  polling: 'Checking every 10 seconds',
-  offline: 'No connection. Trying again…',
-  closed: '',
-  gone: 'This link is no longer active',
-};
+/**
+ * Shows how current the page is, until the order has ended.
+ *
+ * @param positionAgeMs the age of the driver's position; null where none is shown
+ */
+export function renderLink(state: LinkState, final: boolean, positionAgeMs: number | null): void {
+  const isUnheard = state === 'live' && positionAgeMs !== null && positionAgeMs >= DRIVER_UNHEARD_MS;
+  setLine('link', isUnheard && !final ? unheard(positionAgeMs) : linkText(state, final));
+  byId('link').dataset.state = isUnheard ? 'unheard' : state;
+}
 
-/** Shows how current the page is, until the order has ended. */
-export function renderLink(state: LinkState, final: boolean): void {
-  const line = byId('link');
-  const text = final && state !== 'gone' ? '' : LINK_TEXTS[state];
-  setText(line, text);
-  line.dataset.state = state;
-  line.hidden = text === '';
+function linkText(state: LinkState, final: boolean): string {
+  if (state === 'gone') return say('link_gone');
+  return final || state === 'connecting' || state === 'closed' ? '' : say(`link_${state}`);
+}
+
+function unheard(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  return minutes < 60 ? say('unheard', { count: minutes }) : say('unheard_long');
 }

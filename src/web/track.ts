@@ -1,98 +1,109 @@
+import type { Arrival } from '../domain/arrival.ts';
 import type { ShownPosition } from '../domain/shown-position.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
 import type { TrackingView } from '../tracking/view.ts';
 import { Feed, type LinkState } from './feed.ts';
-import type { DeliveryMap } from './map.ts';
+import { DeliveryLine } from './line.ts';
 import { NotesForm } from './notes.ts';
 import { age, byId, renderArrival, renderLink, renderView } from './render.ts';
+import { say } from './track-words.ts';
+
+/** Where the order is, on a map or on a line. */
+type Picture = {
+  show(view: TrackingView, driver: ShownPosition | null, driverName: string): void;
+  forget(): void;
+  resized?(): void;
+};
 
 const root = byId('track');
 let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
-// It may hold the driver's position, which must not outlive the delivery.
+// It may hold the driver's position and the door, which must not outlive the delivery.
 delete root.dataset.view;
+/** What a process of the build before does not tell: its drivers carry one order. */
+const UNTOLD = { home: null, stops_before: 0, was_released: false, reason: null };
 let link: LinkState = 'connecting';
 let position: ShownPosition | null = null;
 /** When the position was taken, by this page's clocks. */
 let taken = { running: 0, wall: 0 };
-let arrival = view.arrival;
-let map: Promise<DeliveryMap> | null = null;
+let arrival: { readonly range: Arrival | null; readonly writtenMs: number } = { range: null, writtenMs: 0 };
+let picture: Promise<Picture> | null = null;
 
-function takePosition(next: ShownPosition | null): void {
+function takePosition(next: ShownPosition | null, range: Arrival | null): void {
   position = next;
   if (next) taken = { running: performance.now() - next.age_ms, wall: Date.now() - next.age_ms };
+  arrival = { range, writtenMs: Date.now() };
 }
 
 /** The running clock may stand still while the phone sleeps; the wall clock may be set back. */
-function positionAgeMs(): number {
-  return Math.max(performance.now() - taken.running, Date.now() - taken.wall);
+function positionAgeMs(): number | null {
+  return position && Math.max(performance.now() - taken.running, Date.now() - taken.wall);
 }
 
 function showOrder(next: TrackingView): void {
   if (next.sequence < view.sequence) return;
-  view = next;
-  takePosition(next.driver?.position ?? null);
-  arrival = view.arrival;
+  view = { ...UNTOLD, ...next };
+  takePosition(next.driver?.position ?? null, view.arrival);
   renderView(view);
-  showArrival();
   if (view.final) feed.finish();
-  renderLink(link, view.final);
-  showMap();
+  showAge();
+  showPicture();
   notes.show(view.dropoff_notes);
 }
 
-/** Shows the estimate as long as its position is fresh. */
-function showArrival(): void {
-  renderArrival(position && positionAgeMs() <= POSITION_FRESH_MS ? arrival : null);
-}
-
-function showMap(): void {
+/** Before a driver's other doors are done nothing is shown of where the driver is. */
+function showPicture(): void {
   const underWay = view.status === 'driver_assigned' || view.status === 'picked_up';
   const card = byId('map-card');
-  if (!underWay) {
+  if (!underWay || view.stops_before !== 0) {
     card.hidden = true;
-    map?.then(
-      (shown) => shown.forgetDriver(),
+    picture?.then(
+      (shown) => shown.forget(),
       () => {},
     );
     return;
   }
   const appears = card.hidden;
   card.hidden = false;
-  map ??= loadMap();
-  map.then(
+  picture ??= loadPicture();
+  picture.then(
     (shown) => {
-      if (appears) shown.resized();
-      shown.show(view.pickup, view.store_name, position, view.driver?.first_name ?? 'Driver');
+      if (card.hidden) return;
+      if (appears) shown.resized?.();
+      shown.show(view, position, view.driver?.first_name ?? say('driver'));
     },
     () => {
       // The page says everything in words as well; the next change tries again.
-      map = null;
+      picture = null;
       card.hidden = true;
     },
   );
-  showAge();
 }
 
-async function loadMap(): Promise<DeliveryMap> {
+async function loadPicture(): Promise<Picture> {
+  const { tileUrl: url = '', tileAttribution: attribution = '' } = root.dataset;
+  if (url === '') return new DeliveryLine(byId('map'));
   const { DeliveryMap } = await import('./map.ts');
   const button = byId('recentre');
-  const tiles = { url: root.dataset.tileUrl ?? '', attribution: root.dataset.tileAttribution ?? '' };
-  const shown = new DeliveryMap(byId('map'), tiles, (moved) => {
+  const map = new DeliveryMap(byId('map'), byId('map-foot'), { url, attribution }, (moved) => {
     button.hidden = !moved;
   });
-  button.addEventListener('click', () => shown.fit(true));
-  return shown;
+  button.addEventListener('click', () => map.fit(true));
+  return map;
 }
 
+/** Shows what grows old with the position: its age, the estimate, and whether the driver is heard of. */
 function showAge(): void {
+  const ageMs = positionAgeMs();
+  renderArrival(ageMs !== null && ageMs <= POSITION_FRESH_MS ? arrival.range : null, arrival.writtenMs);
+  renderLink(link, view.final, ageMs);
   const line = byId('position-age');
-  if (!position) {
-    line.textContent = 'The driver’s position is not known yet';
+  if (ageMs === null) {
+    line.textContent = say('position_unknown');
     return;
   }
-  const words = age(positionAgeMs());
-  const roughly = position.precision === 'approximate';
-  line.textContent = roughly ? `Roughly here, ${words}` : words[0]?.toUpperCase() + words.slice(1);
+  const words = age(ageMs);
+  const roughly = position?.precision === 'approximate' && root.dataset.tileUrl;
+  line.textContent = roughly ? say('roughly_here', { age: words }) : words[0]?.toUpperCase() + words.slice(1);
 }
 
 const notes = new NotesForm(root.dataset.token ?? '', showOrder);
@@ -100,21 +111,18 @@ const feed = new Feed(root.dataset.token ?? '', {
   order: showOrder,
   message({ sequence, position: next, arrival: newArrival }) {
     if (sequence < view.sequence) return;
-    takePosition(next);
-    arrival = newArrival;
-    showArrival();
-    showMap();
+    takePosition(next, newArrival);
+    showAge();
+    showPicture();
   },
   state(next) {
     link = next;
-    renderLink(link, view.final);
+    renderLink(link, view.final, positionAgeMs());
   },
 });
 
 showOrder(view);
 if (!view.final) feed.start();
 setInterval(() => {
-  if (document.visibilityState !== 'visible' || !position) return;
-  showAge();
-  showArrival();
+  if (document.visibilityState === 'visible' && position) showAge();
 }, 1_000);

@@ -22,13 +22,27 @@ export function speaker<Key extends string>(catalogue: Catalogue<Key>): Speak<Ke
 
 /**
  * The language of a reader by the languages that a browser names, best first, such as `navigator.languages`
- * or the header Accept-Language cut at its commas.
+ * or `acceptedLanguages`.
  */
 export function languageOf(wanted: readonly string[]): Language {
   for (const each of wanted) {
-    const base = each.trim().slice(0, 2).toLowerCase();
+    const base = each.trim().split('-')[0]?.toLowerCase();
     const found = LANGUAGES.find((language) => language === base);
     if (found) return found;
   }
   return LANGUAGES[0];
+}
+
+/** The languages of a header Accept-Language (RFC 9110, 12.5.4), best first, without those it refuses. */
+export function acceptedLanguages(header: string): string[] {
+  const ranges = header
+    .toLowerCase()
+    .replaceAll(' ', '')
+    .split(',')
+    .map((range) => {
+      const [tag = '', weight = '1'] = range.split(';q=');
+      return { tag, weight: Number(weight) };
+    });
+  const accepted = ranges.filter(({ weight }) => weight > 0);
+  return accepted.sort((one, other) => other.weight - one.weight).map(({ tag }) => tag);
 }

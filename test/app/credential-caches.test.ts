@@ -48,7 +48,7 @@ async function api(url = database.url) {
       return real.findDriverByToken(hash);
     },
   };
-  const { stores, organizations, drivers, feed } = openCredentialCaches(counted);
+  const { stores, organizations, drivers, trackers, feed } = openCredentialCaches(counted);
   const events = new OrderEvents();
   const nothing = async () => undefined;
   await followChanges({
@@ -66,7 +66,7 @@ async function api(url = database.url) {
     logger,
     closers,
   });
-  return { stores, organizations, drivers, lookUps: () => lookUps };
+  return { stores, organizations, drivers, trackers, lookUps: () => lookUps };
 }
 
 /** The holder, or the code of the refusal. */
@@ -179,6 +179,19 @@ test('a new driver’s token is good at once, and so is one that was changed', a
   expect(await drivers.find(first)).toEqual({ driverId: id });
   await sql`update drivers set token_hash = ${second} where id = ${id}`;
   expect(await drivers.find(second)).toEqual({ driverId: id });
+  // Sooner than the second for which what is known counts.
+  await expect.poll(() => drivers.find(first), { timeout: 800, interval: 10 }).toBeNull();
+});
+
+test('a driver’s tracker is good at once, and costs no look-up before it is made', async () => {
+  const { sql } = database;
+  const cli = storeOf(sql, 'cli');
+  const { trackers } = await api();
+  const [id, tracker] = [newId(), guess()];
+  await cli.createDriver({ id, name: 'Ana', phone: '+14155550100', tokenHash: guess(), tierIds: ['standard'] });
+  expect(await trackers.find(tracker)).toBeNull();
+  await cli.setDriverTracker(id, tracker);
+  expect(await trackers.find(tracker)).toEqual({ driverId: id });
 });
 
 test('where no notices arrive, a new key is good, and no key is called wrong without having been looked up', async () => {

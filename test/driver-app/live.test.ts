@@ -173,6 +173,7 @@ describe('a signed-in driver', () => {
     const slow = gate<DriverState>();
     findState.mockReturnValueOnce(slow.promise);
     live.driverChanged(DRIVER_ID);
+    await settle();
     state = driverState(true);
     live.driverChanged(DRIVER_ID);
     live.driverChanged(DRIVER_ID);
@@ -180,6 +181,19 @@ describe('a signed-in driver', () => {
     await settle();
     expect(socket.ofType('state').map((message) => message.on_duty)).toEqual([false, false, true]);
     expect(findState).toHaveBeenCalledTimes(3);
+  });
+
+  it('is disconnected when the driver has another token, and by no other change of it', async () => {
+    const socket = await signedIn();
+    live.tokenChanged(DRIVER_ID);
+    live.tokenChanged('another driver');
+    await settle();
+    expect(socket.closed).toBeNull();
+    find.mockResolvedValueOnce(null);
+    live.tokenChanged(DRIVER_ID);
+    await settle();
+    expect(find).toHaveBeenLastCalledWith(hashSecret(TOKEN));
+    expect(socket.closed?.code).toBe(4401);
   });
 
   it('is disconnected when no longer active', async () => {

@@ -60,6 +60,8 @@ export type World = {
   ended(): string[];
   /** Whether the row is over. Clients of a broken row end with it, and take no time of the next one. */
   isClosed(): boolean;
+  /** Does something when the world closes. */
+  atClose(work: () => void): void;
   close(): Promise<void>;
 };
 
@@ -69,7 +71,7 @@ export type WorldSizes = {
   /** Processes of each role; without Redis one process has both roles. */
   readonly apis: number;
   readonly workers: number;
-  /** A folder with another built version of the service, which the last process of each role runs. */
+  /** A folder with the built version before, of which a process of each role runs too. It needs Redis. */
   readonly beside?: string | undefined;
   /** Additional settings of the processes. */
   readonly env?: Readonly<Record<string, string>>;
@@ -87,10 +89,8 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   chmodSync(folder.dataDir, 0o755);
   const { dataDir } = folder;
   const postgres = await openPostgres(dataDir);
-  await migrateDatabase({ url: postgres.url, dir: MIGRATIONS });
   const sql = connect({ url: postgres.url, applicationName: 'faults', max: 4 });
   const world = makeOrderWorld(sizes.drivers, sizes.stores);
-  await fillWorld(sql, { ...world, phones: 0 });
   delete process.env.REDIS_URL;
   const redis = await freshRedis();
   const stripe = await startStripeStandIn({ ledgerFile: join(dataDir, 'stripe.jsonl'), maxRecords: MAX_RECORDS });
@@ -98,6 +98,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const file = join(dataDir, 'history.jsonl');
   const history = openHistory(file);
   let isClosed = false;
+  const closing: (() => void)[] = [];
   const env = {
     DATABASE_URL: (await sizes.way?.(postgres.url)) ?? postgres.url,
     ...(redis ? { REDIS_URL: redis.url } : {}),
@@ -110,16 +111,18 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
     ...vendorSettings(stripe, twilio),
     ...sizes.env,
   };
+  const openOne = (name: string, roles: string, root?: string) =>
+    openProcess(name, (more) => startBuiltService({ ...env, ROLES: roles, ...more }, root));
   const open = (count: number, name: string, roles: string) =>
-    Promise.all(
-      Array.from({ length: count }, (_, i) =>
-        openProcess(`${name} ${i + 1}`, (more) =>
-          startBuiltService({ ...env, ROLES: roles, ...more }, i === count - 1 ? sizes.beside : undefined),
-        ),
-      ),
-    );
-  const apis = redis ? await open(sizes.apis, 'api', 'api') : await open(1, 'service', 'api,worker');
-  const workers = redis ? await open(sizes.workers, 'worker', 'worker') : [];
+    Promise.all(Array.from({ length: count }, (_, i) => openOne(`${name} ${i + 1}`, roles)));
+  const before = await openBefore(sizes.beside, postgres.url, openOne);
+  await migrateDatabase({ url: postgres.url, dir: MIGRATIONS });
+  await fillWorld(sql, { ...world, phones: 0 });
+  await sql`select pg_notify('sameday', 'faults:everything:')`;
+  const apis = redis
+    ? [...(await open(sizes.apis, 'api', 'api')), ...before.apis]
+    : await open(1, 'service', 'api,worker');
+  const workers = redis ? [...(await open(sizes.workers, 'worker', 'worker')), ...before.workers] : [];
   return {
     sql,
     postgres,
@@ -136,8 +139,10 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
     records: () => readAtRest(sql, () => readRecords(sql, stripe, twilio, file)),
     ended: () => [...apis, ...workers].filter((each) => each.hasEnded()).map(({ name }) => name),
     isClosed: () => isClosed,
+    atClose: (work) => void closing.push(work),
     async close() {
       isClosed = true;
+      for (const work of closing) work();
       await Promise.all([...apis, ...workers].map((each) => each.kill()));
       history.close();
       await sql.end({ timeout: 5 });
@@ -145,6 +150,20 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
       rmSync(postgres.folder, { recursive: true, force: true });
       folder.remove();
     },
+  };
+}
+
+/** Starts processes of the version before on its own schema, as they would not start on a newer one. */
+async function openBefore(
+  root: string | undefined,
+  url: string,
+  openOne: (name: string, roles: string, root: string) => Promise<Process>,
+): Promise<{ apis: readonly Process[]; workers: readonly Process[] }> {
+  if (root === undefined) return { apis: [], workers: [] };
+  await migrateDatabase({ url, dir: join(root, 'migrations/') });
+  return {
+    apis: [await openOne('api before', 'api', root)],
+    workers: [await openOne('worker before', 'worker', root)],
   };
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const READY_MS = 60_000;
@@ -108,6 +109,12 @@ export function runCli<Result = Record<string, string>>(env: Environment, ...arg
       },
     );
   });
+}
+
+/** Runs a command as a person does; returns what it prints. */
+export function runCliAsText(env: Environment, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: READY_MS };
+  return promisify(execFile)(process.execPath, [join(ROOT, 'dist/cli.js'), ...args], options);
 }
 
 /** A complete valid body of `POST /orders/create`, with changes. */

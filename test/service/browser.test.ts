@@ -72,7 +72,7 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
       expect((await driver.pickUp(order.id)).status).toBe(200);
       await expect.poll(headline, { timeout: 10_000 }).toContain('Ana is on the way with your order');
       await driver.at(northOf(store.point, 300));
-      await expect.poll(() => page.locator('.leaflet-marker-icon').count(), { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => page.locator('#map .pin').count(), { timeout: 10_000 }).toBe(2);
 
       expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
       await expect.poll(headline, { timeout: 10_000 }).toContain('delivered');
@@ -115,7 +115,7 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
       await page.locator('.driver-pin').waitFor();
       expect(await page.textContent('#headline')).toBe(`${evil('driver')} is on the way to the store`);
       expect(await page.textContent('#store')).toBe(evil('store'));
-      expect(await page.locator('.pin-label').allTextContents()).toEqual([evil('store'), evil('driver')]);
+      expect(await page.locator('#map bdi').allTextContents()).toEqual([evil('store'), evil('driver')]);
       expect(await page.locator('img').count()).toBe(0);
       expect(await page.title()).toBe(`${evil('driver')} is on the way to the store · ${evil('store')}`);
       expect(await page.content()).not.toMatch(/title='(customer|line1|line2|city)'/);

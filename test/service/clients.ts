@@ -154,6 +154,14 @@ export async function untilOrder(
 export type DriverState = {
   readonly on_duty: boolean;
   readonly order: { id: string; status: string; sequence: number; dropoff: Record<string, string>; pickup: object };
+  readonly orders: readonly { readonly id: string; readonly status: string; readonly deliver_by: string }[];
+  readonly stops: readonly {
+    readonly kind: string;
+    readonly lat: number | null;
+    readonly lng: number | null;
+    readonly order_ids: readonly string[];
+  }[];
+  readonly version: string;
 };
 
 export type Driver = {
@@ -171,12 +179,12 @@ export type Driver = {
 export async function addDriver(
   service: Address,
   sql: Sql,
-  options: { name?: string; phone?: string; tiers?: readonly TierId[] } = {},
+  options: { name?: string; phone?: string; tiers?: readonly TierId[]; capacity?: number } = {},
 ): Promise<Driver> {
-  const { name = 'Sam Rider', phone = '+14155550177', tiers = TIER_IDS } = options;
+  const { name = 'Sam Rider', phone = '+14155550177', tiers = TIER_IDS, capacity = 1 } = options;
   const id = newId();
   const token = newSecret('driver_token');
-  await storeOf(sql, 'test').createDriver({ id, name, phone, tokenHash: hashSecret(token), tierIds: tiers });
+  await storeOf(sql, 'test').createDriver({ id, name, phone, tokenHash: hashSecret(token), tierIds: tiers, capacity });
   return driverOf(service, id, token);
 }
 

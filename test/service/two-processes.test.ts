@@ -3,6 +3,7 @@ import { connect as dial, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/postgres/connect.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { startPushVendor } from '../harness/push-phone.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { untilBlocked } from '../store/transaction.ts';
@@ -55,6 +56,26 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     await untilOrder(b, store, order.id, { status: 'driver_assigned', payment_status: 'paid' });
     expect((await driver.state()).order).toMatchObject({ id: order.id, status: 'driver_assigned' });
     expect(chargesOf(worker.dataDir, order.id)).toHaveLength(1);
+  });
+
+  test('of the processes that hear of an assignment the one that made it rings the driver’s phone', async () => {
+    const vendor = await startPushVendor();
+    onTestFinished(() => vendor.close());
+    const store = await addStore(database.sql);
+    const driver = await addFreeDriver(a, database.sql, store.point);
+    const phone = vendor.subscribe();
+    const subscribed = await ask(a, '/driver/push', { method: 'POST', key: driver.token, body: phone.body });
+    expect(subscribed.status).toBe(200);
+    const told = () => vendor.received.map(({ message }) => message);
+    const order = (await place(b, store)).body.order;
+    await untilOrder(a, store, order.id, { driver_id: driver.id });
+    const live = await openPhone(a, driver.token);
+    expect(live.messages.at(-1)).toMatchObject({ order: { id: order.id } });
+    const path = `/orders/${order.id}/cancel`;
+    await ask(a, path, { method: 'POST', key: store.apiKey, body: { reason: 'out_of_stock' } });
+    await expect.poll(() => told().at(-1), { timeout: 10_000, interval: 20 }).toEqual({ kind: 'taken' });
+    await expect.poll(() => live.messages.at(-1), { timeout: 10_000, interval: 20 }).toMatchObject({ order: null });
+    expect(told()).toEqual([{ kind: 'given' }, { kind: 'taken' }]);
   });
 
   test('the notes that a customer sends to one process reach the driver’s phone at the other', async () => {

@@ -177,6 +177,36 @@ test('the tracking page gets the driver’s first name and nothing of the custom
   expect(await storeOf(sql).findPhotoName('nobody’s')).toBeNull();
 });
 
+test('the tracking page and the store get how many other parcels the driver has on board', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  const { orderId: other } = await addOrder(sql, store);
+  const stops = async (id: string) => {
+    const tracked = (await storeOf(sql).findTrackedByIds([id])).get(id);
+    expect((await storeOf(sql).findStoreOrder(id, store.retailerId))?.stops_before).toBe(tracked?.stopsBefore);
+    return tracked?.stopsBefore;
+  };
+  const become = (status: string) =>
+    sql`update orders set driver_id = ${driverId}, driver_slot = 1, status = ${status} where id = ${other}`;
+  expect([await stops(orderId), await stops(other)]).toEqual([0, null]);
+  await become('driver_assigned');
+  expect([await stops(orderId), await stops(other)]).toEqual([0, 0]);
+  await become('picked_up');
+  expect([await stops(orderId), await stops(other)]).toEqual([1, 0]);
+  await become('delivered');
+  expect([await stops(orderId), await stops(other)]).toEqual([0, null]);
+});
+
+test('the tracking page gets why a handover failed', async () => {
+  const { sql } = database;
+  const { orderId, driverId } = await assignedOrder();
+  const reason = async () => (await storeOf(sql).findTrackedByIds([orderId])).get(orderId)?.reason;
+  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
+  expect(await reason()).toBeNull();
+  await storeOf(sql, 'me').markUndeliverable(orderId, driverId, 'unsafe', UNSTAMPED);
+  expect(await reason()).toBe('unsafe');
+});
+
 test('orders are read for many tracking pages at once; an unknown one is missing', async () => {
   const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);

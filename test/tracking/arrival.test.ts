@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Arrival, arrivalOf, arrivalTimes, pickupIn, type Trip } from '../../src/domain/arrival.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
-import { ARRIVAL_DROPOFF_METERS, POSITION_FRESH_MS } from '../../src/limits.ts';
+import { ARRIVAL_DROPOFF_METERS, HOME_PIN_METERS, POSITION_FRESH_MS } from '../../src/limits.ts';
 import { positionMessage } from '../../src/tracking/messages.ts';
 import { arrivalText } from '../../src/tracking/sentences.ts';
 import { trackingView } from '../../src/tracking/view.ts';
+import { speakTracking } from '../../src/words/tracking.ts';
 import { assigned, NOW_MS, pickedUp } from './orders.ts';
 
 const STORE = { lat: 40.7411, lng: -73.9897 };
@@ -40,7 +41,7 @@ describe('an arrival', () => {
         expect(Number.isInteger(arrival.earliest_minutes)).toBe(true);
         expect(arrival.earliest_minutes).toBeGreaterThanOrEqual(0);
         expect(arrival.latest_minutes).toBeGreaterThanOrEqual(Math.max(1, arrival.earliest_minutes));
-        expect(arrivalText(arrival)).not.toMatch(/-|NaN|Infinity/);
+        expect(arrivalText(arrival, speakTracking.en)).not.toMatch(/-|NaN|Infinity/);
       }),
     );
   });
@@ -121,10 +122,10 @@ describe('an arrival', () => {
 describe('on the page', () => {
   const position = { ...STORE, atMs: NOW_MS };
 
-  it('it comes with the view and with every position, and the dropoff itself with neither', () => {
-    const order = pickedUp({ dropoff: DROPOFF });
+  it('it comes with the view and with every position, and a dropoff that is roughly known with neither', () => {
+    const order = pickedUp({ dropoff: { ...DROPOFF, accuracyMeters: HOME_PIN_METERS + 1 } });
     const view = trackingView(order, position, NOW_MS);
-    expect(view.arrival).toEqual({ earliest_minutes: 10, latest_minutes: 21 });
+    expect(view.arrival).toEqual({ earliest_minutes: 9, latest_minutes: 22 });
     const shown = view.driver?.position;
     const message = shown ? positionMessage(order, shown) : '';
     expect(JSON.parse(message).arrival).toEqual(view.arrival);
@@ -142,12 +143,12 @@ describe('on the page', () => {
 
   it('it is said in words that suit its size', () => {
     const text = (earliest_minutes: number, latest_minutes: number) =>
-      arrivalText({ earliest_minutes, latest_minutes });
+      arrivalText({ earliest_minutes, latest_minutes }, speakTracking.en);
     expect(text(8, 14)).toBe('Arriving in 8 to 14 min');
     expect(text(0, 6)).toBe('Arriving within 6 min');
     expect(text(0, 1)).toBe('Arriving any minute now');
     expect(text(70, 150)).toBe('Arriving in 1 to 3 hours');
     expect(text(50, 130)).toBe('Arriving within 3 hours');
-    expect(arrivalText(null)).toBe('');
+    expect(arrivalText(null, speakTracking.en)).toBe('');
   });
 });

@@ -164,6 +164,40 @@ describe('changes', () => {
     expect(sequences(socket)).toEqual([1, 2, 3]);
   });
 
+  it('that are told of an order and of its driver cost one read', async () => {
+    order = assigned();
+    await open();
+    await settle();
+    findById.mockClear();
+    order = pickedUp();
+    void tracking.orderChanged(ORDER_ID);
+    tracking.driverChanged(DRIVER_ID);
+    await settle();
+    expect(findById).toHaveBeenCalledTimes(1);
+  });
+
+  it('of a driver’s other orders reach the pages of this one, though no event of it happened', async () => {
+    order = pickedUp({ stopsBefore: 2 });
+    const socket = await open();
+    await settle();
+    tracking.driverChanged('01900000-0000-7000-8000-0000000000d2');
+    await settle();
+    expect(findById).toHaveBeenCalledTimes(1);
+    order = pickedUp({ stopsBefore: 1 });
+    tracking.driverChanged(DRIVER_ID);
+    await settle();
+    tracking.driverChanged(DRIVER_ID);
+    await settle();
+    const left = socket.ofType('order').map(({ order }) => (order as { stops_before: number }).stops_before);
+    expect(left).toEqual([2, 1]);
+    order = delivered();
+    await tracking.orderChanged(ORDER_ID);
+    findById.mockClear();
+    tracking.driverChanged(DRIVER_ID);
+    await settle();
+    expect(findById).not.toHaveBeenCalled();
+  });
+
   it('that were told twice are published once', async () => {
     const socket = await open();
     await settle();
@@ -246,6 +280,21 @@ describe('positions', () => {
       sequence: 2,
       position: { lat: 40.75, precision: 'approximate', age_ms: 0 },
     });
+  });
+
+  it('are published once no other door comes first, and not before', async () => {
+    const socket = await watching(pickedUp({ stopsBefore: 1 }));
+    position = { lat: 40.1, lng: -73.98765, atMs: NOW_MS };
+    await pass(POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, at(40.1));
+    await pass(2 * POSITION_PUBLISH_MS);
+    expect(JSON.stringify(socket.received)).not.toContain('40.1,');
+    order = pickedUp({ stopsBefore: 0 });
+    tracking.driverChanged(DRIVER_ID);
+    await settle();
+    await pass(POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, at(40.2));
+    expect(lats(socket)).toEqual([40.2]);
   });
 
   it('are not published once the order is delivered', async () => {

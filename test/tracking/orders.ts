@@ -15,6 +15,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     storeName: 'Corner Books',
     driverId: null,
     driverFirstName: null,
+    stopsBefore: null,
     pickup: { lat: 40.7411, lng: -73.9897 },
     dropoff: null,
     createdAt: '2026-03-02T14:00:00.000Z',
@@ -23,6 +24,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     deliveredAt: null,
     endedAt: null,
     wasReleased: false,
+    reason: null,
     dropoffInstructions: null,
     leaveAtDoor: false,
     hasPhoto: false,
@@ -31,7 +33,12 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
 }
 
 export const DRIVER_ID = '01900000-0000-7000-8000-0000000000d1';
-const withDriver = { driverId: DRIVER_ID, driverFirstName: 'Ana', assignedAt: '2026-03-02T14:01:00.000Z' };
+const withDriver = {
+  driverId: DRIVER_ID,
+  driverFirstName: 'Ana',
+  stopsBefore: 0,
+  assignedAt: '2026-03-02T14:01:00.000Z',
+};
 
 export const assigned = (fields: Partial<TrackedOrder> = {}) =>
   trackedOrder({ sequence: 2, status: 'driver_assigned', ...withDriver, ...fields });

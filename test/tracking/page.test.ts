@@ -41,7 +41,7 @@ function routes(order: ReturnType<typeof assigned> | Error | null, settings: { s
     failed: (error) => failures.push(error),
   });
   return {
-    page: (token: string) => replyOf(made, '/track/:token', token),
+    page: (token: string, language = '') => replyOf(made, '/track/:token', token, { 'accept-language': language }),
     status: (token: string) => replyOf(made, '/track/:token/status', token),
     asset: (name: string, acceptEncoding: string) =>
       replyOf(made, '/assets/:name', name, { 'accept-encoding': acceptEncoding }),
@@ -58,6 +58,33 @@ describe('the page', () => {
     expect(body).toContain('14:20 UTC');
     expect(body).toContain('aria-current="step"');
     expect(body).toContain('<meta http-equiv="refresh" content="30">');
+  });
+
+  it('speaks the language that its reader asks for, and says that it depends on it', async () => {
+    const { page } = routes(pickedUp({ stopsBefore: 2 }));
+    const spanish = await page(TOKEN, 'fr-CA, es-MX;q=0.8, en;q=0.5');
+    expect(spanish.body).toContain('<html lang="es">');
+    expect(spanish.body).toContain('<h1 id="headline">El pedido está en reparto</h1>');
+    expect(spanish.body).toContain('2 paradas antes de esta');
+    expect(spanish.headers?.Vary).toBe('Accept-Language');
+    const other = await page(TOKEN, 'fr, de;q=0.5, es;q=0');
+    expect(other.body).toContain('<html lang="en">');
+    expect(other.body).toContain('2 stops before you');
+    expect((await routes(null).page(TOKEN, 'es')).body).toContain('Este enlace no se conoce');
+    const gone = delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' });
+    expect((await routes(gone).page(TOKEN, 'es')).body).toContain('Este enlace venció');
+    expect((await routes(new Error('away')).page(TOKEN, 'es')).body).toContain('La entrega sigue.');
+  });
+
+  it('says of each step whether it is done, for those who do not see it', async () => {
+    const body = String((await routes(pickedUp()).page(TOKEN)).body);
+    const steps = [...body.matchAll(/<span class="label">(.*?)<span class="unseen">(.*?)<\/span>/g)];
+    expect(steps.map(([, label, state]) => `${label}${state}`.trim())).toEqual([
+      'Ordered, done',
+      'Driver assigned, done',
+      'Picked up, done',
+      'Delivered, not yet',
+    ]);
   });
 
   it('holds no script and no style of its own', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
 import { roundedToKilometer } from '../../src/domain/shown-position.ts';
-import { TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
+import { HOME_PIN_METERS, TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
 import { isGone, trackingView } from '../../src/tracking/view.ts';
 import { assigned, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
 
@@ -42,6 +42,14 @@ describe('the position of the driver', () => {
     }
   });
 
+  it.each([1, 2, null])('is not shown while the driver has %s doors before this one', (stopsBefore) => {
+    for (const order of [assigned({ stopsBefore }), pickedUp({ stopsBefore })]) {
+      const view = trackingView(order, position, NOW_MS);
+      expect(view.driver).toEqual({ first_name: 'Ana', position: null });
+      expect([view.arrival, view.stops_before]).toEqual([null, stopsBefore]);
+    }
+  });
+
   it('never has a negative age', () => {
     expect(trackingView(pickedUp(), { ...position, atMs: NOW_MS + 900 }, NOW_MS).driver?.position?.age_ms).toBe(0);
   });
@@ -58,6 +66,31 @@ describe('the position of the driver', () => {
         expect(roundedToKilometer(rounded)).toEqual(rounded);
       }),
     );
+  });
+});
+
+describe('the door', () => {
+  const dropoff = { lat: 40.786, lng: -73.9897, accuracyMeters: HOME_PIN_METERS };
+  const home = (order: ReturnType<typeof trackedOrder>) => trackingView(order, position, NOW_MS).home;
+
+  it('is on the map once it is the next one', () => {
+    expect(home(pickedUp({ dropoff }))).toEqual({ lat: 40.786, lng: -73.9897 });
+  });
+
+  it('is nowhere before and after that, nor where it is not well known', () => {
+    const hidden = [
+      assigned({ dropoff }),
+      pickedUp({ dropoff, stopsBefore: 1 }),
+      pickedUp({ dropoff, stopsBefore: null }),
+      pickedUp({ dropoff: { ...dropoff, accuracyMeters: HOME_PIN_METERS + 1 } }),
+      pickedUp({ dropoff: null }),
+      pickedUp({ dropoff, status: 'undeliverable' }),
+      delivered({ dropoff }),
+    ];
+    for (const order of hidden) {
+      expect(home(order)).toBeNull();
+      expect(JSON.stringify(trackingView(order, position, NOW_MS))).not.toContain('40.786');
+    }
   });
 });
 
@@ -88,6 +121,18 @@ describe('what a customer sees', () => {
     expect(view.detail).toMatch(detail);
     expect(view.detail).toContain('ask Corner Books');
     expect(view.arrival).toBeNull();
+  });
+
+  it('says why a handover failed, and nothing of the kind of an order that was cancelled', () => {
+    const failed = (status: 'undeliverable' | 'returned' | 'cancelled') =>
+      trackingView(pickedUp({ status, reason: 'nobody_home' }), null, NOW_MS);
+    for (const status of ['undeliverable', 'returned'] as const) {
+      expect(failed(status)).toMatchObject({
+        reason: 'nobody_home',
+        detail: expect.stringMatching(/^Nobody was there to take it\. /),
+      });
+    }
+    expect(failed('cancelled')).toMatchObject({ reason: null, detail: expect.not.stringContaining('Nobody') });
   });
 
   it('says that another driver is looked for where the first gave the order back', () => {

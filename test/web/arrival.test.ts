@@ -18,18 +18,19 @@ describe.skipIf(findChromium() === undefined)('the arrival on the tracking page'
     await server?.close();
   });
 
-  it('appears when the dropoff is found, follows the driver, and goes when the order is there', async () => {
+  it('appears as times of the clock when the dropoff is found, follows the driver, and goes when the order is there', async () => {
     await server.change(pickedUp());
     const page = await browser.context.newPage();
+    await page.clock.setFixedTime(new Date('2026-03-02T15:00:30'));
     await page.goto(`${server.url}/track/${TOKEN}`);
     await page.locator('#link[data-state=live]').waitFor();
     server.move(STORE);
     expect(await page.locator('#arrival').isHidden()).toBe(true);
 
     await server.change(pickedUp({ dropoff: DROPOFF }));
-    await expect.poll(() => page.locator('#arrival').textContent()).toBe('Arriving in 10 to 21 min');
+    await expect.poll(() => page.locator('#arrival').textContent()).toMatch(/^Arriving 3:10\s?–\s?3:21\sPM$/);
     server.move({ lat: 40.77, lng: STORE.lng });
-    await expect.poll(() => page.locator('#arrival').textContent()).toBe('Arriving in 3 to 9 min');
+    await expect.poll(() => page.locator('#arrival').textContent()).toMatch(/^Arriving 3:03\s?–\s?3:09\sPM$/);
     server.move(DROPOFF);
     await expect.poll(() => page.locator('#arrival').textContent()).toBe('Arriving any minute now');
 

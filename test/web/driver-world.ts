@@ -41,7 +41,7 @@ export async function openWorld() {
 
   /** Opens a phone with its own page and an empty storage. */
   async function newPhone(
-    options: { at?: Point; colorScheme?: 'light' | 'dark'; userAgent?: string } = {},
+    options: { at?: Point; colorScheme?: 'light' | 'dark'; userAgent?: string; locale?: string } = {},
   ): Promise<Phone> {
     const { at, ...rest } = options;
     const context = await browser.context.browser()?.newContext({

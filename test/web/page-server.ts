@@ -72,21 +72,27 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   }
 
   const requests: string[] = [];
-  async function answer(path: string, body: Buffer): Promise<Reply> {
+  async function answer(path: string, body: Buffer, language = ''): Promise<Reply> {
     const [, area, name = '', rest] = path.split('/');
     // An order of the tests may have ended long ago, when its own photo is gone.
     if (area === 'tiles' || rest === 'photo') return bytes(200, 'image/jpeg', photo);
     if (isUnroutable && rest === 'status') return text(404, 'default backend', { 'Content-Type': 'text/html' });
     if (area === 'assets') return replyOf(routes, '/assets/:name', name, { 'accept-encoding': 'gzip' });
     if (area !== 'track') return text(404, '');
-    return replyOf(routes, rest === undefined ? '/track/:token' : `/track/:token/${rest}`, name, {}, body);
+    return replyOf(
+      routes,
+      rest === undefined ? '/track/:token' : `/track/:token/${rest}`,
+      name,
+      { 'accept-language': language },
+      body,
+    );
   }
 
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     requests.push(path);
     void buffer(request)
-      .then((body) => answer(path, body))
+      .then((body) => answer(path, body, request.headers['accept-language']))
       .catch((error) => errorReply(error, 'test', 'help@sameday.test'))
       .then(({ status, headers = {}, body }) => response.writeHead(status, headers).end(body));
   });

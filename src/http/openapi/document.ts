@@ -32,7 +32,10 @@ const TAGS: Readonly<Record<string, string>> = {
   Sandbox: 'What only the sandbox has.',
   Driver: 'Duty, position and order of a driver.',
   Actions: 'What a driver does with an order.',
+  Phone: "What a driver's phone has beside the page: a link to sign in, a tracking app, and pushes.",
 };
+
+const DRIVER_TAGS: ReadonlySet<string> = new Set(['Driver', 'Actions', 'Phone']);
 
 /** The OpenAPI 3.1 document of stores: every route with an operation, but for those of drivers. */
 export function storesDocument(routes: readonly Route[]): object {
@@ -52,7 +55,8 @@ export function driversDocument(routes: readonly Route[]): object {
 
 const shown = (routes: readonly Route[]): ShownRoute[] =>
   routes.flatMap((route) => (route.operation ? [{ ...route, operation: route.operation }] : []));
-const isOfDrivers = ({ operation }: { readonly operation: Operation }): boolean => operation.secret === 'driver_token';
+/** By the tag, as a phone that signs in, or only reports positions, has no driver's token. */
+const isOfDrivers = ({ operation }: { readonly operation: Operation }): boolean => DRIVER_TAGS.has(operation.tag);
 const ofDrivers = (routes: readonly ShownRoute[]): ShownRoute[] => routes.filter(isOfDrivers);
 const ofStores = (routes: readonly ShownRoute[]): ShownRoute[] => routes.filter((route) => !isOfDrivers(route));
 

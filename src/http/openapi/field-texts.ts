@@ -8,6 +8,24 @@ export type FieldText = {
   readonly isSeldom?: boolean;
 };
 
+/** What a driver's phone sends beside the page. */
+const PHONE_TEXTS: Readonly<Record<string, FieldText>> = {
+  attempt: { says: 'An id of this try, kept until it is answered.', example: '4f1c2b1e-8f0a-4f0e-9a55-0d3f0c7c9a10' },
+  'SignIn.code': { says: 'What the link has behind `#sign-in=`.', example: `sdl_${'A'.repeat(32)}` },
+  driver_token: { says: "The driver's new token; the one before is dead.", example: `sdd_${'A'.repeat(32)}` },
+  public_key: { says: 'For `applicationServerKey`, in base64url.', example: `B${'A'.repeat(86)}` },
+  endpoint: { says: "The address of the phone's vendor.", example: 'https://push.example.com/send/1' },
+  keys: { says: 'As the browser gives them.' },
+  p256dh: { says: 'The public key of the phone, in base64url.', example: `B${'A'.repeat(86)}` },
+  auth: { says: 'The secret of the phone, in base64url.', example: 'A'.repeat(22) },
+  'query.id': { says: "The device identifier of the driver's phone; it is the secret." },
+  'query.lat': { says: 'Degrees.' },
+  'query.lon': { says: 'Degrees.' },
+  'query.timestamp': { says: 'When it was taken: seconds or milliseconds since 1970, or ISO 8601.' },
+  'query.accuracy': { says: 'Meters.' },
+  'query.valid': { says: '`false` or `0` for a position of no use.' },
+};
+
 const ORDER_ID = '01a2037d-1ae2-76a0-bb73-54073ca99160';
 const DRIVER_ID = '01a2037f-d0c7-7404-aac6-b02e65e5ae50';
 const TIME = '2026-11-22T13:41:00.271Z';
@@ -153,6 +171,9 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   headline: { says: 'One sentence about where the order is.', example: 'Sam is on the way with your order' },
   detail: { says: 'A second one.', example: 'You can follow them on the map.' },
   stages: { says: 'The steps of the delivery.' },
+  home: { says: 'Where the door is, once the driver has no other one before it.' },
+  stops_before: { says: 'Doors to which the driver goes first; null where that is unknown.', example: 0 },
+  was_released: { says: 'Whether an earlier driver gave the order back.', example: false },
   'stages.id': { says: 'Which step.', example: 'ordered' },
   label: { says: 'Its name on the page.', example: 'Ordered' },
   'stages.state': { says: 'Whether it is reached.', example: 'done' },
@@ -187,6 +208,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   deliver_by: { says: 'By when the order was promised.', example: TIME },
   on_duty_until: { says: 'When the driver goes home; null where they have not said so.' },
   order_ids: { says: 'The orders of the stop, fetched or brought there together.' },
+  'stops.accuracy_m': { says: "By how much a door's point may be off in meters, else null.", example: 50 },
   stops: { says: 'The stops in the order of driving; pickups at one store are one stop.' },
   'stops.kind': { says: 'What the driver does there.', example: 'pickup' },
   until: { says: 'When the driver goes home, at most 24 hours ahead; null for no end.', example: TIME },
@@ -195,6 +217,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   'pickup.address': { says: 'In one line, as the store sent it.', example: '2000 Mission St, San Francisco, CA 94110' },
   dropoff: { says: 'Name, phone and unit are null until the driver is near the store.' },
   'dropoff.name': { says: "The customer's name.", example: 'Jordan Lee' },
+  ...PHONE_TEXTS,
 };
 
 /** Reasons by their own names, such as those of `passed_over`, need no text. */

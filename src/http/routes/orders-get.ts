@@ -49,7 +49,11 @@ export function ordersGet(parts: {
   /** Where the driver is and when they come, as the customer's page shows it at this moment, and no more. */
   function onTheWay(order: StoreOrder): OnTheWay {
     const nowMs = now();
-    const shown = shownPosition(order.status, positionOf(matcher, order.driver_id), nowMs);
+    const shown = shownPosition(
+      { status: order.status, stopsBefore: order.stops_before },
+      positionOf(matcher, order.driver_id),
+      nowMs,
+    );
     const { lat, lng, accuracy_meters: accuracyMeters } = order.dropoff_point;
     const dropoff = lat === null || lng === null || accuracyMeters === null ? null : { lat, lng, accuracyMeters };
     const pickup = { lat: order.pickup_lat, lng: order.pickup_lng };

@@ -1,0 +1,83 @@
+import type { PushKind, PushSubscription } from '../domain/push.ts';
+import { MAX_PUSH_BATCH, MAX_PUSHES_WAITING, PUSH_CONCURRENCY } from '../limits.ts';
+import type { Store } from '../store/store.ts';
+import type { PushOutcome, PushSender } from '../vendors/push-sender.ts';
+
+/** Rings drivers' phones. A push is a convenience: one that cannot be sent is lost, and counted. */
+export type Pushes = {
+  /** Has the driver's phones told. Returns at once and never throws; of several the last is told. */
+  tell(driverId: string, kind: PushKind): void;
+  /** Begins no further push. */
+  close(): void;
+};
+
+/**
+ * Reads where drivers are rung in batches, one at a time, so that a burst of orders costs few statements, and
+ * sends PUSH_CONCURRENCY pushes at once. A phone whose vendor does not know it any more is forgotten.
+ *
+ * @param parts.observe counts each push by what became of it; `dropped` was not sent
+ * @param parts.failed called for a statement that failed
+ */
+export function createPushes(parts: {
+  readonly store: Pick<Store, 'findPushSubscriptions' | 'forgetPushEndpoint'>;
+  readonly send: PushSender;
+  readonly observe: (outcome: PushOutcome | 'dropped') => void;
+  readonly failed: (error: unknown) => void;
+}): Pushes {
+  const { store, observe, failed } = parts;
+  const unread = new Map<string, PushKind>();
+  const unsent: { readonly phone: PushSubscription; readonly kind: PushKind }[] = [];
+  let isReading = false;
+  let sending = 0;
+  let isClosed = false;
+
+  async function readAll(): Promise<void> {
+    isReading = true;
+    while (unread.size > 0 && !isClosed) {
+      const batch = new Map([...unread].slice(0, MAX_PUSH_BATCH));
+      for (const driverId of batch.keys()) unread.delete(driverId);
+      try {
+        const phones = await store.findPushSubscriptions([...batch.keys()]);
+        for (const [driverId, kind] of batch) {
+          for (const phone of phones.get(driverId) ?? []) unsent.push({ phone, kind });
+        }
+      } catch (error) {
+        failed(error);
+        for (const _ of batch) observe('dropped');
+      }
+      sendNext();
+    }
+    isReading = false;
+  }
+
+  function sendNext(): void {
+    while (sending < PUSH_CONCURRENCY && !isClosed) {
+      const next = unsent.shift();
+      if (!next) return;
+      sending++;
+      void sendOne(next.phone, next.kind).finally(() => {
+        sending--;
+        sendNext();
+      });
+    }
+  }
+
+  async function sendOne(phone: PushSubscription, kind: PushKind): Promise<void> {
+    const outcome = await parts.send(phone, kind);
+    observe(outcome);
+    if (outcome === 'gone') await store.forgetPushEndpoint(phone.endpoint).catch(failed);
+  }
+
+  return {
+    tell(driverId, kind) {
+      if (isClosed) return;
+      if (unread.size + unsent.length >= MAX_PUSHES_WAITING) return observe('dropped');
+      unread.delete(driverId);
+      unread.set(driverId, kind);
+      if (!isReading) void readAll();
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { ServiceError } from '../domain/errors.ts';
+import { hashSecret, hasSecretForm, tokenOfAttempt } from '../domain/ids.ts';
+import { networkOf } from '../domain/network.ts';
+import { parsed } from '../http/input.ts';
+import { asWritten } from '../http/outcomes.ts';
+import { valid, validate } from '../http/validate.ts';
+import { validators } from '../http/validators.js';
+import { MAX_PHONE_CALL_BYTES } from '../limits.ts';
+import type { Store } from '../store/store.ts';
+import { json } from '../transport/reply.ts';
+import type { Route } from '../transport/route.ts';
+import { signInByLink } from './phone-operations.ts';
+import { WrongLinks } from './wrong-links.ts';
+
+/**
+ * `POST /driver/sign-in`: exchanges the code of a link of the command line for a driver's token, once. Another
+ * phone of the driver is signed out at this moment and not before.
+ *
+ * @param parts.now a clock in milliseconds, for the count of wrong links alone
+ */
+export function driverSignInRoute(parts: {
+  readonly store: Pick<Store, 'exchangeSignInCode'>;
+  readonly now: () => number;
+}): Route<string> {
+  const wrong = new WrongLinks(parts.now);
+  return {
+    method: 'post',
+    pattern: '/driver/sign-in',
+    operation: signInByLink,
+    /** The network stands for the caller, who has no secret but the code. */
+    authenticate: (head) => networkOf(head.remoteAddress()),
+    admit({ principal: network }) {
+      const retryAfterSeconds = wrong.waitOf(network);
+      if (retryAfterSeconds === 0) return null;
+      throw new ServiceError('rate_limited', 'Too many links were wrong. Wait a minute.', { retryAfterSeconds });
+    },
+    onDeadline: 'outcome_unknown',
+    body: { contentTypes: ['application/json'], maxBytes: MAX_PHONE_CALL_BYTES },
+    async handle({ principal: network, body }) {
+      const { code, attempt } = valid(validate(validators.driverSignIn, parsed(body)));
+      const token = tokenOfAttempt(code, attempt);
+      const isCode = hasSecretForm('sign_in_code', code);
+      const exchange = () => parts.store.exchangeSignInCode(hashSecret(code), hashSecret(token));
+      const found = isCode ? await asWritten(exchange(), 'Send it again with the same attempt.') : null;
+      if (found) return json(200, { success: true, driver_token: token });
+      wrong.add(network);
+      throw new ServiceError('unauthorized', 'This link was used, is too old, or is none. Ask for a new one.');
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { MAX_NETWORKS_COUNTED, WRONG_LINKS_PER_MINUTE } from '../limits.ts';
+
+const MINUTE_MS = 60_000;
+
+/** The links of each network that were wrong in this minute. */
+export class WrongLinks {
+  readonly #now: () => number;
+  #counts = new Map<string, number>();
+  #sinceMs: number;
+
+  /** @param now a clock in milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#sinceMs = now();
+  }
+
+  /** Seconds that a network has to wait before its next link; 0 for none. */
+  waitOf(network: string): number {
+    const passedMs = this.#now() - this.#sinceMs;
+    if (passedMs >= MINUTE_MS) {
+      this.#counts = new Map();
+      this.#sinceMs = this.#now();
+      return 0;
+    }
+    const count = this.#counts.get(this.#nameOf(network)) ?? 0;
+    return count < WRONG_LINKS_PER_MINUTE ? 0 : Math.ceil((MINUTE_MS - passedMs) / 1_000);
+  }
+
+  add(network: string): void {
+    const name = this.#nameOf(network);
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  #nameOf(network: string): string {
+    return this.#counts.has(network) || this.#counts.size < MAX_NETWORKS_COUNTED ? network : 'others';
+  }
+}

@@ -1,0 +1,24 @@
+import { speakTracking } from '../words/tracking.ts';
+import { languageOf } from '../words/words.ts';
+
+/** The language in which the server wrote the page. */
+const language = languageOf([document.documentElement.lang]);
+
+/** Speaks the page's language. */
+export const say = speakTracking[language];
+
+/** Where a reader's browser names the language without a country, times are written as in the United States. */
+const locale = navigator.languages.find((each) => each.startsWith(`${language}-`)) ?? `${language}-US`;
+
+/** The time in the reader's zone and format, with the day where it is not today. */
+export function localTime(time: Date, now: Date): string {
+  const sameDay = time.toDateString() === now.toDateString();
+  return time.toLocaleString(locale, { ...CLOCK, ...(sameDay ? {} : { month: 'short', day: 'numeric' }) });
+}
+
+/** Two times of the clock in the reader's zone and format, such as "3:18 – 3:27 PM". */
+export function localTimes(from: Date, to: Date): string {
+  return new Intl.DateTimeFormat(locale, CLOCK).formatRange(from, to);
+}
+
+const CLOCK = { hour: 'numeric', minute: '2-digit' } as const;

@@ -1,0 +1,158 @@
+import type { CDPSession } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hashSecret, newSecret } from '../../src/domain/ids.ts';
+import { findChromium } from '../harness/chromium.ts';
+import { newPushPhone } from '../harness/push-phone.ts';
+import { storeOf } from '../harness/store.ts';
+import { goOnDuty, openWorld, type Phone, signIn, untilInstalled, type World } from './driver-world.ts';
+
+const PATIENCE = { timeout: 30_000 };
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
+
+describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await openWorld();
+  });
+  afterEach(() => world?.closePhones());
+  afterAll(() => world?.close());
+
+  /** A driver, their token, and the code of a link for them. */
+  async function driverWithLink() {
+    const token = await world.newDriver();
+    const [driver] = await world.sql`select id from drivers where token_hash = ${hashSecret(token)}`;
+    const code = newSecret('sign_in_code');
+    await storeOf(world.sql, 'cli').keepSignInCode(driver?.id, hashSecret(code), 900);
+    return { token, code };
+  }
+  const linkTo = ({ url }: Phone, code: string) => `${url}/driver#sign-in=${code}`;
+  const isLive = ({ page }: Phone) => page.locator('#link[data-state=live]').waitFor(PATIENCE);
+  const problem = ({ page }: Phone) => page.locator('#sign-in-problem').textContent();
+
+  it('is signed in by a link, which leaves the address, and stays so; the phone before is signed out', async () => {
+    const { token, code } = await driverWithLink();
+    const before = await world.newPhone();
+    await signIn(before, token);
+    const phone = await world.newPhone();
+    const asked: string[] = [];
+    phone.page.on('request', (request) => asked.push(request.url()));
+    await phone.page.goto(linkTo(phone, code));
+    await isLive(phone);
+    expect(phone.page.url()).toBe(`${phone.url}/driver`);
+    expect(asked.filter((url) => url.includes(code))).toEqual([]);
+    await phone.page.reload();
+    await isLive(phone);
+    await eventually(() => before.page.locator('#sign-in').isVisible()).toBe(true);
+
+    const other = await world.newPhone();
+    await other.page.goto(linkTo(other, code));
+    await eventually(() => problem(other)).toContain('This link does not work any more');
+    expect(other.page.url()).toBe(`${other.url}/driver`);
+    expect(await other.page.getByLabel('Driver token').isVisible()).toBe(true);
+    expect(phone.complaints).toEqual([]);
+  });
+
+  it('takes a link in a page that is open already, and says it again where its answer was lost', async () => {
+    const { code } = await driverWithLink();
+    const phone = await world.newPhone();
+    await phone.page.goto(`${phone.url}/driver`);
+    await phone.page.getByLabel('Driver token').waitFor();
+    let isLost = true;
+    await phone.page.route('**/driver/sign-in', async (route) => {
+      const response = await route.fetch();
+      if (isLost) await route.abort();
+      else await route.fulfill({ response });
+    });
+    await phone.page.evaluate(`location.hash = 'sign-in=${code}'`);
+    await eventually(() => problem(phone)).toContain('No answer from the service');
+    isLost = false;
+    await phone.page.reload();
+    await isLive(phone);
+  });
+
+  it('takes a link that is pasted in place of a token, as an installed page gets no link', async () => {
+    const { code } = await driverWithLink();
+    const phone = await world.newPhone();
+    const paste = async (text: string) => {
+      await phone.page.getByLabel('Driver token').fill(text);
+      await phone.page.getByRole('button', { name: 'Sign in' }).click();
+    };
+    await phone.page.goto(`${phone.url}/driver`);
+    await paste(newSecret('sign_in_code'));
+    await eventually(() => problem(phone)).toContain('This link does not work any more');
+    await paste(linkTo(phone, code));
+    await isLive(phone);
+    await phone.page.reload();
+    await isLive(phone);
+  });
+
+  it('says in Spanish that a link is dead where the phone is Spanish', async () => {
+    const phone = await world.newPhone({ locale: 'es-US' });
+    await phone.page.goto(linkTo(phone, newSecret('sign_in_code')));
+    await eventually(() => problem(phone)).toContain('Este enlace ya no funciona');
+  });
+
+  it('shows what a push says, loud for a new order and silent for one that is gone', async () => {
+    const { token } = await driverWithLink();
+    const phone = await world.newPhone();
+    await phone.context.grantPermissions(['notifications'], { origin: phone.url });
+    await signIn(phone, token);
+    await phone.page.reload();
+    await isLive(phone);
+    await untilInstalled(phone);
+    const worker = await phone.context.newCDPSession(phone.page);
+    const deliver = await pusher(worker, phone.url);
+    const shown = () =>
+      phone.page.evaluate(`navigator.serviceWorker.ready
+        .then((registration) => registration.getNotifications())
+        .then((all) => all.map(({ title, body, silent, tag }) => ({ title, body, silent, tag })))`);
+    await deliver('{"kind":"taken"}');
+    await eventually(shown).toEqual([
+      { title: 'An order is no longer yours', body: 'Open the page to see what is next.', silent: true, tag: 'order' },
+    ]);
+    await deliver('not what we send');
+    await eventually(shown).toMatchObject([{ title: 'You have a new order', tag: 'order' }]);
+    // Chromium lets no window without a profile subscribe.
+    expect(phone.complaints.filter((text) => !text.includes('incognito'))).toEqual([]);
+  });
+
+  it('is rung once the driver goes on duty and allows it, and no more after the sign-out', async () => {
+    const { token } = await driverWithLink();
+    const store = await world.newStore('Ring Shop');
+    const phone = await world.newPhone({ at: store.point });
+    await phone.context.grantPermissions(['notifications', 'geolocation'], { origin: phone.url });
+    const subscription = { endpoint: 'http://127.0.0.1:9/phone', keys: newPushPhone() };
+    await phone.page.addInitScript(`
+      let subscription = null;
+      PushManager.prototype.getSubscription = async () => subscription;
+      PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
+        if (applicationServerKey.length !== 65) throw new Error('a key of the service has 65 bytes');
+        const made = ${JSON.stringify(subscription)};
+        subscription = { ...made, options: {}, toJSON: () => made, unsubscribe: async () => (subscription = null) };
+        return subscription;
+      };`);
+    const rung = async () =>
+      (await world.sql`select endpoint from push_subscriptions where endpoint = ${subscription.endpoint}`).length;
+    await signIn(phone, token);
+    await goOnDuty(phone);
+    await eventually(rung).toBe(1);
+    await phone.page.getByRole('button', { name: 'Go off duty' }).click();
+    await phone.page.locator('#sign-out').click();
+    await phone.page.locator('#leave-confirm').click();
+    await eventually(rung).toBe(0);
+    expect(phone.complaints).toEqual([]);
+  });
+});
+
+/** Delivers a push to the service worker of an origin, as the browser's vendor would. */
+async function pusher(session: CDPSession, origin: string): Promise<(data: string) => Promise<void>> {
+  const registered = new Promise<string>((resolve) => {
+    session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const own = registrations.find(({ scopeURL }) => scopeURL.startsWith(origin));
+      if (own) resolve(own.registrationId);
+    });
+  });
+  await session.send('ServiceWorker.enable');
+  const registrationId = await registered;
+  return (data) => session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data }) as Promise<never>;
+}

@@ -41,6 +41,7 @@ export function followDialogs(
       if (typeof reason === 'string') listener.give(kind, orderIds, reason);
     });
   }
+  byId('release').addEventListener('close', () => offerOrders(say, []));
   byId('sign-out').addEventListener('click', () => {
     const owes = listener.owes();
     byId('leave-owing').hidden = !owes;
@@ -65,9 +66,13 @@ export function ask(id: 'far' | 'last', text: string, orderIds: readonly string[
   };
 }
 
-/** Lets the sheets of `ask` be closed without an answer. */
+/** Lets the sheets of `ask` be closed without an answer, and leaves no customer in them. */
 export function followQuestions(): void {
-  for (const id of ['far', 'last']) closable(byId<HTMLDialogElement>(id));
+  for (const id of ['far', 'last']) {
+    const dialog = byId<HTMLDialogElement>(id);
+    closable(dialog);
+    dialog.addEventListener('close', () => setText(byId(`${id}-text`), ''));
+  }
 }
 
 function open(id: string, orderIds: readonly string[]): void {

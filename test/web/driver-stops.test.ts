@@ -201,6 +201,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await page.getByRole('radio', { name: 'It is too far' }).check();
     await sheet(page).getByRole('button', { name: 'Give it back' }).click();
     await eventually(() => fake.actions).toEqual(['release Maria']);
+    await eventually(() => page.content()).not.toContain('Maria');
     await eventually(() => page.locator('#parcels').isHidden()).toBe(true);
     await press(page, 'Give orders back');
     await page.getByRole('radio', { name: 'All 2 that you have not picked up' }).check();

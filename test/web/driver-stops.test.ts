@@ -225,7 +225,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     for (const name of ['Jordan', 'Maria']) await tick(page, name);
     await press(page, 'Returned 2 of 2');
     await eventually(() => headline(page)).toBe('Waiting for an order');
-    expect(fake.actions.slice(2)).toEqual(['return Jordan', 'return Maria']);
+    await eventually(() => fake.actions.slice(2)).toEqual(['return Jordan', 'return Maria']);
   });
 
   it('asks whether what is on board is the last, and goes on duty for some hours', async () => {

@@ -325,6 +325,51 @@ export const FLEET_PART = 50_000;
 /** Shortest time before a released order expires, so that it has a chance of another driver. */
 export const RELEASED_ORDER_WAIT_SECONDS = 3_600;
 
+// --- When an order is due ----------------------------------------------------------------------------------
+/** Furthest that an order's times may be ahead: a week of windows, as shops offer them. */
+export const MAX_AHEAD_MS = 7 * 24 * 3_600_000;
+/**
+ * Time by which the clocks of a store and of the service may differ, and for which a request may be under way:
+ * a parcel that was ready so long ago is ready now. Below MIN_WINDOW_MS.
+ */
+export const TIMES_GRACE_MS = 5 * 60_000;
+/** Shortest time in which an order may be delivered: a driver within the first radius drives about that long. */
+export const MIN_WINDOW_MS = 20 * 60_000;
+/** The promise where the tier's row is gone, in minutes: that of `standard`. At least MIN_PROMISE_MINUTES. */
+export const DEFAULT_PROMISE_MINUTES = 180;
+/** Shortest promise of a tier in minutes. At least MIN_WINDOW_MS, the shortest that a store may ask for. */
+export const MIN_PROMISE_MINUTES = 20;
+/** Longest promise of a tier in minutes: a week. Above DEFAULT_PROMISE_MINUTES. */
+export const MAX_PROMISE_MINUTES = 7 * 24 * 60;
+/**
+ * The usual way of the nearest driver to a pickup, as a share of the tier's first radius: of three drivers
+ * anywhere in a circle the nearest is, at the median, 0.45 radii from its middle, and of ten 0.26.
+ */
+export const APPROACH_SHARE = 0.33;
+/** Longest time before the pickup at which a driver is sought, however large the radius. Below MIN_WINDOW_MS. */
+export const MAX_APPROACH_MS = 15 * 60_000;
+/** An order that is due within this time goes at once: it would not be late, and needs no second look. */
+export const DUE_SOON_MS = 5_000;
+/**
+ * Time by which processes may give an order before it is due, since each measures the database's clock by
+ * itself. At least CLOCK_ROUND_TRIP_MS, twice the error of that, and below DUE_SOON_MS.
+ */
+export const DUE_TOLERANCE_MS = 1_000;
+/** Longest time for which a timer for the next due order is set; the measured clock may change meanwhile. */
+export const DUE_TIMER_MS = 30_000;
+/** Orders for later that one turn of the event loop wakes; about 10 ms. */
+export const DUE_SLICE = 1_000;
+/**
+ * Most orders that wait for their time, which count as waiting ones too. Half of MAX_WAITING_ORDERS, so that
+ * orders of next week never take the room of those of today.
+ */
+export const MAX_LATER_ORDERS = 50_000;
+/**
+ * Most of them of one store; half of MAX_WAITING_ORDERS_PER_RETAILER, for the same reason. In the sandbox as
+ * many as of all.
+ */
+export const MAX_LATER_ORDERS_PER_RETAILER = 5_000;
+
 // --- Drivers -----------------------------------------------------------------------------------------------
 /** Most positions written to Postgres a second, the last one of each driver. */
 export const POSITION_ROWS_PER_SECOND = 2_000;
@@ -493,8 +538,10 @@ export const AT_STORE_METERS = 150;
 export const STORE_STOP_MS = 3 * 60_000;
 /** Time at a door. At most ARRIVAL_HANDOVER_MS. */
 export const DOOR_STOP_MS = 2 * 60_000;
-/** The promise of an order for which its tier has none. */
-export const DEFAULT_PROMISE_MS = 180 * 60_000;
+/** Share of the time to a door behind others after which it comes at the earliest. Below ROUTE_LATEST_SHARE. */
+export const ROUTE_EARLIEST_SHARE = 0.75;
+/** The same at the latest, as each stop may take longer. */
+export const ROUTE_LATEST_SHARE = 1.4;
 /** Most drivers on their way to a store that are tried for one more order there. */
 export const MAX_POOL_DRIVERS = 32;
 /** Most waiting orders of a store that are tried for a driver who goes there anyway, the oldest first. */
@@ -1283,6 +1330,18 @@ function assertRelations(): void {
   atMost({ AGE_STEP_MS }, { AGE_DECIDES_MS });
   below({ FAIR_SHARE_MS }, { MAX_FAIR_LEAD_MS });
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
+  below({ TIMES_GRACE_MS }, { MIN_WINDOW_MS });
+  atMost({ MIN_WINDOW_MS }, { 'MIN_PROMISE_MINUTES in ms': MIN_PROMISE_MINUTES * 60_000 });
+  atMost({ MIN_PROMISE_MINUTES }, { DEFAULT_PROMISE_MINUTES });
+  below({ DEFAULT_PROMISE_MINUTES }, { MAX_PROMISE_MINUTES });
+  below({ MAX_APPROACH_MS }, { MIN_WINDOW_MS });
+  atMost({ CLOCK_ROUND_TRIP_MS }, { DUE_TOLERANCE_MS });
+  below({ DUE_TOLERANCE_MS }, { DUE_SOON_MS });
+  atMost({ '2 × MAX_LATER_ORDERS': 2 * MAX_LATER_ORDERS }, { MAX_WAITING_ORDERS });
+  atMost(
+    { '2 × MAX_LATER_ORDERS_PER_RETAILER': 2 * MAX_LATER_ORDERS_PER_RETAILER },
+    { MAX_WAITING_ORDERS_PER_RETAILER },
+  );
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
   below({ LARGEST_PAGE }, { LIST_SCAN_ROWS });
   below({ LIST_STATEMENT_MS }, { LIST_DEADLINE_MS });
@@ -1319,6 +1378,7 @@ function assertRelations(): void {
   below({ MIN_PICKUP_MS }, { ARRIVAL_PICKUP_MS });
   below({ BIKE_METERS_PER_MINUTE }, { VAN_METERS_PER_MINUTE });
   below({ VAN_METERS_PER_MINUTE }, { CAR_METERS_PER_MINUTE });
+  below({ ROUTE_EARLIEST_SHARE }, { ROUTE_LATEST_SHARE });
   below({ MAX_EXACT_PARCELS }, { MAX_DRIVER_CAPACITY });
   atMost({ STORE_STOP_MS }, { ARRIVAL_PICKUP_MS });
   atMost({ DOOR_STOP_MS }, { ARRIVAL_HANDOVER_MS });

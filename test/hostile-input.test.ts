@@ -98,7 +98,8 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     stores: letIn(storeReader({ retailerId: 'store' })),
     store: { listStoreOrders: none, listOrdersOfStores: none },
     reads: createReadRates(0),
-    matcher: { whyWaiting: () => undefined },
+    matcher: { whyWaiting: () => undefined, driver: () => undefined },
+    now: () => 0,
   });
   const [deliveries] = webhookDeliveryRoutes({
     stores: letIn({ retailerId: 'store' } as never),

@@ -42,6 +42,9 @@ const order: Omit<CreatedOrder, 'createdAt'> = {
   paymentStatus: 'processing',
   trackingToken: newTrackingToken(),
   externalId: null,
+  deliverBy: new Date(),
+  estimatedDelivery: null,
+  isForLater: false,
 };
 
 const kept = {

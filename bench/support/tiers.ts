@@ -12,6 +12,7 @@ export function loadTestTiers(): Tiers {
     maxDistanceMeters: 40_000,
     weight: id === 'priority' ? 4 : 1,
     maxWaitSeconds: 86_400,
+    promiseMinutes: 180,
   });
   return new Map(TIER_IDS.map((id) => [id, tier(id)]));
 }

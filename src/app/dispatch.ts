@@ -3,6 +3,7 @@ import { createCancelOrder } from '../dispatch/cancel-order.ts';
 import { createChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
+import { startDueOrders } from '../dispatch/due-orders.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
@@ -22,7 +23,7 @@ import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
 import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
-import { createWaitingRoom } from '../dispatch/waiting-room.ts';
+import { createWaitingRoom, type WaitingBounds } from '../dispatch/waiting-room.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
 import {
   ADMISSION_SLICE_MS,
@@ -31,6 +32,8 @@ import {
   MAX_COMMIT_BATCH,
   MAX_COMMIT_WAIT_MS,
   MAX_COMMITS_IN_FLIGHT,
+  MAX_LATER_ORDERS,
+  MAX_LATER_ORDERS_PER_RETAILER,
   MAX_UNKNOWN_OUTCOMES,
   MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
@@ -66,13 +69,13 @@ export function buildDispatch(parts: DispatchParts) {
   const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes, unpaidAllowed });
   const holds = createStoreHolds({ ...parts, redispatch, unpaidAllowed });
   closers.add('store holds', async () => holds.close());
+  const dueOrders = startDueOrders({ ...parts, redispatch });
+  closers.add('orders for later', async () => dueOrders.close());
   const shared = { ...parts, fleet, unknownOutcomes, redispatch };
   const sweep = createSweep(shared);
   const releaseSilent = createSilentRelease(shared);
   const { admission, groupCommit, backlog } = buildCommit(parts);
-  // A load test has one store.
-  const maxPerStore = config.sandbox ? MAX_WAITING_ORDERS : MAX_WAITING_ORDERS_PER_RETAILER;
-  const waitingRoom = createWaitingRoom(matcher, MAX_WAITING_ORDERS, maxPerStore);
+  const waitingRoom = createWaitingRoom(matcher, roomFor(config.sandbox));
   const places = openPlaces(config);
   const placeOrder = createPlaceOrder({ ...shared, places, groupCommit, waitingRoom });
   const placeRequest = buildPlaceRequest(parts, placeOrder);
@@ -107,6 +110,16 @@ export function buildDispatch(parts: DispatchParts) {
     changeDropoff,
     admission,
     backlog,
+  };
+}
+
+/** The bounds on orders without a driver. A load test of the sandbox has one store. */
+function roomFor(isSandbox: boolean): WaitingBounds {
+  return {
+    max: MAX_WAITING_ORDERS,
+    maxPerStore: isSandbox ? MAX_WAITING_ORDERS : MAX_WAITING_ORDERS_PER_RETAILER,
+    maxLater: MAX_LATER_ORDERS,
+    maxLaterPerStore: isSandbox ? MAX_LATER_ORDERS : MAX_LATER_ORDERS_PER_RETAILER,
   };
 }
 

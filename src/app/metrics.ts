@@ -90,6 +90,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());
       gauge('sameday_drivers_free', 'Drivers on duty without an order', () => matcher.freeCount());
       gauge('sameday_orders_waiting', 'Orders waiting for a driver', () => matcher.waitingCount());
+      gauge('sameday_orders_not_yet', 'Orders that wait for their time', () => matcher.laterCount());
       new Gauge({
         name: 'sameday_orders_held',
         help: 'Orders waiting for a driver whose store is held, by reason',

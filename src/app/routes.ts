@@ -112,7 +112,7 @@ export function apiRoutes(parts: {
     ordersBatch({ stores, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
     quotesRoute({ stores, reads, dispatch, isSandbox: sandbox }),
     ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: parts.clock.now }),
-    ordersList({ stores: readers, reads, store, matcher }),
+    ordersList({ stores: readers, reads, store, matcher, now: parts.clock.now }),
     ordersCancel({ stores, dispatch }),
     ordersCancellation({ stores, reads, store }),
     ordersCharge({ stores, dispatch }),

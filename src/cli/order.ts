@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES } from '../domain/order.ts';
-import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
+import {
+  MAX_PAYMENT_ATTEMPTS,
+  MAX_PAYMENT_ATTEMPTS_EVER,
+  MAX_PROMISE_MINUTES,
+  MIN_PROMISE_MINUTES,
+} from '../limits.ts';
 import { CommandError } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { tell } from './output.ts';
@@ -14,7 +19,9 @@ export function addOrderCommands(program: Command, act: Act): void {
   withListOptions(
     order
       .command('list')
-      .description('list orders: waiting longest, not handed over, charge refused in the last days, then the newest')
+      .description(
+        'list orders: waiting longest, not handed over, charge refused in the last days, for later, then the newest',
+      )
       .option('--store <store>', 'id, or a part of the name')
       .option('--driver <driver>', 'id, or a part of the name'),
     ORDER_STATUSES,
@@ -105,6 +112,7 @@ const TIER_OPTIONS = {
   maxDistanceMeters: ['--max-distance-meters <n>', 1, 20_100_000],
   weight: ['--weight <n>', 1, 1000],
   maxWaitSeconds: ['--max-wait-seconds <n>', 1, 604_800],
+  promiseMinutes: ['--promise-minutes <n>', MIN_PROMISE_MINUTES, MAX_PROMISE_MINUTES],
 } as const;
 
 /** `tier list|set` */

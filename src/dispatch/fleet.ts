@@ -52,7 +52,7 @@ export class Fleet {
     const stale = await this.#read(async (begunAt) => {
       // What came into memory during the read is missing from its result without being gone.
       const driversBefore = [...this.#matcher.driverIds()];
-      const ordersBefore = Array.from(this.#matcher.waitingOrders(), (order) => order.orderId);
+      const ordersBefore = this.#rememberedOrders();
       const [drivers, waiting] = await Promise.all([
         this.#source.loadFleet(),
         this.#source.loadWaiting(MAX_WAITING_ORDERS),
@@ -78,11 +78,10 @@ export class Fleet {
       this.#lookAfter,
     );
     this.#lookAfter = nextAfter;
-    const orders = await filterInTurns(orderIds, (id) => !matcher.isWaiting(id));
-    if (matcher.waitingCount() > orderIds.length - orders.length) {
+    const orders = await filterInTurns(orderIds, (id) => !matcher.isWaiting(id) && !matcher.isLater(id));
+    if (matcher.waitingCount() + matcher.laterCount() > orderIds.length - orders.length) {
       const waiting = new Set(orderIds);
-      const remembered = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
-      orders.push(...(await filterInTurns(remembered, (id) => !waiting.has(id))));
+      orders.push(...(await filterInTurns(this.#rememberedOrders(), (id) => !waiting.has(id))));
     }
     const drivers = await filterInTurns(driverIds, (id) => !matcher.isAvailable(id, clock.now()));
     for (const ids of slices(orders, MAX_FEED_BATCH)) await this.refreshOrders(ids);
@@ -160,6 +159,11 @@ export class Fleet {
     const found = new Set(waiting.map((order) => order.orderId));
     for (const id of asked) if (!found.has(id) && this.#isNewer(id, begunAt)) this.#matcher.unwait(id);
     for (const order of waiting) if (this.#isNewer(order.orderId, begunAt)) this.#matcher.wait(order);
+  }
+
+  /** The orders that wait in memory, for a driver or for their time. */
+  #rememberedOrders(): string[] {
+    return [...Array.from(this.#matcher.waitingOrders(), ({ orderId }) => orderId), ...this.#matcher.laterIds()];
   }
 
   #isStale(driverId: string, begunAt: number): boolean {

@@ -70,7 +70,7 @@ export function createPlaceOnce(
     const placed = await find(key.retailerId, idempotency.key);
     if (placed !== null && placed !== 'unknown') return { outcome: judge(placed, request, idempotency), placed };
     const isTaken = outcome.kind === 'key_used' || outcome.kind === 'repeated';
-    // Tiers and ZIP codes change, so a request that was good before can be refused now.
+    // Tiers, ZIP codes and the time change, so a request that was good before can be refused now.
     const isOpen = outcome.kind === 'unserviceable' && placed === 'unknown';
     return { outcome: isTaken || isOpen ? { kind: 'unavailable' } : outcome, placed: null };
   }

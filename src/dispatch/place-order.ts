@@ -1,13 +1,15 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { FieldError } from '../domain/errors.ts';
+import { firstEstimate } from '../domain/estimate.ts';
 import type { Identity } from '../domain/idempotency.ts';
 import { newId, newTrackingToken } from '../domain/ids.ts';
 import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { NO_DRIVERS_LAND } from '../domain/scenario.ts';
+import { dispatchFrom, NO_TIMES, promiseOf, timeErrors } from '../domain/schedule.ts';
 import type { Tier } from '../domain/tier.ts';
-import { DEFAULT_PROMISE_MS, MAX_CLAIM_ATTEMPTS } from '../limits.ts';
-import type { Matcher } from '../matcher/matcher.ts';
+import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
+import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { CommittedOrder, NewOrder } from '../store/orders-create.ts';
@@ -31,8 +33,8 @@ export type PlaceOrderOutcome =
   | { readonly kind: 'created'; readonly order: CreatedOrder }
   /** The lost reply of an equal request without a key holds this one back. */
   | { readonly kind: 'repeated' }
-  /** No driver goes there: the dropoff's fields that say why. */
-  | { readonly kind: 'unserviceable'; readonly fields: readonly FieldError[] }
+  /** No driver goes there, or not at that time: the fields that say why. */
+  | { readonly kind: 'unserviceable'; readonly fields: readonly FieldError[]; readonly isUntimely?: boolean }
   | {
       readonly kind:
         | 'unauthorized'
@@ -75,8 +77,10 @@ export function createPlaceOrder(deps: {
 
   return async function placeOrder(request, key, idempotency, caller, orderId = newId()) {
     const tier = deps.tiers.get(request.tierId);
-    const wrong = addressErrors(deps.places, request.dropoffAddress);
-    if (wrong.length > 0) return { kind: 'unserviceable', fields: wrong };
+    const nowMs = deps.clock.now();
+    const untimely = request.extras ? timeErrors(request.extras, nowMs) : [];
+    const wrong = [...addressErrors(deps.places, request.dropoffAddress), ...untimely];
+    if (wrong.length > 0) return { kind: 'unserviceable', fields: wrong, isUntimely: untimely.length > 0 };
     const located = await locatePickup(deps.places, request.pickupAddress, key);
     const tooFar = distanceErrors(deps.places, request.dropoffAddress, located, tier);
     if (tooFar.length > 0) return { kind: 'unserviceable', fields: tooFar };
@@ -84,6 +88,9 @@ export function createPlaceOrder(deps: {
     // A job asks the geocoder later.
     const dropoff = dropoffByZip(deps.places, request.dropoffAddress);
     const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });
+    const trip = { tier, pickup: pickup.point, dropoff: dropoff?.point ?? null };
+    const dueMs = request.extras && dispatchFrom(request.extras, trip, nowMs);
+    if (dueMs !== null) return commitWaiting({ ...draft, dispatchFromMs: dueMs }, caller);
     return (await claimAndCommit(draft, caller)) ?? commitWaiting(draft, caller);
   };
 
@@ -97,7 +104,7 @@ export function createPlaceOrder(deps: {
       const driver = claim(draft, lost);
       if (!driver) return null;
       const outcome = await deps.groupCommit.commit({ ...draft, driver }, caller);
-      if (outcome.kind === 'created') return assigned(draft, outcome.order, driver.driverId);
+      if (outcome.kind === 'created') return assigned({ ...draft, driver }, outcome.order, driver.driverId);
       releaseClaim(driver.driverId, draft.id, outcome.kind);
       hear(draft.request.retailerId, outcome.kind);
       if (outcome.kind === 'held') return null;
@@ -121,31 +128,32 @@ export function createPlaceOrder(deps: {
     // A rebuild undid the claim, or the order ended before this reply: the tables know who carries it.
     if (undone) deps.redispatch.recheckDriver(driverId);
     else if (matcher.hasRoomBeside(driverId)) deps.redispatch.driverAvailable(driverId);
-    return created(order, committed, 'driver_assigned', await deps.paymentWait.paymentWithin(order.id));
+    const driverMeters = order.driver?.distanceMeters ?? null;
+    const payment = await deps.paymentWait.paymentWithin(order.id);
+    return created(order, committed, 'driver_assigned', payment, driverMeters);
   }
 
   /**
-   * Commits an order without a driver, uncharged, to wait for one, if there is room. Its fair start is taken
-   * now, so that orders that come together queue up behind each other.
+   * Commits an order without a driver, uncharged, to wait for one or for its time, if there is room. Its fair
+   * start is taken now, so that orders that come together queue up behind each other; that of one for later is
+   * taken when it is due.
    */
   async function commitWaiting(draft: NewOrder, caller: Caller): Promise<PlaceOrderOutcome> {
     const { retailerId } = draft.request;
-    if (!deps.waitingRoom.enter(retailerId)) return { kind: 'queue_full' };
-    const fairStartMs = matcher.fairStart(retailerId, deps.clock.now());
-    const order = { ...draft, fairStartMs };
+    const isLater = draft.dispatchFromMs !== undefined;
+    if (!deps.waitingRoom.enter(retailerId, isLater)) return { kind: 'queue_full' };
+    const order = isLater ? draft : { ...draft, fairStartMs: matcher.fairStart(retailerId, deps.clock.now()) };
     try {
       const outcome = await deps.groupCommit.commit(order, caller);
       if (outcome.kind !== 'created') return refused(order, outcome.kind);
       const committed = outcome.order;
       deps.relay.relay(committed.outbox);
-      const sinceMs = committed.createdAt.getTime();
-      const { pickup: point } = order;
-      matcher.wait({ orderId: order.id, retailerId, tierId: order.tier.id, point, sinceMs, fairStartMs });
+      matcher.wait(waitingOrder(order, committed));
       // A driver may have become free during the commit.
-      deps.redispatch.orderQueued(order.id);
+      if (!isLater) deps.redispatch.orderQueued(order.id);
       return created(order, committed, 'pending_dispatch', 'not_charged');
     } finally {
-      deps.waitingRoom.leave(retailerId);
+      deps.waitingRoom.leave(retailerId, isLater);
     }
   }
 
@@ -157,14 +165,18 @@ export function createPlaceOrder(deps: {
 
   /** Claims the nearest driver, and lists the candidates rejected at that moment. */
   function claim(order: NewOrder, lost: ReadonlySet<string>): ChosenDriver | null {
-    const { retailerId } = order.request;
+    const { retailerId, extras } = order.request;
+    const nowMs = deps.clock.now();
     const query = {
       tierId: order.tier.id,
       point: order.pickup,
       radiusMeters: order.tier.radiusMeters,
-      nowMs: deps.clock.now(),
+      nowMs,
+      size: extras?.size,
       dropoff: order.dropoff?.point,
-      deliverByMs: deps.clock.now() + DEFAULT_PROMISE_MS,
+      readyAtMs: extras?.readyAt?.getTime(),
+      deliverAfterMs: extras?.deliverAfter?.getTime(),
+      deliverByMs: promiseOf(extras ?? NO_TIMES, order.tier, nowMs).getTime(),
     };
     const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id, retailerId });
     return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;
@@ -209,10 +221,13 @@ function created(
   committed: CommittedOrder,
   status: OrderStatus,
   paymentStatus: PaymentStatus,
+  driverMeters: number | null = null,
 ): PlaceOrderOutcome {
-  const { id, tier, trackingToken } = order;
-  const { createdAt } = committed;
-  const externalId = order.request.extras?.externalId ?? null;
+  const { id, tier, trackingToken, pickup, dispatchFromMs } = order;
+  const { createdAt, deliverBy } = committed;
+  const { externalId = null, readyAt = null, deliverAfter = null } = order.request.extras ?? {};
+  const times = { readyAt, deliverAfter, deliverBy, dispatchFrom: asDate(dispatchFromMs) };
+  const dropoff = order.dropoff && { ...order.dropoff.point, accuracyMeters: order.dropoff.accuracyMeters };
   return {
     kind: 'created',
     order: {
@@ -224,9 +239,34 @@ function created(
       trackingToken,
       createdAt,
       externalId,
+      deliverBy,
+      estimatedDelivery: firstEstimate({ ...times, createdAt, pickup, dropoff }, driverMeters),
+      isForLater: dispatchFromMs !== undefined,
     },
   };
 }
+
+/** A committed order without a driver, as the matcher needs it. */
+function waitingOrder(order: NewOrder, { createdAt, deliverBy }: CommittedOrder): WaitingOrder {
+  const { id: orderId, tier, pickup: point, dropoff, fairStartMs, dispatchFromMs: dueMs, request } = order;
+  const createdMs = createdAt.getTime();
+  return {
+    orderId,
+    retailerId: request.retailerId,
+    tierId: tier.id,
+    point,
+    sinceMs: dueMs ?? createdMs,
+    fairStartMs,
+    dueMs,
+    size: request.extras?.size,
+    readyAtMs: request.extras?.readyAt?.getTime() ?? createdMs,
+    deliverAfterMs: request.extras?.deliverAfter?.getTime(),
+    deliverByMs: deliverBy.getTime(),
+    dropoff: dropoff?.point ?? null,
+  };
+}
+
+const asDate = (ms: number | undefined): Date | null => (ms === undefined ? null : new Date(ms));
 
 function draftOrder({
   id,

@@ -39,7 +39,7 @@ export function createPlaceUnkeyed(
     let waiter = caller;
     while (!client.aborted) {
       const outcome = await place(request, key, identity, waiter);
-      // Tiers and ZIP codes change, so a request that was good before can be refused now.
+      // Tiers, ZIP codes and the time change, so a request that was good before can be refused now.
       if (outcome.kind !== 'repeated' && outcome.kind !== 'unserviceable') return outcome;
       try {
         const order = await earlierOrder(fingerprint, client);

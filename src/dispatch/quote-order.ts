@@ -1,7 +1,9 @@
-import { type Arrival, handoverIn, pickupIn } from '../domain/arrival.ts';
+import { type Arrival, handoverIn, pickupIn, type TimeRange } from '../domain/arrival.ts';
+import { DEFAULT_SIZE, type Size } from '../domain/driver.ts';
 import type { FieldError } from '../domain/errors.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { PlaceOrder } from '../domain/order.ts';
+import { dispatchFrom, promiseOf, timeErrors, windowOf } from '../domain/schedule.ts';
 import { roundedToKilometer } from '../domain/shown-position.ts';
 import type { Tier } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
@@ -13,6 +15,9 @@ import { locateDropoff } from './locate-dropoff.ts';
 import { locatePickup } from './locate-pickup.ts';
 import type { Places } from './places.ts';
 import { addressErrors, distanceErrors } from './serviceable.ts';
+
+/** Of an order that says nothing of when. */
+const ANY_TIME = { readyAt: null, deliverAfter: null, deliverBy: null, size: DEFAULT_SIZE };
 
 /** What an order would be told at this moment. */
 export type Quote =
@@ -29,11 +34,15 @@ export type Quote =
       readonly pickup: Arrival | null;
       /** When they would be at the door; null without one, and where the dropoff's place is not known. */
       readonly delivery: Arrival | null;
+      /** Until when it would be promised. */
+      readonly deliverBy: Date;
+      /** Its window, where it would wait for its time; then no driver is looked for. */
+      readonly window: TimeRange | null;
       readonly nowMs: number;
     };
 
 export type QuoteOrder = (
-  request: Pick<PlaceOrder, 'pickupAddress' | 'dropoffAddress' | 'tierId'>,
+  request: Pick<PlaceOrder, 'pickupAddress' | 'dropoffAddress' | 'tierId' | 'extras'>,
   key: RetailerKey,
 ) => Promise<Quote>;
 
@@ -51,7 +60,8 @@ export function createQuoteOrder(deps: {
 
   return async function quoteOrder(request, key) {
     const tier = deps.tiers.get(request.tierId);
-    const wrong = addressErrors(places, request.dropoffAddress);
+    const { size, ...times } = { ...ANY_TIME, ...request.extras };
+    const wrong = [...addressErrors(places, request.dropoffAddress), ...timeErrors(times, clock.now())];
     if (wrong.length > 0) return { kind: 'unserviceable', fields: wrong };
     const pickup = await locatePickup(places, request.pickupAddress, key);
     const tooFar = distanceErrors(places, request.dropoffAddress, pickup, tier);
@@ -59,7 +69,10 @@ export function createQuoteOrder(deps: {
     const { dropoff } = await locateDropoff(places, request.dropoffAddress, key.retailerId);
     const nowMs = clock.now();
     const hold = matcher.holdOf(key.retailerId);
-    const driver = hold === null ? nearestDriver(tier, pickup.point, nowMs) : null;
+    const trip = { tier, pickup: pickup.point, dropoff: dropoff?.point ?? null };
+    const dueMs = dispatchFrom(times, trip, nowMs);
+    const deliverBy = promiseOf(times, tier, nowMs);
+    const driver = hold === null && dueMs === null ? nearestDriver(tier, pickup.point, size, nowMs) : null;
     const door = dropoff && { ...dropoff.point, accuracyMeters: dropoff.accuracyMeters };
     return {
       kind: 'serviceable',
@@ -69,6 +82,8 @@ export function createQuoteOrder(deps: {
       hold,
       pickup: driver && pickupIn(driver, pickup.point),
       delivery: driver && door && handoverIn(driver, pickup.point, door),
+      deliverBy,
+      window: dueMs === null ? null : windowOf({ ...times, deliverBy, dispatchFrom: new Date(dueMs) }),
       nowMs,
     };
   };
@@ -77,8 +92,8 @@ export function createQuoteOrder(deps: {
    * The driver who would get the order, in the middle of a square of about 1 km: as exact as a customer sees
    * one before the pickup, so that quotes from all sides do not tell where drivers are.
    */
-  function nearestDriver(tier: Tier, point: Point, nowMs: number): { point: Point; ageMs: number } | null {
-    const found = matcher.nearest({ tierId: tier.id, point, radiusMeters: tier.radiusMeters, nowMs });
+  function nearestDriver(tier: Tier, point: Point, size: Size, nowMs: number): { point: Point; ageMs: number } | null {
+    const found = matcher.nearest({ tierId: tier.id, point, radiusMeters: tier.radiusMeters, nowMs, size });
     const position = found && matcher.driver(found.driverId)?.position;
     return position ? { point: roundedToKilometer(position), ageMs: Math.max(0, nowMs - position.atMs) } : null;
   }

@@ -1,34 +1,62 @@
 import type { Matcher } from '../matcher/matcher.ts';
 
 export type WaitingRoom = {
-  /** Takes a place for an order that is about to be committed without a driver; false if there is none. */
-  enter(retailerId: string): boolean;
+  /**
+   * Takes a place for an order that is about to be committed without a driver; false if there is none.
+   *
+   * @param isLater whether it is to wait for its time; such orders count as waiting ones, and have less room
+   */
+  enter(retailerId: string, isLater?: boolean): boolean;
   /** Gives the place back: the matcher counts the order now, or it was not created. */
-  leave(retailerId: string): void;
+  leave(retailerId: string, isLater?: boolean): void;
 };
 
-/** Bounds the orders that wait for a driver, including those whose commit is in flight. */
-export function createWaitingRoom(matcher: Matcher, max: number, maxPerRetailer: number): WaitingRoom {
-  const committing = new Map<string, number>();
-  let total = 0;
+/** Most orders without a driver, and of these most that wait for their time; of all stores, and of one. */
+export type WaitingBounds = {
+  readonly max: number;
+  readonly maxPerStore: number;
+  readonly maxLater: number;
+  readonly maxLaterPerStore: number;
+};
 
-  function add(retailerId: string, change: 1 | -1): void {
-    total += change;
-    const left = (committing.get(retailerId) ?? 0) + change;
-    if (left === 0) committing.delete(retailerId);
-    else committing.set(retailerId, left);
-  }
+/** Bounds the orders that wait for a driver or for their time, including those whose commit is in flight. */
+export function createWaitingRoom(matcher: Matcher, bounds: WaitingBounds): WaitingRoom {
+  const all = new Committing();
+  const later = new Committing();
 
   return {
-    enter(retailerId) {
-      const waitingOfRetailer = matcher.waitingCountOf(retailerId) + (committing.get(retailerId) ?? 0);
-      if (matcher.waitingCount() + total >= max || waitingOfRetailer >= maxPerRetailer) return false;
-      add(retailerId, 1);
+    enter(retailerId, isLater = false) {
+      const laterOrders = matcher.laterCount() + later.total;
+      const laterOfRetailer = matcher.laterCountOf(retailerId) + later.of(retailerId);
+      if (isLater && (laterOrders >= bounds.maxLater || laterOfRetailer >= bounds.maxLaterPerStore)) return false;
+      const orders = matcher.waitingCount() + matcher.laterCount() + all.total;
+      const ofRetailer = matcher.waitingCountOf(retailerId) + matcher.laterCountOf(retailerId) + all.of(retailerId);
+      if (orders >= bounds.max || ofRetailer >= bounds.maxPerStore) return false;
+      all.add(retailerId, 1);
+      if (isLater) later.add(retailerId, 1);
       return true;
     },
-    leave(retailerId) {
-      add(retailerId, -1);
-      if (!committing.has(retailerId)) matcher.forgetShares(retailerId);
+    leave(retailerId, isLater = false) {
+      all.add(retailerId, -1);
+      if (isLater) later.add(retailerId, -1);
+      if (all.of(retailerId) === 0) matcher.forgetShares(retailerId);
     },
   };
+}
+
+/** The orders whose commit is in flight, by store. */
+class Committing {
+  readonly #byRetailer = new Map<string, number>();
+  total = 0;
+
+  of(retailerId: string): number {
+    return this.#byRetailer.get(retailerId) ?? 0;
+  }
+
+  add(retailerId: string, change: 1 | -1): void {
+    this.total += change;
+    const left = this.of(retailerId) + change;
+    if (left === 0) this.#byRetailer.delete(retailerId);
+    else this.#byRetailer.set(retailerId, left);
+  }
 }

@@ -8,6 +8,8 @@ import {
   ARRIVAL_SLOW_METERS_PER_SECOND,
   MIN_PICKUP_MS,
   POSITION_FRESH_MS,
+  ROUTE_EARLIEST_SHARE,
+  ROUTE_LATEST_SHARE,
 } from '../limits.ts';
 import type { OrderStatus } from './order.ts';
 import type { ShownPosition } from './shown-position.ts';
@@ -53,24 +55,41 @@ export function handoverIn(
   pickup: Point | null,
   dropoff: NonNullable<Trip['dropoff']>,
 ): Arrival {
-  const toPickup = pickup ? distanceMeters(driver.point, pickup) : 0;
   const toDoor = distanceMeters(pickup ?? driver.point, dropoff);
+  if (!pickup) return driven(toDoor, dropoff.accuracyMeters, driver.ageMs);
+  return fetchedAndDriven(distanceMeters(driver.point, pickup), toDoor, dropoff.accuracyMeters, driver.ageMs);
+}
+
+/**
+ * The same by distances, for a parcel that is still to be fetched.
+ *
+ * @param toPickup from the driver, in meters
+ * @param toDoor from the pickup
+ * @param ageMs how old the driver's position is
+ */
+export function fetchedAndDriven(toPickup: number, toDoor: number, accuracyMeters: number, ageMs = 0): Arrival {
   // However near the door may be, the way to the pickup comes before it.
-  const nearest = toPickup + Math.max(0, toDoor - dropoff.accuracyMeters);
-  const farthest = toPickup + toDoor + dropoff.accuracyMeters;
-  const earliestMs = driveMs(nearest, ARRIVAL_FAST_METERS_PER_SECOND) + (pickup ? MIN_PICKUP_MS : 0) - driver.ageMs;
-  const latestMs =
-    driveMs(farthest, ARRIVAL_SLOW_METERS_PER_SECOND) +
-    (pickup ? ARRIVAL_PICKUP_MS : 0) +
-    ARRIVAL_HANDOVER_MS -
-    driver.ageMs;
+  const nearest = toPickup + Math.max(0, toDoor - accuracyMeters);
+  const farthest = toPickup + toDoor + accuracyMeters;
+  const earliestMs = fastestDriveMs(nearest) + MIN_PICKUP_MS - ageMs;
+  const latestMs = driveMs(farthest, ARRIVAL_SLOW_METERS_PER_SECOND) + ARRIVAL_PICKUP_MS + ARRIVAL_HANDOVER_MS - ageMs;
   return inMinutes(earliestMs, latestMs);
+}
+
+function driven(toDoor: number, accuracyMeters: number, ageMs: number): Arrival {
+  const latestMs = driveMs(toDoor + accuracyMeters, ARRIVAL_SLOW_METERS_PER_SECOND) + ARRIVAL_HANDOVER_MS;
+  return inMinutes(fastestDriveMs(Math.max(0, toDoor - accuracyMeters)) - ageMs, latestMs - ageMs);
+}
+
+/** The least time that a way by the great circle takes, in milliseconds. */
+export function fastestDriveMs(meters: number): number {
+  return driveMs(meters, ARRIVAL_FAST_METERS_PER_SECOND);
 }
 
 /** How long it takes a driver to fetch the parcel, by the same speeds. */
 export function pickupIn(driver: NonNullable<Trip['driver']>, pickup: Point): Arrival {
   const meters = distanceMeters(driver.point, pickup);
-  const earliestMs = driveMs(meters, ARRIVAL_FAST_METERS_PER_SECOND) + MIN_PICKUP_MS - driver.ageMs;
+  const earliestMs = fastestDriveMs(meters) + MIN_PICKUP_MS - driver.ageMs;
   return inMinutes(earliestMs, driveMs(meters, ARRIVAL_SLOW_METERS_PER_SECOND) + ARRIVAL_PICKUP_MS - driver.ageMs);
 }
 
@@ -88,12 +107,25 @@ export function arrivalTimes(arrival: Arrival | null, nowMs: number): TimeRange 
   return { from: at(arrival.earliest_minutes), to: at(arrival.latest_minutes) };
 }
 
-/** When the order arrives, by the position as its readers see it, so that they learn no more from it. */
+/**
+ * When the order arrives: by the position as its readers see it, so that they learn no more from it, and by
+ * the route alone where the driver goes to other doors first.
+ */
 export function shownArrival(
-  { status, pickup, dropoff }: Pick<TrackedOrder, 'status' | 'pickup' | 'dropoff'>,
+  { status, onRoute, pickup, dropoff }: Pick<TrackedOrder, 'status' | 'onRoute' | 'pickup' | 'dropoff'>,
   shown: ShownPosition | null,
 ): Arrival | null {
+  if (onRoute && onRoute.stopsBefore > 0) return arrivalOnRoute(onRoute.doorInMinutes, dropoff);
   return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
+}
+
+/** A door that comes later is known less well, by a share of the time until then. */
+export function arrivalOnRoute(minutes: number, dropoff: Trip['dropoff']): Arrival | null {
+  if (!dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;
+  return inMinutes(
+    minutes * ROUTE_EARLIEST_SHARE * 60_000,
+    minutes * ROUTE_LATEST_SHARE * 60_000 + ARRIVAL_HANDOVER_MS,
+  );
 }
 
 function driveMs(meters: number, metersPerSecond: number): number {

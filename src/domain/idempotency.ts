@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.ts';
+import { DEFAULT_SIZE } from './driver.ts';
 import type { OrderExtras, PlaceOrder } from './order.ts';
 
 /** A caller's idempotency key, and the fingerprint of the request, which tells a reused key from a retry. */
@@ -28,21 +29,46 @@ const ADDED: Readonly<Record<string, (extras: OrderExtras) => readonly unknown[]
     extras.leaveAtDoor,
     ...(extras.scenario ? [[extras.scenario.card, extras.scenario.text, extras.scenario.driver]] : []),
   ],
+  3: (extras) => [...(ADDED[2]?.(extras) ?? []), scheduleOf(extras)],
 };
-const VERSION = '2';
+const VERSION = '3';
+
+/** Times are instants here: the same one with another offset makes the same order. */
+const scheduleOf = ({ readyAt, deliverAfter, deliverBy, size }: OrderExtras): readonly unknown[] => [
+  readyAt,
+  deliverAfter,
+  deliverBy,
+  size,
+];
+
+/** What an order says that has none of the fields that versions add. */
+const NOTHING: OrderExtras = {
+  externalId: null,
+  metadata: {},
+  items: [],
+  pickupInstructions: null,
+  dropoffInstructions: null,
+  leaveAtDoor: false,
+  readyAt: null,
+  deliverAfter: null,
+  deliverBy: null,
+  size: DEFAULT_SIZE,
+  scenario: null,
+};
 
 /**
  * What identifies a request. Its fingerprint is the SHA-256 of the contract's fields, a space, the version and
  * the SHA-256 of what the version adds: `<hex> 2:<hex>`, and `<hex> 2:` where an order has none of it. The
  * first part is the whole fingerprint of version 1, whose build compares nothing else.
  *
- * A request without a key, and without what a version adds, has the first part alone: processes of two builds
- * compare these texts with each other.
+ * A request without a key has the oldest version that covers all that it says, and the first part alone where
+ * it says nothing that a version adds: processes of two builds compare these texts with each other. With a key
+ * the version tells what the build knew, so that a field that is added to a retry counts.
  */
 export function identityOf(order: PlaceOrder, key: string | null): Identity {
   const contract = contractFingerprint(order);
-  const isPlain = key === null && order.extras === null;
-  return { key, fingerprint: isPlain ? contract : `${contract} ${addedFingerprint(order, VERSION)}` };
+  const version = key === null ? oldestVersionOf(order) : VERSION;
+  return { key, fingerprint: version === null ? contract : `${contract} ${addedFingerprint(order, version)}` };
 }
 
 /**
@@ -63,9 +89,17 @@ function contractFingerprint({ retailerId, customer, pickupAddress, dropoffAddre
   return hashOf([retailerId, name, email, phone, smsOptIn, pickupAddress, line1, line2, city, state, zip, tierId]);
 }
 
+/** The oldest version that covers all that the order says; null where the contract's fields do. */
+function oldestVersionOf({ extras }: PlaceOrder): string | null {
+  if (extras === null) return null;
+  return JSON.stringify(scheduleOf(extras)) === JSON.stringify(scheduleOf(NOTHING)) ? '2' : VERSION;
+}
+
+/** An order that says nothing of a version's fields has no hash, also where it says something of later ones. */
 function addedFingerprint({ extras }: PlaceOrder, version: string): string {
   const fields = extras && ADDED[version]?.(extras);
-  return `${version}:${fields ? hashOf(fields) : ''}`;
+  const saysNothing = !fields || JSON.stringify(fields) === JSON.stringify(ADDED[version]?.(NOTHING));
+  return `${version}:${saysNothing ? '' : hashOf(fields)}`;
 }
 
 /** SHA-256 in hex of values in a fixed order. */

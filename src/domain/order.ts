@@ -1,5 +1,8 @@
+import type { TimeRange } from './arrival.ts';
+import type { Size } from './driver.ts';
 import type { Cents } from './money.ts';
 import type { Scenario } from './scenario.ts';
+import type { OrderTimes } from './schedule.ts';
 import type { TierId } from './tier.ts';
 
 /** Every status of an order. The first four are the path of a delivery; the others lead off it. */
@@ -82,7 +85,7 @@ export type PlaceOrder = {
 export type OrderItem = { readonly name: string; readonly quantity: number };
 
 /** The optional fields of an order that the contract does not have. */
-export type OrderExtras = {
+export type OrderExtras = OrderTimes & {
   /** The store's own number of the order; several orders may have the same. */
   readonly externalId: string | null;
   /** The store's own notes by key, which the service only keeps. */
@@ -92,6 +95,7 @@ export type OrderExtras = {
   readonly pickupInstructions: string | null;
   readonly dropoffInstructions: string | null;
   readonly leaveAtDoor: boolean;
+  readonly size: Size;
   /** The bad day that the store asks for; null outside the sandbox. */
   readonly scenario: Scenario | null;
 };
@@ -109,6 +113,12 @@ export type CreatedOrder = {
   readonly trackingToken: string;
   readonly createdAt: Date;
   readonly externalId: string | null;
+  /** Until when it is promised. */
+  readonly deliverBy: Date;
+  /** When it arrives, by what was known at its creation. */
+  readonly estimatedDelivery: TimeRange | null;
+  /** Whether it was created to wait for its time. */
+  readonly isForLater: boolean;
 };
 
 /** An order that was created before, as its store saw it then, and its status by now. */

@@ -21,11 +21,11 @@ export type ShownPosition = {
  * another customer's door first, as where they stand would tell where that is.
  */
 export function shownPosition(
-  { status, stopsBefore }: Pick<TrackedOrder, 'status' | 'stopsBefore'>,
+  { status, onRoute }: Pick<TrackedOrder, 'status' | 'onRoute'>,
   position: KnownPosition | null,
   nowMs: number,
 ): ShownPosition | null {
-  if (!position || stopsBefore !== 0 || (status !== 'driver_assigned' && status !== 'picked_up')) return null;
+  if (!position || onRoute?.stopsBefore !== 0 || (status !== 'driver_assigned' && status !== 'picked_up')) return null;
   const exact = status === 'picked_up';
   const { lat, lng } = exact ? position : roundedToKilometer(position);
   return {

@@ -25,6 +25,8 @@ export type Tier = {
   readonly weight: number;
   /** An order that has waited this long for a driver expires. */
   readonly maxWaitSeconds: number;
+  /** Where the store names no end, an order is promised so long after it may first be handed over. */
+  readonly promiseMinutes: number;
 };
 
 /** The tier table, by id. */

@@ -1,5 +1,13 @@
 import type { OrderStatus, UndeliverableReason } from './order.ts';
 
+/** Where a door is on its driver's route. */
+export type PlaceOnRoute = {
+  /** Doors to which the driver goes first. */
+  readonly stopsBefore: number;
+  /** Minutes until the driver is there, by the model of travel. */
+  readonly doorInMinutes: number;
+};
+
 /** An order as a tracking page may see it: no phone, e-mail, surname or address line. Times are ISO 8601. */
 export type TrackedOrder = {
   readonly orderId: string;
@@ -10,8 +18,8 @@ export type TrackedOrder = {
   readonly storeName: string;
   readonly driverId: string | null;
   readonly driverFirstName: string | null;
-  /** Stops that the driver makes before this order's door; null where no driver is under way with it. */
-  readonly stopsBefore: number | null;
+  /** Where its door is on the driver's route; null where no driver is under way with it. */
+  readonly onRoute: PlaceOnRoute | null;
   readonly pickup: { readonly lat: number; readonly lng: number };
   /** For the arrival estimate; a page sees the point itself only once the driver has no stop before it. */
   readonly dropoff: { readonly lat: number; readonly lng: number; readonly accuracyMeters: number } | null;

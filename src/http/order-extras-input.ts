@@ -3,6 +3,7 @@ import type { Scenario } from '../domain/scenario.ts';
 import { MAX_ITEMS, MAX_METADATA_KEYS } from '../limits.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import { ANY_TIME, toSchedule } from './order-times-input.ts';
 import { orderExtras, type schemas } from './schemas.ts';
 import { present, trimmed, unlessEmpty } from './tidy.ts';
 
@@ -28,6 +29,10 @@ function normaliseAll(body: JsonObject): JsonObject {
     pickup_instructions: unlessEmpty(trimmedLines(body.pickup_instructions)),
     dropoff_instructions: unlessEmpty(trimmedLines(body.dropoff_instructions)),
     leave_at_door: unlessNull(body.leave_at_door),
+    ready_at: unlessEmpty(trimmed(body.ready_at)),
+    deliver_after: unlessEmpty(trimmed(body.deliver_after)),
+    deliver_by: unlessEmpty(trimmed(body.deliver_by)),
+    size: unlessNull(body.size),
   };
 }
 
@@ -35,8 +40,10 @@ function normaliseAll(body: JsonObject): JsonObject {
 export function toExtras(body: FromSchema<typeof schemas.placeOrder>): OrderExtras | null {
   const { external_id, metadata = {}, items = [], pickup_instructions, dropoff_instructions, leave_at_door } = body;
   const scenario = toScenario(body.sandbox);
+  const schedule = toSchedule(body);
   const saysNothing =
     scenario === null &&
+    schedule === null &&
     external_id === undefined &&
     pickup_instructions === undefined &&
     dropoff_instructions === undefined &&
@@ -51,6 +58,7 @@ export function toExtras(body: FromSchema<typeof schemas.placeOrder>): OrderExtr
     pickupInstructions: pickup_instructions ?? null,
     dropoffInstructions: dropoff_instructions ?? null,
     leaveAtDoor: leave_at_door ?? false,
+    ...(schedule ?? ANY_TIME),
     scenario,
   };
 }

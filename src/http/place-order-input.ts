@@ -3,6 +3,7 @@ import { DEFAULT_TIER } from '../domain/tier.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { normaliseExtras, toExtras } from './order-extras-input.ts';
+import { impossibleTimes } from './order-times-input.ts';
 import type { schemas } from './schemas.ts';
 import { present, trimmed, unlessEmpty } from './tidy.ts';
 import { type Validated, validate } from './validate.ts';
@@ -24,8 +25,10 @@ export function readRetailerId(body: JsonObject): string | undefined {
  * @param isSandbox whether `sandbox` is a field of an order
  */
 export function validatePlaceOrder(body: JsonObject, isSandbox = false): Validated<PlaceOrder> {
-  const checked = validate(validators.placeOrder, normalise(body, isSandbox));
-  return 'fields' in checked ? checked : { ok: toPlaceOrder(checked.ok) };
+  const normal = normalise(body, isSandbox);
+  const checked = validate(validators.placeOrder, normal);
+  const fields = [...('fields' in checked ? checked.fields : []), ...impossibleTimes(normal)];
+  return 'fields' in checked || fields.length > 0 ? { fields } : { ok: toPlaceOrder(checked.ok) };
 }
 
 /** The fields of the schema, tidied where they are text; the schema checks what they are. */

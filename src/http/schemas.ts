@@ -1,4 +1,5 @@
 import { STATE_CODES } from '../domain/address.ts';
+import { SIZES } from '../domain/driver.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { SCENARIO_CARDS, SCENARIO_DRIVERS, SCENARIO_PHONES } from '../domain/scenario.ts';
 import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
@@ -99,6 +100,10 @@ export const orderExtras = {
   pickup_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
   dropoff_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
   leave_at_door: { type: 'boolean', default: false },
+  ready_at: { type: 'string', pattern: TIMESTAMP },
+  deliver_after: { type: 'string', pattern: TIMESTAMP },
+  deliver_by: { type: 'string', pattern: TIMESTAMP },
+  size: { type: 'string', enum: SIZES, default: 'small' },
 } as const;
 
 const namesOf = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[];

@@ -10,6 +10,7 @@ import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-searc
 import { DriverSlots } from './driver-slots.ts';
 import { type ClaimedOrder, Drivers } from './drivers.ts';
 import { type Match, matchDrivers, matchOrders, queryFor, type Sources } from './gather.ts';
+import { LaterOrders } from './later-orders.ts';
 import type { FoundOrder } from './order-search.ts';
 import { type PoolOrder, Pools } from './pools.ts';
 import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
@@ -52,6 +53,8 @@ export class Matcher {
   private readonly drivers: Drivers;
   private readonly search: DriverSearch;
   private readonly waiting: WaitingOrders;
+  private readonly later = new LaterOrders();
+  private onNextDue: () => void = () => undefined;
   private readonly sources: Sources;
   private readonly pools: Pools;
   /** The orders whose assignment is in flight, each with its driver. */
@@ -220,14 +223,69 @@ export class Matcher {
 
   // --- Waiting orders --------------------------------------------------------------------------------------
 
-  /** Inserts a waiting order or replaces it. The caller checks `waitingCount` first. */
+  /**
+   * Inserts a waiting order or replaces it. One with `dueMs` waits for its time: it gets no driver, outranks
+   * nobody and counts in no share until {@link wake}. The caller checks `waitingCount` first.
+   */
   wait(order: WaitingOrder): void {
-    this.waiting.put(order, this.assigning.has(order.orderId));
+    const { dueMs, orderId } = order;
+    if (dueMs === undefined) {
+      this.later.delete(orderId);
+      this.waiting.put(order, this.assigning.has(orderId));
+      return;
+    }
+    this.waiting.delete(orderId);
+    this.later.put({ ...order, dueMs });
+    if (this.later.nextDueMs === dueMs) this.onNextDue();
   }
 
   /** Removes an order that was assigned or cancelled, or expired. False for one that does not wait. */
   unwait(orderId: string): boolean {
-    return this.waiting.delete(orderId);
+    return this.later.delete(orderId) || this.waiting.delete(orderId);
+  }
+
+  /** The number of orders that wait for their time. {@link waitingCount} is that of those that wait for a driver. */
+  laterCount(): number {
+    return this.later.size;
+  }
+
+  laterCountOf(retailerId: string): number {
+    return this.later.countOf(retailerId);
+  }
+
+  isLater(orderId: string): boolean {
+    return this.later.get(orderId) !== undefined;
+  }
+
+  laterIds(): Iterable<string> {
+    return this.later.ids();
+  }
+
+  /** When the next of these orders is due; undefined without one. */
+  nextDueMs(): number | undefined {
+    return this.later.nextDueMs;
+  }
+
+  /** Has `listener` called when {@link wait} has made that earlier. */
+  whenNextDueChanges(listener: () => void): void {
+    this.onNextDue = listener;
+  }
+
+  /**
+   * Has the orders that are due by now wait for a driver, up to `most` of them, and returns their ids. They
+   * count as waiting since they were due, each with the fair start that an order of now has.
+   */
+  wake(nowMs: number, most = Number.POSITIVE_INFINITY): string[] {
+    const woken: string[] = [];
+    while (woken.length < most) {
+      const order = this.later.takeDue(nowMs);
+      if (!order) break;
+      const { dueMs: sinceMs, ...rest } = order;
+      const fairStartMs = rest.fairStartMs ?? this.waiting.fairStart(rest.retailerId, nowMs);
+      this.waiting.put({ ...rest, sinceMs, fairStartMs }, this.assigning.has(rest.orderId));
+      woken.push(rest.orderId);
+    }
+    return woken;
   }
 
   waitingCount(): number {
@@ -315,6 +373,8 @@ export class Matcher {
 
   /** Why an order waits; undefined for one that does not. Costs no search. */
   whyWaiting(orderId: string): WaitReason | HoldReason | undefined {
+    const later = this.later.get(orderId);
+    if (later) return this.waiting.holdOf(later) ?? 'not_yet';
     const order = this.waiting.get(orderId);
     return order && (this.waiting.holdOf(order) ?? waitReason(this.drivers, order));
   }

@@ -1,7 +1,9 @@
 import type { Drivers } from './drivers.ts';
 import type { WaitingOrder } from './waiting.ts';
 
+/** The first one is that of an order that waits for its time; {@link waitReason} finds the others. */
 export const WAIT_REASONS = [
+  'not_yet',
   'no_driver_on_duty',
   'none_qualified',
   'given_back',

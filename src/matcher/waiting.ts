@@ -20,6 +20,8 @@ export type WaitingOrder = {
   readonly excludedDriverIds?: ReadonlySet<string> | undefined;
   /** Whether its fee was charged, or is being charged: then it never waits for a payment. */
   readonly isCharged?: boolean | undefined;
+  /** When it is due, for one that waits for its time (`later-orders.ts`). */
+  readonly dueMs?: number | undefined;
   /** DEFAULT_SIZE by default. */
   readonly size?: Size | undefined;
   /** Where it goes, if that is known. */

@@ -31,10 +31,10 @@ type Photos = {
 
 /**
  * Moves orders of the sandbox on without waiting: by the driver who has the order, as their phone would, and
- * past the limits of a wait and of a driver's silence.
+ * past the limits of a wait and of a driver's silence. The next step of an order for later is that it is due.
  */
 export function createAdvance(deps: {
-  readonly store: Pick<Store, 'findStoreOrder' | 'endWait'>;
+  readonly store: Pick<Store, 'findStoreOrder' | 'endWait' | 'makeDue'>;
   readonly actions: Pick<DriverActions, 'pickUp' | 'deliver' | 'undeliverable' | 'returned'>;
   readonly redispatch: Pick<Redispatch, 'requeue' | 'expire'>;
   readonly releaseSilent: SilentRelease;
@@ -50,11 +50,12 @@ export function createAdvance(deps: {
     const steps: readonly Step[] = status in ADVANCES ? ADVANCES[status as keyof typeof ADVANCES] : [];
     const step = to === null ? steps[0] : steps.find((each) => each === to);
     if (!step) return { kind: 'illegal', status };
+    const isMadeDue = step === 'driver_assigned' && (await store.makeDue(orderId));
     await take(step, orderId, (order.driver_id as string | null) ?? '');
     const after = await store.findStoreOrder(orderId, retailerId);
     if (!after) return { kind: 'not_found' };
     // By the sequence, since a released order may have a driver again.
-    const isDone = after.sequence !== order.sequence;
+    const isDone = after.sequence !== order.sequence || (isMadeDue && to === null);
     return { kind: isDone ? 'done' : 'illegal', status: after.status };
   };
 

@@ -1,21 +1,17 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import type { CarriedOrder } from '../domain/route.ts';
 import { active } from './fragments.ts';
+import { promisedBy } from './order-times.ts';
 
-/** Joins the active orders `o` of a driver `d`, with their doors `a` and tiers `t`. */
+/** Joins the active orders `o` of a driver `d`, with their doors `a`. */
 export const joinCarried = (sql: Sql): Fragment => sql`
   left join orders o on o.driver_id = d.id and o.status in ${active(sql)}
-  left join dropoff_addresses a on a.id = o.dropoff_address_id
-  left join tiers t on t.id = o.delivery_tier`;
-
-/** By when the order `o` of the tier `t` was promised. A build before wrote no promise. */
-export const promise = (sql: Sql): Fragment =>
-  sql`coalesce(o.deliver_by, o.created_at + make_interval(mins => coalesce(t.promise_minutes, 180)))`;
+  left join dropoff_addresses a on a.id = o.dropoff_address_id`;
 
 /** What {@link toCarried} reads; `order_id` is null for a driver who carries nothing. */
 export const carriedColumns = (sql: Sql): Fragment => sql`
   o.id as order_id, o.retailer_id, o.driver_slot, o.status, o.pickup_lat, o.pickup_lng, a.lat as door_lat,
-  a.lng as door_lng, coalesce(o.ready_at, o.created_at) as ready_at, o.deliver_after, ${promise(sql)} as deliver_by`;
+  a.lng as door_lng, coalesce(o.ready_at, o.created_at) as ready_at, o.deliver_after, ${promisedBy(sql, sql`o`)} as deliver_by`;
 
 const STEPS: Readonly<Record<string, CarriedOrder['step']>> = {
   driver_assigned: 'to_fetch',

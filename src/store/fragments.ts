@@ -11,15 +11,6 @@ import { ARRAY_OF } from '../postgres/types.ts';
 export const active = (sql: Sql): Fragment => sql`('driver_assigned', 'picked_up', 'undeliverable')`;
 
 /**
- * How many stops the driver of the order `o` makes before its door; null where no driver is under way with it.
- * Each other parcel on board counts, as its door may come first.
- */
-export const stopsBefore = (sql: Sql): Fragment => sql`
-  case when o.status in ('driver_assigned', 'picked_up') then
-    (select count(*)::int from orders s where s.driver_id = o.driver_id and s.status in ${active(sql)}
-       and s.status = 'picked_up' and s.id <> o.id) end`;
-
-/**
  * Whether a driver is one: active, or deactivated with a parcel in hand, until its order ends.
  *
  * @param driver the alias of the drivers' table

@@ -3,7 +3,8 @@ import { FIRST_ID, isId } from '../domain/ids.ts';
 import { ACTIVE_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
-import { active, holdReason } from './fragments.ts';
+import { active } from './fragments.ts';
+import { isNotYet, promisedBy, whyWaiting } from './order-times.ts';
 import {
   type From,
   inOrder,
@@ -29,11 +30,13 @@ export type OrderSearch = ListSearch<OrderStatus> & {
 const WAITING = 0;
 const UNDELIVERABLE = 1;
 const UNPAID = 2;
-const OTHERS = 3;
+const NOT_YET = 3;
+const OTHERS = 4;
 
 /**
  * Orders of all stores. First those that wait for a driver and those that could not be handed over, each the
- * longest first; then those whose charge was refused within OUTBOX_KEPT_DAYS; then all others, newest first.
+ * longest first; then those whose charge was refused within OUTBOX_KEPT_DAYS; then those that wait for their
+ * time; then all others, newest first.
  *
  * No index over all orders would serve the filters, and each would be written with every order. So the others
  * are searched in parts of the primary key, whose ids grow with time.
@@ -45,7 +48,7 @@ export function listOrders(
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Page> {
   const { sql } = db;
-  const steps = [waitingStep, undeliverableStep, unpaidStep, othersStep()];
+  const steps = [waitingStep(WAITING), undeliverableStep, unpaidStep, waitingStep(NOT_YET), othersStep()];
   const step = async (from: From, most: number): Promise<Step> => {
     const made = mayHold(from.rank, search.status) ? await steps[from.rank]?.(sql, search, from, most) : undefined;
     return made ?? endOf(from.rank, []);
@@ -55,7 +58,7 @@ export function listOrders(
 
 /** Whether a rank has orders of a status. */
 function mayHold(rank: number, status: OrderStatus | null): boolean {
-  if (status === 'pending_dispatch') return rank === WAITING;
+  if (status === 'pending_dispatch') return rank === WAITING || rank === NOT_YET;
   if (status === 'undeliverable') return rank === UNDELIVERABLE;
   return status === null || rank === UNPAID || rank === OTHERS;
 }
@@ -75,17 +78,20 @@ const micros = (sql: Sql) => sql`(extract(epoch from o.created_at) * 1000000)::i
 /** Ranks in the order of their ids need no time. */
 const toPlace = (rank: number, row: Row): Place => ({ rank, micros: row.micros ?? '0', id: row.id });
 
-/** By the index over waiting orders. */
-async function waitingStep(sql: Sql, search: OrderSearch, { behind }: From, most: number): Promise<Step> {
-  const rows = await sql`
-    select o.id, ${micros(sql)} from orders o ${searched(sql, search)}
-    where o.status = 'pending_dispatch' and ${matches(sql, search)} and ${behindTime(sql, behind)}
-    order by o.created_at, o.id limit ${most}`;
-  return whole(
-    WAITING,
-    rows.map((row) => toPlace(WAITING, row)),
-    most,
-  );
+/** By the index over waiting orders: those that wait for a driver, or for their time. */
+function waitingStep(rank: typeof WAITING | typeof NOT_YET) {
+  return async (sql: Sql, search: OrderSearch, { behind }: From, most: number): Promise<Step> => {
+    const rows = await sql`
+      select o.id, ${micros(sql)} from orders o ${searched(sql, search)}
+      where o.status = 'pending_dispatch' and ${isNotYet(sql, sql`o`)} = ${rank === NOT_YET}
+        and ${matches(sql, search)} and ${behindTime(sql, behind)}
+      order by o.created_at, o.id limit ${most}`;
+    return whole(
+      rank,
+      rows.map((row) => toPlace(rank, row)),
+      most,
+    );
+  };
 }
 
 /** By the index over drivers with an order, which has as many rows as there are drivers on the way. */
@@ -199,7 +205,8 @@ const holdsText = (sql: Sql, text: string): Fragment =>
 async function readOrders({ sql }: Db, places: readonly Place[], unpaidAllowed: number) {
   const rows = await sql`
     select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
-      o.driver_id, o.created_at, ${holdReason(sql, unpaidAllowed)} as waiting_because
+      o.driver_id, o.created_at, case when ${isNotYet(sql, sql`o`)} then o.dispatch_from end as dispatch_from,
+      ${promisedBy(sql, sql`o`)} as deliver_by, ${whyWaiting(sql, unpaidAllowed)} as waiting_because
     from orders o join retailers r on r.id = o.retailer_id
     where o.id = any(${places.map(({ id }) => id)}::uuid[])`;
   return inOrder(places, printable(rows), 'order_id');

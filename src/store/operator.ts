@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, REFUND_MISSING_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { holdReason } from './fragments.ts';
+import { isDue, isNotYet, whyWaiting } from './order-times.ts';
 import type { Printable } from './pages.ts';
 
 /** A store with its webhook and its keys' ids, or an application; null for neither. */
@@ -42,7 +42,7 @@ export async function showOrder(
   const [row] = await sql`
     select to_jsonb(o) - 'request_fingerprint' - 'extras_fingerprint' || jsonb_build_object('payout_status', coalesce(po.status, 'none'),
         'payout_at', po.paid_at) as "order",
-      ${holdReason(sql, unpaidAllowed)} as waiting_because, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
+      ${whyWaiting(sql, unpaidAllowed)} as waiting_because, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
       (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' - 'receipt'
               || case when e.considered is null then '{}'
                  else jsonb_build_object('considered', considered_as_json(e.considered)) end
@@ -76,7 +76,7 @@ export async function showOrder(
 export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<boolean> {
   const rows = await sql`
     select pg_notify('sameday', ${processId} || ':order:' || id) from orders
-    where id = ${id} and status = 'pending_dispatch'`;
+    where id = ${id} and status = 'pending_dispatch' and not ${isNotYet(sql, sql`orders`)}`;
   return rows.length === 1;
 }
 
@@ -133,7 +133,8 @@ export async function readStats(
       (select coalesce(jsonb_object_agg(status, n), '{}') from
         (select status, count(*) n from webhook_deliveries
          where created_at > now() - interval '1 day' group by 1) s) as webhook_deliveries_last_day,
-      (select coalesce(extract(epoch from now() - min(created_at)), 0)::int from orders
-       where status = 'pending_dispatch') as oldest_waiting_seconds`;
+      (select count(*)::int from orders o where ${isNotYet(sql, sql`o`)}) as orders_not_yet,
+      (select coalesce(extract(epoch from now() - min(coalesce(dispatch_from, created_at))), 0)::int from orders o
+       where status = 'pending_dispatch' and ${isDue(sql, sql`o`)}) as oldest_waiting_seconds`;
   return { ...row };
 }

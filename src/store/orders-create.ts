@@ -9,6 +9,7 @@ import { DEFAULT_UNPAID_ORDERS_ALLOWED, NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { firstLease, jobListAsJson, keyIsGood, mayTake, rowsOf } from './fragments.ts';
 import { extraColumns, extrasText, extraValues } from './order-extras.ts';
+import { promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
 import { heldBack } from './request-dedup.ts';
@@ -29,6 +30,8 @@ export type NewOrder = {
   readonly driver: ChosenDriver | null;
   /** Since when an order without a driver counts as waiting; by default since its commit. */
   readonly fairStartMs?: number | undefined;
+  /** When an order without a driver is due, where that is later; it expires so much later. */
+  readonly dispatchFromMs?: number | undefined;
   /** Null for an order that is never deduplicated. */
   readonly idempotency: Identity | null;
 };
@@ -37,6 +40,8 @@ export type CommittedOrder = {
   readonly id: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;
+  /** Until when it is promised. */
+  readonly deliverBy: Date;
   /** The jobs this process has to relay. */
   readonly outbox: readonly OutboxRow[];
 };
@@ -83,6 +88,7 @@ const INPUT = rowsOf<NewOrder>([
   ['payout', 'int4', (order) => order.tier.payoutCents],
   ['fair_start', 'timestamptz', ({ fairStartMs }) => (fairStartMs === undefined ? null : new Date(fairStartMs))],
   ['max_wait', 'int4', (order) => order.tier.maxWaitSeconds],
+  ['promise', 'int4', (order) => order.tier.promiseMinutes],
   ['token', 'text', (order) => order.trackingToken],
   ['pickup', 'text', (order) => order.request.pickupAddress],
   ['lat', 'float8', (order) => order.pickup.lat],
@@ -90,7 +96,7 @@ const INPUT = rowsOf<NewOrder>([
   ['source', 'text', (order) => order.pickupPointSource],
   ['idempotency_key', 'text', (order) => order.idempotency?.key ?? null],
   ['fingerprint', 'text', (order) => order.idempotency?.fingerprint ?? null],
-  ['extras', 'text', (order) => extrasText(order.request.extras)],
+  ['extras', 'text', (order) => extrasText(order.request.extras, order.dispatchFromMs)],
 ]);
 
 /**
@@ -144,13 +150,13 @@ export async function insertOrders(
         case when driver_id is null then 'not_charged' else 'processing' end,
         case when sms_opt_in then 'queued' else 'none' end, token, pickup, lat, lng, source,
         case when driver_id is null then 1 else 2 end, at, fair_start, case when driver_id is not null then at end,
-        at + make_interval(secs => max_wait), idempotency_key,
+        greatest(at, (more ->> 'dispatch_from')::timestamptz) + make_interval(secs => max_wait), idempotency_key,
         case when idempotency_key is not null then split_part(fingerprint, ' ', 1) end,
         case when idempotency_key is not null then nullif(split_part(fingerprint, ' ', 2), '') end, slot,
         ${extraValues(sql)}
       from good where id not in (select id from beyond_credit) order by driver_id, slot, id
       on conflict do nothing
-      returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at
+      returning id, retailer_id, driver_id, status, payment_status, sms_status, created_at, expires_at, deliver_by
     ), new_customers as (
       insert into customers (id, name, email, phone, sms_opt_in)
       select customer_id, name, email, phone, sms_opt_in from good where ${wasCreated}
@@ -183,7 +189,7 @@ export async function insertOrders(
       select pg_notify('sameday', ${processId} || ':order:' || string_agg(id::text, ','))
       from (select id, row_number() over () / ${NOTICE_IDS} as part from created) c group by part
     )
-    select i.id, c.created_at, c.expires_at, coalesce(j.outbox, '[]') as outbox
+    select i.id, c.created_at, c.expires_at, c.deliver_by, coalesce(j.outbox, '[]') as outbox
     from input i left join created c on c.id = i.id
     -- One aggregate over all jobs: a subquery for each order would scan the whole batch's jobs each time.
     left join (
@@ -194,7 +200,13 @@ export async function insertOrders(
 }
 
 function toCommitted(row: Row): CommittedOrder {
-  return { id: row.id, createdAt: row.created_at, expiresAt: row.expires_at, outbox: parseOutboxRows(row.outbox) };
+  return {
+    id: row.id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    deliverBy: row.deliver_by,
+    outbox: parseOutboxRows(row.outbox),
+  };
 }
 
 const REFUSED = rowsOf<NewOrder>([
@@ -251,7 +263,7 @@ export async function resolveUnknown(
     from unnest(${orders.map((o) => o.id)}::uuid[]) as i(id) order by id
     on conflict (id) do nothing`;
   const rows = await sql`
-    select o.id, o.created_at, o.expires_at,
+    select o.id, o.created_at, o.expires_at, ${promisedBy(sql, sql`o`)} as deliver_by,
       (select ${jobListAsJson(sql)} from outbox where order_id = o.id) as outbox
     from orders o where o.id = any(${orders.map((o) => o.id)}::uuid[]) and o.status <> 'void'`;
   return new Map(rows.map((row) => [row.id, toCommitted(row)]));

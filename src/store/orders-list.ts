@@ -1,7 +1,10 @@
 import type { Fragment, Row, Sql } from 'postgres';
+import type { TimedOrder } from '../domain/estimate.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import { LIST_OVERLAP_MS, LIST_SCAN_ROWS } from '../limits.ts';
 import type { Db } from './db.ts';
+import { onRoute, placeOnRoute } from './order-on-route.ts';
+import { scheduleColumns, toScheduled } from './order-times.ts';
 
 /** The last order of a page: the time of its last change in microseconds since 1970, and its id. */
 export type OrderCursor = { readonly updatedMicros: string; readonly id: string };
@@ -18,8 +21,8 @@ export type OrderFilter = {
   readonly cursor: OrderCursor | null;
 };
 
-/** An order with wire names. */
-export type ListedOrder = { readonly id: string; readonly status: OrderStatus };
+/** An order with wire names, beside what its estimate follows from. */
+export type ListedOrder = { readonly id: string; readonly status: OrderStatus; readonly times: TimedOrder };
 /** The orders, and the cursor of the next page; null after the last page. */
 export type OrderPage = { readonly orders: readonly ListedOrder[]; readonly next: OrderCursor | null };
 
@@ -53,7 +56,10 @@ export async function readOrderPage(
 ): Promise<OrderPage> {
   const rows = await sql`
     select id, external_id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status,
-      tracking_token, driver_id, reason_code, created_at, updated_at,
+      tracking_token, driver_id, reason_code, created_at, updated_at, ${scheduleColumns(sql, sql`o`)},
+      pickup_lat, pickup_lng, case when status in ('driver_assigned', 'picked_up') then (
+        select json_build_object('lat', a.lat, 'lng', a.lng, 'accuracyMeters', a.accuracy_meters)
+        from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null) end as dropoff, ${onRoute(sql)} as on_route,
       (extract(epoch from updated_at) * 1000000)::int8::text as micros, scanned, wanted
       ${namesStore ? sql`, retailer_id` : sql``}
     from ${looked}
@@ -138,7 +144,10 @@ const looked = (sql: Sql, part: Fragment, isWanted: Fragment): Fragment => sql`
 
 /** The order without the columns of the cursor. */
 function onWire(row: Row): ListedOrder {
-  const { micros, scanned, wanted, ...order } = row;
-  void [micros, scanned, wanted];
-  return order as ListedOrder;
+  const { micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from, ...rest } = row;
+  const { pickup_lat: lat, pickup_lng: lng, dropoff, on_route, ...order } = rest;
+  void [micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from];
+  const { status, driver_id: driverId } = row;
+  const onTheWay = { onRoute: placeOnRoute(row.id, on_route), pickup: { lat, lng }, dropoff };
+  return { ...order, times: { ...toScheduled(row), status, driverId, ...onTheWay } } as ListedOrder;
 }

@@ -6,7 +6,9 @@ import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
 import type { Db } from './db.ts';
-import { active, jobsAsJson, mayTake, stopsBefore } from './fragments.ts';
+import { active, jobsAsJson, mayTake } from './fragments.ts';
+import { onRoute, type RouteJson } from './order-on-route.ts';
+import { isDue, promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
@@ -42,6 +44,7 @@ export function expireSurplus(db: Db, { createdBefore, keep, keepIds, limit }: S
     surplus as materialized (
       select id from orders
       where status = 'pending_dispatch' and created_at < ${createdBefore}
+        and (dispatch_from is null or dispatch_from < ${createdBefore})
         and not id = any(${[...keepIds]}::uuid[]) and id not in (
         select id from orders where status = 'pending_dispatch' order by created_at desc, id desc limit ${keep})
       order by created_at limit ${limit} for update skip locked
@@ -64,8 +67,9 @@ export type AssignOutcome =
  * first assignment) and the notice. The unique index refuses a slot of the driver that has an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
- * process assigns it. The row of an unproven store is locked after it, and its credit is counted under that
- * lock; an order that was charged before costs no credit.
+ * process assigns it. One that waits for its time is not given before it. The row of an unproven store is
+ * locked after it, and its credit is counted under that lock; an order that was charged before costs no
+ * credit.
  */
 export async function assignWaiting(
   { sql, processId }: Db,
@@ -81,7 +85,8 @@ export async function assignWaiting(
   const rows = await sql`
     with waiting as materialized (
       select id, retailer_id, payment_status from orders
-      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() for update
+      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isDue(sql, sql`orders`)}
+      for update
     ), driver as (
       select id from drivers d where id = ${driver.driverId} and ${mayTake(sql, sql`${slot}::int`)}
     ), store as materialized (
@@ -169,8 +174,12 @@ export type StoreOrder = {
   readonly pickup_lat: number;
   readonly pickup_lng: number;
   readonly driver_id: string | null;
-  /** Stops that the driver makes before this order's door; null where no driver is under way with it. */
-  readonly stops_before: number | null;
+  readonly on_route: RouteJson | null;
+  readonly ready_at: Date | null;
+  readonly deliver_after: Date | null;
+  readonly dispatch_from: Date | null;
+  /** `deliver_by`, also of an order of the build before, which stored none. */
+  readonly promised_by: Date;
   readonly [column: string]: unknown;
 };
 
@@ -181,10 +190,11 @@ export async function findStoreOrder(
   retailerIds: string | readonly string[],
 ): Promise<StoreOrder | null> {
   const [row] = await sql`
-    select o.*, to_json(c) as customer, to_json(a) as dropoff, d.name as driver_name,
+    select o.*, ${promisedBy(sql, sql`o`)} as promised_by, to_json(c) as customer, to_json(a) as dropoff,
+      d.name as driver_name,
       split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
-        as dropoff_point, ${stopsBefore(sql)} as stops_before,
+        as dropoff_point, ${onRoute(sql)} as on_route,
       coalesce((select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'
         order by f.attempt desc limit 1), o.refund_id) as stripe_refund_id,
       (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,

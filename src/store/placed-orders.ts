@@ -1,6 +1,8 @@
 import type { Fragment, Row, Sql } from 'postgres';
+import { firstEstimate } from '../domain/estimate.ts';
 import type { EarlierOrder } from '../domain/order.ts';
 import type { Db } from './db.ts';
+import { scheduleColumns, toScheduled } from './order-times.ts';
 
 /** An order as its creation was answered, but with its present payment status, and its status by now. */
 export type PlacedOrder = { readonly order: EarlierOrder; readonly fingerprint: string };
@@ -20,24 +22,32 @@ export async function findPlacedByIds({ sql }: Db, ids: readonly string[]): Prom
 async function readPlaced(sql: Sql, which: Fragment): Promise<PlacedOrder[]> {
   const rows = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
-      o.status, o.external_id, concat_ws(' ', o.request_fingerprint, o.extras_fingerprint) as fingerprint,
+      o.status, o.external_id, ${scheduleColumns(sql, sql`o`)}, o.pickup_lat, o.pickup_lng, a.lat, a.lng,
+      a.accuracy_meters, concat_ws(' ', o.request_fingerprint, o.extras_fingerprint) as fingerprint,
       -- The assignment of an order that was created with a driver has the time of its creation.
-      exists (select from order_events e where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned'
-        and e.at = o.created_at) as was_assigned
-    from orders o where ${which} and o.status <> 'void'`;
+      (select coalesce(e.data -> 'distance_meters', '0') from order_events e
+       where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned' and e.at = o.created_at) as driver_meters
+    from orders o left join dropoff_addresses a on a.id = o.dropoff_address_id where ${which} and o.status <> 'void'`;
   return rows.map((row) => ({ order: toEarlier(row), fingerprint: row.fingerprint }));
 }
 
 function toEarlier(row: Row): EarlierOrder {
+  const schedule = toScheduled(row);
+  const pickup = { lat: row.pickup_lat, lng: row.pickup_lng };
+  const dropoff = row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters };
+  const { created_at: createdAt, driver_meters: driverMeters } = row;
   return {
     id: row.id,
-    status: row.was_assigned ? 'driver_assigned' : 'pending_dispatch',
+    status: driverMeters === null ? 'pending_dispatch' : 'driver_assigned',
     tierId: row.delivery_tier,
     feeCents: row.delivery_fee_cents,
     paymentStatus: row.payment_status,
     trackingToken: row.tracking_token,
-    createdAt: row.created_at,
+    createdAt,
     externalId: row.external_id,
+    deliverBy: schedule.deliverBy,
+    estimatedDelivery: firstEstimate({ ...schedule, createdAt, pickup, dropoff }, driverMeters),
+    isForLater: schedule.dispatchFrom !== null,
     statusNow: row.status,
   };
 }

@@ -18,6 +18,7 @@ export async function loadTiers({ sql }: Db): Promise<Tiers> {
         maxDistanceMeters: row.max_distance_meters,
         weight: row.weight,
         maxWaitSeconds: row.max_wait_seconds,
+        promiseMinutes: row.promise_minutes,
       },
     ]),
   );
@@ -40,7 +41,8 @@ export async function setTier(
         max_radius_meters = coalesce(${or(changes.maxRadiusMeters)}, max_radius_meters),
         max_distance_meters = coalesce(${or(changes.maxDistanceMeters)}, max_distance_meters),
         weight = coalesce(${or(changes.weight)}, weight),
-        max_wait_seconds = coalesce(${or(changes.maxWaitSeconds)}, max_wait_seconds)
+        max_wait_seconds = coalesce(${or(changes.maxWaitSeconds)}, max_wait_seconds),
+        promise_minutes = coalesce(${or(changes.promiseMinutes)}, promise_minutes)
       where id = ${tierId} returning id
     ), notice as (
       select pg_notify('sameday', ${processId} || ':tier:' || id) from changed

@@ -2,7 +2,7 @@ import type { Row, Sql } from 'postgres';
 import { UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Db } from './db.ts';
-import { stopsBefore } from './fragments.ts';
+import { onRoute, placeOnRoute } from './order-on-route.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -12,7 +12,7 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
       split_part(d.name, ' ', 1) as driver_first_name, o.pickup_lat, o.pickup_lng, o.created_at, o.assigned_at,
       o.picked_up_at, o.delivered_at, coalesce(o.ended_at, o.undeliverable_at) as ended_at,
       exists (select from order_events e where e.order_id = o.id and e.type = 'released') as was_released,
-      o.photo_name is not null as has_photo, o.reason_code, ${stopsBefore(sql)} as stops_before,
+      o.photo_name is not null as has_photo, o.reason_code, ${onRoute(sql)} as on_route,
       o.dropoff_instructions, o.leave_at_door, a.lat, a.lng, a.accuracy_meters
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
@@ -29,7 +29,7 @@ function toTracked(row: Row): TrackedOrder {
     storeName: row.store_name,
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
-    stopsBefore: row.stops_before,
+    onRoute: placeOnRoute(row.id, row.on_route),
     pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
     dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters },
     createdAt: row.created_at.toISOString(),

@@ -1,4 +1,5 @@
 import type { Row, Sql } from 'postgres';
+import type { Size } from '../domain/driver.ts';
 import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
@@ -6,6 +7,7 @@ import type { Point } from '../geo/point.ts';
 import { CATCH_UP_DRIVERS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
+import { isDue, isNotYet, scheduleColumns } from './order-times.ts';
 
 /** An order that waits for a driver, as the matcher needs it. */
 export type WaitingRow = {
@@ -20,13 +22,24 @@ export type WaitingRow = {
   readonly excludedDriverIds?: ReadonlySet<string>;
   /** Whether its fee was charged, or is being charged, since a driver had it before. */
   readonly isCharged?: boolean;
+  /** When it is due, for one that waits for its time: then it begins to wait for a driver. */
+  readonly dueMs?: number;
+  readonly size?: Size;
+  /** When the parcel is ready, and between which times it is to be delivered. */
+  readonly readyAtMs?: number;
+  readonly deliverAfterMs?: number;
+  readonly deliverByMs?: number;
+  /** Null where the dropoff's place is not known. */
+  readonly dropoff?: Point | null;
 };
 
-const columns = (sql: Sql) =>
-  sql`id, retailer_id, delivery_tier, pickup_lat, pickup_lng, created_at, fair_start, excluded_driver_ids,
-    payment_status`;
+const columns = (sql: Sql) => sql`
+  o.id, o.retailer_id, o.delivery_tier, o.pickup_lat, o.pickup_lng, o.created_at, o.fair_start,
+  o.excluded_driver_ids, o.payment_status, o.size, ${scheduleColumns(sql, sql`o`)}, a.lat, a.lng,
+  ${isNotYet(sql, sql`o`)} as is_not_yet`;
+const fromOrders = (sql: Sql) => sql`orders o left join dropoff_addresses a on a.id = o.dropoff_address_id`;
 /** An order whose time is up does not wait any more, even before it is expired: no driver can get it. */
-const waits = (sql: Sql) => sql`status = 'pending_dispatch' and expires_at > now()`;
+const waits = (sql: Sql) => sql`o.status = 'pending_dispatch' and o.expires_at > now()`;
 
 function toWaiting(row: Row): WaitingRow {
   return {
@@ -34,17 +47,23 @@ function toWaiting(row: Row): WaitingRow {
     retailerId: row.retailer_id,
     tierId: row.delivery_tier,
     point: { lat: row.pickup_lat, lng: row.pickup_lng },
-    sinceMs: row.created_at.getTime(),
+    sinceMs: (row.dispatch_from ?? row.created_at).getTime(),
+    size: row.size,
+    readyAtMs: (row.ready_at ?? row.created_at).getTime(),
+    deliverByMs: row.promised_by.getTime(),
+    dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng },
+    ...(row.deliver_after === null ? {} : { deliverAfterMs: row.deliver_after.getTime() }),
+    ...(row.is_not_yet ? { dueMs: row.dispatch_from.getTime() } : {}),
     ...(row.fair_start === null ? {} : { fairStartMs: row.fair_start.getTime() }),
     ...(row.excluded_driver_ids.length > 0 ? { excludedDriverIds: new Set<string>(row.excluded_driver_ids) } : {}),
     ...(['processing', 'paid'].includes(row.payment_status) ? { isCharged: true } : {}),
   };
 }
 
-/** The waiting orders, oldest first, at most `limit`. */
+/** The waiting orders, and those that wait for their time, oldest first, at most `limit`. */
 export async function loadWaiting({ sql }: Db, limit: number): Promise<WaitingRow[]> {
   const rows = await sql`
-    select ${columns(sql)} from orders where ${waits(sql)} order by created_at limit ${limit}`;
+    select ${columns(sql)} from ${fromOrders(sql)} where ${waits(sql)} order by o.created_at limit ${limit}`;
   return rows.map(toWaiting);
 }
 
@@ -59,8 +78,8 @@ export type OrderState = {
 /** The states of orders; an unknown one is missing. */
 export async function loadOrderStates({ sql }: Db, orderIds: readonly string[]): Promise<OrderState[]> {
   const rows = await sql`
-    select ${columns(sql)}, status, driver_id, ${waits(sql)} as waits
-    from orders where id = any(${[...orderIds]}::uuid[]) and status <> 'void'`;
+    select ${columns(sql)}, o.status, o.driver_id, ${waits(sql)} as waits
+    from ${fromOrders(sql)} where o.id = any(${[...orderIds]}::uuid[]) and o.status <> 'void'`;
   return rows.map((row) => ({
     orderId: row.id,
     status: row.status,
@@ -69,7 +88,7 @@ export async function loadOrderStates({ sql }: Db, orderIds: readonly string[]):
   }));
 }
 
-/** The ids of waiting orders, and of drivers who are available for one. */
+/** The ids of waiting orders, those that wait for their time included, and of drivers who are available. */
 export type Matchable = {
   readonly orderIds: readonly string[];
   readonly driverIds: readonly string[];
@@ -99,7 +118,7 @@ export async function findMatchable(
     )
     select
       (select string_agg(id::text, ',') from (
-        select id from orders where ${waits(sql)} order by created_at limit ${limit}) w) as order_ids,
+        select id from orders o where ${waits(sql)} order by created_at limit ${limit}) w) as order_ids,
       (select string_agg(d.id::text, ',') from looked_at d join driver_positions p on p.driver_id = d.id
        where d.may and p.captured_at > now() - make_interval(secs => ${freshMs / 1000})
          and not exists (select from orders o where o.driver_id = d.id
@@ -118,10 +137,10 @@ export async function findOverdue({ sql }: Db, limit: number): Promise<string[]>
   return rows.map((row) => row.id);
 }
 
-/** Age of the oldest unassigned order in seconds; 0 if there is none. */
+/** Time for which the oldest unassigned order has waited for a driver, in seconds; 0 if there is none. */
 export async function readOldestWaiting({ sql }: Db): Promise<number> {
   const [row] = await sql`
-    select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as seconds from orders
-    where status = 'pending_dispatch'`;
+    select coalesce(extract(epoch from now() - min(coalesce(dispatch_from, created_at))), 0)::float8 as seconds
+    from orders o where status = 'pending_dispatch' and ${isDue(sql, sql`o`)}`;
   return Math.max(0, row?.seconds ?? 0);
 }

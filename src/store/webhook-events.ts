@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from 'postgres';
+import { promisedBy } from './order-times.ts';
 
 /**
  * The members of an event's object, for `json_build_object`: as webhooks send it, and as `GET /events` shows
@@ -8,7 +9,22 @@ import type { Fragment, Sql } from 'postgres';
  */
 export const eventMembers = (sql: Sql, event: Fragment): Fragment => sql`
   'type', ${event}.type,
-  'timestamp', to_char(${event}.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'timestamp', ${asText(sql, sql`${event}.at`)},
   'data', jsonb_build_object('order_id', ${event}.order_id, 'retailer_id', ${event}.retailer_id,
     'sequence', ${event}.sequence, 'status', ${event}.status, 'payment_status', ${event}.payment_status,
-    'driver_id', ${event}.driver_id) || coalesce(${event}.details, '{}')`;
+    'driver_id', ${event}.driver_id) || coalesce((${timesOf(sql, event)}), '{}')
+    || coalesce(${event}.details, '{}')`;
+
+/**
+ * Until when the order is promised, and its window in an event of an order that waits for its time. When a
+ * driver arrives changes by the minute, so an event does not say it.
+ */
+const timesOf = (sql: Sql, event: Fragment): Fragment => sql`
+  select jsonb_build_object('deliver_by', ${asText(sql, promisedBy(sql, sql`o`))}, 'estimated_delivery',
+    case when ${event}.status = 'pending_dispatch' and o.dispatch_from > ${event}.at then jsonb_build_object(
+      'from', ${asText(sql, sql`greatest(o.dispatch_from, o.ready_at, o.deliver_after)`)},
+      'to', ${asText(sql, promisedBy(sql, sql`o`))}) end)
+  from orders o where o.id = ${event}.order_id`;
+
+const asText = (sql: Sql, time: Fragment): Fragment =>
+  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

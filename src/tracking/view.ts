@@ -59,7 +59,7 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
     pickup: { lat: order.pickup.lat, lng: order.pickup.lng },
     driver: WITH_DRIVER.includes(order.status) ? { first_name: order.driverFirstName || null, position: shown } : null,
     home: shownHome(order),
-    stops_before: order.stopsBefore,
+    stops_before: order.onRoute?.stopsBefore ?? null,
     was_released: order.wasReleased,
     reason: FAILED.includes(order.status) ? order.reason : null,
     arrival: shownArrival(order, shown),
@@ -72,8 +72,8 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
 }
 
 /** The door, once it is the next one on the driver's way, where it is known well enough for a pin. */
-function shownHome({ status, stopsBefore, dropoff }: TrackedOrder): Point | null {
-  if (status !== 'picked_up' || stopsBefore !== 0) return null;
+function shownHome({ status, onRoute, dropoff }: TrackedOrder): Point | null {
+  if (status !== 'picked_up' || onRoute?.stopsBefore !== 0) return null;
   if (!dropoff || dropoff.accuracyMeters > HOME_PIN_METERS) return null;
   return { lat: dropoff.lat, lng: dropoff.lng };
 }

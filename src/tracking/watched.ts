@@ -28,7 +28,10 @@ export function newWatched(): Watched {
 export function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolean {
   if (known === null || order.sequence > known.sequence) return true;
   if (order.sequence < known.sequence) return false;
-  return order.stopsBefore !== known.stopsBefore || order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters;
+  return (
+    order.onRoute?.stopsBefore !== known.onRoute?.stopsBefore ||
+    order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters
+  );
 }
 
 /** The watched orders of each driver who is under way with one. */

@@ -36,7 +36,8 @@ async function listOf(retailerId: string) {
         stores: letIn(storeReader({ retailerId })),
         reads: createReadRates(0),
         store: openStore(opened),
-        matcher: { whyWaiting: () => undefined },
+        matcher: { whyWaiting: () => undefined, driver: () => undefined },
+        now: () => 0,
       }),
     ],
   });

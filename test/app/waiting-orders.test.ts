@@ -4,8 +4,8 @@ import { buildDispatch, type DispatchParts } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import type { PlaceOrder } from '../../src/domain/order.ts';
-import { FAIR_SHARE_MS, MAX_WAITING_ORDERS_PER_RETAILER } from '../../src/limits.ts';
+import type { OrderExtras, PlaceOrder } from '../../src/domain/order.ts';
+import { FAIR_SHARE_MS, MAX_LATER_ORDERS_PER_RETAILER, MAX_WAITING_ORDERS_PER_RETAILER } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
@@ -19,7 +19,26 @@ const NOW = Date.now();
 
 type Insert = DispatchParts['store']['insertOrders'];
 const insertsAll: Insert = async (orders) =>
-  new Map(orders.map(({ id }) => [id, { id, createdAt: new Date(), expiresAt: new Date(), outbox: [] }]));
+  new Map(
+    orders.map(({ id }) => [
+      id,
+      { id, createdAt: new Date(), expiresAt: new Date(), deliverBy: new Date(), outbox: [] },
+    ]),
+  );
+
+const NOTHING: OrderExtras = {
+  externalId: null,
+  metadata: {},
+  items: [],
+  pickupInstructions: null,
+  dropoffInstructions: null,
+  leaveAtDoor: false,
+  readyAt: null,
+  deliverAfter: null,
+  deliverBy: null,
+  size: 'small',
+  scenario: null,
+};
 
 /** Places orders with the dispatch of a process; returns what becomes of one. */
 function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
@@ -42,14 +61,14 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
   });
   const place = { name: 'Corner Market', address: 'One Test Square', point };
   let orders = 0;
-  return async (retailerId: string): Promise<string> => {
+  return async (retailerId: string, readyAt: Date | null = null): Promise<string> => {
     const request: PlaceOrder = {
       retailerId,
       customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: true },
       pickupAddress: 'One Test Square',
       dropoffAddress: { ...dropoffNear(point), line2: null },
       tierId: 'standard',
-      extras: null,
+      extras: readyAt && { ...NOTHING, readyAt },
     };
     const key: RetailerKey = { retailerId, keyId: 'key', ...place, ordersPerSecond: null };
     const signal = { aborted: false, onAbort: () => undefined, onAnswered: () => undefined };
@@ -72,6 +91,19 @@ test('a store’s waiting orders are bounded, but in the sandbox only with those
   expect(await oneMore(true)).toBe('created');
 });
 
+test('a store’s orders for later are bounded by themselves, and leave room for those of now', async () => {
+  const matcher = new Matcher(TIERS);
+  const dueMs = NOW + 3_600_000;
+  for (let i = 0; i < MAX_LATER_ORDERS_PER_RETAILER; i++) {
+    matcher.wait({ orderId: `later-${i}`, retailerId: 'store', tierId: 'standard', point, sinceMs: dueMs, dueMs });
+  }
+  const place = placing(matcher, false, insertsAll);
+  const readyAt = new Date(NOW + 3_600_000);
+  expect(await place('store', readyAt)).toBe('queue_full');
+  expect(await Promise.all([place('store'), place('other', readyAt)])).toEqual(['created', 'created']);
+  expect([matcher.waitingCountOf('store'), matcher.laterCountOf('other')]).toEqual([1, 1]);
+});
+
 test('orders that come together queue up behind those of their own store, and are stored so', async () => {
   const matcher = new Matcher(TIERS);
   const stored: NewOrder[] = [];
@@ -79,7 +111,7 @@ test('orders that come together queue up behind those of their own store, and ar
     stored.push(...orders);
     return insertsAll(orders, locate);
   });
-  const outcomes = await Promise.all(['busy', 'busy', 'busy', 'other'].map(place));
+  const outcomes = await Promise.all(['busy', 'busy', 'busy', 'other'].map((retailerId) => place(retailerId)));
   expect(outcomes).toEqual(['created', 'created', 'created', 'created']);
   const starts = stored.map(({ request, fairStartMs }) => [request.retailerId, fairStartMs]);
   expect(starts).toEqual([

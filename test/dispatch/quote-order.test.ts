@@ -20,7 +20,7 @@ const zips = {
 };
 const key = { retailerId: 'store', address: '1 Main St, Town', point: STORE_POINT } as RetailerKey;
 const dropoff = { line1: '2 Side St', line2: null, city: 'Town', state: 'KS', zip: '11111' };
-const request = { pickupAddress: key.address, dropoffAddress: dropoff, tierId: 'standard' };
+const request = { pickupAddress: key.address, dropoffAddress: dropoff, tierId: 'standard', extras: null };
 
 function world(options: { driver?: Point; places?: Partial<Places>; hold?: HoldReason } = {}) {
   const { driver, places = {}, hold } = options;

@@ -268,6 +268,11 @@ test('operate.md shows the tiers of a new installation', () => {
     ...values.split(', '),
     distanceOf(id),
   ]);
+  const promises = source('migrations/0028_routes.sql');
+  const promised = (id: string) =>
+    new RegExp(`promise_minutes = (\\d+) where id = '${id}'`).exec(promises)?.[1] ??
+    /default (\d+) check \(promise/.exec(promises)?.[1];
+  for (const row of tiers) row.push(promised(row[0]?.replaceAll('`', '') ?? ''));
   expect(tiers.length).toBe(3);
   expect(rows(section(operate, '### Tiers'))).toEqual(expect.arrayContaining(tiers));
 });

@@ -31,12 +31,21 @@ const EXTRAS: OrderExtras = {
   pickupInstructions: 'Back door',
   dropoffInstructions: 'Ring twice',
   leaveAtDoor: true,
+  readyAt: null,
+  deliverAfter: null,
+  deliverBy: null,
+  size: 'small',
   scenario: null,
 };
 const FULL: PlaceOrder = { ...ORDER, extras: EXTRAS };
+const TIME = new Date('2030-01-31T17:00:00Z');
+const TIMED: PlaceOrder = { ...ORDER, extras: { ...EXTRAS, readyAt: TIME, deliverAfter: TIME, deliverBy: TIME } };
 /** What the build before the optional fields stored of an order. */
 const firstVersion = (order: PlaceOrder) => identityOf({ ...order, extras: null }, null).fingerprint;
-const secondVersion = (order: PlaceOrder) => identityOf(order, 'key').fingerprint;
+/** What the build before the times stored of an order, which it knew without them. */
+const secondVersion = (order: PlaceOrder) =>
+  order.extras === null ? `${firstVersion(order)} 2:` : identityOf(order, null).fingerprint;
+const thirdVersion = (order: PlaceOrder) => identityOf(order, 'key').fingerprint;
 
 test('a fingerprint differs by every field, and by nothing else', () => {
   const { customer, dropoffAddress } = ORDER;
@@ -55,11 +64,11 @@ test('a fingerprint differs by every field, and by nothing else', () => {
     FULL,
     ...otherExtras().map((extras) => ({ ...ORDER, extras })),
   ];
-  const all = [ORDER, ...others].map(secondVersion);
+  const all = [ORDER, ...others].map(thirdVersion);
   expect(new Set(all).size).toBe(all.length);
-  expect(secondVersion({ ...ORDER, customer: { ...customer } })).toBe(secondVersion(ORDER));
+  expect(thirdVersion({ ...ORDER, customer: { ...customer } })).toBe(thirdVersion(ORDER));
   const turned = { ...EXTRAS, metadata: { aisle: '3', cart: '7' } };
-  expect(secondVersion({ ...ORDER, extras: turned })).toBe(secondVersion(FULL));
+  expect(thirdVersion({ ...ORDER, extras: turned })).toBe(thirdVersion(FULL));
 });
 
 /** The optional fields, each with another value. */
@@ -76,6 +85,11 @@ function otherExtras(): OrderExtras[] {
     // A text that moves into the next field makes another order.
     { ...EXTRAS, pickupInstructions: 'Ring twice', dropoffInstructions: 'Back door' },
     { ...EXTRAS, leaveAtDoor: false },
+    { ...EXTRAS, readyAt: TIME },
+    { ...EXTRAS, deliverAfter: TIME },
+    { ...EXTRAS, deliverBy: TIME },
+    { ...EXTRAS, deliverBy: new Date(TIME.getTime() + 1) },
+    { ...EXTRAS, size: 'large' },
     { ...EXTRAS, scenario: { card: 'declined', text: null, driver: null } },
   ];
 }
@@ -83,12 +97,14 @@ function otherExtras(): OrderExtras[] {
 test('every version of a fingerprint stays what it was', () => {
   const first = '099acb63781cc69a854dc78386161b6bb464184db9525e48db9bca35e88fc540';
   const second = 'ce658cc5f06d814048399195a45a1af914684dd92dbe1d79a0aa7fd062de2a0e';
+  const third = 'd05e36c138b4fa97a46d94a783ad61e2c41a225b0d2b836485f5cba5391a5060';
   expect(firstVersion(ORDER)).toBe(first);
-  expect([ORDER, FULL].map(secondVersion)).toEqual([`${first} 2:`, `${first} 2:${second}`]);
+  expect(secondVersion(FULL)).toBe(`${first} 2:${second}`);
+  expect([ORDER, TIMED].map(thirdVersion)).toEqual([`${first} 3:`, `${first} 3:${third}`]);
 });
 
 test('a build before compares the first part of what this one stores', () => {
-  for (const order of [ORDER, FULL]) expect(secondVersion(order).split(' ')[0]).toBe(firstVersion(order));
+  for (const order of [ORDER, FULL]) expect(thirdVersion(order).split(' ')[0]).toBe(firstVersion(order));
 });
 
 test('a retry is compared with an order of a build before by the fields that the build knew', () => {
@@ -98,21 +114,51 @@ test('a retry is compared with an order of a build before by the fields that the
 });
 
 test('a retry is compared with an order of this build by all fields', () => {
-  for (const order of [ORDER, FULL]) expect(isSameRequest(secondVersion(order), order)).toBe(true);
+  for (const order of [ORDER, FULL]) expect(isSameRequest(thirdVersion(order), order)).toBe(true);
   for (const extras of [null, ...otherExtras()]) {
-    expect(isSameRequest(secondVersion(FULL), { ...ORDER, extras })).toBe(false);
+    expect(isSameRequest(thirdVersion(FULL), { ...ORDER, extras })).toBe(false);
   }
+  expect(isSameRequest(thirdVersion(ORDER), FULL)).toBe(false);
+});
+
+test('a retry is compared with an order of the build before the times by what that build knew', () => {
+  // It ignored the times, also where the order said nothing else beyond the contract.
+  const justTimed = { ...ORDER, extras: { ...(TIMED.extras as OrderExtras), ...NOTHING_ELSE } };
+  expect(isSameRequest(secondVersion(ORDER), justTimed)).toBe(true);
+  expect(isSameRequest(secondVersion(FULL), TIMED)).toBe(true);
+  expect(isSameRequest(secondVersion(FULL), FULL)).toBe(true);
+  expect(isSameRequest(secondVersion(FULL), justTimed)).toBe(false);
   expect(isSameRequest(secondVersion(ORDER), FULL)).toBe(false);
 });
 
+test('a time that is added to a retry, or moved, makes another order', () => {
+  expect(isSameRequest(thirdVersion(FULL), TIMED)).toBe(false);
+  expect(isSameRequest(thirdVersion(TIMED), FULL)).toBe(false);
+  const elsewhere = {
+    ...TIMED,
+    extras: { ...(TIMED.extras as OrderExtras), readyAt: new Date('2030-01-31T18:00:00+01:00') },
+  };
+  expect(isSameRequest(thirdVersion(TIMED), elsewhere)).toBe(true);
+});
+
+const NOTHING_ELSE = {
+  externalId: null,
+  metadata: {},
+  items: [],
+  pickupInstructions: null,
+  dropoffInstructions: null,
+  leaveAtDoor: false,
+};
+
 test('an order of a build to come is compared by the fields of the contract', () => {
-  const stored = `${firstVersion(FULL)} 3:${'0'.repeat(64)}`;
+  const stored = `${firstVersion(FULL)} 4:${'0'.repeat(64)}`;
   expect(isSameRequest(stored, FULL)).toBe(true);
   expect(isSameRequest(stored, { ...FULL, pickupAddress: 'x' })).toBe(false);
   expect(isSameRequest(`${firstVersion(FULL)} constructor:`, FULL)).toBe(true);
 });
 
-test('without a key an order of the contract has the fingerprint of a build before, and any other its own', () => {
+test('without a key an order has the fingerprint of the oldest build that knew all of it', () => {
   expect(identityOf(ORDER, null)).toEqual({ key: null, fingerprint: firstVersion(ORDER) });
-  expect(identityOf(FULL, null).fingerprint).toBe(secondVersion(FULL));
+  expect(identityOf(FULL, null).fingerprint).toMatch(/ 2:[0-9a-f]{64}$/);
+  expect(identityOf(TIMED, null).fingerprint).toBe(thirdVersion(TIMED));
 });

@@ -17,6 +17,8 @@ const DATA = {
   status: 'driver_assigned',
   payment_status: 'paid',
   driver_id: newId(),
+  deliver_by: '2026-11-22T16:44:30.674Z',
+  estimated_delivery: null,
 };
 const EVENT = { cursor: '8', type: 'order.paid', timestamp: '2026-11-22T13:44:30.674Z', data: DATA } as const;
 

@@ -51,6 +51,9 @@ const created = (key: string): PlaceOnceOutcome => ({
     trackingToken: TRACKING_TOKEN,
     createdAt: new Date(0),
     externalId: null,
+    deliverBy: new Date(0),
+    estimatedDelivery: null,
+    isForLater: false,
   },
 });
 

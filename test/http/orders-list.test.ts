@@ -23,7 +23,11 @@ async function startList(next: OrderCursor | null = null, orders: readonly Liste
       listStoreOrders: (_retailerId, filter) => list(filter),
       listOrdersOfStores: (_retailerIds, filter) => list(filter),
     },
-    matcher: { whyWaiting: (orderId) => (orderId === HELD ? 'payment_required' : 'all_drivers_busy') },
+    matcher: {
+      whyWaiting: (orderId) => (orderId === HELD ? 'payment_required' : 'all_drivers_busy'),
+      driver: () => undefined,
+    },
+    now: () => 0,
   });
   const { url } = await startServer({ routes: [route] });
   return {
@@ -113,10 +117,20 @@ test('a waiting order says why it waits, and any other says nothing', async () =
     created_at: new Date().toISOString(),
     updated_at: new Date().toISOString(),
   };
+  const deliverBy = new Date();
+  const unscheduled = { readyAt: null, deliverAfter: null, deliverBy, dispatchFrom: null };
+  const times = { ...unscheduled, driverId: null, pickup: { lat: 0, lng: 0 }, dropoff: null, onRoute: null };
   const orders = [
     { ...row, id: HELD, status: 'pending_dispatch' },
     { ...row, id: newId(), status: 'driver_assigned' },
   ] as const;
-  const { ask } = await startList(null, orders);
-  expect((await ask('')).orders).toEqual([{ ...orders[0], waiting_because: 'payment_required' }, orders[1]]);
+  const { ask } = await startList(
+    null,
+    orders.map((order) => ({ ...order, times: { ...times, status: order.status } })),
+  );
+  const shown = { deliver_by: deliverBy.toISOString(), estimated_delivery: null };
+  expect((await ask('')).orders).toEqual([
+    { ...orders[0], ...shown, waiting_because: 'payment_required' },
+    { ...orders[1], ...shown },
+  ]);
 });

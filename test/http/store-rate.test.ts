@@ -172,7 +172,7 @@ describe('reading', () => {
     const trackingUrl = () => 'http://localhost';
     const routes = [
       ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: () => 0 }),
-      ordersList({ stores: readers, reads, store, matcher }),
+      ordersList({ stores: readers, reads, store, matcher, now: () => 0 }),
       accountRoute({ stores, reads, store, settings: {} as AccountSettings }),
       ordersCancellation({ stores, reads, store }),
       ordersPhoto({ stores, reads, photos: { findOf: async () => null } }),

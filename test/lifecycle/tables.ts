@@ -94,7 +94,13 @@ export class Tables {
     this.notify(processId, 'order', id);
     return {
       kind: 'created',
-      order: { id, createdAt: new Date(sinceMs), expiresAt: new Date(sinceMs), outbox: [] },
+      order: {
+        id,
+        createdAt: new Date(sinceMs),
+        expiresAt: new Date(sinceMs),
+        deliverBy: new Date(sinceMs),
+        outbox: [],
+      },
     };
   }
 

@@ -41,7 +41,8 @@ export function tiersOf(count: number): Tiers {
 function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters: number, weight: number): Tier {
   const radiusGrowthMetersPerMinute = growth;
   const money = { feeCents: 1000, payoutCents: 700, maxWaitSeconds: 86_400, maxDistanceMeters: 40_000 };
-  return { id, ...money, radiusMeters, radiusGrowthMetersPerMinute, maxRadiusMeters, weight };
+  const promiseMinutes = 180;
+  return { id, ...money, promiseMinutes, radiusMeters, radiusGrowthMetersPerMinute, maxRadiusMeters, weight };
 }
 
 type Known = { -readonly [K in keyof Omit<FleetDriver, 'carried'>]: FleetDriver[K] } & {
@@ -50,7 +51,7 @@ type Known = { -readonly [K in keyof Omit<FleetDriver, 'carried'>]: FleetDriver[
   setAsideUntil: number | undefined;
 };
 
-/** The operations of a matcher except batches, fair shares and rejected candidates, which have own tests. */
+/** The operations of a matcher except batches, shares, rejected candidates and later orders, which have own tests. */
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
   | 'availableDrivers'
@@ -64,15 +65,22 @@ export type MatcherFace = Omit<
   | 'forgetShares'
   | 'heldCount'
   | 'isAvailable'
+  | 'isLater'
   | 'isWatched'
+  | 'laterCount'
+  | 'laterCountOf'
+  | 'laterIds'
   | 'matchOrders'
   | 'matchDrivers'
+  | 'nextDueMs'
   | 'noteAssigned'
   | 'rejectedCandidates'
   | 'rejectedCandidatesFor'
   | 'tier'
   | 'waitingOrdersOf'
+  | 'wake'
   | 'watchedRetailers'
+  | 'whenNextDueChanges'
 >;
 
 /** The matcher as its documentation reads: every answer looks at every driver and every order. */

@@ -82,6 +82,8 @@ describe('a created order', () => {
         // Beside the contract, which lets a reply hold more.
         tracking_url: `${service.url}/track/${answer.body.order.tracking_token}`,
         external_id: null,
+        deliver_by: expect.stringMatching(UTC_MILLISECONDS),
+        estimated_delivery: null,
       },
     });
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);

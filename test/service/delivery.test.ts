@@ -53,6 +53,17 @@ afterAll(async () => {
 
 const picture = (width = 320, height = 240) => sharp({ create: { width, height, channels: 3, background: '#8a5a2b' } });
 
+/** What a driver of one parcel is told. */
+const told = (onDuty: boolean, order: object | null) => ({
+  on_duty: onDuty,
+  on_duty_until: null,
+  capacity: 1,
+  order,
+  orders: order ? [order] : [],
+  stops: expect.any(Array),
+  version: expect.any(String),
+});
+
 function customer(smsOptIn: boolean, phone = newPhone()) {
   return { name: 'Winifred Quackenbush', email: 'w.quackenbush@example.com', phone, sms_opt_in: smsOptIn };
 }
@@ -265,10 +276,10 @@ describe('the driver', () => {
     const driver = await addDriver(service, database.sql);
     const phone = await openPhone(service, driver.token);
     sockets.push(phone);
-    expect(phone.messages[0]).toEqual({ type: 'state', on_duty: false, order: null });
+    expect(phone.messages[0]).toEqual({ type: 'state', ...told(false, null) });
     phone.send({ type: 'duty', on_duty: true });
     const state = () => phone.messages.filter(({ type }) => type === 'state').at(-1);
-    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: null });
+    await expect.poll(state, SOON).toEqual({ type: 'state', ...told(true, null) });
     const { lat, lng } = northOf(store.point, 400);
     phone.send({ type: 'position', lat, lng, captured_at: new Date().toISOString() });
     phone.send({ type: 'ping' });
@@ -285,6 +296,7 @@ describe('the driver', () => {
       delivery_tier: 'standard',
       driver_payout_cents: 550,
       store_name: 'Blue Door Books',
+      deliver_by: expect.any(String),
       items: [],
       pickup: { address: store.address, ...store.point, instructions: null },
       dropoff: {
@@ -296,19 +308,19 @@ describe('the driver', () => {
       },
     };
     const far = { ...order, items: null, dropoff: { ...dropoff, ...HIDDEN } };
-    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: far });
-    expect(await driver.state()).toEqual({ success: true, on_duty: true, order: far });
+    await expect.poll(state, SOON).toEqual({ type: 'state', ...told(true, far) });
+    expect(await driver.state()).toEqual({ success: true, ...told(true, far) });
     phone.send({ type: 'position', ...northOf(store.point, 200), captured_at: new Date().toISOString() });
-    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order });
-    expect(await driver.state()).toEqual({ success: true, on_duty: true, order });
+    await expect.poll(state, SOON).toEqual({ type: 'state', ...told(true, order) });
+    expect(await driver.state()).toEqual({ success: true, ...told(true, order) });
 
     const pickedUp = await driver.pickUp(body.order.id);
     expect([pickedUp.status, pickedUp.body.order.status]).toEqual([200, 'picked_up']);
     const carried = { ...order, status: 'picked_up', sequence: pickedUp.body.order.sequence };
-    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: carried });
+    await expect.poll(state, SOON).toEqual({ type: 'state', ...told(true, carried) });
     const delivered = await driver.deliver(body.order.id, photo);
     expect([delivered.status, delivered.body.order.status]).toEqual([200, 'delivered']);
-    await expect.poll(state, SOON).toEqual({ type: 'state', on_duty: true, order: null });
+    await expect.poll(state, SOON).toEqual({ type: 'state', ...told(true, null) });
   });
 
   it('reads no customer by giving back order after order, and can give back ten within an hour', async () => {

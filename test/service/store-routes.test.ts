@@ -179,6 +179,8 @@ describe('a quote', () => {
       driver_available: true,
       pickup_eta: { from: expect.any(String), to: expect.any(String) },
       delivery_eta: { from: expect.any(String), to: expect.any(String) },
+      deliver_by: expect.any(String),
+      estimated_delivery: body.quote.delivery_eta,
     });
     const { pickup_eta: pickup, delivery_eta: delivery } = body.quote as Record<string, Record<string, string>>;
     const ms = (text = '') => Date.parse(text);

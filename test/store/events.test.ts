@@ -44,6 +44,8 @@ test('every step of an order is an event with the state that it left, and those 
       status: 'driver_assigned',
       payment_status: 'processing',
       driver_id: driverId,
+      deliver_by: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+      estimated_delivery: null,
     },
   });
 });
@@ -199,7 +201,7 @@ test('a restored copy of the tables goes on with the next number, and cursors st
   const copy = await freshDatabase();
   try {
     await copy.sql`truncate told_events, event_head`;
-    for (const name of ['told_events', 'unnumbered_events', 'store_events', 'event_head']) {
+    for (const name of ['orders', 'told_events', 'unnumbered_events', 'store_events', 'event_head']) {
       const table = sql(name);
       const [row] = await sql`select coalesce(json_agg(t), '[]')::text as all from ${table} t`;
       await copy.sql`

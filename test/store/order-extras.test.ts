@@ -24,6 +24,10 @@ const EXTRAS: OrderExtras = {
   pickupInstructions: 'Back door\nAsk for Jo',
   dropoffInstructions: "'); drop table orders; --",
   leaveAtDoor: true,
+  readyAt: new Date('2030-01-31T17:00:00.001Z'),
+  deliverAfter: new Date('2030-01-31T18:00:00Z'),
+  deliverBy: new Date('2030-01-31T20:00:00Z'),
+  size: 'large',
   scenario: null,
 };
 const COLUMNS = [

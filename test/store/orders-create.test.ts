@@ -287,6 +287,10 @@ test('the order of a key is found as it was created, with its present payment st
       trackingToken: order.trackingToken,
       createdAt: expect.any(Date),
       externalId: null,
+      deliverBy: expect.any(Date),
+      // The draft's dropoff has no place.
+      estimatedDelivery: null,
+      isForLater: false,
       statusNow: 'delivered',
     },
   });

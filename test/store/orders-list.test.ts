@@ -208,6 +208,8 @@ test('an order on a page has the names of the wire alone', async () => {
     'reason_code',
     'sms_status',
     'status',
+    // What the route makes the promise and the estimate of.
+    'times',
     'tracking_token',
     'updated_at',
   ]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import { placeOnRoute } from '../../src/store/order-on-route.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import {
   addDriverRow,
@@ -177,20 +178,27 @@ test('the tracking page gets the driver’s first name and nothing of the custom
   expect(await storeOf(sql).findPhotoName('nobody’s')).toBeNull();
 });
 
-test('the tracking page and the store get how many other parcels the driver has on board', async () => {
+test('the tracking page and the store get how many doors the driver goes to first', async () => {
   const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const { orderId: other } = await addOrder(sql, store);
+  const doorOf = (id: string, meters: number) => sql`
+    update dropoff_addresses set lat = ${PICKUP.lat + meters / 111_195}, lng = ${PICKUP.lng}, accuracy_meters = 10,
+      point_source = 'geocoder'
+    where id = (select dropoff_address_id from orders where id = ${id})`;
+  await doorOf(orderId, 3_000);
+  await doorOf(other, 1_000);
   const stops = async (id: string) => {
     const tracked = (await storeOf(sql).findTrackedByIds([id])).get(id);
-    expect((await storeOf(sql).findStoreOrder(id, store.retailerId))?.stops_before).toBe(tracked?.stopsBefore);
-    return tracked?.stopsBefore;
+    const order = await storeOf(sql).findStoreOrder(id, store.retailerId);
+    expect(order && placeOnRoute(id, order.on_route)?.stopsBefore).toBe(tracked?.onRoute?.stopsBefore);
+    return tracked?.onRoute?.stopsBefore ?? null;
   };
   const become = (status: string) =>
     sql`update orders set driver_id = ${driverId}, driver_slot = 1, status = ${status} where id = ${other}`;
   expect([await stops(orderId), await stops(other)]).toEqual([0, null]);
   await become('driver_assigned');
-  expect([await stops(orderId), await stops(other)]).toEqual([0, 0]);
+  expect([await stops(orderId), await stops(other)]).toEqual([1, 0]);
   await become('picked_up');
   expect([await stops(orderId), await stops(other)]).toEqual([1, 0]);
   await become('delivered');
@@ -233,13 +241,17 @@ test('waiting orders are read oldest first, up to a limit, as the matcher needs 
     expect((await storeOf(sql).loadWaiting(10)).map(({ orderId }) => orderId)).toEqual(oldestFirst);
     const [oldest, ...others] = await storeOf(sql).loadWaiting(2);
     expect(others).toHaveLength(1);
-    const { created_at: createdAt } = await orderRow(sql, oldestFirst[0] as string);
+    const { created_at: createdAt, deliver_by: deliverBy } = await orderRow(sql, oldestFirst[0] as string);
     expect(oldest).toEqual({
       orderId: oldestFirst[0],
       retailerId: own.retailerId,
       tierId: 'standard',
       point: PICKUP,
       sinceMs: (createdAt as Date).getTime(),
+      size: 'small',
+      readyAtMs: (createdAt as Date).getTime(),
+      deliverByMs: (deliverBy as Date).getTime(),
+      dropoff: null,
     });
   } finally {
     await fresh.drop();

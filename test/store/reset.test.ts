@@ -10,10 +10,13 @@ import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 const KEPT = [
   'api_keys',
   'driver_positions',
+  'driver_sign_ins',
   'drivers',
   'event_head',
   'organization_keys',
   'organizations',
+  'push_keys',
+  'push_subscriptions',
   'retailer_applications',
   'retailers',
   'schema_migrations',

@@ -142,9 +142,10 @@ test('the tiers are the three of the contract, with the prices and distances of 
     maxDistanceMeters: 40_000,
     weight: 1,
     maxWaitSeconds: 86_400,
+    promiseMinutes: 180,
   });
-  expect(tiers.get('priority')).toMatchObject({ weight: 4, maxDistanceMeters: 25_000 });
-  expect(tiers.get('scheduled')?.maxDistanceMeters).toBe(60_000);
+  expect(tiers.get('priority')).toMatchObject({ weight: 4, maxDistanceMeters: 25_000, promiseMinutes: 60 });
+  expect(tiers.get('scheduled')).toMatchObject({ maxDistanceMeters: 60_000, promiseMinutes: 480 });
 });
 
 test('a change of a tier keeps its other columns and sends a notice, and a senseless one is refused', async () => {

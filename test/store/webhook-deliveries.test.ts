@@ -40,6 +40,8 @@ describe('a delivery is made', () => {
           status: 'driver_assigned',
           payment_status: 'processing',
           driver_id: driverId,
+          deliver_by: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+          estimated_delivery: null,
         },
       },
     ]);

@@ -177,13 +177,13 @@ describe('changes', () => {
   });
 
   it('of a driver’s other orders reach the pages of this one, though no event of it happened', async () => {
-    order = pickedUp({ stopsBefore: 2 });
+    order = pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } });
     const socket = await open();
     await settle();
     tracking.driverChanged('01900000-0000-7000-8000-0000000000d2');
     await settle();
     expect(findById).toHaveBeenCalledTimes(1);
-    order = pickedUp({ stopsBefore: 1 });
+    order = pickedUp({ onRoute: { stopsBefore: 1, doorInMinutes: 20 } });
     tracking.driverChanged(DRIVER_ID);
     await settle();
     tracking.driverChanged(DRIVER_ID);
@@ -283,13 +283,13 @@ describe('positions', () => {
   });
 
   it('are published once no other door comes first, and not before', async () => {
-    const socket = await watching(pickedUp({ stopsBefore: 1 }));
+    const socket = await watching(pickedUp({ onRoute: { stopsBefore: 1, doorInMinutes: 20 } }));
     position = { lat: 40.1, lng: -73.98765, atMs: NOW_MS };
     await pass(POSITION_PUBLISH_MS);
     tracking.driverMoved(ORDER_ID, at(40.1));
     await pass(2 * POSITION_PUBLISH_MS);
     expect(JSON.stringify(socket.received)).not.toContain('40.1,');
-    order = pickedUp({ stopsBefore: 0 });
+    order = pickedUp({ onRoute: { stopsBefore: 0, doorInMinutes: 20 } });
     tracking.driverChanged(DRIVER_ID);
     await settle();
     await pass(POSITION_PUBLISH_MS);

@@ -1,5 +1,5 @@
 import type { KnownPosition } from '../../src/domain/shown-position.ts';
-import type { TrackedOrder } from '../../src/domain/tracked.ts';
+import type { PlaceOnRoute, TrackedOrder } from '../../src/domain/tracked.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
 
 export const TOKEN = 'tok_0123456789-abcdefghi';
@@ -15,7 +15,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     storeName: 'Corner Books',
     driverId: null,
     driverFirstName: null,
-    stopsBefore: null,
+    onRoute: null,
     pickup: { lat: 40.7411, lng: -73.9897 },
     dropoff: null,
     createdAt: '2026-03-02T14:00:00.000Z',
@@ -36,7 +36,7 @@ export const DRIVER_ID = '01900000-0000-7000-8000-0000000000d1';
 const withDriver = {
   driverId: DRIVER_ID,
   driverFirstName: 'Ana',
-  stopsBefore: 0,
+  onRoute: { stopsBefore: 0, doorInMinutes: 20 },
   assignedAt: '2026-03-02T14:01:00.000Z',
 };
 
@@ -51,3 +51,7 @@ export const delivered = (fields: Partial<TrackedOrder> = {}) =>
 export function matcherAt(position: KnownPosition | null): Pick<Matcher, 'driver'> {
   return { driver: (id) => ({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, carried: [] }) };
 }
+
+/** The place of an order whose driver goes to so many other doors first; null for one without a driver. */
+export const behind = (stopsBefore: number | null): PlaceOnRoute | null =>
+  stopsBefore === null ? null : { stopsBefore, doorInMinutes: 20 };

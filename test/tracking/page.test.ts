@@ -61,7 +61,7 @@ describe('the page', () => {
   });
 
   it('speaks the language that its reader asks for, and says that it depends on it', async () => {
-    const { page } = routes(pickedUp({ stopsBefore: 2 }));
+    const { page } = routes(pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } }));
     const spanish = await page(TOKEN, 'fr-CA, es-MX;q=0.8, en;q=0.5');
     expect(spanish.body).toContain('<html lang="es">');
     expect(spanish.body).toContain('<h1 id="headline">El pedido está en reparto</h1>');

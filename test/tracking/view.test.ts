@@ -4,7 +4,7 @@ import { ORDER_STATUSES } from '../../src/domain/order.ts';
 import { roundedToKilometer } from '../../src/domain/shown-position.ts';
 import { HOME_PIN_METERS, TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
 import { isGone, trackingView } from '../../src/tracking/view.ts';
-import { assigned, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
+import { assigned, behind, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
 
 const position = { lat: 40.74567, lng: -73.98765, atMs: NOW_MS - 12_000 };
 
@@ -43,10 +43,13 @@ describe('the position of the driver', () => {
   });
 
   it.each([1, 2, null])('is not shown while the driver has %s doors before this one', (stopsBefore) => {
-    for (const order of [assigned({ stopsBefore }), pickedUp({ stopsBefore })]) {
+    for (const order of [assigned({ onRoute: behind(stopsBefore) }), pickedUp({ onRoute: behind(stopsBefore) })]) {
       const view = trackingView(order, position, NOW_MS);
       expect(view.driver).toEqual({ first_name: 'Ana', position: null });
       expect([view.arrival, view.stops_before]).toEqual([null, stopsBefore]);
+      const dropoff = { lat: 40.75, lng: -73.99, accuracyMeters: 10 };
+      const arrival = stopsBefore === null ? null : { earliest_minutes: 15, latest_minutes: 30 };
+      expect(trackingView({ ...order, dropoff }, position, NOW_MS).arrival).toEqual(arrival);
     }
   });
 
@@ -80,8 +83,8 @@ describe('the door', () => {
   it('is nowhere before and after that, nor where it is not well known', () => {
     const hidden = [
       assigned({ dropoff }),
-      pickedUp({ dropoff, stopsBefore: 1 }),
-      pickedUp({ dropoff, stopsBefore: null }),
+      pickedUp({ dropoff, onRoute: { stopsBefore: 1, doorInMinutes: 20 } }),
+      pickedUp({ dropoff, onRoute: null }),
       pickedUp({ dropoff: { ...dropoff, accuracyMeters: HOME_PIN_METERS + 1 } }),
       pickedUp({ dropoff: null }),
       pickedUp({ dropoff, status: 'undeliverable' }),

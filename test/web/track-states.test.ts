@@ -56,26 +56,26 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   const text = (page: Page, id: string) => page.locator(`#${id}`).textContent();
 
   it('counts the stops before theirs, and shows no door and no driver until theirs is next', async () => {
-    await mapped.change(pickedUp({ dropoff: DOOR, stopsBefore: 2 }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 2, doorInMinutes: 20 } }));
     mapped.move(DRIVER);
     const page = await open(mapped);
     expect([await text(page, 'headline'), await text(page, 'stops')]).toEqual([
       'Your order is out for delivery',
       '2 stops before you',
     ]);
-    await mapped.change(pickedUp({ dropoff: DOOR, stopsBefore: 1 }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 1, doorInMinutes: 20 } }));
     await expect.poll(() => text(page, 'stops')).toBe('1 stop before you');
     expect(await page.locator('#map-card').isVisible()).toBe(false);
     expect(await page.content()).not.toMatch(/40\.7321|40\.7251/);
 
-    await mapped.change(pickedUp({ dropoff: DOOR, stopsBefore: 0 }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 0, doorInMinutes: 20 } }));
     await expect.poll(() => text(page, 'headline')).toBe('Ana is on the way with your order');
     expect(await page.locator('#stops').isVisible()).toBe(false);
     await page.locator('.driver-pin').waitFor();
     await page.locator('.home-pin').waitFor();
 
     // Another stop came in between: everything goes again.
-    await mapped.change(pickedUp({ dropoff: DOOR, stopsBefore: 1 }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 1, doorInMinutes: 20 } }));
     await expect.poll(() => text(page, 'stops')).toBe('1 stop before you');
     expect(await page.locator('.driver-pin, .home-pin').count()).toBe(0);
   });
@@ -205,7 +205,12 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   ] as const)('loses nothing in %s, %s, at 320 pixels and twice the text size', async (locale, how) => {
     const server = how === 'mapped' ? mapped : plain;
     const ended = { status: 'undeliverable', sequence: 6, reason: 'damaged' } as const;
-    for (const order of [assigned(), pickedUp({ dropoff: DOOR }), pickedUp({ stopsBefore: 2 }), pickedUp(ended)]) {
+    for (const order of [
+      assigned(),
+      pickedUp({ dropoff: DOOR }),
+      pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } }),
+      pickedUp(ended),
+    ]) {
       await server.change(order);
       server.move(DRIVER);
       const page = await open(server, { locale, viewport: { width: 320, height: 740 } });

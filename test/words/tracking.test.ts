@@ -8,7 +8,7 @@ import { speakTracking } from '../../src/words/tracking.ts';
 import { TRACKING_EN } from '../../src/words/tracking-en.ts';
 import { TRACKING_ES } from '../../src/words/tracking-es.ts';
 import { acceptedLanguages, LANGUAGES, languageOf, type Text } from '../../src/words/words.ts';
-import { NOW_MS, pickedUp } from '../tracking/orders.ts';
+import { behind, NOW_MS, pickedUp } from '../tracking/orders.ts';
 
 type Key = keyof typeof TRACKING_EN;
 const KEYS = Object.keys(TRACKING_EN) as Key[];
@@ -48,7 +48,12 @@ describe('the texts of the customer’s page', () => {
       for (const status of ORDER_STATUSES) {
         for (const reason of [null, ...UNDELIVERABLE_REASONS]) {
           for (const stopsBefore of [0, 1, 2, null]) {
-            const order = pickedUp({ status, reason, stopsBefore, driverFirstName: reason ? 'Ana' : null });
+            const order = pickedUp({
+              status,
+              reason,
+              onRoute: behind(stopsBefore),
+              driverFirstName: reason ? 'Ana' : null,
+            });
             const view = trackingView(order, null, NOW_MS);
             said.add(headline(view, say)).add(detail(view, say)).add(stopsText(view, say));
             for (const stage of view.stages) said.add(stageLabel(stage, status, say)).add(stageState(stage, say));
@@ -62,7 +67,7 @@ describe('the texts of the customer’s page', () => {
 
   it('count one stop and several', () => {
     const stops = (language: 'en' | 'es', stopsBefore: number | null) =>
-      stopsText(trackingView(pickedUp({ stopsBefore }), null, NOW_MS), speakTracking[language]);
+      stopsText(trackingView(pickedUp({ onRoute: behind(stopsBefore) }), null, NOW_MS), speakTracking[language]);
     expect([1, 2, 0, null].map((count) => stops('en', count))).toEqual([
       '1 stop before you',
       '2 stops before you',

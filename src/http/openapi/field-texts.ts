@@ -30,6 +30,8 @@ const ORDER_ID = '01a2037d-1ae2-76a0-bb73-54073ca99160';
 const DRIVER_ID = '01a2037f-d0c7-7404-aac6-b02e65e5ae50';
 const TIME = '2026-11-22T13:41:00.271Z';
 
+const WINDOW_END = { says: 'When it ends; by the tier if absent.', example: '2026-11-22T20:00:00Z', isSeldom: true };
+
 /**
  * The text and the example of each field on the wire, by its name, or by the names that lead to it where one
  * name means several things: those of fields, and before them that of the schema. Requests, replies and
@@ -90,6 +92,17 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   pickup_instructions: { says: 'What the driver reads on the way to the store.', example: 'Ask at the counter' },
   dropoff_instructions: { says: 'What the driver reads on the way to the door.', example: 'Ring twice' },
   leave_at_door: { says: 'Whether the parcel may be left at the door.', example: false },
+  ready_at: { says: 'When the parcel is ready; at once if absent.', example: '2026-11-22T17:00:00Z', isSeldom: true },
+  deliver_after: { says: 'When the window of the handover begins.', example: '2026-11-22T18:00:00Z', isSeldom: true },
+  'Order.ready_at': { says: 'As you sent it.', example: null },
+  'Order.deliver_after': { says: 'As you sent it.', example: null },
+  deliver_by: { says: 'Until when it is promised.', example: '2026-11-22T16:41:00.271Z' },
+  'PlaceOrder.deliver_by': WINDOW_END,
+  'QuoteRequest.deliver_by': WINDOW_END,
+  'OrderOfBatch.deliver_by': WINDOW_END,
+  size: { says: 'For a bag, a seat or a hold.', example: 'small' },
+  estimated_delivery: { says: 'When it arrives as far as one can tell; null where one cannot.' },
+  dispatch_from: { says: 'Before this time no driver is sought; null where it went at once.', example: null },
   sandbox: { says: 'Only in the sandbox: a bad day for this order.', isSeldom: true },
   'sandbox.card': { says: 'How the card answers.' },
   'sandbox.text': { says: 'What becomes of the texts.' },
@@ -205,7 +218,6 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   heading: { says: 'Degrees clockwise from north.', example: 90 },
   speed: { says: 'Meters per second.', example: 7.5 },
   capacity: { says: 'How many orders the driver carries at a time.', example: 3 },
-  deliver_by: { says: 'By when the order was promised.', example: TIME },
   on_duty_until: { says: 'When the driver goes home; null where they have not said so.' },
   order_ids: { says: 'The orders of the stop, fetched or brought there together.' },
   'stops.accuracy_m': { says: "By how much a door's point may be off in meters, else null.", example: 50 },

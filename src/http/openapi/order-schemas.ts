@@ -1,5 +1,5 @@
 import { TEXT_KINDS, TEXT_STATUSES } from '../../domain/customer-text.ts';
-import { VEHICLES } from '../../domain/driver.ts';
+import { SIZES, VEHICLES } from '../../domain/driver.ts';
 import { DROPOFF_POINT_SOURCES } from '../../domain/dropoff.ts';
 import { HOLD_REASONS } from '../../domain/hold.ts';
 import {
@@ -49,6 +49,8 @@ const base = {
   tracking_token: TRACKING_TOKEN,
   external_id: orNull(STRING),
   created_at: TIME,
+  deliver_by: TIME,
+  estimated_delivery: orNull(TIME_RANGE),
 };
 
 const waiting = { waiting_because: choice([...WAIT_REASONS, ...HOLD_REASONS]) };
@@ -96,6 +98,9 @@ const extras = {
   pickup_instructions: orNull(STRING),
   dropoff_instructions: orNull(STRING),
   leave_at_door: BOOLEAN,
+  size: choice(SIZES),
+  ready_at: orNull(TIME),
+  deliver_after: orNull(TIME),
 };
 
 const ASSIGNMENT = object({
@@ -143,6 +148,7 @@ export const ORDER = named(
       ended_at: orNull(TIME),
       updated_at: TIME,
       expires_at: orNull(TIME),
+      dispatch_from: orNull(TIME),
       events: listOf({ oneOf: Object.entries(ORDER_EVENTS).map(([type, data]) => orderEvent(type, data)) }),
     },
     { ...waiting, ...whose },

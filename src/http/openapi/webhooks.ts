@@ -3,7 +3,7 @@ import { WEBHOOK_TEST_TYPE } from '../../domain/webhook.ts';
 import type { JsonSchema } from '../../transport/operation.ts';
 import { BY_SANDBOX, RELEASED_BECAUSE } from './order-events.ts';
 import { ORDER_STATUS, PAYMENT_STATUS } from './order-schemas.ts';
-import { choice, ID, INTEGER, named, object, orNull, STRING, TIME } from './schema.ts';
+import { choice, ID, INTEGER, named, object, orNull, STRING, TIME, TIME_RANGE } from './schema.ts';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 type Webhook = {
@@ -102,6 +102,8 @@ function membersOf(type: string): Schemas {
     status: ORDER_STATUS,
     payment_status: PAYMENT_STATUS,
     driver_id: orNull(ID),
+    deliver_by: TIME,
+    estimated_delivery: orNull(TIME_RANGE),
     ...details,
   };
   const content = named(`${titleOf(type)}Data`, object(data, atTimes));

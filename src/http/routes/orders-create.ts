@@ -91,6 +91,9 @@ function messageFor(body: JsonObject): string {
     : 'Some fields are not usable; no order was created.';
 }
 
+const UNREACHABLE = 'No driver goes to this address; no order was created.';
+const UNTIMELY = 'The order cannot be delivered as it says; it was not created.';
+
 /**
  * What the reply to a placed order says.
  *
@@ -107,7 +110,7 @@ export function placedBody(outcome: PlaceOnceOutcome, trackingUrl: string, warni
     case 'unauthorized':
       throw unauthorized();
     case 'unserviceable':
-      throw new ServiceError('invalid_request', 'No driver goes to this address; no order was created.', outcome);
+      throw new ServiceError('invalid_request', outcome.isUntimely ? UNTIMELY : UNREACHABLE, outcome);
     case 'refused':
       throw new ServiceError('invalid_request', 'The order holds a value that cannot be stored; it was not created.');
     case 'queue_full':
@@ -132,6 +135,7 @@ function placed(
 }
 
 function confirmation(order: CreatedOrder): string {
+  if (order.isForLater) return 'The order was created for later; no driver has it yet, and nothing is charged.';
   return order.status === 'driver_assigned'
     ? 'The order was created and a driver is on the way to the pickup.'
     : 'The order was created and waits for a driver; nothing is charged yet.';
@@ -167,5 +171,7 @@ function toWire(order: CreatedOrder, trackingUrl: string) {
     tracking_url: `${trackingUrl}/track/${order.trackingToken}`,
     external_id: order.externalId,
     created_at: order.createdAt.toISOString(),
+    deliver_by: order.deliverBy.toISOString(),
+    estimated_delivery: order.estimatedDelivery,
   };
 }

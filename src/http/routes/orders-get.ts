@@ -1,14 +1,17 @@
 import { arrivalTimes, shownArrival, type TimeRange } from '../../domain/arrival.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
+import type { ScheduledOrder } from '../../domain/schedule.ts';
 import { shownPosition } from '../../domain/shown-position.ts';
 import { positionOf } from '../../matcher/driver-position.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
+import { placeOnRoute } from '../../store/order-on-route.ts';
 import type { StoreOrder } from '../../store/orders.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
+import { timesOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
@@ -49,27 +52,35 @@ export function ordersGet(parts: {
   /** Where the driver is and when they come, as the customer's page shows it at this moment, and no more. */
   function onTheWay(order: StoreOrder): OnTheWay {
     const nowMs = now();
-    const shown = shownPosition(
-      { status: order.status, stopsBefore: order.stops_before },
-      positionOf(matcher, order.driver_id),
-      nowMs,
-    );
+    const onRoute = placeOnRoute(order.id, order.on_route);
+    const shown = shownPosition({ status: order.status, onRoute }, positionOf(matcher, order.driver_id), nowMs);
     const { lat, lng, accuracy_meters: accuracyMeters } = order.dropoff_point;
     const dropoff = lat === null || lng === null || accuracyMeters === null ? null : { lat, lng, accuracyMeters };
     const pickup = { lat: order.pickup_lat, lng: order.pickup_lng };
-    const arrival = shownArrival({ status: order.status, pickup, dropoff }, shown);
+    const { status, driver_id: driverId } = order;
+    const arrival = shownArrival({ status, onRoute, pickup, dropoff }, shown);
     const position = shown && { lat: shown.lat, lng: shown.lng, precision: shown.precision, at: shown.at };
-    return { position, arrival: arrivalTimes(arrival, nowMs) };
+    const times = timesOnWire({ ...scheduleOf(order), status, driverId, pickup, dropoff, onRoute }, matcher, nowMs);
+    return { position, arrival: arrivalTimes(arrival, nowMs), times };
   }
 }
 
-type OnTheWay = { readonly position: object | null; readonly arrival: TimeRange | null };
+type OnTheWay = {
+  readonly position: object | null;
+  readonly arrival: TimeRange | null;
+  readonly times: ReturnType<typeof timesOnWire>;
+};
+
+function scheduleOf(order: StoreOrder): ScheduledOrder {
+  const { ready_at: readyAt, deliver_after: deliverAfter, promised_by: deliverBy, dispatch_from: dispatchFrom } = order;
+  return { readyAt, deliverAfter, deliverBy, dispatchFrom };
+}
 
 function toWire(
   order: StoreOrder,
   waitReason: string | undefined,
   trackingUrl: string,
-  { position, arrival }: OnTheWay,
+  { position, arrival, times }: OnTheWay,
 ) {
   const { customer, dropoff } = order;
   return {
@@ -91,6 +102,11 @@ function toWire(
     pickup_instructions: order.pickup_instructions,
     dropoff_instructions: order.dropoff_instructions,
     leave_at_door: order.leave_at_door,
+    size: order.size,
+    ready_at: order.ready_at,
+    deliver_after: order.deliver_after,
+    ...times,
+    dispatch_from: order.dispatch_from,
     ...(waitReason && order.status === 'pending_dispatch' ? { waiting_because: waitReason } : {}),
     driver_id: order.driver_id,
     driver_name: order.driver_name,

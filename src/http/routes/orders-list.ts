@@ -15,6 +15,7 @@ import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { isCalendarTime, NO_SUCH_TIME, unknownNames } from '../input.ts';
 import { createListTurns } from '../list-turns.ts';
+import { timesOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { schemas } from '../schemas.ts';
@@ -26,14 +27,17 @@ import { listOrders } from './order-operations.ts';
 /**
  * `GET /orders?status=&external_id=&created_after=&created_before=&updated_after=&retailer_id=&limit=&cursor=`:
  * the orders of a store, or of an organization's stores, the latest changed last.
+ *
+ * @param parts.now the database's clock in milliseconds
  */
 export function ordersList(parts: {
   readonly stores: Pick<Authenticator<StoreReader>, 'authenticate'>;
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'listStoreOrders' | 'listOrdersOfStores'>;
-  readonly matcher: Pick<Matcher, 'whyWaiting'>;
+  readonly matcher: Pick<Matcher, 'whyWaiting' | 'driver'>;
+  readonly now: () => number;
 }): Route<StoreReader> {
-  const { stores, reads, store, matcher } = parts;
+  const { stores, reads, store, matcher, now } = parts;
   const turns = createListTurns({
     atOnce: MAX_LISTS_PER_STORE,
     waiting: MAX_WAITING_LISTS_PER_STORE,
@@ -57,9 +61,10 @@ export function ordersList(parts: {
     },
   };
 
-  function toWire(order: ListedOrder): object {
+  function toWire({ times, ...order }: ListedOrder): object {
     const waitReason = order.status === 'pending_dispatch' ? matcher.whyWaiting(order.id) : undefined;
-    return waitReason ? { ...order, waiting_because: waitReason } : order;
+    const shown = { ...order, ...timesOnWire(times, matcher, now()) };
+    return waitReason ? { ...shown, waiting_because: waitReason } : shown;
   }
 }
 

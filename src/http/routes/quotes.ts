@@ -63,5 +63,7 @@ function toWire(quote: Quote): object {
     ...(hold === null ? {} : { waiting_because: hold }),
     pickup_eta: arrivalTimes(quote.pickup, nowMs),
     delivery_eta: arrivalTimes(quote.delivery, nowMs),
+    deliver_by: quote.deliverBy.toISOString(),
+    estimated_delivery: quote.window ?? arrivalTimes(quote.delivery, nowMs),
   };
 }

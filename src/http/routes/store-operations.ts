@@ -35,6 +35,8 @@ const QUOTE = named(
       driver_available: BOOLEAN,
       pickup_eta: orNull(TIME_RANGE),
       delivery_eta: orNull(TIME_RANGE),
+      deliver_by: TIME,
+      estimated_delivery: orNull(TIME_RANGE),
     },
     { waiting_because: choice(HOLD_REASONS) },
   ),

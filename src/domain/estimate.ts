@@ -1,0 +1,67 @@
+import { distanceMeters, type Point } from '../geo/point.ts';
+import { POSITION_FRESH_MS } from '../limits.ts';
+import { arrivalOnRoute, arrivalTimes, fetchedAndDriven, handoverIn, type TimeRange, type Trip } from './arrival.ts';
+import type { OrderStatus } from './order.ts';
+import { type ScheduledOrder, windowOf } from './schedule.ts';
+import type { ShownPosition } from './shown-position.ts';
+import type { PlaceOnRoute } from './tracked.ts';
+
+type Dropoff = Trip['dropoff'];
+
+/** What the estimate of an order follows from. */
+export type TimedOrder = ScheduledOrder & {
+  readonly status: OrderStatus;
+  readonly driverId: string | null;
+  readonly pickup: Point;
+  readonly dropoff: Dropoff;
+  /** Where its door is on the driver's route; null where no driver is under way with it. */
+  readonly onRoute: PlaceOnRoute | null;
+};
+
+/**
+ * When an order arrives, as its store is told: in its window while it waits for its time, and by the driver's
+ * position while they are on the way. A dropoff that is known roughly makes the range wide. Null while the
+ * order waits for a driver, while theirs is silent, and once it has ended.
+ *
+ * @param shown the driver's position as the store may see it
+ */
+export function estimateOf(
+  order: Omit<TimedOrder, 'driverId'>,
+  shown: ShownPosition | null,
+  nowMs: number,
+): TimeRange | null {
+  const { status, pickup, dropoff } = order;
+  if (status === 'pending_dispatch') return isNotYet(order, nowMs) ? windowOf(order) : null;
+  if (status !== 'driver_assigned' && status !== 'picked_up') return null;
+  const { onRoute } = order;
+  if (onRoute && onRoute.stopsBefore > 0) {
+    return arrivalTimes(arrivalOnRoute(onRoute.doorInMinutes, dropoff), nowMs);
+  }
+  if (!shown || shown.age_ms > POSITION_FRESH_MS || !dropoff) return null;
+  // From when the position was taken: until there is another one, the estimate stays as it is.
+  const driver = { point: shown, ageMs: 0 };
+  const arrival = handoverIn(driver, status === 'driver_assigned' ? pickup : null, dropoff);
+  return arrivalTimes(arrival, Date.parse(shown.at));
+}
+
+/** Whether an order still waits for its time. */
+function isNotYet({ dispatchFrom }: Pick<ScheduledOrder, 'dispatchFrom'>, nowMs: number): boolean {
+  return dispatchFrom !== null && dispatchFrom.getTime() > nowMs;
+}
+
+/**
+ * What the store was told when the order was created, by what is stored of that moment: a repeated reply says
+ * the same, unless the dropoff was located better since.
+ *
+ * @param driverMeters from the first driver to the pickup; null where the order was created without one
+ */
+export function firstEstimate(
+  order: ScheduledOrder & { readonly createdAt: Date; readonly pickup: Point; readonly dropoff: Dropoff },
+  driverMeters: number | null,
+): TimeRange | null {
+  if (driverMeters === null) return windowOf(order);
+  const { createdAt, pickup, dropoff } = order;
+  if (!dropoff) return null;
+  const toDoor = distanceMeters(pickup, dropoff);
+  return arrivalTimes(fetchedAndDriven(Math.round(driverMeters), toDoor, dropoff.accuracyMeters), createdAt.getTime());
+}

@@ -1,0 +1,116 @@
+import { distanceMeters, type Point } from '../geo/point.ts';
+import {
+  APPROACH_SHARE,
+  DUE_SOON_MS,
+  MAX_AHEAD_MS,
+  MAX_APPROACH_MS,
+  MIN_WINDOW_MS,
+  TIMES_GRACE_MS,
+  WAY_METERS_PER_MINUTE,
+} from '../limits.ts';
+import { fastestDriveMs, type TimeRange } from './arrival.ts';
+import type { FieldError } from './errors.ts';
+import type { Tier } from './tier.ts';
+
+/** When an order is to be delivered, as its store says; null where it says nothing. */
+export type OrderTimes = {
+  /** When the parcel is ready for the driver; by default when the order is created. */
+  readonly readyAt: Date | null;
+  /** The window of the handover. */
+  readonly deliverAfter: Date | null;
+  readonly deliverBy: Date | null;
+};
+
+/** An order of which its store says no times. */
+export const NO_TIMES: OrderTimes = { readyAt: null, deliverAfter: null, deliverBy: null };
+
+const DAYS_AHEAD = MAX_AHEAD_MS / 86_400_000;
+const WINDOW_MINUTES = MIN_WINDOW_MS / 60_000;
+
+/**
+ * What is wrong with the times of an order that comes now, by the names of its fields, one error for each;
+ * empty where nothing is. Clocks may differ by TIMES_GRACE_MS.
+ */
+export function timeErrors(times: OrderTimes, nowMs: number): readonly FieldError[] {
+  const { readyAt, deliverAfter, deliverBy } = times;
+  const opensMs = opensAt(times, nowMs);
+  return [
+    errorOf('ready_at', readyAt, nowMs, notAfter(readyAt, deliverBy)),
+    errorOf('deliver_after', deliverAfter, nowMs, notAfter(deliverAfter, deliverBy)),
+    errorOf('deliver_by', deliverBy, nowMs, null),
+  ]
+    .flatMap((error) => error ?? [])
+    .concat(isTooShort(times, opensMs) ? [{ field: 'deliver_by', message: TOO_SHORT }] : [])
+    .filter((error, at, all) => all.findIndex(({ field }) => field === error.field) === at);
+}
+
+const TOO_SHORT = `must be at least ${WINDOW_MINUTES} minutes from now, from ready_at and from deliver_after`;
+
+function errorOf(field: string, time: Date | null, nowMs: number, order: string | null): FieldError | null {
+  if (time === null) return null;
+  const aheadMs = time.getTime() - nowMs;
+  if (aheadMs < -TIMES_GRACE_MS) return { field, message: 'must not be in the past' };
+  if (aheadMs > MAX_AHEAD_MS + TIMES_GRACE_MS) return { field, message: `must be at most ${DAYS_AHEAD} days ahead` };
+  return order === null ? null : { field, message: order };
+}
+
+const notAfter = (time: Date | null, deliverBy: Date | null): string | null =>
+  time && deliverBy && time > deliverBy ? 'must not be after deliver_by' : null;
+
+/** A window that ends before it begins is an error of its begin. */
+function isTooShort({ readyAt, deliverAfter, deliverBy }: OrderTimes, opensMs: number): boolean {
+  if (deliverBy === null || notAfter(readyAt, deliverBy) || notAfter(deliverAfter, deliverBy)) return false;
+  return deliverBy.getTime() - opensMs < MIN_WINDOW_MS;
+}
+
+/** When the handover is first possible and wanted, in milliseconds since 1970. */
+function opensAt({ readyAt, deliverAfter }: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>, nowMs: number): number {
+  return Math.max(nowMs, readyAt?.getTime() ?? 0, deliverAfter?.getTime() ?? 0);
+}
+
+/** Until when an order is promised: as its store says, else its tier's promise after its window opens. */
+export function promiseOf(
+  times: OrderTimes,
+  { promiseMinutes }: Pick<Tier, 'promiseMinutes'>,
+  createdMs: number,
+): Date {
+  return times.deliverBy ?? new Date(opensAt(times, createdMs) + promiseMinutes * 60_000);
+}
+
+/**
+ * When a driver is to be sought, in milliseconds since 1970: so early that the usual way to the pickup ends
+ * when the parcel is ready, and not so early that the quickest way from there would end before the window.
+ * Null where that is now: then the order goes at once.
+ *
+ * @param dropoff null where its place is not known; then the way to it counts as none
+ */
+export function dispatchFrom(
+  { readyAt, deliverAfter }: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
+  trip: { readonly tier: Pick<Tier, 'radiusMeters'>; readonly pickup: Point; readonly dropoff: Point | null },
+  nowMs: number,
+): number | null {
+  if (readyAt === null && deliverAfter === null) return null;
+  const travelMs = trip.dropoff === null ? 0 : fastestDriveMs(distanceMeters(trip.pickup, trip.dropoff));
+  const leavesMs = deliverAfter === null ? nowMs : deliverAfter.getTime() - travelMs;
+  const fromMs = Math.floor(Math.max(readyAt?.getTime() ?? nowMs, leavesMs) - approachMs(trip.tier));
+  return fromMs > nowMs + DUE_SOON_MS ? fromMs : null;
+}
+
+/** The usual time in which the nearest driver is at a pickup. */
+function approachMs({ radiusMeters }: Pick<Tier, 'radiusMeters'>): number {
+  return Math.min(MAX_APPROACH_MS, ((radiusMeters * APPROACH_SHARE) / WAY_METERS_PER_MINUTE) * 60_000);
+}
+
+/** An order with the times that are on record. */
+export type ScheduledOrder = Omit<OrderTimes, 'deliverBy'> & {
+  readonly deliverBy: Date;
+  /** Before this time no driver is sought; null where the order went at once. */
+  readonly dispatchFrom: Date | null;
+};
+
+/** When an order that waits for its time arrives: in its window. Null for one that went at once. */
+export function windowOf({ readyAt, deliverAfter, deliverBy, dispatchFrom }: ScheduledOrder): TimeRange | null {
+  if (dispatchFrom === null) return null;
+  const from = Math.max(dispatchFrom.getTime(), readyAt?.getTime() ?? 0, deliverAfter?.getTime() ?? 0);
+  return { from: new Date(from).toISOString(), to: deliverBy.toISOString() };
+}

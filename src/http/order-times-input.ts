@@ -1,0 +1,43 @@
+import { DEFAULT_SIZE } from '../domain/driver.ts';
+import type { FieldError } from '../domain/errors.ts';
+import type { OrderExtras } from '../domain/order.ts';
+import type { FromSchema } from './from-schema.ts';
+import { isCalendarTime, NO_SUCH_TIME } from './input.ts';
+import type { JsonObject } from './json.ts';
+import { type schemas, TIMESTAMP } from './schemas.ts';
+
+type Schedule = Pick<OrderExtras, 'readyAt' | 'deliverAfter' | 'deliverBy' | 'size'>;
+
+/** Of an order that says nothing of when, and has a small parcel. */
+export const ANY_TIME: Schedule = { readyAt: null, deliverAfter: null, deliverBy: null, size: DEFAULT_SIZE };
+
+const TIME_FIELDS = ['ready_at', 'deliver_after', 'deliver_by'] as const;
+const HAS_TIMESTAMP_FORM = new RegExp(TIMESTAMP, 'u');
+
+/**
+ * The times of a body that have the form of a time and are none, such as February 30: one error for each. What
+ * is compared with the clock comes later, after the replay of a key.
+ */
+export function impossibleTimes(body: JsonObject): readonly FieldError[] {
+  return TIME_FIELDS.filter((field) => {
+    const text = body[field];
+    return typeof text === 'string' && HAS_TIMESTAMP_FORM.test(text) && !isRealTime(text);
+  }).map((field) => ({ field, message: NO_SUCH_TIME }));
+}
+
+/** `Date` takes February 30 for a day of March. */
+function isRealTime(text: string): boolean {
+  const [day = ''] = text.split('T');
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return isCalendarTime(midnight) && midnight.toISOString().startsWith(day) && isCalendarTime(new Date(text));
+}
+
+/** The times and the size of a body that fits its schema; null where they say nothing. */
+export function toSchedule(body: FromSchema<typeof schemas.placeOrder>): Schedule | null {
+  const { ready_at, deliver_after, deliver_by, size = DEFAULT_SIZE } = body;
+  if (ready_at === undefined && deliver_after === undefined && deliver_by === undefined && size === DEFAULT_SIZE) {
+    return null;
+  }
+  const toDate = (text: string | undefined) => (text === undefined ? null : new Date(text));
+  return { readyAt: toDate(ready_at), deliverAfter: toDate(deliver_after), deliverBy: toDate(deliver_by), size };
+}

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { estimateOf, firstEstimate } from '../../src/domain/estimate.ts';
+import { dispatchFrom, type OrderTimes, promiseOf, timeErrors, windowOf } from '../../src/domain/schedule.ts';
+import {
+  APPROACH_SHARE,
+  DUE_SOON_MS,
+  MAX_AHEAD_MS,
+  MAX_APPROACH_MS,
+  MIN_WINDOW_MS,
+  TIMES_GRACE_MS,
+} from '../../src/limits.ts';
+
+const NOW = Date.parse('2030-01-31T17:00:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** A time so many milliseconds from now. */
+const at = (ms: number) => new Date(NOW + ms);
+const NO_TIMES: OrderTimes = { readyAt: null, deliverAfter: null, deliverBy: null };
+const STORE = { lat: 37.76, lng: -122.42 };
+/** Its quickest way from the store takes 11 minutes. */
+const DOOR = { lat: 37.808, lng: -122.42 };
+const TIER = { radiusMeters: 8_000, promiseMinutes: 180 };
+const fields = (times: Partial<OrderTimes>) => timeErrors({ ...NO_TIMES, ...times }, NOW).map(({ field }) => field);
+
+describe('times of an order that cannot be kept', () => {
+  test.each<[string, Partial<OrderTimes>, string[]]>([
+    ['none', {}, []],
+    ['ready in an hour', { readyAt: at(HOUR) }, []],
+    ['ready five minutes ago', { readyAt: at(-TIMES_GRACE_MS) }, []],
+    ['ready longer ago', { readyAt: at(-TIMES_GRACE_MS - 1) }, ['ready_at']],
+    ['a window that opened long ago', { deliverAfter: at(-HOUR), deliverBy: at(HOUR) }, ['deliver_after']],
+    ['a window that is over', { deliverBy: at(-HOUR) }, ['deliver_by']],
+    ['a window that ends now', { deliverBy: at(0) }, ['deliver_by']],
+    ['a window of 20 minutes from now', { deliverBy: at(MIN_WINDOW_MS) }, []],
+    ['a shorter one', { deliverBy: at(MIN_WINDOW_MS - 1) }, ['deliver_by']],
+    ['20 minutes of tonight', { deliverAfter: at(HOUR), deliverBy: at(HOUR + MIN_WINDOW_MS) }, []],
+    ['19 minutes of tonight', { deliverAfter: at(HOUR), deliverBy: at(HOUR + MIN_WINDOW_MS - 1) }, ['deliver_by']],
+    ['ready too late for it', { readyAt: at(HOUR), deliverBy: at(HOUR + MINUTE) }, ['deliver_by']],
+    ['ready after it', { readyAt: at(2 * HOUR), deliverBy: at(HOUR) }, ['ready_at']],
+    ['a window that ends before it begins', { deliverAfter: at(2 * HOUR), deliverBy: at(HOUR) }, ['deliver_after']],
+    ['in seven days', { readyAt: at(MAX_AHEAD_MS), deliverAfter: at(MAX_AHEAD_MS) }, []],
+    ['later', { readyAt: at(MAX_AHEAD_MS + HOUR) }, ['ready_at']],
+    [
+      'all of them later',
+      { deliverAfter: at(8 * 24 * HOUR), deliverBy: at(9 * 24 * HOUR) },
+      ['deliver_after', 'deliver_by'],
+    ],
+    ['a ready time without an end', { readyAt: at(HOUR), deliverAfter: at(2 * HOUR) }, []],
+  ])('%s', (_what, times, wrong) => {
+    expect(fields(times)).toEqual(wrong);
+  });
+
+  it('says what is wanted, once for each field', () => {
+    const times = { readyAt: at(-HOUR), deliverAfter: at(30 * 24 * HOUR), deliverBy: at(MINUTE) };
+    expect(timeErrors(times, NOW)).toEqual([
+      { field: 'ready_at', message: 'must not be in the past' },
+      { field: 'deliver_after', message: 'must be at most 7 days ahead' },
+    ]);
+    expect(timeErrors({ ...NO_TIMES, deliverBy: at(MINUTE) }, NOW)).toEqual([
+      { field: 'deliver_by', message: 'must be at least 20 minutes from now, from ready_at and from deliver_after' },
+    ]);
+  });
+});
+
+describe('the promise', () => {
+  it('is the store’s, or the tier’s from when the order may first be handed over', () => {
+    expect(promiseOf({ ...NO_TIMES, deliverBy: at(HOUR) }, TIER, NOW)).toEqual(at(HOUR));
+    expect(promiseOf(NO_TIMES, TIER, NOW)).toEqual(at(3 * HOUR));
+    expect(promiseOf({ ...NO_TIMES, readyAt: at(-MINUTE) }, TIER, NOW)).toEqual(at(3 * HOUR));
+    expect(promiseOf({ ...NO_TIMES, readyAt: at(HOUR) }, TIER, NOW)).toEqual(at(4 * HOUR));
+    expect(promiseOf({ ...NO_TIMES, readyAt: at(HOUR), deliverAfter: at(2 * HOUR) }, TIER, NOW)).toEqual(at(5 * HOUR));
+  });
+});
+
+describe('when a driver is sought', () => {
+  const trip = { tier: TIER, pickup: STORE, dropoff: DOOR };
+  /** A third of the first radius at 375 m a minute. */
+  const APPROACH = ((8_000 * APPROACH_SHARE) / 375) * MINUTE;
+
+  it('is at once where the order says nothing, and where its parcel is ready', () => {
+    expect(dispatchFrom(NO_TIMES, trip, NOW)).toBeNull();
+    expect(dispatchFrom({ readyAt: at(-MINUTE), deliverAfter: null }, trip, NOW)).toBeNull();
+    expect(dispatchFrom({ readyAt: at(APPROACH + DUE_SOON_MS), deliverAfter: null }, trip, NOW)).toBeNull();
+  });
+
+  it('is so early that the driver comes when the parcel is ready', () => {
+    const due = dispatchFrom({ readyAt: at(HOUR), deliverAfter: null }, trip, NOW) as number;
+    expect(due).toBe(Math.floor(NOW + HOUR - APPROACH));
+    const wide = { ...trip, tier: { radiusMeters: 20_000_000 } };
+    expect(dispatchFrom({ readyAt: at(HOUR), deliverAfter: null }, wide, NOW)).toBe(NOW + HOUR - MAX_APPROACH_MS);
+  });
+
+  it('is not so early that the driver would be at the door before the window', () => {
+    const due = dispatchFrom({ readyAt: null, deliverAfter: at(3 * HOUR) }, trip, NOW) as number;
+    const travelMs = NOW + 3 * HOUR - due - APPROACH;
+    expect(travelMs / MINUTE).toBeGreaterThan(10);
+    expect(travelMs / MINUTE).toBeLessThan(12);
+    // A parcel that is ready later comes later.
+    expect(dispatchFrom({ readyAt: at(4 * HOUR), deliverAfter: at(3 * HOUR) }, trip, NOW)).toBe(
+      Math.floor(NOW + 4 * HOUR - APPROACH),
+    );
+    const unknown = { ...trip, dropoff: null };
+    expect(dispatchFrom({ readyAt: null, deliverAfter: at(3 * HOUR) }, unknown, NOW)).toBe(
+      Math.floor(NOW + 3 * HOUR - APPROACH),
+    );
+  });
+
+  it('is never before now, and never after the parcel is ready and the window open', () => {
+    const ahead = fc.option(fc.integer({ min: -TIMES_GRACE_MS, max: MAX_AHEAD_MS }), { nil: null });
+    const radius = fc.integer({ min: 1, max: 20_100_000 });
+    fc.assert(
+      fc.property(ahead, ahead, radius, (ready, after, radiusMeters) => {
+        const times = { readyAt: ready === null ? null : at(ready), deliverAfter: after === null ? null : at(after) };
+        const due = dispatchFrom(times, { ...trip, tier: { radiusMeters } }, NOW);
+        if (due === null) return;
+        expect(due).toBeGreaterThan(NOW + DUE_SOON_MS);
+        expect(due).toBeLessThanOrEqual(NOW + Math.max(ready ?? 0, after ?? 0));
+      }),
+    );
+  });
+});
+
+describe('the estimate', () => {
+  const scheduled = { ...NO_TIMES, deliverBy: at(3 * HOUR), dispatchFrom: null };
+  const later = { ...scheduled, readyAt: at(HOUR), deliverAfter: at(2 * HOUR), dispatchFrom: at(HOUR + MINUTE) };
+  const trip = {
+    pickup: STORE,
+    dropoff: { ...DOOR, accuracyMeters: 3_000 },
+    driverId: 'd',
+    onRoute: { stopsBefore: 0, doorInMinutes: 20 },
+  };
+  const shown = { ...STORE, precision: 'approximate' as const, at: at(0).toISOString(), age_ms: 0 };
+  const span = (range: { from: string; to: string } | null) =>
+    range && [range.from, range.to].map((t) => Date.parse(t) - NOW);
+
+  it('of an order that waits for its time is its window', () => {
+    expect(span(windowOf(later))).toEqual([2 * HOUR, 3 * HOUR]);
+    expect(span(estimateOf({ ...later, ...trip, status: 'pending_dispatch' }, null, NOW))).toEqual([
+      2 * HOUR,
+      3 * HOUR,
+    ]);
+    expect(span(firstEstimate({ ...later, ...trip, createdAt: at(0) }, null))).toEqual([2 * HOUR, 3 * HOUR]);
+  });
+
+  it('is not there while the order waits for a driver, where theirs is silent, and once it has ended', () => {
+    expect(estimateOf({ ...later, ...trip, status: 'pending_dispatch' }, null, NOW + 2 * HOUR)).toBeNull();
+    expect(estimateOf({ ...scheduled, ...trip, status: 'pending_dispatch' }, null, NOW)).toBeNull();
+    expect(estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, null, NOW)).toBeNull();
+    const old = { ...shown, age_ms: 91_000 };
+    expect(estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, old, NOW)).toBeNull();
+    expect(estimateOf({ ...scheduled, ...trip, status: 'delivered' }, shown, NOW)).toBeNull();
+    expect(estimateOf({ ...scheduled, ...trip, dropoff: null, status: 'picked_up' }, shown, NOW)).toBeNull();
+    expect(firstEstimate({ ...scheduled, ...trip, createdAt: at(0) }, null)).toBeNull();
+  });
+
+  it('follows from where the driver is, as wide as the door’s place is unknown', () => {
+    const assigned = span(estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, shown, NOW));
+    // 5.3 km ± 3 km by roads at 40 or 22 km/h, after 1 to 6 minutes in the store.
+    expect(assigned).toEqual([5 * MINUTE, 40 * MINUTE]);
+    expect(span(firstEstimate({ ...scheduled, ...trip, createdAt: at(0) }, 0.4))).toEqual(assigned);
+    // It moves with the driver, and not with the clock.
+    const older = { ...shown, age_ms: 60_000 };
+    const aMinuteOn = estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, older, NOW + MINUTE);
+    expect(span(aMinuteOn)).toEqual(assigned);
+    const carried = span(estimateOf({ ...scheduled, ...trip, status: 'picked_up' }, shown, NOW)) as number[];
+    expect(carried[0]).toBeLessThan(5 * MINUTE);
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { APPROACH_SHARE, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { addFreeDriver, addStore, ask, orderOf, place, type Store, show, untilOrder } from './clients.ts';
+
+type Range = { readonly from: string; readonly to: string };
+type Later = {
+  readonly dispatch_from: string;
+  readonly deliver_by: string;
+  readonly assigned_at: string;
+  readonly estimated_delivery: Range | null;
+};
+
+const HOUR = 3_600_000;
+/** From when a driver is sought to when a parcel is ready, for `standard`. */
+const APPROACH_MS = ((8_000 * APPROACH_SHARE) / WAY_METERS_PER_MINUTE) * 60_000;
+
+let database: FreshDatabase;
+let service: Running;
+const data = newDataDir();
+const start = () => startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  service = await start();
+});
+afterAll(async () => {
+  await service?.stop();
+  await database?.drop();
+  data.remove();
+});
+
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+/** An order that is due in so many milliseconds. */
+const dueIn = (store: Store, ms: number, changes: object = {}) =>
+  place(service, store, { ready_at: inMs(APPROACH_MS + ms), ...changes });
+const timesOf = async (store: Store, id: string) => (await show(service, store, id)) as unknown as Later;
+const advance = (store: Store, id: string) =>
+  ask(service, `/sandbox/orders/${id}/advance`, { method: 'POST', key: store.apiKey });
+
+it('waits for its time, uncharged and passed over by a free driver, who takes an order of now', async () => {
+  const store = await addStore(database.sql);
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const readyAt = inMs(3 * HOUR);
+  const answer = await place(service, store, { ready_at: readyAt, size: 'medium' });
+  expect(answer.status, answer.text).toBe(201);
+  const deliverBy = new Date(Date.parse(readyAt) + 3 * HOUR).toISOString();
+  expect(answer.body.message).toContain('for later');
+  const promised = { deliver_by: deliverBy, estimated_delivery: { from: readyAt, to: deliverBy } };
+  expect(answer.body.order).toMatchObject({ status: 'pending_dispatch', payment_status: 'not_charged', ...promised });
+  const { id } = answer.body.order;
+  const shown = await show(service, store, id);
+  expect(shown).toMatchObject({ waiting_because: 'not_yet', ready_at: readyAt, size: 'medium', ...promised });
+  const due = Date.parse((shown as unknown as Later).dispatch_from);
+  expect(Math.abs(due - (Date.parse(readyAt) - APPROACH_MS))).toBeLessThan(10);
+  const list = await ask<{ orders: object[] }>(service, '/orders?status=pending_dispatch', { key: store.apiKey });
+  expect(list.body.orders).toEqual([expect.objectContaining({ id, waiting_because: 'not_yet', ...promised })]);
+
+  const now = await place(service, store);
+  expect(now.body.order).toMatchObject({ status: 'driver_assigned', estimated_delivery: { from: expect.any(String) } });
+  expect((await show(service, store, now.body.order.id)).driver_id).toBe(driver.id);
+  expect(await show(service, store, id)).toMatchObject({ status: 'pending_dispatch', payment_status: 'not_charged' });
+});
+
+it('goes out by itself at its time, and not before', async () => {
+  const store = await addStore(database.sql);
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const { order } = (await dueIn(store, 7_000)).body;
+  expect(order.status).toBe('pending_dispatch');
+  await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id }, 20_000);
+  const { dispatch_from: due, assigned_at: at } = await timesOf(store, order.id);
+  expect(Date.parse(at) - Date.parse(due)).toBeGreaterThan(-1_000);
+  // Where the machine is not busy, it is a matter of milliseconds.
+  expect(Date.parse(at) - Date.parse(due)).toBeLessThan(5_000);
+  await untilOrder(service, store, order.id, { payment_status: 'paid' });
+});
+
+it('goes out after a kill of the process', async () => {
+  const store = await addStore(database.sql);
+  const { order } = (await dueIn(store, 9_000)).body;
+  const { order: tonight } = (await place(service, store, { ready_at: inMs(5 * HOUR) })).body;
+  await service.stop('SIGKILL');
+  service = await start();
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  expect(await show(service, store, tonight.id)).toMatchObject({ waiting_because: 'not_yet' });
+  await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id }, 20_000);
+  expect(await show(service, store, tonight.id)).toMatchObject({ waiting_because: 'not_yet' });
+});
+
+it('is moved on by the sandbox: it is due, with a driver or without', async () => {
+  const store = await addStore(database.sql);
+  const [first, second] = [await dueIn(store, HOUR), await dueIn(store, HOUR)];
+  const { id } = first.body.order;
+  expect((await advance(store, id)).body.order).toMatchObject({ status: 'pending_dispatch' });
+  expect((await show(service, store, id)).waiting_because).not.toBe('not_yet');
+  await addFreeDriver(service, database.sql, store.point);
+  await untilOrder(service, store, id, { status: 'driver_assigned' });
+  await addFreeDriver(service, database.sql, store.point);
+  expect((await advance(store, second.body.order.id)).body.order).toMatchObject({ status: 'driver_assigned' });
+});
+
+it('can be cancelled while it waits, and costs nothing', async () => {
+  const store = await addStore(database.sql);
+  const { id } = (await dueIn(store, HOUR)).body.order;
+  const body = { reason: 'customer_request' };
+  const path = `/orders/${id}/cancel`;
+  expect((await ask(service, path, { method: 'POST', key: store.apiKey, body })).status).toBe(200);
+  expect(await show(service, store, id)).toMatchObject({ status: 'cancelled', payment_status: 'not_charged' });
+  expect((await advance(store, id)).status).toBe(409);
+});
+
+it('with times that cannot be kept is refused by name, and a retry of an order that was taken is not', async () => {
+  const store = await addStore(database.sql);
+  const send = (changes: object, key: string) =>
+    ask(service, '/orders/create', {
+      method: 'POST',
+      key: store.apiKey,
+      headers: { 'idempotency-key': key },
+      body: orderOf(store, { ...changes }),
+    });
+  const late = { ready_at: inMs(-HOUR), deliver_after: inMs(HOUR), deliver_by: inMs(HOUR + 60_000) };
+  const refused = await send(late, 'one');
+  expect(refused.status).toBe(400);
+  expect(refused.body.error.fields.map(({ field }) => field)).toEqual(['ready_at', 'deliver_by']);
+  const taken = await send({}, 'one');
+  expect(taken.status).toBe(201);
+  // This build knew the fields when it took the order, so they make another order.
+  expect((await send(late, 'one')).status).toBe(409);
+  // The build before ignored them: an upgrade makes its retries no other orders, however late they come.
+  await database.sql`update orders set extras_fingerprint = '2:' where id = ${taken.body.order.id}`;
+  const retried = await send(late, 'one');
+  expect([retried.status, retried.headers.get('idempotent-replayed')], retried.text).toEqual([201, 'true']);
+  expect(retried.body.order).toEqual(taken.body.order);
+  // The same order of this build, sent again, is the same to the last field.
+  const later = { ready_at: inMs(HOUR), deliver_by: inMs(3 * HOUR) };
+  const first = await send(later, 'two');
+  expect((await send(later, 'two')).body).toEqual(first.body);
+});
+
+it('in a batch and in a quote is judged as alone', async () => {
+  const store = await addStore(database.sql);
+  const orders = [
+    { idempotency_key: 'a', ...orderOf(store, { deliver_by: inMs(60_000) }) },
+    { idempotency_key: 'b', ...orderOf(store, { deliver_after: inMs(HOUR), deliver_by: inMs(2 * HOUR) }) },
+  ];
+  const sent = { method: 'POST', key: store.apiKey };
+  type Results = { results: { status: number; error?: { fields: { field: string }[] } }[] };
+  const { body } = await ask<Results>(service, '/orders/batch', { ...sent, body: { orders } });
+  expect(body.results.map(({ status }) => status)).toEqual([400, 201]);
+  expect(body.results[0]?.error?.fields.map(({ field }) => field)).toEqual(['orders[0].deliver_by']);
+
+  type Quoted = { quote: { serviceable: boolean; fields?: { field: string }[] } };
+  const quote = async (changes: object) =>
+    (await ask<Quoted>(service, '/quotes', { ...sent, body: orderOf(store, { ...changes }) })).body.quote;
+  expect(await quote({ deliver_by: inMs(60_000) })).toMatchObject({
+    serviceable: false,
+    fields: [{ field: 'deliver_by' }],
+  });
+  const [from, to] = [inMs(HOUR), inMs(2 * HOUR)];
+  const window = { serviceable: true, deliver_by: to, estimated_delivery: { from, to }, driver_available: false };
+  expect(await quote({ deliver_after: from, deliver_by: to })).toMatchObject(window);
+});

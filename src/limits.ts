@@ -594,6 +594,13 @@ export const DRIVER_REQUEST_BURST = 40;
 export const MAX_DRIVER_STRIKES = 50;
 /** Size in bytes to which a driver's page shrinks a photo for slow links. Below MAX_PHOTO_BYTES. */
 export const DRIVER_PHOTO_BYTES = 300 * 1024;
+/**
+ * Distance from the door, beyond what the fix is off, at which a driver's page asks whether they hand over
+ * there. Above PROOF_DROPOFF_METERS and below DOOR_FAR_METERS, which holds the payout.
+ */
+export const HANDOVER_ASK_METERS = 300;
+/** Most minutes that a phone's clock may be ahead of UTC or behind it; the last of all days ends at −12 h. */
+export const MAX_UTC_OFFSET_MINUTES = 14 * 60;
 
 // --- Drivers' phones: trackers, pushes and sign-in links ----------------------------------------------------
 /**
@@ -1381,6 +1388,8 @@ function assertRelations(): void {
   below({ DRIVER_REQUESTS_PER_SECOND }, { DRIVER_REQUEST_BURST });
   below({ MAX_UNSIGNED_DRIVER_SOCKETS }, { MAX_DRIVER_SOCKETS });
   below({ MAX_UNSIGNED_SOCKETS_PER_ADDRESS }, { MAX_UNSIGNED_DRIVER_SOCKETS });
+  below({ PROOF_DROPOFF_METERS }, { HANDOVER_ASK_METERS });
+  below({ HANDOVER_ASK_METERS }, { DOOR_FAR_METERS });
   below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
   atMost({ MAX_PHONE_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
   below({ '2 × TRACKER_INTERVAL_SECONDS in ms': 2 * TRACKER_INTERVAL_SECONDS * 1_000 }, { POSITION_FRESH_MS });

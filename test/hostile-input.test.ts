@@ -10,6 +10,8 @@ import { hasSecretForm, isId, isTrackingToken, keyModeOf } from '../src/domain/i
 import { networkOf } from '../src/domain/network.ts';
 import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
+import { createDriverAllowances } from '../src/driver-app/allowance.ts';
+import { driverDayRoute } from '../src/driver-app/day-route.ts';
 import { validateAction, validateDuty, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
 import { readTracked } from '../src/driver-app/tracker-input.ts';
@@ -111,6 +113,11 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     reads: createReadRates(0),
     waits: new EventWaits(),
   });
+  const day = driverDayRoute({
+    drivers: letIn({ driverId: 'driver' }),
+    store: { findDriverDay: async () => ({ deliveries: 0, returns: 0, earningsCents: 0, heldCents: 0 }) },
+    allowances: createDriverAllowances(() => 0),
+  });
   return {
     'the target of a request': (text) => readHead(RESPONSE, nativeOf(text, []), 1, false),
     'Content-Length': (text) => readHead(RESPONSE, nativeOf(text, ['content-length']), 1, false),
@@ -136,6 +143,10 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     'the query of events': (text) => {
       const query = new URLSearchParams({ after: text, limit: text, wait: text }).toString();
       return events.handle({ ...GIVEN, head: headOf({}, query) } as never);
+    },
+    'the query of a day': (text) => {
+      const query = new URLSearchParams({ utc_offset_minutes: text }).toString();
+      return day.handle({ ...GIVEN, head: headOf({}, query) } as never);
     },
     'Stripe-Signature': (text) => stripeSignatures.mayBe(text),
     'X-Twilio-Signature': (text) => isSignatureForm(text),

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import { driverActionRoutes } from '../driver-app/action-routes.ts';
 import type { DriverAllowances } from '../driver-app/allowance.ts';
+import { driverDayRoute } from '../driver-app/day-route.ts';
 import { driverDutyRoutes } from '../driver-app/duty-routes.ts';
 import { driverPageRoutes } from '../driver-app/page.ts';
 import { PhotoTurns } from '../driver-app/photo-turns.ts';
@@ -123,6 +124,7 @@ export function apiRoutes(parts: {
     ...webhookDeliveryRoutes({ stores: readers, reads, store }),
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances, clock: parts.clock }),
+    driverDayRoute({ drivers, store, allowances }),
     ...trackerRoutes({ trackers: parts.credentials.trackers, positions, allowances }),
     ...driverPushRoutes({ drivers, store, allowances, publicKey: parts.pushKey, sandbox }),
     driverSignInRoute({ store, now: () => performance.now() }),

@@ -81,7 +81,8 @@ function stopOnWire({ kind, point, orderIds }: Stop, orders: readonly DriverOrde
   const isHidden =
     kind === 'dropoff' && orders.some((order) => orderIds.includes(order.id) && !seesCustomer(order, at));
   const { lat = null, lng = null } = isHidden ? {} : (point ?? {});
-  return { kind, lat, lng, order_ids: orderIds };
+  const door = kind === 'dropoff' && lat !== null ? orders.find(({ id }) => orderIds.includes(id)) : undefined;
+  return { kind, lat, lng, accuracy_m: door?.doorAccuracyMeters ?? null, order_ids: orderIds };
 }
 
 /** A name of the list of stops: another list has another name. */

@@ -53,6 +53,7 @@ const STOP = object({
   kind: choice(['pickup', 'dropoff', 'return']),
   lat: orNull({ type: 'number' }),
   lng: orNull({ type: 'number' }),
+  accuracy_m: orNull({ type: 'number' }),
   order_ids: listOf(ID),
 });
 

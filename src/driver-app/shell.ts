@@ -1,27 +1,18 @@
-import {
-  RELEASE_REASONS,
-  type ReleaseReason,
-  UNDELIVERABLE_REASONS,
-  type UndeliverableReason,
-} from '../domain/order.ts';
+import { RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { DRIVER_SILENT_MS } from '../limits.ts';
 import { type Html, html } from '../pages/html.ts';
+import { DRIVER_EN, type DriverText } from '../words/driver-en.ts';
+import { DRIVER_ES } from '../words/driver-es.ts';
+import { speaker } from '../words/words.ts';
 
-const RELEASE_WORDS: Record<ReleaseReason, string> = {
-  vehicle: 'My vehicle has a problem',
-  emergency: 'An emergency',
-  too_far: 'It is too far',
-  pickup_not_ready: 'The store does not have it ready',
-  other: 'Something else',
-};
-const UNDELIVERABLE_WORDS: Record<UndeliverableReason, string> = {
-  nobody_home: 'Nobody is there',
-  refused: 'They did not want it',
-  wrong_address: 'The address is wrong',
-  unsafe: 'It is not safe there',
-  damaged: 'The parcel is damaged',
-  other: 'Something else',
-};
+/** The markup's own language, which the script replaces by the phone's. */
+const say = speaker<DriverText>(DRIVER_EN);
+const VALUES = { minutes: DRIVER_SILENT_MS / 60_000 };
+
+/** A text of the page, by the key under which the script finds it in another language. */
+function word(key: DriverText): Html {
+  return html`<span data-say="${key}">${say(key, VALUES)}</span>`;
+}
 
 export type DriverPageFiles = {
   readonly script: string;
@@ -36,7 +27,7 @@ export type DriverPageFiles = {
  * script fills it in.
  */
 export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
-  const badge = html`<span class="badge" title="A trial: no real delivery, charge or text">Sandbox</span>`;
+  const badge = html`<span class="badge" title="${say('sandboxHint')}" data-say-title="sandboxHint" data-say="sandbox">${say('sandbox')}</span>`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -47,7 +38,7 @@ export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
 <meta name="theme-color" content="#0a0e13" media="(prefers-color-scheme: dark)">
 <meta name="robots" content="noindex, nofollow">
 <meta name="apple-mobile-web-app-title" content="Driver">
-<title>Driver · Sameday</title>
+<title>${say('title')}</title>
 <link rel="manifest" href="/driver/manifest.webmanifest">
 <link rel="icon" href="${files.icon}" type="image/svg+xml">
 <link rel="apple-touch-icon" href="${files.touchIcon}">
@@ -58,7 +49,7 @@ export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
 <header class="top"><p><strong>Sameday</strong></p>${sandbox ? badge : null}<p id="link" class="link" hidden></p></header>
 ${NOTICES}
 <main>
-<noscript><p class="notice" data-tone="bad">This page needs JavaScript. Please switch it on for this site.</p></noscript>
+<noscript><p class="notice" data-tone="bad">${say('needsScript')} <span lang="es">${speaker(DRIVER_ES)('needsScript')}</span></p></noscript>
 ${SIGN_IN}
 ${REPLACED}
 ${WORK}
@@ -66,6 +57,8 @@ ${WORK}
 <div id="bar" class="bar" hidden>${BAR}</div>
 ${RELEASE}
 ${UNDELIVERABLE}
+${FAR}
+${LAST}
 ${LEAVE}
 </body>
 </html>
@@ -74,31 +67,32 @@ ${LEAVE}
 
 const NOTICES = html`<p id="announce" class="unseen" role="status"></p>
 <div class="notices">
-<p id="insecure" class="notice" data-tone="bad" hidden>This page is not on https. It may not see where you are, so no orders can reach you, and it does not open without network. Ask for the address that starts with https.</p>
+<p id="insecure" class="notice" data-tone="bad" hidden>${word('insecure')}</p>
 <p id="position-problem" class="notice" data-tone="bad" hidden></p>
-<div id="refusal" class="notice" data-tone="bad" role="alert" hidden><p id="refusal-text"></p><button id="refusal-ok" type="button" class="quiet">OK</button></div>
+<div id="refusal" class="notice" data-tone="bad" role="alert" hidden><p id="refusal-text" dir="auto"></p><button id="refusal-ok" type="button" class="quiet">${word('ok')}</button></div>
+<p id="gained" class="notice" data-tone="good" dir="auto" hidden></p>
 <p id="waiting" class="notice" data-tone="wait" hidden></p>
 </div>`;
 
 const SIGN_IN = html`<section id="sign-in" class="screen" aria-labelledby="sign-in-title" hidden>
-<h1 id="sign-in-title">Sign in</h1>
-<p>Enter the driver token that you were given.</p>
+<h1 id="sign-in-title">${word('signIn')}</h1>
+<p>${word('signInHint')}</p>
 <form id="sign-in-form" class="stack" autocomplete="on">
-<label for="token">Driver token</label>
+<label for="token">${word('token')}</label>
 <input id="token" name="token" type="password" autocomplete="current-password" autocapitalize="none" autocorrect="off" spellcheck="false" placeholder="sdd_…" required aria-describedby="sign-in-problem">
 <p id="sign-in-problem" class="problem" role="alert"></p>
-<button id="sign-in-button" class="primary">Sign in</button>
+<button id="sign-in-button" class="primary">${word('signIn')}</button>
 </form>
 </section>`;
 
 const REPLACED = html`<section id="replaced" class="screen" aria-labelledby="replaced-title" hidden>
-<h1 id="replaced-title">Signed in elsewhere</h1>
-<p>Another phone or window is signed in with your token. Orders go there now, and not to this one any more.</p>
-<button id="use-here" type="button" class="primary">Use this one</button>
+<h1 id="replaced-title">${word('replacedTitle')}</h1>
+<p>${word('replacedText')}</p>
+<button id="use-here" type="button" class="primary">${word('useHere')}</button>
 </section>`;
 
 const WORK = html`<section id="work" class="work" hidden>
-<div id="duty" class="duty" hidden><p><strong id="duty-state"></strong><span id="duty-detail"></span></p><button id="duty-off" type="button" class="quiet" hidden>Go off duty</button></div>
+<div id="duty" class="duty" hidden><p><strong id="duty-state"></strong><small id="duty-detail"></small></p><button id="duty-off" type="button" class="quiet" hidden></button></div>
 <section id="idle" class="idle" aria-labelledby="idle-headline" hidden>
 <p id="finished" class="finished" hidden></p>
 <p class="ring" aria-hidden="true"></p>
@@ -106,72 +100,91 @@ const WORK = html`<section id="work" class="work" hidden>
 <p id="idle-detail"></p>
 </section>
 <article id="order" class="card" aria-labelledby="order-headline" hidden>
-<p id="order-step" class="step"></p>
-<h1 id="order-headline"></h1>
-<p id="order-address" class="address"></p>
-<div class="ways"><a id="directions" class="way" target="_blank" rel="noopener noreferrer">Directions</a><a id="call" class="way" rel="noreferrer" hidden>Call</a></div>
-<div id="order-notes" class="notes" hidden></div>
-<div id="next" class="next" hidden><h2>Then deliver to</h2><p id="next-text"></p></div>
 <p id="order-facts" class="facts"></p>
+<p id="order-step" class="step"></p>
+<h1 id="order-headline" dir="auto"></h1>
+<p id="order-address" class="address"></p>
+<div class="ways"><a id="directions" class="way" target="_blank" rel="noopener noreferrer">${word('directions')}</a><a id="call" class="way" rel="noreferrer" hidden>${word('call')}</a></div>
+<fieldset id="parcels" class="parcels" hidden><legend id="parcels-title"></legend><div id="parcels-list" hidden></div></fieldset>
+<div id="order-notes" class="notes" hidden></div>
+<p id="order-name" class="name" hidden></p>
 </article>
-<p id="hint" class="hint" hidden>Navigating in another app? Look in here every few minutes: a phone that is silent for ${DRIVER_SILENT_MS / 60_000} minutes loses the order.</p>
+<section class="route">
+<p id="route-total" class="name" hidden></p>
+<h2 id="route-title" hidden></h2>
+<ol id="stops" class="stops" hidden></ol>
+</section>
+<p id="hint" class="hint" hidden>${word('lookIn')}</p>
 <button id="give-up" type="button" class="quiet wide" hidden></button>
-<footer><button id="sign-out" type="button" class="plain">Sign out</button></footer>
+<p id="today" class="today" hidden></p>
+<footer><button id="sign-out" type="button" class="plain">${word('signOut')}</button></footer>
 </section>`;
 
-const BAR = html`<div id="proof" class="proof" hidden>
-<figure id="preview" class="preview" hidden><img id="preview-image" alt="Your photo of the handover"></figure>
-<div id="camera-field" class="camera"><input id="camera" type="file" accept="image/*" capture="environment"><label for="camera" id="camera-label">Take a photo</label></div>
+const BAR = html`<p id="duty-for" class="field" hidden><label for="duty-hours">${word('dutyFor')}</label><select id="duty-hours"></select></p>
+<div id="proof" class="proof" hidden>
+<figure id="preview" class="preview" hidden><img id="preview-image" alt="${say('photoAlt')}" data-say-alt="photoAlt"></figure>
+<div id="camera-field" class="camera"><input id="camera" type="file" accept="image/*" capture="environment"><label for="camera" id="camera-label">${word('photoTake')}</label></div>
 </div>
 <button id="primary" type="button" class="primary" hidden></button>`;
 
 const LEAVE = html`<dialog id="leave" aria-labelledby="leave-title">
-<form class="stack"><h2 id="leave-title">Sign out now?</h2>
-<p id="leave-owing">What you did is not sent yet. If you sign out now it is lost.</p>
-<p>To sign in again you need your driver token.</p>
-<button id="leave-confirm" type="submit" class="primary danger">Sign out</button>
-<button type="button" class="quiet wide" data-close>Stay signed in</button></form>
+<form class="stack"><h2 id="leave-title">${word('leaveTitle')}</h2>
+<p id="leave-owing">${word('leaveOwing')}</p>
+<p>${word('leaveToken')}</p>
+<button id="leave-confirm" type="submit" class="primary danger">${word('signOut')}</button>
+<button type="button" class="quiet wide" data-close>${word('stay')}</button></form>
 </dialog>`;
 
-type Choice = { readonly reason: string; readonly text: string };
-
-function words<Reason extends string>(reasons: readonly Reason[], texts: Record<Reason, string>): Choice[] {
-  return reasons.map((reason) => ({ reason, text: texts[reason] }));
+/** A question whose text the script knows. */
+function questionDialog(id: string, title: DriverText, confirm: DriverText, cancel: DriverText): Html {
+  return html`<dialog id="${id}" aria-labelledby="${id}-title">
+<form class="stack"><h2 id="${id}-title">${word(title)}</h2>
+<p id="${id}-text" dir="auto"></p>
+<button type="submit" class="primary">${word(confirm)}</button>
+<button type="button" class="quiet wide" data-close>${word(cancel)}</button></form>
+</dialog>`;
 }
+
+const FAR = questionDialog('far', 'farTitle', 'farConfirm', 'goBack');
+const LAST = questionDialog('last', 'lastTitle', 'lastConfirm', 'lastCancel');
 
 function reasonDialog(sheet: {
   readonly id: string;
-  readonly title: string;
-  readonly note: string;
-  readonly confirm: string;
-  readonly cancel: string;
-  readonly choices: readonly Choice[];
+  readonly title: DriverText;
+  readonly note: DriverText;
+  readonly confirm: DriverText;
+  readonly cancel: DriverText;
+  readonly reasons: readonly { readonly value: string; readonly text: DriverText }[];
+  /** What stands above the reasons. */
+  readonly first?: Html;
 }): Html {
-  const { id, title, note, confirm, cancel, choices } = sheet;
-  const choice = ({ reason, text }: Choice) =>
-    html`<label class="choice"><input type="radio" name="reason" value="${reason}" required><span>${text}</span></label>`;
+  const { id, title, note, confirm, cancel, reasons, first = null } = sheet;
+  const choice = ({ value, text }: { readonly value: string; readonly text: DriverText }) =>
+    html`<label class="choice"><input type="radio" name="reason" value="${value}" required>${word(text)}</label>`;
   return html`<dialog id="${id}" aria-labelledby="${id}-title">
-<form class="stack"><h2 id="${id}-title">${title}</h2>
-<p>${note}</p>
-<fieldset><legend class="unseen">Reason</legend>${choices.map(choice)}</fieldset>
-<button type="submit" class="primary danger">${confirm}</button>
-<button type="button" class="quiet wide" data-close>${cancel}</button></form>
+<form class="stack"><h2 id="${id}-title">${word(title)}</h2>
+<p>${word(note)}</p>
+${first}<fieldset><legend>${word('reason')}</legend>${reasons.map(choice)}</fieldset>
+<button type="submit" class="primary danger">${word(confirm)}</button>
+<button type="button" class="quiet wide" data-close>${word(cancel)}</button></form>
 </dialog>`;
 }
 
 const RELEASE = reasonDialog({
   id: 'release',
-  title: 'Give this order back?',
-  note: 'Another driver gets it at once. You will not be offered it again.',
-  confirm: 'Give it back',
-  cancel: 'Keep the order',
-  choices: words(RELEASE_REASONS, RELEASE_WORDS),
+  title: 'releaseTitle',
+  note: 'releaseNote',
+  confirm: 'releaseConfirm',
+  cancel: 'releaseCancel',
+  reasons: RELEASE_REASONS.map((value) => ({ value, text: `release_${value}` as const })),
+  first: html`<fieldset id="release-which" hidden><legend>${word('which')}</legend><div id="release-orders"></div></fieldset>
+`,
 });
 const UNDELIVERABLE = reasonDialog({
   id: 'undeliverable',
-  title: 'What happened?',
-  note: 'Then bring the parcel back to the store.',
-  confirm: 'Could not deliver',
-  cancel: 'Go back',
-  choices: words(UNDELIVERABLE_REASONS, UNDELIVERABLE_WORDS),
+  title: 'undeliverableTitle',
+  note: 'undeliverableNote',
+  confirm: 'undeliverable',
+  cancel: 'goBack',
+  reasons: UNDELIVERABLE_REASONS.map((value) => ({ value, text: `undeliverable_${value}` as const })),
 });

@@ -51,6 +51,8 @@ export const PUSH_KEY = '^B[\\w-]{86}=?$';
 export const PUSH_SECRET = '^[\\w-]{22}(?:==)?$';
 /** 1 to 100. */
 export const PAGE_SIZE = '^(?:[1-9]\\d?|100)$';
+/** Minutes that a clock is ahead of UTC, or behind it. */
+export const UTC_OFFSET = '^-?\\d{1,3}$';
 /** The number of an event; 18 digits fit 64 bits. */
 export const EVENT_CURSOR = '^\\d{1,18}$';
 /** 0 to MAX_EVENT_WAIT_SECONDS. */
@@ -197,6 +199,9 @@ export const schemas = {
     required: ['on_duty'],
     properties: { on_duty: { type: 'boolean' }, until: { type: 'string', nullable: true, pattern: TIMESTAMP } },
   },
+
+  /** The query of `GET /driver/day`. */
+  driverDay: { type: 'object', properties: { utc_offset_minutes: { type: 'string', pattern: UTC_OFFSET } } },
 
   /** `POST /driver/location`: degrees, meters, meters per second, and when the phone took it. */
   driverLocation: {

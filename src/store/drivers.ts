@@ -187,6 +187,8 @@ export type DriverOrder = {
   readonly deliveryTier: TierId;
   readonly payoutCents: number;
   readonly storeName: string;
+  /** By how much the point of the door may be off in meters; null where there is none. */
+  readonly doorAccuracyMeters?: number | null;
   /** What the order of the stops rests on. */
   readonly carried: CarriedOrder;
   readonly items: readonly OrderItem[];
@@ -228,7 +230,7 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
   const rows = await sql`
     select d.id as driver_id, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)}, o.id,
       o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
-      a.line1, a.line2, a.city, a.state, a.zip, o.items, o.pickup_instructions, o.dropoff_instructions,
+      a.line1, a.line2, a.city, a.state, a.zip, a.accuracy_meters as door_accuracy, o.items, o.pickup_instructions, o.dropoff_instructions,
       o.leave_at_door
     from drivers d
     ${joinCarried(sql)}
@@ -264,6 +266,7 @@ function toDriverOrder(row: Row): DriverOrder {
     deliveryTier: row.delivery_tier,
     payoutCents: row.driver_payout_cents,
     storeName: row.store_name,
+    doorAccuracyMeters: row.door_accuracy,
     carried: toCarried(row),
     items: row.items ?? [],
     pickup: {

@@ -1,5 +1,6 @@
 import * as account from './account.ts';
 import type { Db } from './db.ts';
+import * as driverDay from './driver-day.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as events from './events.ts';
@@ -65,6 +66,7 @@ type Bound<Family> = {
  */
 export interface Store
   extends Bound<typeof account>,
+    Bound<typeof driverDay>,
     Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof events>,
@@ -114,6 +116,7 @@ export interface Store
 
 const FAMILIES = [
   account,
+  driverDay,
   drivers,
   dropoffs,
   events,

@@ -47,6 +47,7 @@ const VIEW = named(
     home: orNull(POINT),
     driver: orNull(object({ first_name: orNull(STRING), position: orNull(POSITION) })),
     stops_before: orNull(INTEGER),
+    is_planned: BOOLEAN,
     was_released: BOOLEAN,
     reason: orNull(choice(UNDELIVERABLE_REASONS)),
     arrival: orNull(object({ earliest_minutes: INTEGER, latest_minutes: INTEGER })),

@@ -1,4 +1,6 @@
-/** Signals a new order by sound and vibration, and keeps the screen on while the driver is on duty. */
+import { WakeLock } from './driver-wake-lock.ts';
+
+/** Signals a new order by sound and vibration, and keeps the screen on while it is needed. */
 
 const VIBRATION_MS = [300, 150, 300];
 const TONE_HZ = [880, 1_320];
@@ -32,19 +34,12 @@ export function ring(): void {
   }
 }
 
-let lock: WakeLockSentinel | null = null;
-let wanted = false;
+const screen = new WakeLock(async () => {
+  if (!('wakeLock' in navigator) || document.visibilityState !== 'visible') return null;
+  return navigator.wakeLock.request('screen');
+});
 
 /** Keeps the screen on or not. Call it again when the page is visible, as a hidden page loses its lock. */
-export async function keepAwake(on: boolean): Promise<void> {
-  wanted = on;
-  if (!on) {
-    await lock?.release().catch(() => {});
-    lock = null;
-    return;
-  }
-  if (!('wakeLock' in navigator) || document.visibilityState !== 'visible' || (lock && !lock.released)) return;
-  const taken = await navigator.wakeLock.request('screen').catch(() => null);
-  if (wanted) lock = taken;
-  else await taken?.release().catch(() => {});
+export function keepAwake(on: boolean): Promise<void> {
+  return screen.keep(on);
 }

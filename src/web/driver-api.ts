@@ -1,6 +1,6 @@
 import { PHOTO_DEADLINE_MS } from '../limits.ts';
 import { meaningOf, type Sent } from './driver-queue.ts';
-import type { Action, DriverState } from './driver-state.ts';
+import type { Action, Day, ToldState } from './driver-state.ts';
 
 /** Longest request without a photo. */
 const REQUEST_MS = 10_000;
@@ -8,12 +8,17 @@ const REQUEST_MS = 10_000;
 export type Answer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
   | { readonly kind: 'signed_out' }
+  /** The service will not take it, however often it is asked. */
+  | { readonly kind: 'refused' }
   | { readonly kind: 'failed' };
+
+/** The duty that a driver wants; `until` says when it ends, ISO 8601, or null for whenever they say so. */
+export type Duty = { readonly onDuty: boolean; readonly until: string | null };
 
 /** A position as the service takes it. */
 export type Report = { readonly lat: number; readonly lng: number; readonly captured_at?: string };
 
-type Reply = { readonly status: number; readonly body: unknown };
+type Reply = { readonly status: number; readonly body: unknown; readonly retryAfterSeconds: number | null };
 
 /** The service over HTTP, as one driver. No method throws; a failure is a value. */
 export class DriverApi {
@@ -23,12 +28,20 @@ export class DriverApi {
     this.#token = token;
   }
 
-  async state(): Promise<Answer<DriverState>> {
-    return answer<DriverState>(await this.#ask('GET', '/driver/orders', null, REQUEST_MS));
+  async state(): Promise<Answer<ToldState>> {
+    return answer<ToldState>(await this.#ask('GET', '/driver/orders', null, REQUEST_MS));
   }
 
-  async setDuty(onDuty: boolean): Promise<Answer<unknown>> {
-    return answer(await this.#ask('PUT', '/driver/duty', JSON.stringify({ on_duty: onDuty }), REQUEST_MS));
+  async setDuty({ onDuty, until }: Duty): Promise<Answer<unknown>> {
+    const body = { on_duty: onDuty, ...(until === null ? {} : { until }) };
+    return answer(await this.#ask('PUT', '/driver/duty', JSON.stringify(body), REQUEST_MS));
+  }
+
+  /** What the driver did today, by the phone's clock. */
+  async day(): Promise<Answer<{ readonly day: Day }>> {
+    // The browser counts the minutes that UTC is ahead of the phone.
+    const query = new URLSearchParams({ utc_offset_minutes: String(-new Date().getTimezoneOffset()) });
+    return answer<{ readonly day: Day }>(await this.#ask('GET', `/driver/day?${query}`, null, REQUEST_MS));
   }
 
   /** Reports a position; true where the service has it. */
@@ -42,7 +55,7 @@ export class DriverApi {
     const reply = action.photo
       ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, PHOTO_DEADLINE_MS, signal)
       : await this.#ask('POST', path, JSON.stringify(withReason(stamp, action.reason)), REQUEST_MS, signal);
-    return reply ? meaningOf(reply.status, reply.body) : { kind: 'later' };
+    return reply ? meaningOf(reply.status, reply.body, reply.retryAfterSeconds) : { kind: 'later' };
   }
 
   /** The reply; null where there is none: no network, too slow, interrupted, or not JSON. */
@@ -70,7 +83,9 @@ export class DriverApi {
         redirect: 'error',
         signal: abort.signal,
       });
-      return { status: response.status, body: await response.json() };
+      const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
+      const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
+      return { status: response.status, body: await response.json(), retryAfterSeconds };
     } catch {
       return null;
     } finally {
@@ -88,5 +103,6 @@ function answer<Value>(reply: Reply | null): Answer<Value> {
   const body = reply?.body as { readonly success?: unknown } | null | undefined;
   if (!reply || typeof body?.success !== 'boolean') return { kind: 'failed' };
   if (reply.status === 401) return { kind: 'signed_out' };
-  return body.success ? { kind: 'ok', value: body as Value } : { kind: 'failed' };
+  if (body.success) return { kind: 'ok', value: body as Value };
+  return { kind: reply.status === 400 ? 'refused' : 'failed' };
 }

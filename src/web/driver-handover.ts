@@ -1,9 +1,7 @@
+import { byId } from './driver-dom.ts';
 import { shrinkPhoto } from './driver-photo.ts';
 import type { DriverOrder } from './driver-state.ts';
 import type { Draft, DriverStore } from './driver-store.ts';
-import { byId } from './driver-view.ts';
-
-const UNREADABLE = 'This phone cannot read the picture. Please take another one.';
 
 /**
  * The photo of a handover until "Delivered" is pressed. It is stored, as some phones end a page meanwhile.
@@ -11,13 +9,13 @@ const UNREADABLE = 'This phone cannot read the picture. Please take another one.
 export class HandoverPhoto {
   readonly #store: DriverStore;
   readonly #changed: () => void;
-  readonly #failed: (problem: string) => void;
+  readonly #failed: () => void;
   #draft: Draft | null = null;
   #preparing = false;
   #orderId: string | null = null;
   #url = '';
 
-  constructor(store: DriverStore, changed: () => void, failed: (problem: string) => void) {
+  constructor(store: DriverStore, changed: () => void, failed: () => void) {
     this.#store = store;
     this.#changed = changed;
     this.#failed = failed;
@@ -29,7 +27,7 @@ export class HandoverPhoto {
     this.#keep(await this.#store.draft().catch(() => null));
   }
 
-  /** The state of this order's photo. The next photo is taken for this order. */
+  /** The state of this order's photo. */
   of(order: DriverOrder | null): 'none' | 'preparing' | 'ready' {
     this.#orderId = order?.id ?? null;
     if (this.#preparing) return 'preparing';
@@ -39,6 +37,11 @@ export class HandoverPhoto {
   /** The JPEG of this order's handover. */
   take(order: DriverOrder): ArrayBuffer | null {
     return this.#draft?.orderId === order.id ? this.#draft.photo : null;
+  }
+
+  /** Whether the photo is of this order's handover. */
+  isFor(orderId: string): boolean {
+    return this.#draft?.orderId === orderId;
   }
 
   async forget(): Promise<void> {
@@ -60,7 +63,7 @@ export class HandoverPhoto {
       this.#keep({ orderId, photo });
       await this.#store.keepDraft(this.#draft).catch(() => {});
       this.#changed();
-    } else this.#failed(UNREADABLE);
+    } else this.#failed();
   }
 
   #keep(draft: Draft | null): void {

@@ -1,6 +1,6 @@
 import { DRIVER_PING_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
-import type { DriverState } from './driver-state.ts';
+import { type DriverState, stateOf, type ToldState } from './driver-state.ts';
 
 /** The state of the phone's connection to the service. */
 export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'replaced';
@@ -14,7 +14,7 @@ export type LinkListener = {
   blocked(): void;
 };
 
-type Message = ({ readonly type: 'state' } & DriverState) | { readonly type: 'error' | 'pong' };
+type Message = ({ readonly type: 'state' } & ToldState) | { readonly type: 'error' | 'pong' };
 
 /** Close code for a token that is not valid, or did not arrive in time. */
 const NOT_SIGNED_IN = 4401;
@@ -99,7 +99,7 @@ export class DriverLink {
     this.#live = true;
     if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), DRIVER_PING_MS);
     this.#listener.state('live');
-    this.#listener.told({ on_duty: message.on_duty, order: message.order });
+    this.#listener.told(stateOf(message));
   }
 
   #closed(code: number): void {

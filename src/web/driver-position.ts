@@ -1,10 +1,12 @@
 import { DRIVER_ASK_MS, DRIVER_REPORT_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
+import type { Fix } from './driver-route.ts';
 
 export type PositionProblem = 'denied' | 'unavailable';
 
 export type PositionListener = {
-  position(report: Report): void;
+  /** @param takenMs when the phone took it, milliseconds since 1970 by its own clock */
+  position(report: Report, fix: Fix, takenMs: number): void;
   problem(problem: PositionProblem | null): void;
 };
 
@@ -86,6 +88,7 @@ export class PositionWatch {
     const { coords, timestamp } = this.#last;
     const fresh = Date.now() - timestamp < FRESH_MS;
     const place = { lat: coords.latitude, lng: coords.longitude };
-    this.#listener.position(fresh ? place : { ...place, captured_at: new Date(timestamp).toISOString() });
+    const report = fresh ? place : { ...place, captured_at: new Date(timestamp).toISOString() };
+    this.#listener.position(report, { ...place, accuracyMeters: coords.accuracy }, timestamp);
   }
 }

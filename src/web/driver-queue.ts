@@ -4,9 +4,19 @@ import type { Action, Progress } from './driver-state.ts';
 /** The outcome of sending an action, which stays owed after `later` and `signed_out`. */
 export type Sent =
   | { readonly kind: 'done'; readonly status: string; readonly sequence: number }
-  | { readonly kind: 'refused'; readonly message: string }
+  | ({ readonly kind: 'refused' } & Refusal)
   | { readonly kind: 'signed_out' }
   | { readonly kind: 'later' };
+
+/** Why the service does not take an action. */
+export type Refusal = {
+  /** One of the service's error codes; null where it names none. */
+  readonly code: string | null;
+  /** The service's sentence. */
+  readonly message: string;
+  /** Seconds after which it may be done again, where the service says so. */
+  readonly retryAfterSeconds: number | null;
+};
 
 /** The storage of actions, which outlives the page. */
 export type ActionStore = {
@@ -20,7 +30,7 @@ export type QueueListener = {
   /** The waiting actions changed. */
   changed(): void;
   done(action: Action, progress: Progress): void;
-  refused(action: Action, message: string): void;
+  refused(action: Action, refusal: Refusal): void;
   signedOut(): void;
   /** The phone's storage refused the action. It is still sent, but would be lost with the page. */
   notKept(): void;
@@ -32,8 +42,8 @@ const RETRY_MAX_MS = 30_000;
 /**
  * The actions of a driver that the service has not answered, sent one at a time in the order in which they
  * were done. One that cannot be sent is tried again with growing pauses, and at once on `wake`; the others
- * wait, because each needs the one before. There are never more than an order has steps, since the next order
- * comes over the network.
+ * wait, because each may need the one before. There are never more than the orders carried have steps, since
+ * the next order comes over the network.
  */
 export class ActionQueue {
   readonly #store: ActionStore;
@@ -143,7 +153,7 @@ export class ActionQueue {
     this.#actions = this.#actions.filter(({ id }) => id !== action.id);
     // Told before the change, so that the page never shows an action as neither sent nor waiting.
     if (sent.kind === 'done') this.#listener.done(action, { orderId: action.orderId, ...sent });
-    else this.#listener.refused(action, sent.message);
+    else this.#listener.refused(action, sent);
     this.#listener.changed();
     await this.#store.remove(action.id).catch(() => {});
     return true;
@@ -168,10 +178,13 @@ const TOO_MANY_RELEASES: ErrorCode = 'too_many_releases';
 /**
  * What a reply means for the action. Only the service's own replies count: a hotel's sign-in page or a proxy
  * may answer with any status, and must not make a phone drop what its driver did.
+ *
+ * @param retryAfterSeconds the reply's `Retry-After`, where it has one
  */
-export function meaningOf(status: number, body: unknown): Sent {
+export function meaningOf(status: number, body: unknown, retryAfterSeconds: number | null = null): Sent {
   const reply = asObject(body);
-  const lasts = asObject(reply?.error)?.code === TOO_MANY_RELEASES;
+  const code = asObject(reply?.error)?.code;
+  const lasts = code === TOO_MANY_RELEASES;
   const isLater = status >= 500 || (NOT_NOW.has(status) && !lasts);
   if (typeof reply?.success !== 'boolean' || isLater) return { kind: 'later' };
   if (status === 401) return { kind: 'signed_out' };
@@ -180,7 +193,11 @@ export function meaningOf(status: number, body: unknown): Sent {
     return { kind: 'done', status: order.status, sequence: order.sequence };
   }
   if (reply.success || status < 400) return { kind: 'later' };
-  return { kind: 'refused', message: typeof reply.message === 'string' ? reply.message : '' };
+  return { kind: 'refused', code: textOf(code), message: textOf(reply.message) ?? '', retryAfterSeconds };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 function asObject(value: unknown): Record<string, unknown> | null {

@@ -1,31 +1,26 @@
-import { type Answer, DriverApi, type Report } from './driver-api.ts';
+import { type Answer, DriverApi, type Duty, type Report } from './driver-api.ts';
 import { DutyWish } from './driver-duty.ts';
 import { DriverLink, type LinkState } from './driver-link.ts';
+import { Orders, type OrdersListener } from './driver-orders.ts';
 import { newActionId } from './driver-phone.ts';
 import { type PositionProblem, PositionWatch } from './driver-position.ts';
-import { ActionQueue } from './driver-queue.ts';
+import { ActionQueue, type Refusal } from './driver-queue.ts';
+import type { Choice, Door, Fix } from './driver-route.ts';
 import {
   type Action,
   type ActionKind,
-  type DriverOrder,
+  type Day,
   type DriverState,
   isCarried,
-  notBefore,
   type Progress,
-  type Shown,
-  withActions,
-  withKnownCustomer,
-  withoutCustomer,
+  stateOf,
 } from './driver-state.ts';
-import { type DriverStore, kept } from './driver-store.ts';
+import type { DriverStore } from './driver-store.ts';
 
-export type SessionListener = {
+export type SessionListener = OrdersListener & {
   /** Something on the screen changed. */
   changed(): void;
-  newOrder(order: DriverOrder): void;
-  /** The driver lost the order, and not by an action on this phone. */
-  orderLost(order: DriverOrder): void;
-  refused(action: Action, message: string): void;
+  refused(action: Action, refusal: Refusal): void;
   /** The token is no longer valid. */
   signedOut(): void;
   notKept(): void;
@@ -33,6 +28,9 @@ export type SessionListener = {
 
 /** The last order that ended on this phone, and how. */
 export type Finished = { readonly kind: ActionKind; readonly orderId: string };
+
+/** The phone's last position that was sent. */
+export type SentFix = { readonly fix: Fix; readonly takenMs: number };
 
 /** One signed-in driver: merges what the service says with what the driver did. */
 export class Session {
@@ -42,20 +40,17 @@ export class Session {
   readonly #position: PositionWatch;
   readonly #duty: DutyWish;
   readonly #listener: SessionListener;
-  #state: DriverState | null;
+  readonly #orders: Orders;
   #linkState: LinkState = 'connecting';
-  #progress: Progress | null = null;
-  /** The order of a refused action: the driver knows why, and is not told again that the order is gone. */
-  #refusedId: string | null = null;
   #problem: PositionProblem | null = null;
-  #positionToldMs: number | null = null;
+  #sentFix: SentFix | null = null;
   #finished: Finished | null = null;
+  #day: Day | null = null;
   #stopped = false;
 
   /** @param state from the service or, without a network, from the phone's storage */
   constructor(token: string, state: DriverState | null, store: DriverStore, listener: SessionListener) {
     this.#listener = listener;
-    this.#state = state;
     this.#api = new DriverApi(token);
     this.#link = new DriverLink(token, {
       told: (told) => this.#take(told),
@@ -66,17 +61,18 @@ export class Session {
     this.#queue = new ActionQueue(store, (action, signal) => this.#api.act(action, signal), {
       changed: () => listener.changed(),
       done: (action, progress) => this.#answered(action, progress),
-      refused: (action, message) => this.#refused(action, message),
+      refused: (action, refusal) => this.#refused(action, refusal),
       signedOut: () => listener.signedOut(),
       notKept: () => listener.notKept(),
     });
+    this.#orders = new Orders(state, this.#queue, listener);
     this.#duty = new DutyWish(
-      (onDuty) => this.#api.setDuty(onDuty),
-      (onDuty) => this.#take({ on_duty: onDuty, order: this.#state?.order ?? null }),
+      (duty) => this.#api.setDuty(duty),
+      ({ onDuty, until }) => this.#take({ ...this.#orders.state, on_duty: onDuty, on_duty_until: until }),
       () => listener.signedOut(),
     );
     this.#position = new PositionWatch({
-      position: (report) => this.#report(report),
+      position: (report, fix, takenMs) => this.#report(report, { fix, takenMs }),
       problem: (problem) => this.#positionProblem(problem),
     });
   }
@@ -87,12 +83,15 @@ export class Session {
   get waiting(): readonly Action[] {
     return this.#queue.waiting;
   }
-  get shown(): Shown {
-    return withActions(this.#state?.order ?? null, this.#queue.waiting);
+  get shown(): Orders['shown'] {
+    return this.#orders.shown;
   }
   /** The duty that the driver wants, or else the one that the service states. */
   get onDuty(): boolean {
-    return this.#duty.wanted ?? this.#state?.on_duty ?? false;
+    return this.#duty.wanted ?? this.#orders.state.on_duty;
+  }
+  get onDutyUntil(): string | null {
+    return this.#orders.state.on_duty_until;
   }
   get dutyWaits(): boolean {
     return this.#duty.wanted !== null;
@@ -104,9 +103,12 @@ export class Session {
   get finished(): Finished | null {
     return this.#finished;
   }
-  /** When the last position was reported, by `performance.now()`. */
-  get positionToldMs(): number | null {
-    return this.#positionToldMs;
+  get sentFix(): SentFix | null {
+    return this.#sentFix;
+  }
+  /** What the driver did today; null where the service did not say. */
+  get day(): Day | null {
+    return this.#day;
   }
 
   async start(): Promise<void> {
@@ -115,6 +117,7 @@ export class Session {
     this.#link.start();
     this.#followPosition();
     this.#duty.send();
+    void this.readDay();
   }
 
   /** Stops everything; unsent actions are kept. */
@@ -133,6 +136,7 @@ export class Session {
     this.#queue.wake();
     this.#position.ask();
     this.#duty.send();
+    void this.readDay();
   }
 
   wentOffline(): void {
@@ -140,33 +144,41 @@ export class Session {
     this.#link.wentOffline();
   }
 
-  setDuty(onDuty: boolean): void {
-    this.#duty.want(onDuty);
+  setDuty(duty: Duty): void {
+    this.#duty.want(duty);
     this.#followPosition();
     this.#listener.changed();
   }
 
-  /** Queues an action on the order that is shown. */
-  act(kind: ActionKind, detail: { readonly reason?: string; readonly photo?: ArrayBuffer } = {}): Promise<void> {
-    const { order } = this.shown;
-    if (!order) return Promise.resolve();
-    const stored = this.#queue.add({
-      id: newActionId(),
-      orderId: order.id,
-      kind,
-      reason: detail.reason ?? null,
-      capturedAt: new Date().toISOString(),
-      photo: detail.photo ?? null,
-    });
-    this.#keep();
-    return stored;
+  /** Notes that the driver is at a door, so that their route stays what it is until the handover is over. */
+  arrive(orderId: string): void {
+    this.#orders.arrive(orderId);
+    this.#listener.changed();
   }
 
-  /** Keeps the state for the next page; the customer only while the driver has their order on this phone. */
-  #keep(): void {
-    if (!this.#state) return;
-    const isOver = this.#replaced || this.shown.ended !== null;
-    kept.keepState(isOver ? withoutCustomer(this.#state) : this.#state);
+  /** Makes a stop the next one. */
+  choose(choice: Choice): void {
+    this.#orders.choose(choice);
+    this.#listener.changed();
+  }
+
+  get door(): Door | null {
+    return this.#orders.door;
+  }
+
+  /** Queues an action on each of these orders. */
+  async act(
+    kind: ActionKind,
+    orderIds: readonly string[],
+    detail: { readonly reason?: string; readonly photo?: ArrayBuffer } = {},
+  ): Promise<void> {
+    const capturedAt = new Date().toISOString();
+    const { reason = null, photo = null } = detail;
+    const stored = orderIds.map((orderId) =>
+      this.#queue.add({ id: newActionId(), orderId, kind, reason, capturedAt, photo }),
+    );
+    this.#orders.acted(orderIds);
+    await Promise.all(stored);
   }
 
   /** Drops unsent actions. */
@@ -178,7 +190,15 @@ export class Session {
   async refresh(): Promise<void> {
     if (this.#replaced) return;
     const answer = await this.#api.state();
-    if (this.#heard(answer) && !this.#link.live) this.#take(answer.value);
+    if (this.#heard(answer) && !this.#link.live) this.#take(stateOf(answer.value));
+  }
+
+  /** Reads what the driver did today. A service of before does not say. */
+  async readDay(): Promise<void> {
+    const answer = await this.#api.day();
+    if (answer.kind !== 'ok' || this.#stopped) return;
+    this.#day = answer.value.day;
+    this.#listener.changed();
   }
 
   #heard<Value>(answer: Answer<Value>): answer is { kind: 'ok'; value: Value } {
@@ -188,37 +208,26 @@ export class Session {
   }
 
   #take(told: DriverState): void {
-    const before = this.#state?.order ?? null;
-    const order = withKnownCustomer(notBefore(told.order, this.#progress), before);
-    this.#state = { on_duty: told.on_duty, order };
-    this.#keep();
+    this.#orders.take(told);
     this.#followPosition();
-    if (before && before.id !== order?.id && !this.#endedHere(before.id)) this.#listener.orderLost(before);
-    if (order) this.#finished = null;
-    if (order && order.id !== before?.id) this.#listener.newOrder(order);
-    if (order?.id === this.#refusedId) this.#refusedId = null;
+    if (this.#orders.state.orders.length > 0) this.#finished = null;
     this.#listener.changed();
   }
 
-  /** Whether an order ended by an action on this phone, or by the answer to one. */
-  #endedHere(orderId: string): boolean {
-    const { orderId: answeredId, status = '' } = this.#progress ?? {};
-    if (orderId === this.#refusedId || (orderId === answeredId && !isCarried(status))) return true;
-    return this.#queue.waiting.some((action) => action.orderId === orderId);
-  }
-
   #answered({ kind, orderId }: Action, progress: Progress): void {
-    this.#progress = progress;
+    this.#orders.answered(progress);
     if (this.#replaced) return;
-    if (this.#state) this.#take(this.#state);
-    if (!isCarried(progress.status)) this.#finished = { kind, orderId };
+    this.#take(this.#orders.state);
+    if (!isCarried(progress.status)) {
+      this.#finished = { kind, orderId };
+      void this.readDay();
+    }
     if (!this.#link.live) void this.refresh();
   }
 
-  #refused(action: Action, message: string): void {
-    this.#refusedId = action.orderId;
-    this.#keep();
-    this.#listener.refused(action, message);
+  #refused(action: Action, refusal: Refusal): void {
+    this.#orders.refused(action.orderId);
+    this.#listener.refused(action, refusal);
     if (!this.#link.live) void this.refresh();
   }
 
@@ -243,27 +252,27 @@ export class Session {
   #standAside(): void {
     this.#position.stop();
     this.#duty.stop();
-    this.#keep();
+    this.#orders.standAside();
   }
 
   /** Watches the position on duty and while an order is carried, and never otherwise. */
   #followPosition(): void {
     if (this.#stopped || this.#replaced) return;
-    if (window.isSecureContext && (this.onDuty || this.shown.order)) this.#position.start();
+    if (window.isSecureContext && (this.onDuty || this.shown.orders.length > 0)) this.#position.start();
     else {
       this.#position.stop();
-      this.#positionToldMs = null;
+      this.#sentFix = null;
       this.#problem = null;
     }
   }
 
-  #report(report: Report): void {
-    if (this.#link.report(report)) this.#reported();
-    else if (navigator.onLine) void this.#api.report(report).then((taken) => taken && this.#reported());
+  #report(report: Report, sent: SentFix): void {
+    if (this.#link.report(report)) this.#reported(sent);
+    else if (navigator.onLine) void this.#api.report(report).then((taken) => taken && this.#reported(sent));
   }
 
-  #reported(): void {
-    this.#positionToldMs = performance.now();
+  #reported(sent: SentFix): void {
+    this.#sentFix = sent;
     this.#listener.changed();
   }
 

@@ -1,6 +1,49 @@
 import { ACTIVE_STATUSES } from '../domain/order.ts';
-/** A driver's state, as in `GET /driver/orders` and in the socket's `state` message. */
-export type DriverState = { readonly on_duty: boolean; readonly order: DriverOrder | null };
+
+/** A place where the driver stops; several pickups at one store are one stop. */
+export type Stop = {
+  readonly kind: 'pickup' | 'dropoff' | 'return';
+  /** Null for a door whose customer the service has not named. */
+  readonly lat: number | null;
+  readonly lng: number | null;
+  /** By how much a door's point may be off. A service of before does not say. */
+  readonly accuracy_m?: number | null;
+  readonly order_ids: readonly string[];
+};
+
+/**
+ * A driver's state, as in `GET /driver/orders` and in the socket's `state` message. A service of before, and
+ * the page of before in what it kept, state a single order and no stops.
+ */
+export type ToldState = {
+  readonly on_duty: boolean;
+  readonly on_duty_until?: string | null;
+  readonly order?: DriverOrder | null;
+  readonly orders?: readonly DriverOrder[];
+  readonly stops?: readonly Stop[];
+};
+
+/** What a driver did on one day, as `GET /driver/day` says it. */
+export type Day = { readonly deliveries: number; readonly earnings_cents: number; readonly held_cents: number };
+
+/** The state as the page holds and keeps it. */
+export type DriverState = {
+  readonly on_duty: boolean;
+  /** When the driver goes off duty by themselves, ISO 8601; null where they did not say. */
+  readonly on_duty_until: string | null;
+  readonly orders: readonly DriverOrder[];
+  /** In the order of driving. */
+  readonly stops: readonly Stop[];
+};
+
+export function stateOf({ on_duty, on_duty_until, order, orders, stops }: ToldState): DriverState {
+  return {
+    on_duty,
+    on_duty_until: on_duty_until ?? null,
+    orders: orders ?? (order ? [order] : []),
+    stops: stops ?? [],
+  };
+}
 
 export type DriverOrder = {
   readonly id: string;
@@ -8,6 +51,8 @@ export type DriverOrder = {
   readonly sequence: number;
   readonly delivery_tier: string;
   readonly driver_payout_cents: number;
+  /** When it is promised, ISO 8601. A service of before does not say. */
+  readonly deliver_by?: string | null;
   readonly store_name: string;
   /** Null like the customer's name. A state that the page of before kept has none. */
   readonly items?: readonly { readonly name: string; readonly quantity: number }[] | null;
@@ -67,35 +112,38 @@ export function isCarried(status: string): boolean {
   return CARRIED.has(status);
 }
 
-/**
- * What the phone shows: the order as it will be once all actions are sent, and an unsent action that ends it.
- */
+/** What the driver carries once all actions are sent, and the last unsent action that ends an order. */
 export type Shown = {
-  readonly order: DriverOrder | null;
+  readonly orders: readonly DriverOrder[];
   readonly ended: { readonly kind: ActionKind; readonly order: DriverOrder } | null;
 };
 
-/** Applies the unanswered actions to the order; those on other orders change nothing. */
-export function withActions(order: DriverOrder | null, actions: readonly Action[]): Shown {
-  let shown: Shown = { order, ended: null };
+/** Applies the unanswered actions to the orders; those on others change nothing. */
+export function withActions(orders: readonly DriverOrder[], actions: readonly Action[]): Shown {
+  const left = new Map(orders.map((order) => [order.id, order]));
+  let ended: Shown['ended'] = null;
   for (const { orderId, kind } of actions) {
-    const current = shown.order;
-    if (current?.id !== orderId) continue;
+    const order = left.get(orderId);
+    if (!order) continue;
     const status = STATUS_AFTER[kind];
-    shown =
-      status === null
-        ? { order: null, ended: { kind, order: current } }
-        : { order: { ...current, status }, ended: null };
+    if (status !== null) {
+      left.set(orderId, { ...order, status });
+      continue;
+    }
+    left.delete(orderId);
+    ended = { kind, order };
   }
-  return shown;
+  return { orders: [...left.values()], ended };
 }
 
 /**
  * The order as the service states it, unless its answer to an action is newer: the socket and the answers are
- * separate and may overtake each other.
+ * separate and may overtake each other. Null where it has ended by then.
+ *
+ * @param progress the last answer to an action on this order
  */
-export function notBefore(order: DriverOrder | null, progress: Progress | null): DriverOrder | null {
-  if (!order || order.id !== progress?.orderId || order.sequence >= progress.sequence) return order;
+export function notBefore(order: DriverOrder, progress: Progress | undefined): DriverOrder | null {
+  if (!progress || order.sequence >= progress.sequence) return order;
   return isCarried(progress.status) ? { ...order, status: progress.status, sequence: progress.sequence } : null;
 }
 
@@ -103,14 +151,20 @@ export function notBefore(order: DriverOrder | null, progress: Progress | null):
  * The order with the customer whom an earlier message named. One that comes later, before the pickup and away
  * from the store, leaves them out.
  */
-export function withKnownCustomer(order: DriverOrder | null, known: DriverOrder | null): DriverOrder | null {
-  if (!order || order.id !== known?.id || order.dropoff.name !== null) return order;
+export function withKnownCustomer(order: DriverOrder, known: DriverOrder | undefined): DriverOrder {
+  if (!known || order.dropoff.name !== null) return order;
   return { ...order, items: known.items ?? null, dropoff: known.dropoff };
 }
 
-/** The state as the phone keeps it once the driver needs the customer no more: the address stays for maps. */
-export function withoutCustomer({ on_duty, order }: DriverState): DriverState {
-  if (!order) return { on_duty, order };
+/**
+ * The state as the phone keeps it once the driver needs some customers no more: their addresses stay for maps.
+ *
+ * @param isOver whether the driver is done with an order
+ */
+export function withoutCustomers(state: DriverState, isOver: (orderId: string) => boolean): DriverState {
   const nobody = { name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
-  return { on_duty, order: { ...order, items: null, dropoff: { ...order.dropoff, ...nobody } } };
+  const orders = state.orders.map((order) =>
+    isOver(order.id) ? { ...order, items: null, dropoff: { ...order.dropoff, ...nobody } } : order,
+  );
+  return { ...state, orders };
 }

@@ -1,5 +1,6 @@
 import type { ActionStore } from './driver-queue.ts';
-import type { Action, DriverState } from './driver-state.ts';
+import type { Door } from './driver-route.ts';
+import { type Action, type DriverState, stateOf, type ToldState } from './driver-state.ts';
 
 const DATABASE = 'sameday-driver';
 const ACTIONS = 'actions';
@@ -7,6 +8,7 @@ const DRAFTS = 'drafts';
 const TOKEN = 'sameday-driver-token';
 const STATE = 'sameday-driver-state';
 const OFF_DUTY = 'sameday-driver-off-duty';
+const DOOR = 'sameday-driver-door';
 
 /** A photo that was taken and not sent, as some phones end a page while the camera is open. */
 export type Draft = { readonly orderId: string; readonly photo: ArrayBuffer };
@@ -103,20 +105,28 @@ export const kept = {
   signIn: (token: string): void => write(TOKEN, token),
   /** The last state, so that the driver can read the order without a network. */
   state(): DriverState | null {
-    try {
-      return JSON.parse(read(STATE) ?? 'null') as DriverState | null;
-    } catch {
-      return null;
-    }
+    const told = parsed<ToldState>(read(STATE));
+    return told && stateOf(told);
   },
   keepState: (state: DriverState): void => write(STATE, JSON.stringify(state)),
   /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
   wantsOffDuty: (): boolean => read(OFF_DUTY) !== null,
   keepWantedDuty: (onDuty: boolean | null): void => write(OFF_DUTY, onDuty === false ? 'yes' : null),
+  /** The door at which the driver stands, as some phones end a page while the camera is open. */
+  door: (): Door | null => parsed<Door>(read(DOOR)),
+  keepDoor: (door: Door | null): void => write(DOOR, door && JSON.stringify(door)),
   signOut(): void {
-    for (const key of [TOKEN, STATE, OFF_DUTY]) write(key, null);
+    for (const key of [TOKEN, STATE, OFF_DUTY, DOOR]) write(key, null);
   },
 };
+
+function parsed<Value>(text: string | null): Value | null {
+  try {
+    return JSON.parse(text ?? 'null') as Value | null;
+  } catch {
+    return null;
+  }
+}
 
 function read(key: string): string | null {
   try {

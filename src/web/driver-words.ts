@@ -1,118 +1,52 @@
-import type { Action, ActionKind, DriverOrder, Shown } from './driver-state.ts';
+import { DRIVER_SILENT_MS } from '../limits.ts';
+import type { DriverText } from '../words/driver-en.ts';
+import type { Speak } from '../words/words.ts';
+import type { Refusal } from './driver-queue.ts';
+import type { Action, ActionKind, Day, DriverOrder, Shown } from './driver-state.ts';
 
-/** The words of the page, as pure functions. */
+/** The words of the page beside those of a stop, as pure functions. */
 
-export type OrderWords = {
-  readonly step: string;
-  readonly headline: string;
-  readonly address: string;
-  /** The address for maps, without the line that only helps at the door. */
-  readonly place: string;
-  /** What follows this step; null where nothing does. */
-  readonly next: string | null;
-  /** What the store and the customer ask for at this step. */
-  readonly notes: readonly Note[];
-  /** The button of this step; null while a photo is missing. */
-  readonly primary: { readonly kind: ActionKind; readonly text: string } | null;
-  readonly giveUp: { readonly kind: 'release' | 'undeliverable'; readonly text: string } | null;
-};
+export type Say = Speak<DriverText>;
 
-/** A block of the order's page: its title, and a text of the store's or the customer's, or a list of them. */
-export type Note = { readonly title: string; readonly text?: string; readonly list?: readonly string[] };
+/** The figures in the texts of the page's markup. */
+export const MARKUP_VALUES = { minutes: DRIVER_SILENT_MS / 60_000 };
 
-/** @param hasPhoto whether a photo of the handover was taken */
-export function orderWords(order: DriverOrder, hasPhoto: boolean): OrderWords {
-  const { address } = order.pickup;
-  const store = { headline: order.store_name, address, place: address };
-  switch (order.status) {
-    case 'picked_up':
-      return {
-        step: 'Deliver to',
-        headline: order.dropoff.name ?? 'The customer',
-        address: dropoffAddress(order),
-        place: dropoffAddress({ dropoff: { ...order.dropoff, line2: null } }),
-        next: null,
-        notes: dropoffNotes(order),
-        primary: hasPhoto ? { kind: 'deliver', text: 'Delivered' } : null,
-        giveUp: { kind: 'undeliverable', text: 'Could not deliver' },
-      };
-    case 'undeliverable':
-      return {
-        ...store,
-        step: 'Bring back to',
-        next: null,
-        notes: [],
-        primary: { kind: 'return', text: 'Returned to the store' },
-        giveUp: null,
-      };
-    default:
-      return {
-        ...store,
-        step: 'Pick up at',
-        next: nextWords(order),
-        notes: pickupNotes(order),
-        primary: { kind: 'pick-up', text: 'Picked up' },
-        giveUp: { kind: 'release', text: 'Give this order back' },
-      };
-  }
+const METERS_PER_MILE = 1_609.344;
+const FEET_PER_METER = 3.280_84;
+
+export function money(cents: number): string {
+  return `$${(cents / 100).toFixed(2)}`;
 }
 
-function pickupNotes(order: DriverOrder): Note[] {
-  return [...blockOf('At the store', order.pickup.instructions), ...itemsOf(order)];
+/** A distance for a driver: feet below a tenth of a mile. */
+export function distanceWords(say: Say, meters: number): string {
+  const miles = meters / METERS_PER_MILE;
+  if (miles < 0.1) return say('feet', { distance: Math.max(50, Math.round((meters * FEET_PER_METER) / 50) * 50) });
+  return say('miles', { distance: miles < 10 ? miles.toFixed(1) : Math.round(miles) });
 }
 
-function dropoffNotes(order: DriverOrder): Note[] {
-  const { instructions, leave_at_door } = order.dropoff;
-  return [
-    ...blockOf('At the door', leave_at_door ? 'Leave it at the door.' : null),
-    ...blockOf('Instructions', instructions),
-    ...itemsOf(order),
-  ];
-}
-
-function blockOf(title: string, text: string | null | undefined): Note[] {
-  return text ? [{ title, text }] : [];
-}
-
-function itemsOf({ items }: DriverOrder): Note[] {
-  return items?.length ? [{ title: 'Items', list: items.map(({ name, quantity }) => `${quantity} × ${name}`) }] : [];
-}
-
-/** Where the parcel goes, as far as the driver is told before the pickup. */
-function nextWords(order: DriverOrder): string {
-  const { name } = order.dropoff;
-  const address = dropoffAddress(order);
-  return name === null ? `${address}. The name comes when you are at the store.` : `${name}, ${address}`;
-}
-
-export function dropoffAddress({ dropoff }: Pick<DriverOrder, 'dropoff'>): string {
-  const { line1, line2, city, state, zip } = dropoff;
-  return [line1, line2, `${city}, ${state} ${zip}`].filter(Boolean).join(', ');
-}
-
-export function orderFacts(order: DriverOrder): string {
-  const payout = (order.driver_payout_cents / 100).toFixed(2);
-  const tier = order.delivery_tier.replaceAll('_', ' ');
-  return `You earn $${payout} · ${tier[0]?.toUpperCase() ?? ''}${tier.slice(1)} · ${shortName(order.id)}`;
+/** A time of day, with the day where that is not today; null for what is no time. */
+export function clock(say: Say, iso: string | null | undefined): string | null {
+  const time = new Date(iso ?? '');
+  if (Number.isNaN(time.getTime())) return null;
+  const isToday = time.toDateString() === new Date().toDateString();
+  const day = isToday ? {} : ({ weekday: 'short' } as const);
+  return new Intl.DateTimeFormat(say('locale'), { ...day, hour: 'numeric', minute: '2-digit' }).format(time);
 }
 
 /** A short name of an order for people: the end of its id. */
-function shortName(orderId: string): string {
+export function shortName(orderId: string): string {
   return `#${orderId.slice(-6)}`;
 }
 
 /** The confirmation that an order ended on this phone. */
-export function finishedWords({ kind, orderId }: { readonly kind: ActionKind; readonly orderId: string }): string {
-  return `${DID[kind]} · ${shortName(orderId)}`;
+export function finishedWords(say: Say, { kind, orderId }: Pick<Action, 'kind' | 'orderId'>): string {
+  return `${did(say, kind)} · ${shortName(orderId)}`;
 }
 
-const DID: Record<ActionKind, string> = {
-  deliver: 'Delivered',
-  return: 'Returned to the store',
-  release: 'Given back',
-  'pick-up': 'Picked up',
-  undeliverable: 'Could not deliver',
-};
+function did(say: Say, kind: ActionKind): string {
+  return say(`did_${kind}`);
+}
 
 export type Idle = {
   readonly ended: Shown['ended'];
@@ -124,57 +58,90 @@ export type Idle = {
 };
 
 /** The words while there is no order. */
-export function idleWords({ ended, late, onDuty, located }: Idle): { headline: string; detail: string } {
-  if (ended) {
-    const unsent = 'Not sent yet. This phone sends it as soon as there is a network. Keep this page open.';
-    return { headline: DID[ended.kind], detail: late ? unsent : 'Sending…' };
-  }
-  if (onDuty && !located) {
-    return {
-      headline: 'No order can reach you',
-      detail: 'Orders go to the nearest driver, and this page cannot see your location.',
-    };
-  }
-  if (onDuty) {
-    return {
-      headline: 'Waiting for an order',
-      detail: 'Keep this page open and on screen. It rings when an order comes.',
-    };
-  }
-  return {
-    headline: 'You are off duty',
-    detail: 'You get no orders and your position is not shared. Go on duty when you are ready to drive.',
-  };
+export function idleWords(
+  say: Say,
+  { ended, late, onDuty, located }: Idle,
+): { readonly headline: string; readonly detail: string } {
+  if (ended) return { headline: did(say, ended.kind), detail: say(late ? 'idleUnsent' : 'idleSending') };
+  if (!onDuty) return { headline: say('idleOff'), detail: say('idleOffDetail') };
+  if (!located) return { headline: say('idleUnreachable'), detail: say('idleUnreachableDetail') };
+  return { headline: say('idleWaiting'), detail: say('idleWaitingDetail') };
 }
 
-export function dutyDetail(parts: {
-  readonly waits: boolean;
-  readonly watched: boolean;
-  readonly positionAgeMs: number | null;
-  readonly offline: boolean;
-}): string {
-  if (parts.waits) return 'Not sent yet';
-  if (!parts.watched) return 'Your position is not shared';
-  if (parts.offline) return 'Position not sent';
-  if (parts.positionAgeMs === null) return 'Finding your position…';
-  return `Position sent ${ago(parts.positionAgeMs)}`;
+/** What the driver did and earned today; null where that is not known. */
+export function dayWords(say: Say, day: Day | null): string | null {
+  if (!day) return null;
+  const today = say('today', { count: day.deliveries, earned: money(day.earnings_cents) });
+  return day.held_cents > 0 ? `${today}. ${say('todayHeld', { held: money(day.held_cents) })}` : today;
 }
 
-function ago(ms: number): string {
-  const seconds = Math.floor(ms / 1_000);
-  if (seconds < 40) return 'just now';
+/** The driver's duty: one who carries something and takes no new order is not quite off duty. */
+export function dutyWords(say: Say, onDuty: boolean, until: string | null, carries: boolean): string {
+  const time = onDuty ? clock(say, until) : null;
+  if (time) return say('onDutyUntil', { time });
+  if (onDuty) return say('onDuty');
+  return say(carries ? 'lastOrderDuty' : 'offDuty');
+}
+
+/** @param parts.positionAgeMs the age of the last position that was sent, since the phone took it */
+export function dutyDetail(
+  say: Say,
+  parts: {
+    readonly waits: boolean;
+    readonly watched: boolean;
+    readonly positionAgeMs: number | null;
+    readonly offline: boolean;
+  },
+): string {
+  if (parts.waits) return say('dutyUnsent');
+  if (!parts.watched) return say('positionUnshared');
+  if (parts.offline) return say('positionUnsent');
+  if (parts.positionAgeMs === null) return say('positionFinding');
+  const seconds = Math.floor(parts.positionAgeMs / 1_000);
+  if (seconds < 40) return say('positionFresh');
   const minutes = Math.max(1, Math.round(seconds / 60));
-  return minutes < 60 ? `${minutes} min ago` : 'more than an hour ago';
+  return minutes < 60 ? say('positionMinutes', { count: minutes }) : say('positionOld');
 }
 
 /** The unsent actions and what they wait for; null where there are none. */
-export function waitingWords(actions: readonly Pick<Action, 'kind'>[], connected: boolean): string | null {
+export function waitingWords(say: Say, actions: readonly Pick<Action, 'kind'>[], connected: boolean): string | null {
   if (actions.length === 0) return null;
-  const names = actions.map(({ kind }) => DID[kind]).join(', ');
-  return connected ? `Not sent yet, trying again: ${names}` : `Waiting for network: ${names}`;
+  const names: { readonly kind: ActionKind; count: number }[] = [];
+  for (const { kind } of actions) {
+    const last = names.at(-1);
+    if (last?.kind === kind) last.count += 1;
+    else names.push({ kind, count: 1 });
+  }
+  const words = names.map(({ kind, count }) => (count === 1 ? did(say, kind) : `${did(say, kind)} (${count})`));
+  return say(connected ? 'waitingService' : 'waitingNetwork', { actions: words.join(', ') });
 }
 
-/** @param message the service's sentence */
-export function refusalWords(action: Pick<Action, 'kind'>, message: string): string {
-  return `“${DID[action.kind]}” was not accepted and is not sent again. ${message}`.trim();
+/** Why an action was refused, in the reader's language where the service's code is known here. */
+export function refusalWords(say: Say, action: Pick<Action, 'kind'>, refusal: Refusal): string {
+  return say('refusal', { action: did(say, action.kind), why: whyRefused(say, refusal) }).trim();
+}
+
+function whyRefused(say: Say, { code, message, retryAfterSeconds }: Refusal): string {
+  switch (code) {
+    case 'not_found':
+    case 'illegal_transition':
+    case 'unusable_photo':
+      return say(`refused_${code}`);
+    case 'too_many_releases':
+      if (retryAfterSeconds === null) return message;
+      return say('refused_too_many_releases', { count: Math.ceil(retryAfterSeconds / 60) });
+    default:
+      return message;
+  }
+}
+
+/** What the driver has lost: each order by its store and its short name. */
+export function lostWords(say: Say, orders: readonly DriverOrder[]): string {
+  return orders.map(({ id, store_name }) => say('lost', { store: store_name, order: shortName(id) })).join(' ');
+}
+
+/** What a route has gained. */
+export function gainedWords(say: Say, orders: readonly DriverOrder[]): string {
+  const stores = [...new Set(orders.map(({ store_name }) => store_name))].join(', ');
+  return say('gained', { count: orders.length, stores });
 }

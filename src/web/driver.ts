@@ -1,48 +1,94 @@
+import { HANDOVER_ASK_METERS } from '../limits.ts';
 import { allowSound, keepAwake, ring } from './driver-alert.ts';
 import { DriverApi } from './driver-api.ts';
-import { followDialogs } from './driver-dialogs.ts';
+import { ask, followDialogs, followQuestions } from './driver-dialogs.ts';
+import { byId, element } from './driver-dom.ts';
 import { HandoverPhoto } from './driver-handover.ts';
+import { say, translateMarkup } from './driver-language.ts';
+import type { Screen } from './driver-model.ts';
 import { ringNoMore, ringWhenClosed } from './driver-push.ts';
 import { isResting } from './driver-rest.ts';
+import { type Fix, farFromDoor } from './driver-route.ts';
 import { Session } from './driver-session.ts';
 import { type LinkResult, signInByLink, signInByText } from './driver-sign-in.ts';
-import type { Action, ActionKind } from './driver-state.ts';
+import {
+  type Action,
+  type ActionKind,
+  type DriverOrder,
+  type DriverState,
+  type Stop,
+  stateOf,
+} from './driver-state.ts';
+import { giveUpOf, type Next, nextOf, primaryOf, stopWords } from './driver-stop-words.ts';
 import { type DriverStore, kept, openStore } from './driver-store.ts';
-import { announce, byId, idleOf, render, type Screen } from './driver-view.ts';
-import { orderWords, refusalWords, waitingWords } from './driver-words.ts';
+import { announce, idleOf, render } from './driver-view.ts';
+import { distanceWords, gainedWords, lostWords, refusalWords, waitingWords } from './driver-words.ts';
 import { useWorker } from './driver-worker-client.ts';
 
 /** Time without an answer after which an action is shown as waiting; sooner it would only flicker. */
 const SHOW_WAITING_MS = 3_000;
 const REFRESH_AGE_MS = 10_000;
+/** Age of a position at which it says nothing of the door at which a driver stands. */
+const FIX_MS = 60_000;
+/** For how many hours a driver may go on duty, beside as long as they like. */
+const DUTY_HOURS = [1, 2, 4, 8];
+const HOUR_MS = 3_600_000;
+const NOTHING = { orders: [], stops: [], ended: null };
 
 let screen: Screen = 'none';
 let session: Session | null = null;
 let refusal: string | null = null;
+let gained: string | null = null;
 let said = '';
 let photo: HandoverPhoto;
 let store: DriverStore;
+/** The orders of the next stop whose parcels the driver has ticked. */
+const ticked = new Set<string>();
+
+/** The next stop as it is shown. */
+function nextStop(): Next | null {
+  if (!session) return null;
+  const { stops, orders } = session.shown;
+  return nextOf(stops, orders, session.door?.orderId ?? null);
+}
 
 function show(): void {
-  const shown = session?.shown ?? { order: null, ended: null };
+  const shown = session?.shown ?? NOTHING;
   const connected = session?.linkState === 'live' || session?.linkState === 'replaced';
-  const toldMs = session?.positionToldMs ?? null;
   const slow = slowActions();
-  render({
+  const next = nextStop();
+  const door = next?.atDoor ? next.orders[0] : null;
+  render(say, {
     screen,
     link: session?.linkState ?? 'connecting',
     shown,
+    doorOrderId: door?.id ?? null,
+    ticked,
     onDuty: session?.onDuty ?? false,
+    onDutyUntil: session?.onDutyUntil ?? null,
     dutyWaits: session?.dutyWaits ?? false,
     problem: session?.problem ?? null,
-    positionAgeMs: toldMs === null ? null : performance.now() - toldMs,
-    waiting: waitingWords(slow, connected),
+    fix: freshFix(),
+    positionAgeMs: session?.sentFix ? ageOf(session.sentFix.takenMs) : null,
+    waiting: waitingWords(say, slow, connected),
     late: slow.length > 0,
     finished: session?.finished ?? null,
     refusal,
-    photo: photo.of(shown.order),
+    gained,
+    photo: photo.of(door),
+    day: session?.day ?? null,
   });
-  sayChange(slow.length > 0);
+  sayChange(next, slow.length > 0);
+}
+
+/** Time since the phone's clock showed `ms`, which is that of the phone's positions too. */
+function ageOf(ms: number): number {
+  return Math.max(0, Date.now() - ms);
+}
+
+function freshFix(): Fix | null {
+  const sent = session?.sentFix;
+  return sent && ageOf(sent.takenMs) < FIX_MS ? sent.fix : null;
 }
 
 /** The waiting actions, once the first one has waited long enough to be shown. */
@@ -56,38 +102,36 @@ function slowActions(): readonly Action[] {
 }
 
 /** Announces the driver's next step to screen readers when it has changed. */
-function sayChange(late: boolean): void {
+function sayChange(next: Next | null, late: boolean): void {
   if (!session || screen !== 'work') return;
   const { shown, onDuty, problem } = session;
-  const words = shown.order ? orderWords(shown.order, false) : null;
-  const now = words ? `${words.step} ${words.headline}` : idleOf({ shown, late, onDuty, problem }).headline;
+  const words = next ? stopWords(say, next) : null;
+  const now = words ? `${words.step} ${words.headline}` : idleOf(say, { shown, late, onDuty, problem }).headline;
   const done = byId('finished').hidden || words ? '' : byId('finished').textContent;
-  const text = [done, now, byId('waiting').textContent].filter(Boolean).join('. ');
+  const text = [gained, done, now, byId('waiting').textContent].filter(Boolean).join('. ');
   if (text !== said) announce(text);
   said = text;
 }
 
-async function enter(token: string, state: ReturnType<typeof kept.state>): Promise<void> {
+async function enter(token: string, state: DriverState | null): Promise<void> {
   screen = 'work';
   refusal = null;
+  gained = null;
   session?.stop();
   session = new Session(token, state, store, {
     changed() {
       if (session?.linkState === 'replaced') screen = 'replaced';
-      void keepAwake(screen === 'work' && (session?.onDuty ?? false));
+      stayAwake();
       show();
     },
-    newOrder: ring,
-    orderLost(order) {
-      void photo.forget();
-      refusal = `The order at ${order.store_name} is no longer yours. It was cancelled or given to another driver.`;
+    gained: tellGained,
+    lost: tellLost,
+    refused(action, why) {
+      refusal = refusalWords(say, action, why);
     },
-    refused(action, message) {
-      refusal = refusalWords(action, message);
-    },
-    signedOut: () => leave('You were signed out because your token is no longer valid. Please ask for a new one.'),
+    signedOut: () => leave(say('tokenRevoked')),
     notKept() {
-      refusal = 'This phone could not save what you did. Do not close this page before it is sent.';
+      refusal = say('notKept');
     },
   });
   show();
@@ -96,14 +140,34 @@ async function enter(token: string, state: ReturnType<typeof kept.state>): Promi
   show();
 }
 
+function tellGained(orders: readonly DriverOrder[], isFirst: boolean): void {
+  // The first order is the screen itself.
+  gained = isFirst ? null : gainedWords(say, orders);
+  ring();
+}
+
+function tellLost(orders: readonly DriverOrder[]): void {
+  for (const { id } of orders) {
+    ticked.delete(id);
+    if (photo.isFor(id)) void photo.forget();
+  }
+  refusal = lostWords(say, orders);
+}
+
+/** Keeps the screen on while the driver works: on duty, or with something to bring to its end. */
+function stayAwake(): void {
+  const works = session !== null && (session.onDuty || session.shown.orders.length > 0);
+  void keepAwake(screen === 'work' && works);
+}
+
 /** Returns to the sign-in. Unsent actions stay on the phone for the next sign-in with a valid token. */
 function leave(why: string): void {
   session?.stop();
   session = null;
   kept.signOut();
-  void keepAwake(false);
   screen = 'sign-in';
   refusal = null;
+  stayAwake();
   show();
   byId('sign-in-problem').textContent = why;
 }
@@ -124,20 +188,18 @@ async function signIn(event: Event): Promise<void> {
   const answer = /^[\x21-\x7e]+$/.test(token) ? await new DriverApi(token).state() : { kind: 'signed_out' as const };
   button.disabled = false;
   if (answer.kind !== 'ok') {
-    const unknown = 'This token is not known. Please check that it is complete.';
-    const noAnswer = 'No answer from the service. Please check your network and try again.';
-    byId('sign-in-problem').textContent = answer.kind === 'signed_out' ? unknown : noAnswer;
+    byId('sign-in-problem').textContent = say(answer.kind === 'signed_out' ? 'tokenUnknown' : 'noAnswer');
     field.focus();
     return;
   }
   field.value = '';
   byId('sign-in-problem').textContent = '';
   kept.signIn(token);
-  const { on_duty, order } = answer.value;
-  kept.keepState({ on_duty, order });
+  const state = stateOf(answer.value);
+  kept.keepState(state);
   // Asks the browser not to delete unsent actions.
   void navigator.storage?.persist?.().catch(() => false);
-  await enter(token, { on_duty, order });
+  await enter(token, state);
 }
 
 /** Signs in with the token of a link, which cannot be had again, or shows what is wrong with the link. */
@@ -150,20 +212,76 @@ async function enterByLink(link: LinkResult): Promise<void> {
   await enter(link.token, null);
 }
 
-async function press(kind: string): Promise<void> {
+async function press(): Promise<void> {
   if (isResting(byId('primary'))) return;
   allowSound();
-  if (kind === 'on-duty') {
-    session?.setDuty(true);
-    void ringWhenClosed(kept.token() ?? '', true);
+  gained = null;
+  const next = nextStop();
+  if (!next) return goOnDuty();
+  const [order] = next.orders;
+  const primary = primaryOf(say, next, ticked, photo.isFor(order.id));
+  if (!primary || primary.orderIds.length === 0) return;
+  if (primary.kind === 'arrive') session?.arrive(order.id);
+  else if (primary.kind === 'deliver') deliver(next.stop, order);
+  else await act(primary.kind, primary.orderIds);
+}
+
+async function act(kind: ActionKind, orderIds: readonly string[], reason?: string): Promise<void> {
+  for (const id of orderIds) ticked.delete(id);
+  await session?.act(kind, orderIds, reason === undefined ? {} : { reason });
+  if (kind !== 'pick-up' && orderIds.some((id) => photo.isFor(id))) await photo.forget();
+  show();
+}
+
+/** Hands over, or asks first where the driver seems to be elsewhere. */
+function deliver(stop: Stop, order: DriverOrder): void {
+  const handOver = async () => {
+    const taken = photo.take(order);
+    if (!taken) return;
+    await session?.act('deliver', [order.id], { photo: taken });
+    await photo.forget();
+    show();
+  };
+  const meters = farFromDoor(freshFix(), stop, HANDOVER_ASK_METERS);
+  if (meters === null) return void handOver();
+  const name = order.dropoff.name ?? say('theCustomer');
+  const text = say('farText', { distance: distanceWords(say, meters), name });
+  ask('far', text, [order.id], () => void handOver());
+}
+
+function goOnDuty(): void {
+  const hours = Number(byId<HTMLSelectElement>('duty-hours').value);
+  const until = hours > 0 ? new Date(Date.now() + hours * HOUR_MS).toISOString() : null;
+  session?.setDuty({ onDuty: true, until });
+  void ringWhenClosed(kept.token() ?? '', true);
+}
+
+/** Goes off duty or on again. Whoever has parcels on board is asked, as they keep them. */
+function pressDuty(): void {
+  if (byId('duty-off').dataset.wants === 'on') {
+    session?.setDuty({ onDuty: true, until: null });
     return;
   }
-  const { order } = session?.shown ?? {};
-  const taken = kind === 'deliver' && order ? photo.take(order) : null;
-  if (kind === 'deliver' && !taken) return;
-  await session?.act(kind as ActionKind, taken ? { photo: taken } : {});
-  if (taken || kind === 'return') await photo.forget();
+  const stopOrders = () => session?.setDuty({ onDuty: false, until: null });
+  const onBoard = (session?.shown.orders ?? []).filter(({ status }) => status !== 'driver_assigned');
+  if (onBoard.length === 0) {
+    stopOrders();
+    return;
+  }
+  const ids = onBoard.map(({ id }) => id);
+  ask('last', say('lastText', { count: ids.length }), ids, stopOrders);
+}
+
+function tick({ target }: Event): void {
+  if (!(target instanceof HTMLInputElement)) return;
+  if (target.checked) ticked.add(target.value);
+  else ticked.delete(target.value);
   show();
+}
+
+function goFirst({ target }: Event): void {
+  const { kind, order: orderId } = (target as Element).closest('button')?.dataset ?? {};
+  if (orderId !== undefined) session?.choose({ kind: kind as Stop['kind'], orderId });
 }
 
 async function signOut(): Promise<void> {
@@ -175,39 +293,54 @@ async function signOut(): Promise<void> {
 
 function listen(): void {
   byId('sign-in-form').addEventListener('submit', (event) => void signIn(event));
-  byId('primary').addEventListener('click', () => void press(byId('primary').dataset.kind ?? ''));
-  byId('duty-off').addEventListener('click', () => session?.setDuty(false));
+  byId('primary').addEventListener('click', () => void press());
+  byId('duty-off').addEventListener('click', pressDuty);
+  byId('parcels').addEventListener('change', tick);
+  byId('stops').addEventListener('click', goFirst);
   byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
   byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
   byId('refusal-ok').addEventListener('click', () => {
     refusal = null;
     show();
   });
-  followDialogs({
-    give: (kind, reason) =>
-      void session
-        ?.act(kind, { reason })
-        .then(() => photo.forget())
-        .then(show),
+  followDialogs(say, {
+    giveUp() {
+      const next = nextStop();
+      return next && session ? giveUpOf(say, next, session.shown.orders) : null;
+    },
+    give: (kind, orderIds, reason) => void act(kind, orderIds, reason),
     leave: () => void signOut(),
     owes: () => (session?.waiting.length ?? 0) > 0,
   });
+  followQuestions();
   window.addEventListener('online', () => session?.wake());
   window.addEventListener('offline', () => session?.wentOffline());
   window.addEventListener('pageshow', (event) => event.persisted && session?.wake());
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
     session?.wake();
-    void keepAwake(session?.onDuty ?? false);
+    stayAwake();
   });
   setInterval(() => document.visibilityState === 'visible' && show(), REFRESH_AGE_MS);
 }
 
+function offerHours(): void {
+  const option = (value: number, text: string) => {
+    const made = element('option', text);
+    made.setAttribute('value', String(value));
+    return made;
+  };
+  const hours = DUTY_HOURS.map((count) => option(count, say('dutyHours', { count })));
+  byId('duty-hours').append(option(0, say('dutyOpen')), ...hours);
+}
+
 async function main(): Promise<void> {
+  translateMarkup();
+  offerHours();
   byId('insecure').hidden = window.isSecureContext;
   store = await openStore();
-  photo = new HandoverPhoto(store, show, (problem) => {
-    refusal = problem;
+  photo = new HandoverPhoto(store, show, () => {
+    refusal = say('photoUnreadable');
     show();
   });
   await photo.open();

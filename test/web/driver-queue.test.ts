@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ActionQueue, type ActionStore, meaningOf, type Sent } from '../../src/web/driver-queue.ts';
+import { ActionQueue, type ActionStore, meaningOf, type Refusal, type Sent } from '../../src/web/driver-queue.ts';
 import type { Action } from '../../src/web/driver-state.ts';
 
 const DONE: Sent = { kind: 'done', status: 'picked_up', sequence: 3 };
@@ -37,7 +37,7 @@ function newQueue(kept: ActionStore = store): ActionQueue {
   const listener = {
     changed: () => {},
     done: ({ id }: Action, { status }: { status: string }) => told.push(`${id} is ${status}`),
-    refused: ({ id }: Action, message: string) => told.push(`${id} refused: ${message}`),
+    refused: ({ id }: Action, { message }: Refusal) => told.push(`${id} refused: ${message}`),
     signedOut: () => told.push('signed out'),
     notKept: () => told.push('not kept'),
   };
@@ -148,7 +148,8 @@ describe('the actions of a driver', () => {
   });
 
   it('are removed with a message when the service refuses them, and the others go on', async () => {
-    send.mockResolvedValueOnce({ kind: 'refused', message: 'The order is cancelled.' });
+    const why = { code: 'illegal_transition', message: 'The order is cancelled.', retryAfterSeconds: null };
+    send.mockResolvedValueOnce({ kind: 'refused', ...why });
     const queue = newQueue();
     await queue.start();
     await queue.add(action('a'));
@@ -249,13 +250,15 @@ describe('what a reply means', () => {
 
   it('is a refusal for what will never be taken', () => {
     for (const status of [400, 404, 409, 413, 415, 422]) {
-      expect(meaningOf(status, refusal)).toEqual({ kind: 'refused', message: 'There is no such order.' });
+      const why = { code: null, message: 'There is no such order.', retryAfterSeconds: null };
+      expect(meaningOf(status, refusal)).toEqual({ kind: 'refused', ...why });
     }
   });
 
   it('is a refusal where no further order can be given back for an hour, so that the driver is told', () => {
     const body = { success: false, message: 'Too many.', error: { code: 'too_many_releases' } };
-    expect(meaningOf(429, body)).toEqual({ kind: 'refused', message: 'Too many.' });
+    const why = { code: 'too_many_releases', message: 'Too many.', retryAfterSeconds: 600 };
+    expect(meaningOf(429, body, 600)).toEqual({ kind: 'refused', ...why });
   });
 
   it('is "later" for what may pass', () => {

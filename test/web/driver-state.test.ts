@@ -1,22 +1,45 @@
 import { describe, expect, it } from 'vitest';
 import { mapsLink, newActionId, phoneLink } from '../../src/web/driver-phone.ts';
+import { farFromDoor, ordersAt, stopsLeft, wayMeters } from '../../src/web/driver-route.ts';
 import {
   type Action,
   type ActionKind,
   type DriverOrder,
   notBefore,
+  type Stop,
+  stateOf,
   withActions,
   withKnownCustomer,
-  withoutCustomer,
+  withoutCustomers,
 } from '../../src/web/driver-state.ts';
 import {
+  entriesOf,
+  factsOf,
+  giveUpOf,
+  type Next,
+  nextOf,
+  primaryOf,
+  routeTotal,
+  stopWords,
+} from '../../src/web/driver-stop-words.ts';
+import {
+  clock,
+  dayWords,
+  distanceWords,
   dutyDetail,
+  dutyWords,
   finishedWords,
   idleWords,
-  orderWords,
+  lostWords,
   refusalWords,
   waitingWords,
 } from '../../src/web/driver-words.ts';
+import { DRIVER_EN, type DriverText } from '../../src/words/driver-en.ts';
+import { DRIVER_ES } from '../../src/words/driver-es.ts';
+import { speaker } from '../../src/words/words.ts';
+
+const say = speaker<DriverText>(DRIVER_EN);
+const decir = speaker<DriverText>(DRIVER_ES);
 
 const ORDER: DriverOrder = {
   id: 'order-1',
@@ -53,60 +76,176 @@ const did = (kind: ActionKind, orderId = 'order-1'): Action => ({
   photo: null,
 });
 
-describe('the order that is shown', () => {
-  it('is as it will be when everything done here has been sent', () => {
-    expect(withActions(ORDER, []).order?.status).toBe('driver_assigned');
-    expect(withActions(ORDER, [did('pick-up')]).order?.status).toBe('picked_up');
-    expect(withActions(ORDER, [did('pick-up'), did('undeliverable')]).order?.status).toBe('undeliverable');
-    const delivered = withActions(ORDER, [did('pick-up'), did('deliver')]);
-    expect(delivered.order).toBeNull();
+/** An order of the same store in another status. */
+const other = (id: string, status = 'driver_assigned', changes: Partial<DriverOrder> = {}): DriverOrder => ({
+  ...ORDER,
+  id,
+  status,
+  ...changes,
+});
+const UNDER_WAY = other('order-1', 'picked_up');
+const FAR_STORE = { address: '9 Oak St, Reno, NV 89501', lat: 41, lng: -74 };
+
+describe('the state', () => {
+  it('is the same of a service of before, and of what the page of before kept', () => {
+    const before = stateOf({ on_duty: true, order: ORDER });
+    expect(before).toEqual({ on_duty: true, on_duty_until: null, orders: [ORDER], stops: [] });
+    expect(stateOf({ on_duty: false, order: null }).orders).toEqual([]);
+    const until = '2026-03-02T18:00:00.000Z';
+    const told = { on_duty: true, on_duty_until: until, order: ORDER, orders: [ORDER, UNDER_WAY], stops: [] };
+    expect(stateOf(told)).toMatchObject({ on_duty_until: until, orders: [ORDER, UNDER_WAY] });
+  });
+
+  it('is kept without name, phone, unit, items and notes of those orders that are over', () => {
+    const order = { ...ORDER, dropoff: { ...ORDER.dropoff, line2: 'Apt 12' } };
+    const state = stateOf({ on_duty: true, orders: [order, other('order-2')] });
+    const unnamed = { ...ORDER, items: null, dropoff: UNNAMED };
+    const kept = withoutCustomers(state, (id) => id === 'order-1');
+    expect(kept).toEqual({ ...state, orders: [unnamed, other('order-2')] });
+  });
+});
+
+describe('the orders that are shown', () => {
+  const withDone = (...actions: Action[]) => withActions([ORDER, other('order-2')], actions);
+
+  it('are as they will be when everything done here has been sent', () => {
+    const statuses = (...actions: Action[]) => withDone(...actions).orders.map(({ status }) => status);
+    expect(statuses()).toEqual(['driver_assigned', 'driver_assigned']);
+    expect(statuses(did('pick-up'), did('pick-up', 'order-2'))).toEqual(['picked_up', 'picked_up']);
+    expect(statuses(did('pick-up', 'order-2'), did('undeliverable', 'order-2'))).toEqual([
+      'driver_assigned',
+      'undeliverable',
+    ]);
+    const delivered = withDone(did('pick-up'), did('deliver'));
+    expect(delivered.orders.map(({ id }) => id)).toEqual(['order-2']);
     expect(delivered.ended).toMatchObject({ kind: 'deliver', order: { id: 'order-1', status: 'picked_up' } });
-    expect(withActions(ORDER, [did('release')]).ended?.kind).toBe('release');
+    expect(withDone(did('release'), did('release', 'order-2'))).toMatchObject({
+      orders: [],
+      ended: { kind: 'release' },
+    });
   });
 
-  it('is not changed by actions on another order', () => {
-    expect(withActions(ORDER, [did('pick-up', 'order-0')])).toEqual({ order: ORDER, ended: null });
-    expect(withActions(null, [did('deliver')])).toEqual({ order: null, ended: null });
+  it('are not changed by actions on another order', () => {
+    expect(withActions([ORDER], [did('pick-up', 'order-0')])).toEqual({ orders: [ORDER], ended: null });
+    expect(withActions([], [did('deliver')])).toEqual({ orders: [], ended: null });
   });
 
-  it('does not go back to before an answer when older news arrives after it', () => {
+  it('do not go back to before an answer when older news arrives after it', () => {
     const answered = { orderId: 'order-1', status: 'picked_up', sequence: 3 };
     expect(notBefore(ORDER, answered)).toMatchObject({ status: 'picked_up', sequence: 3 });
     expect(notBefore(ORDER, { ...answered, status: 'delivered', sequence: 4 })).toBeNull();
     const newer = { ...ORDER, status: 'undeliverable', sequence: 5 };
     expect(notBefore(newer, answered)).toBe(newer);
-    expect(notBefore(ORDER, { ...answered, orderId: 'order-0' })).toBe(ORDER);
-    expect(notBefore(null, answered)).toBeNull();
+    expect(notBefore(ORDER, undefined)).toBe(ORDER);
   });
 
-  it('names the customer on, whom the service named near the store', () => {
+  it('name the customer on, whom the service named near the store', () => {
     const far = { ...ORDER, sequence: 3, items: null, dropoff: UNNAMED };
     expect(withKnownCustomer(far, ORDER)).toEqual({ ...ORDER, sequence: 3 });
     expect(withKnownCustomer(ORDER, far)).toBe(ORDER);
-    expect(withKnownCustomer({ ...far, id: 'order-2' }, ORDER)?.dropoff).toBe(UNNAMED);
-    expect([withKnownCustomer(null, ORDER), withKnownCustomer(far, null)]).toEqual([null, far]);
+    expect(withKnownCustomer(far, undefined)).toBe(far);
   });
 
-  it('is kept without name, phone, unit, items and notes once it is over', () => {
-    const order = { ...ORDER, dropoff: { ...ORDER.dropoff, line2: 'Apt 12' } };
-    const unnamed = { ...ORDER, items: null, dropoff: UNNAMED };
-    expect(withoutCustomer({ on_duty: true, order })).toEqual({ on_duty: true, order: unnamed });
-    expect(withoutCustomer({ on_duty: true, order: null })).toEqual({ on_duty: true, order: null });
+  it('are those that the driver knew, while they are at a door', () => {
+    const orders = [UNDER_WAY, other('order-2')];
+    expect(ordersAt(orders, { orderId: 'order-1', knownIds: ['order-1'] })).toEqual([UNDER_WAY]);
+    expect(ordersAt(orders, null)).toEqual(orders);
   });
 });
 
-describe('the notes of the page', () => {
-  const notes = (order: DriverOrder) => orderWords(order, false).notes;
-  const items = { title: 'Items', list: ['1 × Floor lamp', '12 × Bulb'] };
+describe('the stops that are left', () => {
+  const PLANNED: Stop[] = [
+    { kind: 'pickup', lat: 40, lng: -74, order_ids: ['order-1', 'order-2'] },
+    { kind: 'dropoff', lat: 40.1, lng: -74, order_ids: ['order-2'] },
+    { kind: 'dropoff', lat: 40.2, lng: -74, order_ids: ['order-1'] },
+  ];
+  const left = (orders: DriverOrder[], planned = PLANNED, choice: Parameters<typeof stopsLeft>[2] = null) =>
+    stopsLeft(planned, orders, choice).map(({ kind, order_ids }) => `${kind} ${order_ids.join('+')}`);
 
-  it('are those of the store until the pickup, and those of the door after it', () => {
+  it('are those of the service without what was done since', () => {
+    expect(left([ORDER, other('order-2')])).toEqual(['pickup order-1+order-2', 'dropoff order-2', 'dropoff order-1']);
+    expect(left([UNDER_WAY, other('order-2')])).toEqual(['pickup order-2', 'dropoff order-2', 'dropoff order-1']);
+    expect(left([UNDER_WAY, other('order-2', 'picked_up')])).toEqual(['dropoff order-2', 'dropoff order-1']);
+    expect(left([UNDER_WAY])).toEqual(['dropoff order-1']);
+    expect(left([])).toEqual([]);
+  });
+
+  it('have a way back for a parcel that could not be delivered, one for those of a store', () => {
+    const back = [other('order-1', 'undeliverable'), other('order-2', 'undeliverable')];
+    expect(left(back)).toEqual(['return order-1+order-2']);
+    const apart = [other('order-1', 'undeliverable', { pickup: FAR_STORE }), other('order-2', 'undeliverable')];
+    expect(left(apart)).toEqual(['return order-1', 'return order-2']);
+    expect(left([UNDER_WAY, other('order-2', 'undeliverable')])).toEqual(['dropoff order-1', 'return order-2']);
+  });
+
+  it('are made up where a service of before plans none', () => {
+    expect(left([ORDER], [])).toEqual(['pickup order-1', 'dropoff order-1']);
+    expect(stopsLeft([], [ORDER], null)[1]).toMatchObject({ lat: null, lng: null });
+    expect(left([UNDER_WAY], [])).toEqual(['dropoff order-1']);
+  });
+
+  it('begin with one that can be made, and with that which the driver chose', () => {
+    const doorFirst = [...PLANNED].reverse();
+    expect(left([ORDER, other('order-2')], doorFirst)[0]).toBe('pickup order-1+order-2');
+    const both = [UNDER_WAY, other('order-2', 'picked_up')];
+    expect(left(both, PLANNED, { kind: 'dropoff', orderId: 'order-1' })).toEqual([
+      'dropoff order-1',
+      'dropoff order-2',
+    ]);
+    // Not picked up yet.
+    const early = left([ORDER, other('order-2')], PLANNED, { kind: 'dropoff', orderId: 'order-1' });
+    expect(early[0]).toBe('pickup order-1+order-2');
+    // Made already.
+    expect(left(both, PLANNED, { kind: 'pickup', orderId: 'order-1' })[0]).toBe('dropoff order-2');
+  });
+
+  it('hand over each parcel by itself', () => {
+    const together: Stop[] = [{ kind: 'dropoff', lat: 40, lng: -74, order_ids: ['order-1', 'order-2'] }];
+    const orders = [UNDER_WAY, other('order-2', 'picked_up')];
+    expect(left(orders, together)).toEqual(['dropoff order-1', 'dropoff order-2']);
+  });
+
+  it('say how far they are, and whether the driver is surely elsewhere', () => {
+    const at = (lat: number) => ({ lat, lng: -74, accuracyMeters: 20 });
+    const door: Stop = { kind: 'dropoff', lat: 40, lng: -74, order_ids: ['order-1'] };
+    // A tenth of a degree of latitude is 11.1 km in a straight line.
+    expect(wayMeters(at(40.1), door)).toBeCloseTo(11_119.5 * 1.35, -1);
+    expect(farFromDoor(at(40.004), door, 300)).toBeCloseTo(444.8, 0);
+    expect(farFromDoor({ ...at(40.004), accuracyMeters: 200 }, door, 300)).toBeNull();
+    expect(farFromDoor(at(40.004), { ...door, accuracy_m: 200 }, 300)).toBeNull();
+    expect(farFromDoor(at(40.002), door, 300)).toBeNull();
+    expect([farFromDoor(null, door, 300), farFromDoor(at(41), { ...door, lat: null }, 300)]).toEqual([null, null]);
+    expect([wayMeters(null, door), wayMeters(at(40), { ...door, lng: null })]).toEqual([null, null]);
+  });
+});
+
+/** The next stop of these orders, as the page makes it up. */
+function next(orders: DriverOrder[], doorOrderId: string | null = null): Next {
+  const found = nextOf(stopsLeft([], orders, null), orders, doorOrderId);
+  if (!found) throw new Error('there is no stop');
+  return found;
+}
+
+describe('the notes of a stop', () => {
+  const notes = (...orders: DriverOrder[]) => stopWords(say, next(orders)).notes;
+  const items = { title: 'Items', list: ['1 × Floor lamp', '12 × Bulb'] };
+  const unitOf = (line2: string) => other('order-1', 'picked_up', { dropoff: { ...ORDER.dropoff, line2 } });
+
+  it('are those of the store until the pickup, and those of the door after it, the unit first', () => {
     expect(notes(ORDER)).toEqual([{ title: 'At the store', text: 'Back door\nAsk for Jo' }, items]);
-    expect(notes({ ...ORDER, status: 'picked_up' })).toEqual([
+    expect(notes(unitOf('Apt 12'))).toEqual([
+      { title: 'Unit', text: 'Apt 12' },
       { title: 'At the door', text: 'Leave it at the door.' },
       { title: 'Instructions', text: 'Code 1234' },
       items,
     ]);
-    expect(notes({ ...ORDER, status: 'undeliverable' })).toEqual([]);
+    expect(notes(other('order-1', 'undeliverable'))).toEqual([]);
+  });
+
+  it('are said once where several orders of a store ask for the same', () => {
+    const asks = { ...ORDER.pickup, instructions: 'Door 3' };
+    const said = notes(ORDER, other('order-2'), other('order-3', 'driver_assigned', { pickup: asks }));
+    expect(said.map(({ text }) => text)).toEqual(['Back door\nAsk for Jo', 'Door 3']);
   });
 
   it('are none where nothing is asked or told, or the page of before kept the order', () => {
@@ -118,84 +257,161 @@ describe('the notes of the page', () => {
   });
 });
 
-describe('the words of the page', () => {
-  it('name the place of each step and the one button for it', () => {
-    expect(orderWords(ORDER, false)).toMatchObject({
+describe('the words of a stop', () => {
+  const words = (order: DriverOrder, doorOrderId: string | null = null) => stopWords(say, next([order], doorOrderId));
+  const button = (orders: DriverOrder[], ticked: string[] = [], hasPhoto = false, doorOrderId: string | null = null) =>
+    primaryOf(say, next(orders, doorOrderId), new Set(ticked), hasPhoto);
+
+  it('name the place of each step, its address in lines', () => {
+    expect(words({ ...ORDER, pickup: FAR_STORE })).toMatchObject({
       step: 'Pick up at',
       headline: 'Corner Books',
-      address: '1 Main St',
-      primary: { kind: 'pick-up' },
-      giveUp: { kind: 'release' },
+      lines: ['9 Oak St', 'Reno, NV 89501'],
+      place: '9 Oak St, Reno, NV 89501',
     });
-    const underWay = { ...ORDER, status: 'picked_up' };
-    expect(orderWords(underWay, false)).toMatchObject({
-      step: 'Deliver to',
-      headline: 'Jordan Lee',
-      address: '401 Valencia St, San Francisco, CA 94103',
-      primary: null,
-      giveUp: { kind: 'undeliverable' },
-    });
-    expect(orderWords(underWay, true).primary?.kind).toBe('deliver');
-    expect(orderWords({ ...ORDER, status: 'undeliverable' }, false)).toMatchObject({
-      headline: 'Corner Books',
-      primary: { kind: 'return' },
-      giveUp: null,
-    });
+    const door = { lines: ['401 Valencia St', 'San Francisco, CA 94103'], headline: 'Jordan Lee' };
+    expect(words(UNDER_WAY)).toMatchObject({ ...door, step: 'Deliver to' });
+    expect(words(UNDER_WAY, 'order-1')).toMatchObject({ ...door, step: 'At the door of' });
+    expect(words(other('order-1', 'undeliverable'))).toMatchObject({ step: 'Bring back to', headline: 'Corner Books' });
+    expect(stopWords(decir, next([UNDER_WAY])).step).toBe('Entregar a');
   });
 
-  it('name what is not sent, and confirm what is', () => {
-    expect(waitingWords([], false)).toBeNull();
-    expect(waitingWords([did('release')], false)).toBe('Waiting for network: Given back');
-    const actions = [did('pick-up'), did('deliver')];
-    expect(waitingWords(actions, false)).toBe('Waiting for network: Picked up, Delivered');
-    expect(waitingWords(actions, true)).toBe('Not sent yet, trying again: Picked up, Delivered');
-    expect(finishedWords({ kind: 'deliver', orderId: 'order-abcdef' })).toBe('Delivered · #abcdef');
+  it('have one button for each step', () => {
+    expect(button([ORDER])).toEqual({ kind: 'pick-up', text: 'Picked up', orderIds: ['order-1'] });
+    expect(button([UNDER_WAY])).toMatchObject({ kind: 'arrive', text: 'I have arrived' });
+    expect(button([UNDER_WAY], [], false, 'order-1')).toBeNull();
+    expect(button([UNDER_WAY], [], true, 'order-1')).toMatchObject({ kind: 'deliver', orderIds: ['order-1'] });
+    expect(button([other('order-1', 'undeliverable')])).toMatchObject({ kind: 'return', orderIds: ['order-1'] });
   });
 
-  it('say what there is to wait for while there is no order', () => {
-    const idle = { ended: null, late: false, onDuty: true, located: true };
-    expect(idleWords(idle).headline).toBe('Waiting for an order');
-    expect(idleWords({ ...idle, located: false }).headline).toBe('No order can reach you');
-    expect(idleWords({ ...idle, onDuty: false, located: false }).headline).toBe('You are off duty');
-    const ended = { kind: 'deliver', order: ORDER } as const;
-    expect(idleWords({ ...idle, ended })).toEqual({ headline: 'Delivered', detail: 'Sending…' });
-    expect(idleWords({ ...idle, ended, late: true }).detail).toMatch(/^Not sent yet/);
+  it('take the ticked ones of several parcels', () => {
+    const two = [ORDER, other('order-2')];
+    expect(button(two)).toMatchObject({ kind: 'pick-up', text: 'Tick the parcels first', orderIds: [] });
+    expect(button(two, ['order-2', 'order-9'])).toMatchObject({ text: 'Picked up 1 of 2', orderIds: ['order-2'] });
+    const back = two.map((order) => ({ ...order, status: 'undeliverable' }));
+    expect(button(back, ['order-1', 'order-2'])).toMatchObject({ kind: 'return', text: 'Returned 2 of 2' });
   });
 
-  it('leave out of the maps what only helps at the door', () => {
-    const dropoff = { ...ORDER.dropoff, line2: 'Apt 12, ring twice' };
-    const words = orderWords({ ...ORDER, status: 'picked_up', dropoff }, false);
-    expect(words.address).toBe('401 Valencia St, Apt 12, ring twice, San Francisco, CA 94103');
-    expect(words.place).toBe('401 Valencia St, San Francisco, CA 94103');
-    expect(orderWords({ ...ORDER, dropoff }, false).place).toBe('1 Main St');
+  it('give back one order or any that is not picked up, and nothing that is', () => {
+    const giveUp = (...orders: DriverOrder[]) => giveUpOf(say, next(orders), orders);
+    expect(giveUp(ORDER)).toMatchObject({ kind: 'release', text: 'Give this order back', orders: [ORDER] });
+    const elsewhere = other('order-3', 'driver_assigned', { pickup: FAR_STORE });
+    const several = giveUp(ORDER, other('order-2', 'picked_up'), elsewhere);
+    expect(several?.text).toBe('Give orders back');
+    expect(several?.orders.map(({ id }) => id)).toEqual(['order-1', 'order-3']);
+    expect(giveUp(UNDER_WAY)).toMatchObject({ kind: 'undeliverable', orders: [UNDER_WAY] });
+    expect(giveUp(other('order-1', 'undeliverable'))).toBeNull();
+  });
+
+  it('say what it earns, how far it is and until when', () => {
+    const deliver_by = new Date(new Date().setHours(18, 30)).toISOString();
+    const two = next([{ ...ORDER, deliver_by }, other('order-2')]);
+    expect(factsOf(say, two, 2_500)).toEqual(['Earn $11.98 for 2', '1.6 mi', expect.stringMatching(/^by 6:30.PM$/)]);
+    expect(factsOf(say, next([ORDER]), null)).toEqual(['Earn $5.99']);
+  });
+
+  it('list the other stops and the whole route', () => {
+    const orders = [ORDER, other('order-2', 'picked_up', { dropoff: { ...ORDER.dropoff, line2: 'Apt 12' } })];
+    const stops = stopsLeft([], orders, null);
+    expect(entriesOf(say, stops, orders)).toMatchObject([
+      { title: 'Deliver to Jordan Lee', canGo: false, detail: '401 Valencia St, San Francisco, CA 94103' },
+      { title: 'Deliver to Jordan Lee', canGo: true, detail: '401 Valencia St, Apt 12, San Francisco, CA 94103' },
+    ]);
+    expect(routeTotal(say, stops, orders)).toBe('Route: 2 orders, 3 stops · $11.98');
+    expect(routeTotal(say, stops, [ORDER])).toBeNull();
   });
 
   it('do without a customer whom the service has not named', () => {
     const far = { ...ORDER, dropoff: UNNAMED };
-    expect(orderWords(far, false).next).toBe(
-      '401 Valencia St, San Francisco, CA 94103. The name comes when you are at the store.',
-    );
+    expect(entriesOf(say, stopsLeft([], [far], null), [far])).toMatchObject([
+      {
+        title: 'Deliver',
+        detail: '401 Valencia St, San Francisco, CA 94103. The name comes when you are at the store.',
+      },
+    ]);
     // Picked up without a network.
-    expect(orderWords({ ...far, status: 'picked_up' }, false)).toMatchObject({
-      headline: 'The customer',
-      address: '401 Valencia St, San Francisco, CA 94103',
-    });
+    expect(words({ ...far, status: 'picked_up' }).headline).toBe('The customer');
+  });
+});
+
+describe('the words of the page', () => {
+  it('name what is not sent, and confirm what is', () => {
+    expect(waitingWords(say, [], false)).toBeNull();
+    expect(waitingWords(say, [did('release')], false)).toBe('Waiting for network: Given back');
+    const actions = [did('pick-up'), did('pick-up', 'order-2'), did('deliver')];
+    expect(waitingWords(say, actions, false)).toBe('Waiting for network: Picked up (2), Delivered');
+    expect(waitingWords(say, actions, true)).toBe('Not sent yet, trying again: Picked up (2), Delivered');
+    expect(waitingWords(decir, actions, false)).toBe('Esperando red: Recogido (2), Entregado');
+    expect(finishedWords(say, { kind: 'deliver', orderId: 'order-abcdef' })).toBe('Delivered · #abcdef');
   });
 
-  it('say plainly that something was refused', () => {
-    expect(refusalWords(did('pick-up'), 'The order is cancelled; nothing was changed.')).toBe(
-      '“Picked up” was not accepted and is not sent again. The order is cancelled; nothing was changed.',
+  it('say what there is to wait for while there is no order', () => {
+    const idle = { ended: null, late: false, onDuty: true, located: true };
+    const words = (changes: object) => idleWords(say, { ...idle, ...changes });
+    expect(words({}).headline).toBe('Waiting for an order');
+    expect(words({ located: false }).headline).toBe('No order can reach you');
+    expect(words({ onDuty: false, located: false }).headline).toBe('You are off duty');
+    const ended = { kind: 'deliver', order: ORDER } as const;
+    expect(words({ ended })).toEqual({ headline: 'Delivered', detail: 'Sending…' });
+    expect(words({ ended, late: true }).detail).toMatch(/^Not sent yet/);
+  });
+
+  it('say plainly that something was refused, in the reader’s language where the code is known', () => {
+    const refusal = { code: 'illegal_transition', message: 'The order is cancelled.', retryAfterSeconds: null };
+    expect(refusalWords(say, did('pick-up'), refusal)).toBe(
+      '“Picked up” was not accepted and is not sent again. The order was cancelled or changed meanwhile.',
+    );
+    expect(refusalWords(decir, did('pick-up'), refusal)).toBe(
+      'No se aceptó “Recogido” y no se envía otra vez. El pedido se canceló o cambió entretanto.',
+    );
+    expect(refusalWords(decir, did('pick-up'), { ...refusal, code: 'gone' })).toMatch(/ The order is cancelled\.$/);
+    const often = { code: 'too_many_releases', message: 'Wait.', retryAfterSeconds: 61 };
+    expect(refusalWords(say, did('release'), often)).toMatch(/back again in 2 minutes\./);
+    expect(refusalWords(say, did('release'), { ...often, retryAfterSeconds: null })).toMatch(/ Wait\.$/);
+  });
+
+  it('say plainly which orders are gone', () => {
+    expect(lostWords(say, [ORDER, other('order-2')])).toBe(
+      'The order at Corner Books (#rder-1) is no longer yours. It was cancelled or given to another driver. ' +
+        'The order at Corner Books (#rder-2) is no longer yours. It was cancelled or given to another driver.',
     );
   });
 
-  it('say how old the position is', () => {
+  it('say how old the position is, and what it is of', () => {
     const detail = (positionAgeMs: number | null) =>
-      dutyDetail({ waits: false, watched: true, positionAgeMs, offline: false });
+      dutyDetail(say, { waits: false, watched: true, positionAgeMs, offline: false });
     expect(detail(null)).toBe('Finding your position…');
     expect(detail(12_000)).toBe('Position sent just now');
-    expect(detail(60_000)).toBe('Position sent 1 min ago');
-    const waiting = { waits: false, watched: true, positionAgeMs: 0, offline: true };
-    expect(dutyDetail(waiting)).toBe('Position not sent');
+    expect(detail(60_000)).toBe('Your position is 1 min old');
+    expect(detail(4_000_000)).toBe('Your position is more than an hour old');
+    expect(dutyDetail(say, { waits: false, watched: true, positionAgeMs: 0, offline: true })).toBe('Position not sent');
+  });
+
+  it('say the duty, its end, and that what is carried is the last', () => {
+    const six = new Date(new Date().setHours(18, 0)).toISOString();
+    expect(dutyWords(say, true, null, false)).toBe('On duty');
+    expect(dutyWords(say, true, six, false)).toMatch(/^On duty until 6:00.PM$/);
+    expect([dutyWords(say, false, six, false), dutyWords(say, false, null, true)]).toEqual([
+      'Off duty',
+      'No new orders',
+    ]);
+    expect([clock(say, 'soon'), clock(say, null)]).toEqual([null, null]);
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    expect(clock(say, tomorrow)).toMatch(/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) /);
+  });
+
+  it('say what the driver did today', () => {
+    const day = { deliveries: 1, earnings_cents: 550, held_cents: 0 };
+    expect(dayWords(say, null)).toBeNull();
+    expect(dayWords(say, day)).toBe('Today: 1 delivery · $5.50');
+    const held = { deliveries: 7, earnings_cents: 4_120, held_cents: 600 };
+    expect(dayWords(say, held)).toBe('Today: 7 deliveries · $41.20. $6.00 of it is being checked');
+    expect(dayWords(decir, day)).toBe('Hoy: 1 entrega · $5.50');
+  });
+
+  it('give distances as drivers in the United States read them', () => {
+    const words = [3, 100, 400, 2_500, 40_000].map((meters) => distanceWords(say, meters));
+    expect(words).toEqual(['50 ft', '350 ft', '0.2 mi', '1.6 mi', '25 mi']);
   });
 });
 

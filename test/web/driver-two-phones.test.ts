@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from '../harness/chromium.ts';
 import { ask, type Store, show, storedPhotos, untilOrder, type WireOrder } from '../service/clients.ts';
 import {
+  arrive,
   cameraPhoto,
   goOnDuty,
   headline,
@@ -57,7 +58,9 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await phone.goOffline();
     await eventually(() => link(phone)).toBe('No network');
   }
-  async function takePhoto({ page }: Phone): Promise<void> {
+  async function takePhoto(phone: Phone): Promise<void> {
+    const { page } = phone;
+    await arrive(phone);
     await page.locator('#camera').setInputFiles(photo);
     await page.locator('#preview-image').waitFor();
   }
@@ -249,7 +252,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await world.newOrder(store);
     expect((await cancel(store, order)).status).toBe(200);
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop is no longer yours/,
+      /^The order at Shoe Shop \(#\w{6}\) is no longer yours/,
     );
     await eventually(() => phone.page.locator('#order').isVisible()).toBe(true);
     expect(await phone.page.locator('dialog[open]').count()).toBe(0);

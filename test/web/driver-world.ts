@@ -125,7 +125,15 @@ export async function signIn({ page, url }: Phone, token: string): Promise<void>
 export async function goOnDuty({ page }: Phone): Promise<void> {
   await page.getByRole('button', { name: 'Go on duty' }).click();
   await page.getByRole('heading', { name: 'Waiting for an order' }).waitFor();
-  await page.getByText('Position sent just now').waitFor();
+  // A browser's made-up position is as old as the page.
+  await page.getByText(/^(Position sent just now|Your position is)/).waitFor();
+}
+
+/** Presses "I have arrived", by which the page asks for the photo. */
+export async function arrive({ page }: Phone): Promise<void> {
+  const button = page.getByRole('button', { name: 'I have arrived', exact: true });
+  await button.click();
+  await page.locator('#proof').waitFor();
 }
 
 /** Waits until the service worker has cached the page. */

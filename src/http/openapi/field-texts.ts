@@ -186,6 +186,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   stages: { says: 'The steps of the delivery.' },
   home: { says: 'Where the door is, once the driver has no other one before it.' },
   stops_before: { says: 'Doors to which the driver goes first; null where that is unknown.', example: 0 },
+  is_planned: { says: 'Whether the order waits for its time; then `arrival` is its window.' },
   was_released: { says: 'Whether an earlier driver gave the order back.', example: false },
   'stages.id': { says: 'Which step.', example: 'ordered' },
   label: { says: 'Its name on the page.', example: 'Ordered' },
@@ -207,6 +208,12 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
 
   // Drivers.
   on_duty: { says: 'Whether the driver takes orders.', example: true },
+  'query.utc_offset_minutes': { says: "Minutes that the driver's clock is ahead of UTC, -840 to 840; 0 if absent." },
+  day: { says: "Since the driver's last midnight." },
+  'day.deliveries': { says: 'Orders handed over.', example: 7 },
+  'day.returns': { says: 'Orders brought back to their store.', example: 0 },
+  earnings_cents: { says: 'What both earn, in US cents, without what the operator refused.', example: 4120 },
+  held_cents: { says: 'The part of it that the operator looks at first.', example: 0 },
   taken: { says: 'False where a later position is known already.', example: true },
   accuracy_m: { says: 'Meters, as the phone says.', example: 8 },
   heading: { says: 'Degrees clockwise from north.', example: 90 },
@@ -214,6 +221,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   capacity: { says: 'How many orders the driver carries at a time.', example: 3 },
   on_duty_until: { says: 'When the driver goes home; null where they have not said so.' },
   order_ids: { says: 'The orders of the stop, fetched or brought there together.' },
+  'stops.accuracy_m': { says: "By how much a door's point may be off in meters, else null.", example: 50 },
   stops: { says: 'The stops in the order of driving; pickups at one store are one stop.' },
   'stops.kind': { says: 'What the driver does there.', example: 'pickup' },
   until: { says: 'When the driver goes home, at most 24 hours ahead; null for no end.', example: TIME },

@@ -1,0 +1,33 @@
+import type { LinkState } from './driver-link.ts';
+import type { PositionProblem } from './driver-position.ts';
+import type { Fix } from './driver-route.ts';
+import type { Finished } from './driver-session.ts';
+import type { Day, Shown, Stop } from './driver-state.ts';
+
+export type Screen = 'none' | 'sign-in' | 'replaced' | 'work';
+
+/** Everything on the screen. */
+export type Model = {
+  readonly screen: Screen;
+  readonly link: LinkState;
+  readonly shown: Shown & { readonly stops: readonly Stop[] };
+  /** The order at whose door the driver stands. */
+  readonly doorOrderId: string | null;
+  /** The orders whose parcels are ticked. */
+  readonly ticked: ReadonlySet<string>;
+  readonly onDuty: boolean;
+  readonly onDutyUntil: string | null;
+  readonly dutyWaits: boolean;
+  readonly problem: PositionProblem | null;
+  readonly fix: Fix | null;
+  readonly positionAgeMs: number | null;
+  readonly waiting: string | null;
+  /** Whether the action that ended the last order takes longer than usual to send. */
+  readonly late: boolean;
+  readonly finished: Finished | null;
+  readonly refusal: string | null;
+  /** What the route has gained. */
+  readonly gained: string | null;
+  readonly photo: 'none' | 'preparing' | 'ready';
+  readonly day: Day | null;
+};

@@ -1,0 +1,191 @@
+import type { Catalogue } from './words.ts';
+
+/**
+ * The texts of the driver's page in English: those of its markup, and those that its script puts in. `minutes`
+ * in the markup's texts is the silence after which a driver loses an order.
+ */
+export const DRIVER_EN = {
+  /** How times are written (BCP 47). */
+  locale: 'en-US',
+
+  // The frame of the page.
+  title: 'Driver · Sameday',
+  sandbox: 'Sandbox',
+  sandboxHint: 'A trial: no real delivery, charge or text',
+  needsScript: 'This page needs JavaScript. Please switch it on for this site.',
+  insecure:
+    'This page is not on https. It may not see where you are, so no orders can reach you, and it does not open without network. Ask for the address that starts with https.',
+  ok: 'OK',
+  linkConnecting: 'Connecting…',
+  linkLive: 'Live',
+  linkReconnecting: 'Reconnecting…',
+  linkOffline: 'No network',
+
+  // Signing in and out.
+  signIn: 'Sign in',
+  signInHint: 'Enter the driver token that you were given.',
+  token: 'Driver token',
+  tokenUnknown: 'This token is not known. Please check that it is complete.',
+  noAnswer: 'No answer from the service. Please check your network and try again.',
+  tokenRevoked: 'You were signed out because your token is no longer valid. Please ask for a new one.',
+  replacedTitle: 'Signed in elsewhere',
+  replacedText:
+    'Another phone or window is signed in with your token. Orders go there now, and not to this one any more.',
+  useHere: 'Use this one',
+  signOut: 'Sign out',
+  leaveTitle: 'Sign out now?',
+  leaveOwing: 'What you did is not sent yet. If you sign out now it is lost.',
+  leaveToken: 'To sign in again you need your driver token.',
+  leaveLosing: 'Sign out and lose it',
+  stay: 'Stay signed in',
+
+  // Duty and position.
+  onDuty: 'On duty',
+  onDutyUntil: 'On duty until {time}',
+  offDuty: 'Off duty',
+  lastOrderDuty: 'No new orders',
+  goOnDuty: 'Go on duty',
+  goOffDuty: 'Go off duty',
+  lastOrder: 'Last order',
+  moreOrders: 'More orders',
+  dutyFor: 'On duty for',
+  dutyOpen: 'no fixed time',
+  dutyHours: { one: '1 hour', other: '{count} hours' },
+  lastTitle: 'No new orders after this?',
+  lastText: {
+    one: 'You keep the parcel on board and bring it to its end. No new order comes until you ask for more.',
+    other:
+      'You keep the {count} parcels on board and bring them to their end. No new order comes until you ask for more.',
+  },
+  lastConfirm: 'No new orders',
+  lastCancel: 'Go on taking orders',
+  positionDenied:
+    'This page is not allowed to see your location, so no order can reach you. Allow “Location” for it in the browser’s settings.',
+  positionUnavailable: 'Your position cannot be found, so no order can reach you. Is location switched on?',
+  dutyUnsent: 'Not sent yet',
+  positionUnshared: 'Your position is not shared',
+  positionUnsent: 'Position not sent',
+  positionFinding: 'Finding your position…',
+  positionFresh: 'Position sent just now',
+  positionMinutes: 'Your position is {count} min old',
+  positionOld: 'Your position is more than an hour old',
+
+  // Without an order.
+  idleUnsent: 'Not sent yet. This phone sends it as soon as there is a network. Keep this page open.',
+  idleSending: 'Sending…',
+  idleUnreachable: 'No order can reach you',
+  idleUnreachableDetail: 'Orders go to the nearest driver, and this page cannot see your location.',
+  idleWaiting: 'Waiting for an order',
+  idleWaitingDetail: 'Keep this page open and on screen. It rings when an order comes.',
+  idleOff: 'You are off duty',
+  idleOffDetail: 'You get no orders and your position is not shared. Go on duty when you are ready to drive.',
+  today: { one: 'Today: 1 delivery · {earned}', other: 'Today: {count} deliveries · {earned}' },
+  todayHeld: '{held} of it is being checked',
+
+  // The next stop.
+  pickUpAt: 'Pick up at',
+  deliverTo: 'Deliver to',
+  atTheDoorOf: 'At the door of',
+  bringBackTo: 'Bring back to',
+  theCustomer: 'The customer',
+  unit: 'Unit',
+  by: 'by {time}',
+  earn: { one: 'Earn {amount}', other: 'Earn {amount} for {count}' },
+  miles: '{distance} mi',
+  feet: '{distance} ft',
+  directions: 'Directions',
+  directionsTo: 'Directions to {place}',
+  call: 'Call',
+  callWhom: 'Call {name}',
+  atTheStore: 'At the store',
+  atTheDoor: 'At the door',
+  leaveAtDoor: 'Leave it at the door.',
+  instructions: 'Instructions',
+  items: 'Items',
+  item: '{count} × {name}',
+  parcels: { one: '1 parcel', other: '{count} parcels' },
+  tickPickups: 'Tick each parcel that you take',
+  tickReturns: 'Tick each parcel that you hand back',
+  photoAlt: 'Your photo of the handover',
+  photoTake: 'Take a photo',
+  photoRetake: 'Retake',
+  photoPreparing: 'Preparing the photo…',
+  photoUnreadable: 'This phone cannot read the picture. Please take another one.',
+  arrive: 'I have arrived',
+  pickUp: 'Picked up',
+  pickUpSome: 'Picked up {count} of {all}',
+  deliver: 'Delivered',
+  returned: 'Returned to the store',
+  returnedSome: 'Returned {count} of {all}',
+  tickFirst: 'Tick the parcels first',
+  lookIn:
+    'Navigating in another app? Look in here every few minutes: a phone that is silent for {minutes} minutes loses the order.',
+
+  // The route.
+  route: { one: 'Then 1 more stop', other: 'Then {count} more stops' },
+  routeTotal: 'Route: {orders} orders, {stops} stops · {earned}',
+  stopPickup: 'Pick up at {name}',
+  stopDropoff: 'Deliver to {name}',
+  stopDropoffUnnamed: 'Deliver',
+  stopReturn: 'Bring back to {name}',
+  namesLater: 'The name comes when you are at the store.',
+  goHereFirst: 'Go here first',
+  gained: { one: 'New on your route: {stores}', other: '{count} new orders on your route: {stores}' },
+  lost: 'The order at {store} ({order}) is no longer yours. It was cancelled or given to another driver.',
+
+  // Giving back, not delivered, far away.
+  releaseOne: 'Give this order back',
+  releaseSome: 'Give orders back',
+  releaseTitle: 'Give this order back?',
+  releaseTitleSome: 'Give back which orders?',
+  releaseNote: 'Another driver gets it at once. You will not be offered it again.',
+  releaseAll: 'All {count} that you have not picked up',
+  releaseConfirm: 'Give it back',
+  releaseCancel: 'Keep the order',
+  undeliverable: 'Could not deliver',
+  undeliverableTitle: 'What happened?',
+  undeliverableNote: 'Then bring the parcel back to the store.',
+  goBack: 'Go back',
+  reason: 'Reason',
+  which: 'Which order',
+  release_vehicle: 'My vehicle has a problem',
+  release_emergency: 'An emergency',
+  release_too_far: 'It is too far',
+  release_pickup_not_ready: 'The store does not have it ready',
+  release_other: 'Something else',
+  undeliverable_nobody_home: 'Nobody is there',
+  undeliverable_refused: 'They did not want it',
+  undeliverable_wrong_address: 'The address is wrong',
+  undeliverable_unsafe: 'It is not safe there',
+  undeliverable_damaged: 'The parcel is damaged',
+  undeliverable_other: 'Something else',
+  farTitle: 'Deliver here?',
+  farText: 'You seem to be {distance} from the door of {name}.',
+  farConfirm: 'Deliver here',
+
+  // What was done, sent and refused.
+  did_deliver: 'Delivered',
+  did_return: 'Returned to the store',
+  did_release: 'Given back',
+  'did_pick-up': 'Picked up',
+  did_undeliverable: 'Could not deliver',
+  waitingNetwork: 'Waiting for network: {actions}',
+  waitingService: 'Not sent yet, trying again: {actions}',
+  refusal: '“{action}” was not accepted and is not sent again. {why}',
+  refused_not_found: 'The order is not yours any more.',
+  refused_illegal_transition: 'The order was cancelled or changed meanwhile.',
+  refused_unusable_photo: 'The photo cannot be used. Please take another one.',
+  refused_too_many_releases: {
+    one: 'You gave back too many orders. You can give one back again in a minute. If you cannot do this one, tell your operator.',
+    other:
+      'You gave back too many orders. You can give one back again in {count} minutes. If you cannot do this one, tell your operator.',
+  },
+  notKept: 'This phone could not save what you did. Do not close this page before it is sent.',
+
+  // Tiers.
+  tier_standard: 'Standard',
+  tier_priority: 'Priority',
+  tier_scheduled: 'Scheduled',
+} as const satisfies Catalogue;
+
+export type DriverText = keyof typeof DRIVER_EN;

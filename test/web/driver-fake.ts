@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { buildWeb } from '../../scripts/build-web.mjs';
+import { driverPageRoutes } from '../../src/driver-app/page.ts';
+import { loadAssets } from '../../src/pages/assets.ts';
+import type { Reply } from '../../src/transport/route.ts';
+import type { ActionKind, DriverOrder, Stop, ToldState } from '../../src/web/driver-state.ts';
+import { replyOf } from '../http/support.ts';
+
+const STATUS_AFTER: Record<ActionKind, string> = {
+  'pick-up': 'picked_up',
+  deliver: 'delivered',
+  release: 'pending_dispatch',
+  undeliverable: 'undeliverable',
+  return: 'returned',
+};
+const ENDED = new Set(['delivered', 'pending_dispatch', 'returned']);
+
+type State = ToldState & Required<Pick<ToldState, 'orders'>> & { readonly version?: string };
+
+/** The store of the fake's orders. */
+export const STORE = { lat: 37.76415, lng: -122.41957 };
+/** A degree of latitude is about 111 km. */
+export const north = (meters: number) => ({ lat: STORE.lat + meters / 111_195, lng: STORE.lng });
+
+/** An order of the fake's store for a customer of this name. */
+export function orderFor(name: string, changes: Partial<DriverOrder> = {}): DriverOrder {
+  return {
+    id: `01a20380-4f66-7979-af29-${Buffer.from(name.padEnd(6)).subarray(0, 6).toString('hex')}`,
+    status: 'driver_assigned',
+    sequence: 3,
+    delivery_tier: 'standard',
+    driver_payout_cents: 550,
+    store_name: 'Mission Street Market',
+    deliver_by: null,
+    items: [{ name: 'Floor lamp', quantity: 1 }],
+    pickup: { address: '2000 Mission St, San Francisco, CA 94110', ...STORE, instructions: null },
+    dropoff: {
+      name,
+      phone: '+14155550123',
+      line1: '401 Valencia St',
+      line2: 'Apt 4',
+      city: 'San Francisco',
+      state: 'CA',
+      zip: '94103',
+      instructions: 'Code 1234',
+      leave_at_door: true,
+    },
+    ...changes,
+  };
+}
+
+/** The stops of orders of one store: one pickup, then each door. */
+export function stopsOf(orders: readonly DriverOrder[], doorMeters = 900): Stop[] {
+  return [
+    { kind: 'pickup', ...STORE, order_ids: orders.map(({ id }) => id) },
+    ...orders.map(({ id }, index) => ({
+      kind: 'dropoff' as const,
+      ...north(doorMeters * (index + 1)),
+      order_ids: [id],
+    })),
+  ];
+}
+
+/**
+ * The driver's page over a service that says what the test wants, of any number of orders. It takes every
+ * action on an order that it has, and 404s the others.
+ */
+export async function serveDriver() {
+  const directory = mkdtempSync(join(tmpdir(), 'sameday-driver-page-'));
+  await buildWeb(directory);
+  const assets = loadAssets(directory);
+  const page = driverPageRoutes({ assets, sandbox: true, publicUrl: null });
+  const sockets = new Set<WebSocket>();
+  const actions: string[] = [];
+  const duties: object[] = [];
+  let refusal: object | null = null;
+  let state: State = { on_duty: true, orders: [], stops: [] };
+  let day = { deliveries: 0, returns: 0, earnings_cents: 0, held_cents: 0 };
+  const json = (status: number, body: object): Reply => ({
+    status,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const push = () => {
+    for (const socket of sockets) socket.send(JSON.stringify({ type: 'state', ...state }));
+  };
+
+  function act(orderId: string, kind: ActionKind): Reply {
+    const order = state.orders.find(({ id }) => id === orderId);
+    if (refusal) return json(409, { success: false, message: 'In English.', error: refusal });
+    if (!order) return json(404, { success: false, message: 'There is no such order.', error: { code: 'not_found' } });
+    actions.push(`${kind} ${order.dropoff.name ?? order.dropoff.line1}`);
+    const after = { ...order, status: STATUS_AFTER[kind], sequence: order.sequence + 1 };
+    const orders = state.orders.flatMap((each) => {
+      if (each !== order) return [each];
+      return ENDED.has(after.status) ? [] : [after];
+    });
+    state = { ...state, orders };
+    setImmediate(push);
+    return json(200, { success: true, order: { status: after.status, sequence: after.sequence } });
+  }
+
+  async function answer(request: IncomingMessage): Promise<Reply> {
+    const [path = ''] = (request.url ?? '').split('?');
+    const [, , area, id = '', kind = ''] = path.split('/');
+    const body = await buffer(request);
+    if (path.startsWith('/assets/')) {
+      return assets.serve(path.slice('/assets/'.length), '') ?? { status: 404, body: '' };
+    }
+    if (area === 'orders' && kind) return act(id, kind as ActionKind);
+    if (area === 'orders') return json(200, { success: true, ...state });
+    if (area === 'day') return json(200, { success: true, day });
+    if (area === 'location') return json(200, { success: true, taken: true });
+    if (area === 'duty') {
+      const duty = JSON.parse(body.toString()) as { on_duty: boolean; until?: string };
+      duties.push(duty);
+      state = { ...state, on_duty: duty.on_duty, on_duty_until: duty.until ?? null };
+      setImmediate(push);
+      return json(200, { success: true, on_duty: duty.on_duty });
+    }
+    return replyOf(page, path, '');
+  }
+
+  const server = createServer((request, response) => {
+    void answer(request)
+      .catch((): Reply => ({ status: 404, body: '' }))
+      .then(({ status, headers = {}, body }) => response.writeHead(status, headers).end(body));
+  });
+  const upgrades = new WebSocketServer({ server, path: '/driver/live' });
+  upgrades.on('connection', (socket) => {
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('message', (text) => {
+      const { type } = JSON.parse(String(text)) as { type: string };
+      if (type === 'ping') socket.send('{"type":"pong"}');
+      if (type !== 'hello') return;
+      sockets.add(socket);
+      socket.send(JSON.stringify({ type: 'state', ...state }));
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** What the service has taken: the action, and whom the order is for. */
+    actions,
+    duties,
+    /** Tells the page another state. */
+    tell(changes: Partial<State>) {
+      state = { ...state, ...changes };
+      push();
+    },
+    state: () => state,
+    /** Refuses every action with this error, until it is null. */
+    refuse(error: object | null) {
+      refusal = error;
+    },
+    earn(next: typeof day) {
+      day = next;
+    },
+    async close() {
+      for (const socket of sockets) socket.terminate();
+      upgrades.close();
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+      rmSync(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,334 @@
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findChromium, launchBrowser } from '../harness/chromium.ts';
+import { north, orderFor, STORE, serveDriver, stopsOf } from './driver-fake.ts';
+
+const PHONE = { width: 360, height: 740 };
+const PATIENCE = { timeout: 30_000 };
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
+type Fake = Awaited<ReturnType<typeof serveDriver>>;
+type Options = { readonly locale?: string; readonly at?: { readonly lat: number; readonly lng: number } };
+
+describe.skipIf(findChromium() === undefined)('the driver’s page with several orders, in Chromium', () => {
+  let fake: Fake;
+  let browser: Awaited<ReturnType<typeof launchBrowser>>;
+  let photo: { name: string; mimeType: string; buffer: Buffer };
+  const pages: Page[] = [];
+
+  const [jordan, maria, sam] = [orderFor('Jordan'), orderFor('Maria'), orderFor('Sam')];
+  const sams = { ...sam, store_name: 'Corner Books', pickup: { ...sam.pickup, lat: STORE.lat + 0.02 } };
+
+  beforeAll(async () => {
+    browser = await launchBrowser(PHONE);
+    const picture = sharp({ create: { width: 64, height: 48, channels: 3, background: '#b98' } });
+    photo = { name: 'a.jpg', mimeType: 'image/jpeg', buffer: await picture.jpeg().toBuffer() };
+  });
+  beforeEach(async () => {
+    fake = await serveDriver();
+  });
+  afterEach(async () => {
+    for (const page of pages.splice(0)) await page.context().close();
+    await fake.close();
+  });
+  afterAll(() => browser?.close());
+
+  /** A phone that is signed in, on duty at the store. */
+  async function open({ locale = 'en-US', at = STORE }: Options = {}): Promise<Page> {
+    const context = await browser.context.browser()?.newContext({
+      viewport: PHONE,
+      hasTouch: true,
+      locale,
+      geolocation: { latitude: at.lat, longitude: at.lng, accuracy: 10 },
+      permissions: ['geolocation'],
+    });
+    if (!context) throw new Error('the browser is gone');
+    const page = await context.newPage();
+    pages.push(page);
+    await page.goto(`${fake.url}/driver`);
+    await page.locator('#token').fill('sdd_any');
+    await page.locator('#sign-in-button').click();
+    await page.locator('#link[data-state=live]').waitFor();
+    return page;
+  }
+  const headline = (page: Page) => page.locator('main h1:visible').textContent();
+  const titles = (page: Page) => page.locator('#stops strong').allTextContents();
+  const primary = (page: Page) => page.locator('#primary');
+  const press = async (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+  const tick = (page: Page, name: string) => page.locator('#parcels label', { hasText: name }).locator('input').check();
+  const sheet = (page: Page) => page.locator('dialog[open]');
+  /** Two orders of one store, picked up. */
+  const carrying = () => {
+    const orders = [jordan, maria].map((order) => ({ ...order, status: 'picked_up' }));
+    fake.tell({ orders, stops: stopsOf(orders) });
+  };
+  async function takePhoto(page: Page): Promise<void> {
+    await press(page, 'I have arrived');
+    await page.locator('#camera').setInputFiles(photo);
+    await page.locator('#preview-image').waitFor();
+  }
+
+  it('brings three orders of two stores in one route, with a tick for each parcel of a store', async () => {
+    const page = await open();
+    const orders = [jordan, maria, sams];
+    const later = [{ kind: 'pickup' as const, ...sams.pickup, order_ids: [sams.id] }];
+    fake.tell({ orders, stops: [...stopsOf([jordan, maria]), ...later] });
+    await eventually(() => titles(page)).toEqual([
+      'Deliver to Jordan',
+      'Deliver to Maria',
+      'Pick up at Corner Books',
+      'Deliver to Sam',
+    ]);
+    expect(await headline(page)).toBe('Mission Street Market');
+    expect(await page.locator('#route-total').textContent()).toBe('Route: 3 orders, 5 stops · $16.50');
+    expect(await page.locator('#order-facts').textContent()).toMatch(/^Earn \$11\.00 for 2/);
+    await press(page, 'Tick the parcels first');
+    expect(fake.actions).toEqual([]);
+    await tick(page, 'Maria');
+    await press(page, 'Picked up 1 of 2');
+    await eventually(() => fake.actions).toEqual(['pick-up Maria']);
+    // One is left, which needs no tick.
+    await press(page, 'Picked up');
+    await eventually(() => headline(page)).toBe('Jordan');
+    await takePhoto(page);
+    await press(page, 'Delivered');
+    await press(page, 'Deliver here');
+    await eventually(() => headline(page)).toBe('Maria');
+    await page.getByRole('button', { name: /^Pick up at Corner Books/ }).click();
+    await eventually(() => headline(page)).toBe('Corner Books');
+    await press(page, 'Picked up');
+    await eventually(() => headline(page)).toBe('Maria');
+    const all = ['pick-up Maria', 'pick-up Jordan', 'deliver Jordan', 'pick-up Sam'];
+    await eventually(() => fake.actions).toEqual(all);
+  });
+
+  it('keeps what was done with several orders without network, over a restart, and sends it in order', async () => {
+    const page = await open();
+    await eventually(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true);
+    fake.tell({ orders: [jordan, maria], stops: stopsOf([jordan, maria]) });
+    await page.locator('#parcels').waitFor();
+    await page.context().setOffline(true);
+    await page.locator('#link[data-state=offline]').waitFor();
+    for (const name of ['Jordan', 'Maria']) await tick(page, name);
+    await press(page, 'Picked up 2 of 2');
+    await eventually(() => headline(page)).toBe('Jordan');
+    await takePhoto(page);
+    await page.reload();
+    // The page comes back at the same door with the same photo.
+    await eventually(() => page.locator('#order-step').textContent()).toBe('At the door of');
+    await page.locator('#preview-image').waitFor();
+    await press(page, 'Delivered');
+    await eventually(() => headline(page)).toBe('Maria');
+    expect(await page.locator('#waiting').textContent()).toBe('Waiting for network: Picked up (2), Delivered');
+    expect(await page.evaluate<string>('JSON.stringify({ ...localStorage })')).not.toMatch(/Jordan/);
+    await page.context().setOffline(false);
+    await eventually(() => fake.actions).toEqual(['pick-up Jordan', 'pick-up Maria', 'deliver Jordan']);
+    await eventually(() => page.locator('#waiting').isHidden()).toBe(true);
+    expect(await headline(page)).toBe('Maria');
+  });
+
+  it('shows what a route gains at once, but at a door only after the handover', async () => {
+    const page = await open({ at: north(900) });
+    carrying();
+    await eventually(() => headline(page)).toBe('Jordan');
+    const [first, second] = fake.state().orders;
+    if (!first || !second) throw new Error('there are two orders');
+    const before = stopsOf([first, second]);
+    fake.tell({
+      orders: [first, second, sams],
+      stops: [...before, { kind: 'pickup', ...sams.pickup, order_ids: [sams.id] }],
+    });
+    await eventually(() => page.locator('#gained').textContent()).toBe('New on your route: Corner Books');
+    expect(await page.getByRole('status').textContent()).toBe('New on your route: Corner Books. Deliver to Jordan');
+    await press(page, 'I have arrived');
+    await page.locator('#proof').waitFor();
+    expect(await page.locator('#gained').isHidden()).toBe(true);
+
+    // The new one is planned first.
+    const next = orderFor('Tess', { store_name: 'Tea House' });
+    const urgent = { kind: 'pickup' as const, ...STORE, order_ids: [next.id] };
+    fake.tell({ orders: [first, second, sams, next], stops: [urgent, ...(fake.state().stops ?? [])], version: '2' });
+    const seenId = () => page.evaluate<string>("localStorage.getItem('sameday-driver-state')");
+    await eventually(seenId).toContain(next.id);
+    expect(await headline(page)).toBe('Jordan');
+    expect((await titles(page)).join()).not.toContain('Tea House');
+    expect(await page.locator('#gained').isHidden()).toBe(true);
+    await page.locator('#camera').setInputFiles(photo);
+    await page.locator('#preview-image').waitFor();
+    await press(page, 'Delivered');
+    await eventually(() => page.locator('#gained').textContent()).toBe('New on your route: Tea House');
+    expect(await headline(page)).toBe('Tea House');
+  });
+
+  it('says plainly that an order is gone, and leaves the door of it', async () => {
+    const page = await open();
+    carrying();
+    await eventually(() => headline(page)).toBe('Jordan');
+    await press(page, 'I have arrived');
+    await page.locator('#proof').waitFor();
+    fake.tell({ orders: fake.state().orders.slice(1) });
+    await eventually(() => page.locator('#refusal-text').textContent()).toBe(
+      `The order at Mission Street Market (#${jordan.id.slice(-6)}) is no longer yours. It was cancelled or given to another driver.`,
+    );
+    expect(await headline(page)).toBe('Maria');
+    expect(await page.locator('#proof').isHidden()).toBe(true);
+  });
+
+  it('asks about a handover far from the door, and does not block it', async () => {
+    const page = await open({ at: north(1_700) });
+    carrying();
+    await eventually(() => headline(page)).toBe('Jordan');
+    await takePhoto(page);
+    await press(page, 'Delivered');
+    await eventually(() => sheet(page).textContent()).toContain('You seem to be 0.5 mi from the door of Jordan.');
+    await press(page, 'Go back');
+    expect(fake.actions).toEqual([]);
+    await press(page, 'Delivered');
+    await press(page, 'Deliver here');
+    await eventually(() => fake.actions).toEqual(['deliver Jordan']);
+    // Maria's door is at 1.8 km, so that nothing is asked there.
+    await eventually(() => headline(page)).toBe('Maria');
+    await takePhoto(page);
+    await press(page, 'Delivered');
+    await eventually(() => fake.actions).toEqual(['deliver Jordan', 'deliver Maria']);
+  });
+
+  it('gives back one order or all that are not picked up', async () => {
+    const page = await open();
+    fake.tell({ orders: [jordan, maria, sams], stops: [] });
+    await page.locator('#parcels').waitFor();
+    await press(page, 'Give orders back');
+    await page.getByRole('radio', { name: /Maria/ }).check();
+    await page.getByRole('radio', { name: 'It is too far' }).check();
+    await sheet(page).getByRole('button', { name: 'Give it back' }).click();
+    await eventually(() => fake.actions).toEqual(['release Maria']);
+    await eventually(() => page.content()).not.toContain('Maria');
+    await eventually(() => page.locator('#parcels').isHidden()).toBe(true);
+    await press(page, 'Give orders back');
+    await page.getByRole('radio', { name: 'All 2 that you have not picked up' }).check();
+    await page.getByRole('radio', { name: 'An emergency' }).check();
+    await sheet(page).getByRole('button', { name: 'Give it back' }).click();
+    await eventually(() => fake.actions).toEqual(['release Maria', 'release Jordan', 'release Sam']);
+    await eventually(() => headline(page)).toBe('Waiting for an order');
+  });
+
+  it('brings parcels back that could not be delivered, those of a store together', async () => {
+    const page = await open();
+    carrying();
+    for (const name of ['Jordan', 'Maria']) {
+      await eventually(() => headline(page)).toBe(name);
+      await press(page, 'Could not deliver');
+      await page.getByRole('radio', { name: 'Nobody is there' }).check();
+      await sheet(page).getByRole('button', { name: 'Could not deliver' }).click();
+    }
+    await eventually(() => page.locator('#order-step').textContent()).toBe('Bring back to');
+    for (const name of ['Jordan', 'Maria']) await tick(page, name);
+    await press(page, 'Returned 2 of 2');
+    await eventually(() => headline(page)).toBe('Waiting for an order');
+    await eventually(() => fake.actions.slice(2)).toEqual(['return Jordan', 'return Maria']);
+  });
+
+  it('asks whether what is on board is the last, and goes on duty for some hours', async () => {
+    const page = await open();
+    carrying();
+    await eventually(() => headline(page)).toBe('Jordan');
+    await press(page, 'Last order');
+    expect(await sheet(page).textContent()).toContain('You keep the 2 parcels on board');
+    await sheet(page).getByRole('button', { name: 'No new orders' }).click();
+    await eventually(() => page.locator('#duty-state').textContent()).toBe('No new orders');
+    await press(page, 'More orders');
+    await eventually(() => page.locator('#duty-state').textContent()).toBe('On duty');
+    // Nothing is on board yet, so nothing is asked.
+    fake.tell({ orders: [jordan], stops: [] });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    await press(page, 'Last order');
+    await eventually(() => page.locator('#duty-state').textContent()).toBe('No new orders');
+    fake.tell({ orders: [] });
+    await page.getByLabel('On duty for').selectOption('2 hours');
+    await press(page, 'Go on duty');
+    await eventually(() => page.locator('#duty-state').textContent()).toMatch(/^On duty until \d/);
+    const [off, on, last, hours] = fake.duties as { on_duty: boolean; until?: string }[];
+    expect([off, on, last]).toEqual([{ on_duty: false }, { on_duty: true }, { on_duty: false }]);
+    expect(Math.abs(Date.parse(hours?.until ?? '') - Date.now() - 2 * 3_600_000)).toBeLessThan(120_000);
+  });
+
+  it('shows what the driver did and earned today, anew after each order', async () => {
+    fake.earn({ deliveries: 0, returns: 0, earnings_cents: 0, held_cents: 0 });
+    const page = await open({ at: north(900) });
+    await eventually(() => page.locator('#today').textContent()).toBe('Today: 0 deliveries · $0.00');
+    fake.earn({ deliveries: 1, returns: 0, earnings_cents: 550, held_cents: 0 });
+    const order = { ...jordan, status: 'picked_up' };
+    fake.tell({ orders: [order], stops: stopsOf([order]) });
+    await eventually(() => headline(page)).toBe('Jordan');
+    await takePhoto(page);
+    await press(page, 'Delivered');
+    await eventually(() => page.locator('#today').textContent()).toBe('Today: 1 delivery · $5.50');
+  });
+
+  it('goes on with a service of before, which states one order and no stops', async () => {
+    const page = await open();
+    fake.tell({ order: jordan, orders: undefined, stops: undefined } as never);
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    expect(await titles(page)).toEqual(['Deliver to Jordan']);
+  });
+
+  it('speaks Spanish on a phone that does, from its markup to the service’s refusals', async () => {
+    const page = await open({ locale: 'es-MX' });
+    expect(await page.locator('html').getAttribute('lang')).toBe('es');
+    await eventually(() => headline(page)).toBe('Esperando un pedido');
+    fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
+    await eventually(() => page.locator('#order-step').textContent()).toBe('Recoger en');
+    fake.refuse({ code: 'illegal_transition' });
+    await press(page, 'Recogido');
+    await eventually(() => page.locator('#refusal-text').textContent()).toBe(
+      'No se aceptó “Recogido” y no se envía otra vez. El pedido se canceló o cambió entretanto.',
+    );
+    await press(page, 'Dejar este pedido');
+    expect(await sheet(page).textContent()).not.toMatch(/Give|order|reason/i);
+  });
+
+  for (const locale of ['en-US', 'es-US']) {
+    it(`keeps words whole and stays as wide as the phone with text of 200 % (${locale})`, async () => {
+      const page = await open({ locale });
+      await page.evaluate("document.documentElement.style.fontSize = '200%'");
+      const check = async (state: string) => expect(await brokenIn(page), state).toEqual([]);
+      await check('waiting');
+      fake.tell({ orders: [jordan, maria, sams], stops: [] });
+      await page.locator('#parcels').waitFor();
+      await check('at the store');
+      carrying();
+      await eventually(() => headline(page)).toBe('Jordan');
+      await check('to the door');
+      await primary(page).click();
+      await page.locator('#proof').waitFor();
+      await check('at the door');
+      await page.locator('#camera').setInputFiles(photo);
+      await page.locator('#preview-image').waitFor();
+      await check('with a photo');
+      fake.tell({ orders: [], on_duty: false });
+      await page.locator('#duty-for').waitFor();
+      await check('off duty');
+    });
+  }
+
+  /** What is broken in the page: its width, and each word that stands in several lines. */
+  function brokenIn(page: Page): Promise<string[]> {
+    return page.evaluate<string[]>(`(() => {
+      const broken = [];
+      const over = document.documentElement.scrollWidth - innerWidth;
+      if (over > 0) broken.push('the page is wider by ' + over);
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        if (!node.parentElement.checkVisibility() || node.parentElement.closest('.unseen, option')) continue;
+        for (const match of node.data.matchAll(/\\S+/g)) {
+          const range = document.createRange();
+          range.setStart(node, match.index);
+          range.setEnd(node, match.index + match[0].length);
+          const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+          if (lines.size > 1) broken.push(match[0]);
+        }
+      }
+      return broken;
+    })()`);
+  }
+});

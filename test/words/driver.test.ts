@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { driverShell } from '../../src/driver-app/shell.ts';
+import { DRIVER_EN, type DriverText } from '../../src/words/driver-en.ts';
+import { DRIVER_ES } from '../../src/words/driver-es.ts';
+import type { Text } from '../../src/words/words.ts';
+
+const WEB = join(import.meta.dirname, '../../src/web');
+const SOURCES = readdirSync(WEB)
+  .filter((name) => /^driver.*\.ts$/.test(name))
+  .map((name) => [name, readFileSync(join(WEB, name), 'utf8')] as const);
+const KEYS = Object.keys(DRIVER_EN) as DriverText[];
+const SHELL = driverShell({ script: 's.js', style: 's.css', icon: 'i.svg', touchIcon: 'i.png' }, true);
+/** Texts that are the same in both languages. */
+const SAME: ReadonlySet<string> = new Set(['item', 'miles']);
+
+const forms = (text: Text): string[] => (typeof text === 'string' ? [text] : [text.one, text.other]);
+const namesIn = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).sort();
+
+test('both languages have the same values and forms in each text, and other words', () => {
+  for (const key of KEYS) {
+    const [english, spanish] = [forms(DRIVER_EN[key]), forms(DRIVER_ES[key])];
+    expect(spanish.map(namesIn), key).toEqual(english.map(namesIn));
+    for (const text of [...english, ...spanish]) expect(text.trim(), key).not.toBe('');
+    if (!SAME.has(key)) expect(spanish, key).not.toEqual(english);
+  }
+});
+
+test('every text is spoken somewhere', () => {
+  const shell = readFileSync(join(WEB, '../driver-app/shell.ts'), 'utf8');
+  const code = [SHELL, shell, ...SOURCES.map(([, text]) => text)].join('\n');
+  const families = /^(did|refused|tier)_/;
+  const unspoken = KEYS.filter((key) => !families.test(key) && !new RegExp(`['"]${key}['"]`).test(code));
+  expect(unspoken).toEqual([]);
+});
+
+test('no text of the page stands outside of the catalogue', () => {
+  for (const [name, source] of SOURCES) {
+    const code = source
+      .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+      .replaceAll(/\/\/.*$/gm, '')
+      .replaceAll(/^import .*$/gm, '')
+      .replaceAll(/new Error\(.*\)/g, '');
+    // Two words, or one that begins a sentence, in quotes.
+    const texts = [...code.matchAll(/'((?:[A-Za-zÀ-ÿ’]+[,.]? )+[A-Za-zÀ-ÿ’]+[.?!]?|[A-Z][a-z]+[.?!])'/g)];
+    expect(
+      texts.map(([, text]) => text),
+      name,
+    ).toEqual([]);
+  }
+  const spoken = SHELL.replace(/<span [^>]*data-say="\w+"[^>]*>[^<]*<\/span>/g, '')
+    .replace(/<title>[^<]*<\/title>/, '')
+    .replace(/<noscript>.*<\/noscript>/, '');
+  expect(spoken.replaceAll(/<[^>]*>/g, '').trim()).toBe('Sameday');
+  const attributes = [...spoken.matchAll(/ (?:alt|title|aria-label|placeholder)="([^"]*)"/g)].map(([, text]) => text);
+  expect(attributes.filter((text) => !KEYS.some((key) => DRIVER_EN[key] === text))).toEqual(['sdd_…']);
+});
+
+test('the markup speaks English by the keys by which the script finds it', () => {
+  const said = [...SHELL.matchAll(/<span [^>]*data-say="(\w+)"[^>]*>([^<]*)<\/span>/g)];
+  expect(said.length).toBeGreaterThan(40);
+  for (const [, key = '', text] of said) {
+    const english: Text = DRIVER_EN[key as DriverText];
+    expect(text).toBe(forms(english)[0]?.replace('{minutes}', '10'));
+  }
+});

@@ -197,7 +197,7 @@ export const schemas = {
   driverDuty: {
     type: 'object',
     required: ['on_duty'],
-    properties: { on_duty: { type: 'boolean' }, until: { type: 'string', nullable: true, pattern: TIMESTAMP } },
+    properties: { on_duty: { type: 'boolean' }, until: { type: 'string', pattern: TIMESTAMP } },
   },
 
   /** The query of `GET /driver/day`. */

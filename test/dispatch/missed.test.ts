@@ -120,5 +120,5 @@ test('a sweep matches orders and drivers that changed in the tables without a no
   await sweep.run();
   expect(await orderRow(sql, orderId)).toMatchObject({ status: 'driver_assigned', driver_id: driverId });
   expect(matcher.waitingCount()).toBe(0);
-  expect(matcher.driver(driverId)).toMatchObject({ orderId });
+  expect(matcher.driver(driverId)).toMatchObject({ carried: [{ orderId }] });
 });

@@ -224,7 +224,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   'stops.accuracy_m': { says: "By how much a door's point may be off in meters, else null.", example: 50 },
   stops: { says: 'The stops in the order of driving; pickups at one store are one stop.' },
   'stops.kind': { says: 'What the driver does there.', example: 'pickup' },
-  until: { says: 'When the driver goes home, at most 24 hours ahead; null for no end.', example: TIME },
+  until: { says: 'When the driver goes home, at most 24 hours ahead; without it they stay without an end.', example: TIME },
   version: { says: 'A name of the list of stops: another list has another name.', example: 'pJ0vSN_VZ2Qr' },
   driver_payout_cents: { says: 'What the driver earns by it, in US cents.', example: 600 },
   'pickup.address': { says: 'In one line, as the store sent it.', example: '2000 Mission St, San Francisco, CA 94110' },

@@ -338,6 +338,14 @@ export const PLANNER_ORDERED_STOPS = 8;
 export const PLANNER_ALTERNATIVES = 3;
 /** Time after which an order counts half in where orders are expected: about a rush. */
 export const PLANNER_DEMAND_MS = 60 * 60_000;
+/** Most stores, those of the most orders, by which idle drivers are asked to wait elsewhere. */
+export const PLANNER_WAIT_PLACES = 128;
+/** Most idle drivers for whom a better place to wait is looked for at once, about 1 ms. */
+export const MAX_WAITS_PER_LOOK = 8;
+/** How soon drivers are free that count as near a store where orders are expected. */
+export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
+/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
+export const PLANNER_WAIT_WAY_MINUTES = 10;
 /** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
 export const MAX_DEMAND_PLACES = 10_000;
 

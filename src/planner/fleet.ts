@@ -1,9 +1,9 @@
 import { PLANNER_AHEAD_MS, PLANNER_NEAREST } from '../limits.ts';
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
 import type { Place } from './place.ts';
-import type { Route, Task } from './route.ts';
+import type { Route, Stop, Task } from './route.ts';
 
-/** Vectors of where the driver is and where the route ends; start, end, end and begin of duty; pace. */
+/** Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace. */
 const FIGURES = 11;
 
 /**
@@ -44,10 +44,11 @@ export class Fleet {
     this.#figures.copyWithin(slot * FIGURES, this.routes.length * FIGURES, (this.routes.length + 1) * FIGURES);
   }
 
-  /** Writes down where and when a route begins and ends; to be called after each change of it. */
-  write(route: Route, startMs: number): void {
+  /** Writes down where and when a route is open for the first time, and ends; to be called after each change. */
+  write(route: Route, firstOpen: number): void {
     const at = (this.#slots.get(route) as number) * FIGURES;
-    const { driver, place, endPlace } = route;
+    const { driver, endPlace } = route;
+    const place = firstOpen === 0 ? route.place : (route.stops[firstOpen - 1] as Stop).place;
     const figures = this.#figures;
     figures[at] = place.x;
     figures[at + 1] = place.y;
@@ -55,7 +56,7 @@ export class Fleet {
     figures[at + 3] = endPlace.x;
     figures[at + 4] = endPlace.y;
     figures[at + 5] = endPlace.z;
-    figures[at + 6] = startMs;
+    figures[at + 6] = route.times[firstOpen] as number;
     figures[at + 7] = route.endMs;
     figures[at + 8] = driver.offDutyMs;
     // Milliseconds for a chord of length 1 on a globe with a radius of 1.
@@ -64,7 +65,7 @@ export class Fleet {
   }
 
   /**
-   * The routes from which a place is reached first, from where the driver is or from where the route ends, the
+   * The routes from which a place is reached first, from where the route is open or where it ends, the
    * earliest first; a time before `readyMs` counts as `readyMs`, and then the shorter way decides. Straight
    * lines estimate it: exact ways are asked for only of those few.
    */

@@ -59,7 +59,7 @@ function costOfRest(
     // A wait for a parcel took up the delay, and the rest is as it was.
     if (walk.atMs === times[k + 1] && first === stops[0]) return walk.cost + route.cost - (costs[k + 1] as number);
   }
-  return walk.total(route, first, j === stops.length ? task.dropoff.place : route.endPlace);
+  return walk.total(route, first);
 }
 
 /** The stops of a route with a task inserted. */

@@ -9,8 +9,6 @@ export class Place {
   readonly x: number;
   readonly y: number;
   readonly z: number;
-  /** Minutes from here to where orders are expected; see `Demand`. */
-  remoteMinutes = 0;
 
   constructor(point: Point) {
     this.point = point;

@@ -2,7 +2,7 @@ import { Demand } from './demand.ts';
 import { Fleet, Pickups } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
 import { Route, type Stop, Task, Walk } from './route.ts';
-import type { OpenOrder, PlannedDriver, Rules } from './types.ts';
+import type { PlannedDriver, Rules } from './types.ts';
 
 /** A gain below this is none, so that rounding never moves an order to and fro. */
 const LEAST_GAIN = 1e-6;
@@ -25,19 +25,12 @@ export class Plan {
     return this.walk.nowMs;
   }
 
-  /** A task for an order, which costs by the demand of today where its route ends. */
-  taskOf(order: OpenOrder): Task {
-    const task = new Task(order, this.rules);
-    task.dropoff.place.remoteMinutes = this.demand.minutesFrom(task.dropoff.place);
-    return task;
-  }
-
   /** Gives a route other stops; false where they are not allowed, and then its cost is `Infinity`. */
   set(route: Route, stops: Stop[]): boolean {
     route.stops = stops;
     route.changes++;
     const isAllowed = this.walk.refresh(route);
-    this.fleet.write(route, this.walk.startMs(route.driver));
+    this.fleet.write(route, this.firstOpen(route));
     return isAllowed;
   }
 
@@ -128,7 +121,6 @@ export class Plan {
     const route = known ?? new Route(driver);
     if (!known) this.fleet.add(route);
     route.moveTo(driver);
-    route.place.remoteMinutes = this.demand.minutesFrom(route.place);
     const planned = route.stops.filter(({ task }) => !task.isTold && !driver.told.some(({ order }) => order.id === task.order.id));
     const before = route.stops;
     const told = this.#toldStops(driver, route);
@@ -145,7 +137,7 @@ export class Plan {
     route.onBoard = 0;
     const picked = new Set<string>();
     return driver.told.map(({ kind, order }) => {
-      const task = tasks.get(order.id) ?? this.taskOf(order);
+      const task = tasks.get(order.id) ?? new Task(order, this.rules);
       tasks.set(order.id, task);
       task.isTold = true;
       task.route = route;

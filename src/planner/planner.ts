@@ -1,8 +1,9 @@
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import { Plan } from './plan.ts';
-import type { Route, Task } from './route.ts';
+import { type Route, Task } from './route.ts';
 import { tellOf } from './telling.ts';
-import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell } from './types.ts';
+import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, Wait } from './types.ts';
+import { Waiting } from './waiting.ts';
 
 /**
  * Decides which driver gets which waiting orders, when they are told, and in which order they stop.
@@ -13,6 +14,7 @@ import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell } from './types.ts
  */
 export class Planner {
   readonly #plan: Plan;
+  readonly #waiting = new Waiting();
   #pass: { readonly run: () => unknown }[] = [];
 
   constructor(rules: Rules) {
@@ -24,7 +26,7 @@ export class Planner {
     const plan = this.#at(nowMs);
     if (plan.tasks.has(order.id)) this.dropOrder(order.id, nowMs);
     else plan.demand.note(order.pickup, nowMs);
-    const task = plan.taskOf(order);
+    const task = new Task(order, plan.rules);
     plan.tasks.set(order.id, task);
     plan.pickups.add(task);
     plan.insert(task);
@@ -100,6 +102,11 @@ export class Planner {
       if (stop === task.dropoff) break;
     }
     return { driverId: route.driver.id, pickupMs, doorMs: walk.atMs - this.#plan.rules.dropoffAfterMs };
+  }
+
+  /** Which idle drivers should wait elsewhere, by where orders are expected. */
+  waits(nowMs: number): Wait[] {
+    return this.#waiting.waits(this.#at(nowMs));
   }
 
   #isOpen(task: Task): boolean {

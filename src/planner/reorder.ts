@@ -18,7 +18,7 @@ export function bestOrder(walk: Walk, route: Route, extendsTold: boolean, limit:
 
   const visit = () => {
     if (chosen.length === route.stops.length) {
-      const cost = walk.total(route, chosen[0], (chosen.at(-1) as Stop).place);
+      const cost = walk.total(route, chosen[0]);
       if (cost >= least) return;
       least = cost;
       best = chosen.slice();

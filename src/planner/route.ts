@@ -192,17 +192,14 @@ export class Walk {
       costs[i + 1] = this.cost;
     }
     route.endMs = this.atMs;
-    route.cost = this.total(route, stops[0], route.endPlace);
+    route.cost = this.total(route, stops[0]);
     return true;
   }
 
-  /** The cost of what was walked, with the driver's minutes and where the driver ends. */
-  total(route: Route, first: Stop | undefined, end: Place): number {
-    const rules = this.#rules;
-    const remote = rules.remoteCost * end.remoteMinutes;
-    if (!first) return remote;
-    const minutes = (this.atMs - this.leaveMs(route, first)) / MINUTE_MS;
-    return this.cost + rules.driverCost * minutes + remote;
+  /** The cost of what was walked, with the driver's minutes. */
+  total(route: Route, first: Stop | undefined): number {
+    if (!first) return 0;
+    return this.cost + (this.#rules.driverCost * (this.atMs - this.leaveMs(route, first))) / MINUTE_MS;
   }
 
   /** When the driver of a route has to leave for its first stop: as late as does not make the pickup late. */
@@ -217,6 +214,6 @@ export class Walk {
   costOf(route: Route, stops: readonly Stop[], limit = Number.POSITIVE_INFINITY): number {
     this.begin(route, 0);
     for (const stop of stops) if (!this.step(stop) || this.cost >= limit) return Number.POSITIVE_INFINITY;
-    return this.total(route, stops[0], stops.at(-1)?.place ?? route.place);
+    return this.total(route, stops[0]);
   }
 }

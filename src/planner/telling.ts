@@ -13,7 +13,7 @@ import type { Alternative, Tell } from './types.ts';
 export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const { driver, stops } = route;
   const first = stops[0];
-  if (!first || first.task.isTold || Math.max(driver.freeAtMs, driver.onDutyMs) > plan.nowMs) return null;
+  if (!first || first.task.isTold || Math.max(driver.freeAtMs, driver.onDutyMs) >= untilMs) return null;
   if (route.toldEnd > 0 && !plan.rules.extendsTold) return null;
   if (leaveMs(plan, route) >= untilMs) return null;
   const tasks = new Set<Task>();

@@ -57,8 +57,6 @@ export type Rules = {
   readonly lateCost: number;
   /** Cost of a driver's minute from leaving to the last stop. */
   readonly driverCost: number;
-  /** Cost of ending a route a minute farther from where orders are expected. */
-  readonly remoteCost: number;
   /** Whether a driver who was told gets further stops before the told ones are done. */
   readonly extendsTold: boolean;
 };

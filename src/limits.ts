@@ -330,8 +330,13 @@ export const RELEASED_ORDER_WAIT_SECONDS = 3_600;
 export const PLANNER_NEAREST = 12;
 /** How long before their duty begins drivers are planned for, so that they are told as it begins. */
 export const PLANNER_AHEAD_MS = 30 * 60_000;
-/** Time beyond its promise at which a minute of an order costs thrice a first late one, and ever more later. */
+/** Time after which a minute of an order beyond its promise costs e times as much. */
 export const PLANNER_STARVING_MS = 60 * 60_000;
+/**
+ * Most stops of a route; orders for which no near driver has room are planned later, the most urgent first.
+ * Above PLANNER_ORDERED_STOPS.
+ */
+export const PLANNER_MAX_STOPS = 32;
 /** Most planned stops of a route whose best order is searched for: four parcels have 2,520 orders. */
 export const PLANNER_ORDERED_STOPS = 8;
 /** Most of the next best drivers that a reason names. */
@@ -1232,6 +1237,7 @@ function assertRelations(): void {
   atMost({ AGE_STEP_MS }, { AGE_DECIDES_MS });
   below({ FAIR_SHARE_MS }, { MAX_FAIR_LEAD_MS });
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
+  below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
   below({ LARGEST_PAGE }, { LIST_SCAN_ROWS });
   below({ LIST_STATEMENT_MS }, { LIST_DEADLINE_MS });

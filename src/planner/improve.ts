@@ -1,6 +1,7 @@
+import { PLANNER_MAX_STOPS } from '../limits.ts';
 import type { Plan } from './plan.ts';
-import type { Route, Stop, Task } from './route.ts';
 import { bestOrder } from './reorder.ts';
+import type { Route, Stop, Task } from './route.ts';
 
 const LEAST_GAIN = 1e-6;
 
@@ -49,14 +50,13 @@ function bestExchange(plan: Plan, a: Route, b: Route): { one: Stop[]; other: Sto
     for (const j of cutsOfB) {
       const endOfB = b.stops.slice(j);
       if (endOfA.length + endOfB.length === 0 || !mayTake(plan, a, endOfB)) continue;
-      const one = [...a.stops.slice(0, i), ...endOfB];
-      const cost = plan.walk.costOf(a, one, most);
+      if (Math.max(i + endOfB.length, j + endOfA.length) > PLANNER_MAX_STOPS) continue;
+      const cost = plan.walk.costOf(a, i, endOfB, most);
       if (cost >= most) continue;
-      const other = [...b.stops.slice(0, j), ...endOfA];
-      const both = cost + plan.walk.costOf(b, other, most - cost);
+      const both = cost + plan.walk.costOf(b, j, endOfA, most - cost);
       if (both >= most) continue;
       most = both;
-      best = { one, other };
+      best = { one: [...a.stops.slice(0, i), ...endOfB], other: [...b.stops.slice(0, j), ...endOfA] };
     }
   }
   return best;

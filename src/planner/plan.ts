@@ -1,4 +1,5 @@
 import { Demand } from './demand.ts';
+import { PLANNER_MAX_STOPS } from '../limits.ts';
 import { Fleet, Pickups } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
 import { Route, type Stop, Task, Walk } from './route.ts';
@@ -51,6 +52,7 @@ export class Plan {
   setTold(route: Route, told: Stop[]): void {
     for (const { task } of told) task.doorByMs = Number.POSITIVE_INFINITY;
     route.toldEnd = told.length;
+    this.walk.isLenient = true;
     this.set(route, told);
     this.walk.begin(route, 0);
     for (const stop of told) {
@@ -58,6 +60,7 @@ export class Plan {
       const doorMs = this.walk.atMs - this.rules.dropoffAfterMs;
       if (!stop.isPickup) stop.task.doorByMs = Math.max(stop.task.order.dueMs, doorMs);
     }
+    this.walk.isLenient = false;
   }
 
   /** Puts a task where it adds the least cost, below `limit`; false where it can't be. */
@@ -97,7 +100,9 @@ export class Plan {
   candidates(task: Task): Set<Route> {
     const { order } = task;
     const mayCarry = (route: Route) =>
-      route.cost < Number.POSITIVE_INFINITY && this.rules.mayCarry(route.driver.id, order.id);
+      route.cost < Number.POSITIVE_INFINITY &&
+      route.stops.length < PLANNER_MAX_STOPS &&
+      this.rules.mayCarry(route.driver.id, order.id);
     const routes = this.pickups.routesWith(task);
     for (const route of routes) if (!mayCarry(route)) routes.delete(route);
     for (const route of this.fleet.nearest(task.pickup.place, order.readyMs, this.nowMs, mayCarry)) routes.add(route);

@@ -15,6 +15,8 @@ import { Waiting } from './waiting.ts';
 export class Planner {
   readonly #plan: Plan;
   readonly #waiting = new Waiting();
+  /** How many open orders were in no route when they were last tried. */
+  #unplanned = 0;
   #pass: { readonly run: () => unknown }[] = [];
 
   constructor(rules: Rules) {
@@ -29,7 +31,8 @@ export class Planner {
     const task = new Task(order, plan.rules);
     plan.tasks.set(order.id, task);
     plan.pickups.add(task);
-    plan.insert(task);
+    // Behind orders that nobody has room for it waits for the pass, in which the most urgent come first.
+    if (this.#unplanned > 0 || !plan.insert(task)) this.#unplanned++;
   }
 
   /** Forgets an order: cancelled, expired, or given to a driver by others. */
@@ -66,11 +69,15 @@ export class Planner {
     const plan = this.#at(nowMs);
     const lost = plan.fleet.routes.flatMap((route) => plan.refresh(route));
     this.#insertAll(lost);
+    const open = [...plan.tasks.values()];
+    const unplanned = open.filter(({ route }) => !route).sort((a, b) => a.costAt(nowMs) - b.costAt(nowMs));
+    this.#unplanned = unplanned.length;
     const isBusy = (route: Route) => route.stops.length > route.toldEnd;
     this.#pass = [
       ...plan.fleet.routes.map((route) => ({ run: () => isBusy(route) && reorder(plan, route) })),
       ...plan.fleet.routes.map((route) => ({ run: () => isBusy(route) && exchangeEnds(plan, route) })),
-      ...Array.from(plan.tasks.values(), (task) => ({ run: () => this.#isOpen(task) && relocate(plan, task) })),
+      ...open.filter(({ route }) => route).map((task) => ({ run: () => this.#isOpen(task) && relocate(plan, task) })),
+      ...unplanned.map((task) => ({ run: () => this.#isOpen(task) && plan.insert(task) && this.#unplanned-- })),
     ];
   }
 

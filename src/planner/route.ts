@@ -9,7 +9,7 @@ export class Task {
   readonly order: OpenOrder;
   readonly pickup: Stop;
   readonly dropoff: Stop;
-  /** Cost of a minute to the door, before and beyond the promise. */
+  /** Cost of a minute to the door, and of `PLANNER_STARVING_MS` of first minutes beyond the promise. */
   readonly minuteCost: number;
   readonly lateCost: number;
   route: Route | null = null;
@@ -24,21 +24,28 @@ export class Task {
     const promiseMs = order.dueMs - order.placedMs;
     const hurry = promiseMs > rules.hurryMs && promiseMs !== Number.POSITIVE_INFINITY ? rules.hurryMs / promiseMs : 1;
     this.minuteCost = order.weight * hurry;
-    this.lateCost = order.weight * rules.lateCost;
+    this.lateCost = (order.weight * rules.lateCost * PLANNER_STARVING_MS) / MINUTE_MS;
   }
 
   /**
-   * Cost of being at the door at a time. Beyond the promise a minute costs ever more (its square over
-   * `PLANNER_STARVING_MS`), so a late order in the end weighs more than any number of new ones, and none starves.
-   * An order without a promise has it from `PLANNER_STARVING_MS` after it was placed.
+   * Cost of being at the door at a time. Beyond the promise a minute costs e times as much after each
+   * `PLANNER_STARVING_MS`. So an order that takes the driver n times as long as others goes before those that are less
+   * late by ln n times that, however many come, and none starves. One without a promise is late from
+   * `PLANNER_STARVING_MS` after it was placed.
    */
   costAt(doorMs: number): number {
     const { placedMs, dueMs } = this.order;
     const cost = (this.minuteCost * (doorMs - placedMs)) / MINUTE_MS;
     const lateMs = doorMs - (dueMs === Number.POSITIVE_INFINITY ? placedMs + PLANNER_STARVING_MS : dueMs);
-    return lateMs <= 0 ? cost : cost + (this.lateCost * lateMs * (1 + lateMs / PLANNER_STARVING_MS)) / MINUTE_MS;
+    return lateMs <= 0 ? cost : cost + this.lateCost * growth(lateMs / PLANNER_STARVING_MS);
   }
 }
+
+/** e^x − 1, continued straight where doubles would no longer tell a minute. */
+function growth(x: number): number {
+  return x <= STRAIGHT_FROM ? Math.expm1(x) : Math.expm1(STRAIGHT_FROM) + Math.exp(STRAIGHT_FROM) * (x - STRAIGHT_FROM);
+}
+const STRAIGHT_FROM = 16;
 
 export class Stop {
   readonly task: Task;
@@ -101,6 +108,8 @@ type Saved = {
 export class Walk {
   readonly #rules: Rules;
   nowMs = 0;
+  /** Whether room and shift count for nothing, as for what a driver was told, whatever has changed since. */
+  isLenient = false;
   atMs = 0;
   /** When the parcel of the last pickup was taken over. */
   pickupMs = 0;
@@ -154,12 +163,12 @@ export class Walk {
     const wayMs = isHere ? 0 : rules.travelMs(this.place, place, driver.metersPerMinute);
     if (stop.isPickup) {
       this.load += order.room;
-      if (this.load > driver.room && !task.isTold) return false;
+      if (this.load > driver.room && !this.isLenient) return false;
       // Parcels of one store are one stop: the driver is there until the last of them is ready.
       const isSameStop = isHere && this.#isAtPickup;
       const arriveMs = isSameStop ? this.atMs - rules.pickupAfterMs : this.atMs + wayMs + rules.pickupBeforeMs;
       const pickupMs = arriveMs > order.readyMs ? arriveMs : order.readyMs;
-      if (pickupMs > driver.offDutyMs && !task.isTold) return false;
+      if (pickupMs > driver.offDutyMs && !this.isLenient) return false;
       this.pickupMs = pickupMs;
       this.atMs = isSameStop ? Math.max(this.atMs, pickupMs + rules.pickupAfterMs) : pickupMs + rules.pickupAfterMs;
       this.#isAtPickup = true;
@@ -210,10 +219,10 @@ export class Walk {
     return Math.max(startMs, first.task.order.readyMs - wayMs - this.#rules.pickupBeforeMs);
   }
 
-  /** The cost of a route with other stops; `Infinity` where one is not allowed, or from `limit` on. */
-  costOf(route: Route, stops: readonly Stop[], limit = Number.POSITIVE_INFINITY): number {
-    this.begin(route, 0);
-    for (const stop of stops) if (!this.step(stop) || this.cost >= limit) return Number.POSITIVE_INFINITY;
-    return this.total(route, stops[0]);
+  /** The cost of a route whose stops after the first `kept` are others; `Infinity` for `limit` or more. */
+  costOf(route: Route, kept: number, others: readonly Stop[], limit = Number.POSITIVE_INFINITY): number {
+    this.begin(route, kept);
+    for (const stop of others) if (!this.step(stop) || this.cost >= limit) return Number.POSITIVE_INFINITY;
+    return this.total(route, kept === 0 ? others[0] : route.stops[0]);
   }
 }

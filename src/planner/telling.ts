@@ -42,7 +42,7 @@ function leaveMs(plan: Plan, route: Route): number {
 function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
   if (rules.extendsTold) return endOfPickups(stops);
   let end = 1;
-  while (loads[end] !== 0) end++;
+  while (end < stops.length && loads[end] !== 0) end++;
   return end;
 }
 
@@ -55,10 +55,8 @@ function endOfPickups(stops: readonly Stop[]): number {
 /** What an order costs with its driver, and with the next best ones. */
 function reasons(plan: Plan, route: Route, task: Task): { cost: number; nextBest: Alternative[] } {
   const { walk } = plan;
-  const without = walk.costOf(
-    route,
-    route.stops.filter((stop) => stop.task !== task),
-  );
+  const others = route.stops.filter((stop) => stop.task !== task);
+  const without = walk.costOf(route, 0, others);
   const nextBest: Alternative[] = [];
   for (const other of plan.candidates(task)) {
     if (other === route) continue;

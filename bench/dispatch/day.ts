@@ -25,16 +25,21 @@ const ORIGIN = { lat: 40, lng: -90 };
 /** A place on the globe that knows its meters in the instance. */
 export type MetersPoint = { readonly lat: number; readonly lng: number } & Meters;
 
+export type PlanOptions = {
+  readonly waits?: boolean;
+  readonly rules?: Partial<Rules>;
+  readonly room?: number;
+  readonly everyMinutes?: number;
+  /** By when an order is promised, in minutes of the day. */
+  readonly dueAt?: (order: Ordered) => number;
+};
+
 /**
- * Runs a day of an instance through the planner, which looks once a minute. A courier drives what they were told to its
- * end before they are told of more.
+ * Runs a day of an instance through the planner, which looks once a minute. By the instance's own rules a courier
+ * drives what they were told to its end before they are told of more.
  */
-export function planInstance(
-  instance: Instance,
-  known: Known,
-  waits = true,
-  rules: Partial<Rules> = {},
-): PlannedInstance {
+export function planInstance(instance: Instance, known: Known, options: PlanOptions = {}): PlannedInstance {
+  const { waits = true, rules = {}, room = ROOM, everyMinutes = 1, dueAt = () => Number.POSITIVE_INFINITY } = options;
   const { orders, couriers, metersPerMinute } = instance;
   const preps = orders.map(({ placedAt, readyAt }) => readyAt - placedAt);
   const meanPrep = Math.round(preps.reduce((sum, each) => sum + each, 0) / preps.length);
@@ -47,16 +52,16 @@ export function planInstance(
       placedMs: order.placedAt * MINUTE_MS,
       readyMs: (known === 'mean' ? order.placedAt + meanPrep : really(order)) * MINUTE_MS,
       reallyReadyMs: really(order) * MINUTE_MS,
-      dueMs: Number.POSITIVE_INFINITY,
+      dueMs: dueAt(order) * MINUTE_MS,
       weight: 1,
       room: 1,
     })),
     drivers: couriers.map(({ id, start, onAt, offAt }) => {
       const [onDutyMs, offDutyMs] = [onAt * MINUTE_MS, offAt * MINUTE_MS];
-      return { id, place: pointOf(start), onDutyMs, offDutyMs, room: ROOM, metersPerMinute };
+      return { id, place: pointOf(start), onDutyMs, offDutyMs, room, metersPerMinute };
     }),
     rules: { ...rulesOf(instance), ...rules },
-    everyMs: MINUTE_MS,
+    everyMs: everyMinutes * MINUTE_MS,
     waits,
   });
   const begin = Math.min(...orders.map(({ placedAt }) => placedAt), ...couriers.map(({ onAt }) => onAt));

@@ -5,12 +5,11 @@ import type { Plan } from './plan.ts';
 import type { Route } from './route.ts';
 import type { Wait } from './types.ts';
 
-const P = JSON.parse(process.env.WAITP ?? '{}') as Record<string, number>;
 /** Drivers near a store that count, each next one for a share of the one before. */
-const DEPTH = P.depth ?? 4;
-const NEXT_SHARE = P.gamma ?? 0.6;
+const DEPTH = 4;
+const NEXT_SHARE = 0.6;
 /** What a minute of way has to gain, as a share of what it costs one driver. */
-const LEAST_GAIN = P.gain ?? 0.1;
+const LEAST_GAIN = 0.1;
 const FAR_MINUTES = 60;
 
 type Store = {

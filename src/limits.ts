@@ -330,7 +330,7 @@ export const RELEASED_ORDER_WAIT_SECONDS = 3_600;
 export const PLANNER_NEAREST = 12;
 /** How long before their duty begins drivers are planned for, so that they are told as it begins. */
 export const PLANNER_AHEAD_MS = 30 * 60_000;
-/** Time after which a minute of an order beyond its promise costs e times as much. */
+/** Time after which a minute of an order beyond its promise costs twice as much. */
 export const PLANNER_STARVING_MS = 60 * 60_000;
 /**
  * Most stops of a route; orders for which no near driver has room are planned later, the most urgent first.
@@ -339,6 +339,8 @@ export const PLANNER_STARVING_MS = 60 * 60_000;
 export const PLANNER_MAX_STOPS = 32;
 /** Most planned stops of a route whose best order is searched for: four parcels have 2,520 orders. */
 export const PLANNER_ORDERED_STOPS = 8;
+/** How long a search that found nothing is not repeated while the routes that it went through are the same. */
+export const PLANNER_SEEN_MS = 5 * 60_000;
 /** Most of the next best drivers that a reason names. */
 export const PLANNER_ALTERNATIVES = 3;
 /** Time after which an order counts half in where orders are expected: about a rush. */

@@ -126,10 +126,12 @@ export class Pickups {
     if (known?.size === 0) this.#tasks.delete(key);
   }
 
-  /** The routes that have a planned pickup at the place of a task's own. */
+  /** Some routes that have a planned pickup at the place of a task's own. */
   routesWith(task: Task): Set<Route> {
     const routes = new Set<Route>();
-    for (const other of this.#tasks.get(keyOf(task)) ?? []) if (other.route) routes.add(other.route);
+    for (const other of this.#tasks.get(keyOf(task)) ?? []) {
+      if (other.route && routes.size < PLANNER_NEAREST) routes.add(other.route);
+    }
     return routes;
   }
 }

@@ -9,11 +9,14 @@ const LEAST_GAIN = 1e-6;
 export function relocate(plan: Plan, task: Task): boolean {
   const { route } = task;
   if (!route) return plan.insert(task);
-  const { stops, cost, toldEnd } = route;
+  const { stops, cost, toldEnd, changes } = route;
+  const routes = plan.candidates(task).add(route);
+  if (task.seen.isSame(routes, plan.nowMs)) return false;
   plan.takeOut(task);
-  if (plan.insert(task, cost - route.cost - LEAST_GAIN)) return true;
+  if (plan.insert(task, cost - route.cost - LEAST_GAIN, routes)) return true;
   route.toldEnd = toldEnd;
   plan.set(route, stops);
+  route.changes = changes;
   task.route = route;
   return false;
 }
@@ -28,7 +31,9 @@ export function exchangeEnds(plan: Plan, route: Route): boolean {
   if (!first) return false;
   const isOpen = (other: Route) => other !== route && other.cost < Number.POSITIVE_INFINITY;
   let changed = false;
-  for (const other of plan.fleet.nearest(first.place, 0, plan.nowMs, isOpen)) {
+  const others = plan.fleet.nearest(first.place, 0, plan.nowMs, isOpen);
+  if (route.seen.ends.isSame([route, ...others], plan.nowMs)) return false;
+  for (const other of others) {
     const best = bestExchange(plan, route, other);
     if (!best) continue;
     plan.set(route, best.one);
@@ -75,6 +80,7 @@ function mayTake({ rules }: Plan, { driver }: Route, stops: readonly Stop[]): bo
 
 /** Puts the stops of a short route into their best order. */
 export function reorder(plan: Plan, route: Route): boolean {
+  if (route.seen.orders.isSame([route], plan.nowMs)) return false;
   const best = bestOrder(plan.walk, route, plan.rules.extendsTold, route.cost - LEAST_GAIN);
   if (!best) return false;
   route.toldEnd = best.findLastIndex(({ task }) => task.isTold) + 1;

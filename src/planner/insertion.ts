@@ -18,11 +18,14 @@ export type Insertion = {
  * @param from the first place that is allowed for the pickup
  */
 export function cheapestInsertion(walk: Walk, route: Route, task: Task, limit: number, from: number): Insertion | null {
-  const { stops, costs } = route;
+  const { stops, costs, times } = route;
+  const directMs = walk.directMs(route.driver, task);
   const orders = costs[stops.length] as number;
   let most = limit + route.cost;
   let best: Insertion | null = null;
   for (let i = from; i <= stops.length; i++) {
+    // The later the pickup, the later the door: no later place costs less than the direct way from here.
+    if (orders + task.costAt((times[i] as number) + directMs) >= most) break;
     walk.begin(route, i);
     if (!walk.step(task.pickup)) continue;
     const first = i === 0 ? task.pickup : (stops[0] as Stop);

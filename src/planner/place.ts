@@ -1,4 +1,4 @@
-import { metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
+import { EARTH_RADIUS_METERS, metersOfChordSquared, type Point, writeVector } from '../geo/point.ts';
 import { ARRIVAL_DETOUR } from '../limits.ts';
 
 const vector = new Float64Array(3);
@@ -32,5 +32,8 @@ export class Place {
 
 /** The way by the model: great circle × detour at the vehicle's speed, in milliseconds. */
 export function modelTravelMs(from: Place, to: Place, metersPerMinute: number): number {
-  return (metersOfChordSquared(from.chordSquared(to)) * ARRIVAL_DETOUR * 60_000) / metersPerMinute;
+  const squared = from.chordSquared(to);
+  // Below 60 km an arc is its chord to some millionths, and the search asks for little else.
+  const meters = squared < 1e-4 ? Math.sqrt(squared) * EARTH_RADIUS_METERS : metersOfChordSquared(squared);
+  return (meters * ARRIVAL_DETOUR * 60_000) / metersPerMinute;
 }

@@ -37,7 +37,10 @@ export class Plan {
 
   /** Brings a route up to the time; one that is no longer allowed loses what is only planned. */
   refresh(route: Route): Task[] {
-    if (this.set(route, route.stops)) return [];
+    const { changes } = route;
+    const isAllowed = this.set(route, route.stops);
+    route.changes = changes;
+    if (isAllowed) return [];
     const lost = new Set<Task>();
     for (const { task } of route.stops) if (!task.isTold) lost.add(task);
     for (const task of lost) task.route = null;
@@ -64,8 +67,8 @@ export class Plan {
   }
 
   /** Puts a task where it adds the least cost, below `limit`; false where it can't be. */
-  insert(task: Task, limit = Number.POSITIVE_INFINITY): boolean {
-    const best = this.cheapest(task, this.candidates(task), limit);
+  insert(task: Task, limit = Number.POSITIVE_INFINITY, routes = this.candidates(task)): boolean {
+    const best = this.cheapest(task, routes, limit);
     if (!best) return false;
     this.put(best, task);
     return true;

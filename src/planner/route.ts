@@ -1,4 +1,4 @@
-import { PLANNER_STARVING_MS } from '../limits.ts';
+import { PLANNER_SEEN_MS, PLANNER_STARVING_MS } from '../limits.ts';
 import { Place } from './place.ts';
 import type { OpenOrder, PlannedDriver, Rules } from './types.ts';
 
@@ -13,6 +13,7 @@ export class Task {
   readonly minuteCost: number;
   readonly lateCost: number;
   route: Route | null = null;
+  readonly seen = new Seen();
   /** Whether the driver was told, and the latest time at the door that a further stop may cause. */
   isTold = false;
   doorByMs = Number.POSITIVE_INFINITY;
@@ -28,9 +29,9 @@ export class Task {
   }
 
   /**
-   * Cost of being at the door at a time. Beyond the promise a minute costs e times as much after each
-   * `PLANNER_STARVING_MS`. So an order that takes the driver n times as long as others goes before those that are less
-   * late by ln n times that, however many come, and none starves. One without a promise is late from
+   * Cost of being at the door at a time. Beyond the promise a minute costs twice as much after
+   * each `PLANNER_STARVING_MS`. So an order that takes a driver n times as long as others goes before all that
+   * are less late by log₂ n times that, however many come, and none starves. One without a promise is late from
    * `PLANNER_STARVING_MS` after it was placed.
    */
   costAt(doorMs: number): number {
@@ -41,11 +42,13 @@ export class Task {
   }
 }
 
-/** e^x − 1, continued straight where doubles would no longer tell a minute. */
+/** A line whose slope is 1 at first and doubles at each whole number, up to where a minute would be lost in it. */
 function growth(x: number): number {
-  return x <= STRAIGHT_FROM ? Math.expm1(x) : Math.expm1(STRAIGHT_FROM) + Math.exp(STRAIGHT_FROM) * (x - STRAIGHT_FROM);
+  const whole = x < STRAIGHT_FROM ? Math.floor(x) : STRAIGHT_FROM;
+  return (POWERS[whole] as number) * (1 + x - whole) - 1;
 }
-const STRAIGHT_FROM = 16;
+const STRAIGHT_FROM = 24;
+const POWERS = Float64Array.from({ length: STRAIGHT_FROM + 1 }, (_, i) => 2 ** i);
 
 export class Stop {
   readonly task: Task;
@@ -56,6 +59,22 @@ export class Stop {
     this.task = task;
     this.isPickup = isPickup;
     this.place = place;
+  }
+}
+
+/** The routes that a search went through in vain, by their changes: while there are no new ones, it would again. */
+export class Seen {
+  #sum = -1;
+  #atMs = 0;
+
+  /** Whether the same was seen lately; from now on it was. */
+  isSame(routes: Iterable<Route>, nowMs: number): boolean {
+    let sum = 0;
+    for (const { changes } of routes) sum += 1 + changes;
+    if (sum === this.#sum && nowMs < this.#atMs + PLANNER_SEEN_MS) return true;
+    this.#sum = sum;
+    this.#atMs = nowMs;
+    return false;
   }
 }
 
@@ -73,8 +92,9 @@ export class Route {
   onBoard = 0;
   cost = 0;
   endMs = 0;
-  /** Counts what became of the route, so that a search knows what it has seen. */
+  /** Counts changes of the driver and the stops, so that a search knows what it has seen. */
   changes = 0;
+  readonly seen = { orders: new Seen(), ends: new Seen() };
   /** By number of stops done: the time, the room taken and the cost of orders. */
   readonly times: number[] = [];
   readonly loads: number[] = [];
@@ -151,6 +171,12 @@ export class Walk {
   /** When a driver is free to leave for the first planned stop. */
   startMs(driver: PlannedDriver): number {
     return Math.max(driver.freeAtMs, driver.onDutyMs, this.nowMs);
+  }
+
+  /** From a pickup that begins to the door, at the least. */
+  directMs(driver: PlannedDriver, { pickup, dropoff }: Task): number {
+    const { travelMs, dropoffBeforeMs } = this.#rules;
+    return travelMs(pickup.place, dropoff.place, driver.metersPerMinute) + dropoffBeforeMs;
   }
 
   /** Does a stop; false where room, shift or what a driver was told forbids it. */

@@ -64,7 +64,9 @@ export function costOf(rules: Rules, driver: PlannedDriver, visits: readonly Vis
       const promiseMs = dueMs - placedMs;
       const lateMs = Math.max(0, doorMs - dueMs);
       cost += weight * Math.min(1, rules.hurryMs / promiseMs) * ((doorMs - placedMs) / MINUTE_MS);
-      cost += weight * rules.lateCost * 60 * (Math.exp(lateMs / (60 * MINUTE_MS)) - 1);
+      for (let left = lateMs / MINUTE_MS, minute = rules.lateCost; left > 0; left -= 60, minute *= 2) {
+        cost += weight * minute * Math.min(60, left);
+      }
       freeMs = doorMs + rules.dropoffAfterMs;
     }
     place = to;

@@ -337,7 +337,7 @@ export const PLANNER_STARVING_MS = 60 * 60_000;
  * Above PLANNER_ORDERED_STOPS.
  */
 export const PLANNER_MAX_STOPS = 32;
-/** Most planned stops of a route whose best order is searched for: four parcels have 2,520 orders. */
+/** Most stops of a route whose best order is searched for: four parcels have 2,520 orders. */
 export const PLANNER_ORDERED_STOPS = 8;
 /** How long a search that found nothing is not repeated while the routes that it went through are the same. */
 export const PLANNER_SEEN_MS = 5 * 60_000;

@@ -6,7 +6,7 @@ import { loadTestTiers } from '../support/tiers.ts';
 import { planInstance } from './day.ts';
 
 const STORES = 40;
-const PARCELS = 4_000;
+const PARCELS = Number(process.env.PARCELS ?? 4_000);
 const PROMISE_HOURS = [1, 3, 8];
 const MINUTE_MS = 60_000;
 /** 30 km/h on roads 1.35 times as long as the straight line. */
@@ -69,7 +69,7 @@ function planned(drivers: number): Result {
     waits: false,
     rules: RETAIL_COSTS,
     room: 6,
-    everyMinutes: 2,
+    everyMinutes: Number(process.env.EVERY ?? 2),
     dueAt: dueAt,
   });
   let meters = 0;

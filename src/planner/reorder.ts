@@ -4,12 +4,12 @@ import type { Route, Stop, Walk } from './route.ts';
 /**
  * The cheapest order of the stops of a route, by depth-first search that leaves a branch once its cost reaches
  * that of the best order known. What was told keeps its order, and a parcel's pickup comes before its dropoff.
- * Null for a route of more than `PLANNER_ORDERED_STOPS` planned stops, and where no order costs less than `limit`.
+ * Null for a route of more than `PLANNER_ORDERED_STOPS`, and where no order costs less than `limit`.
  */
 export function bestOrder(walk: Walk, route: Route, extendsTold: boolean, limit: number): Stop[] | null {
   const told = route.stops.filter(({ task }) => task.isTold);
   const planned = route.stops.filter(({ task }) => !task.isTold);
-  if (planned.length === 0 || planned.length > PLANNER_ORDERED_STOPS) return null;
+  if (planned.length === 0 || route.stops.length > PLANNER_ORDERED_STOPS) return null;
   const chosen: Stop[] = [];
   const isDone = new Array<boolean>(planned.length).fill(false);
   let toldDone = 0;

@@ -24,7 +24,12 @@ export function generatedInstance(seed: number): Instance {
   });
   const couriers = Array.from({ length: 90 }, (_, i): Courier => {
     const onAt = Math.round((i % 5 < 2 ? 570 : 930) + 90 * random());
-    return { id: `c${i + 1}`, start: somewhere(6 * KILOMETER), onAt, offAt: onAt + 240 + 60 * Math.floor(3 * random()) };
+    return {
+      id: `c${i + 1}`,
+      start: somewhere(6 * KILOMETER),
+      onAt,
+      offAt: onAt + 240 + 60 * Math.floor(3 * random()),
+    };
   });
   const handling = { metersPerMinute: 320, pickupMinutes: 4, dropoffMinutes: 4 };
   return { name: `generated ${seed}`, ...handling, orders, couriers };

@@ -1,7 +1,7 @@
-import { percentile } from '../support/tap-support.ts';
-import { loadTestTiers } from '../support/tiers.ts';
 import { Day } from '../replay/day.ts';
 import type { Instance } from '../replay/instance.ts';
+import { percentile } from '../support/tap-support.ts';
+import { loadTestTiers } from '../support/tiers.ts';
 import { type Delivery, type Known, planInstance } from './day.ts';
 import { writeSolution } from './solution.ts';
 

@@ -14,7 +14,13 @@ const METERS_PER_MINUTE = 370;
 const LATE_SHARE = 0.01;
 
 /** What the costs of a planner of parcels with promises are: to be in time, and then with few drivers. */
-export const RETAIL_COSTS = { hurryMs: 60 * MINUTE_MS, lateCost: 10, driverCost: 1, extendsTold: true };
+export const RETAIL_COSTS = {
+  hurryMs: 60 * MINUTE_MS,
+  lateCost: 10,
+  driverCost: 1,
+  extendsTold: true,
+  ...JSON.parse(process.env.COSTS ?? '{}'),
+};
 
 /** The same for a world that is none of the instances'. */
 export const RETAIL_RULES: Omit<Rules, 'travelMs'> = {
@@ -36,7 +42,7 @@ type Result = { readonly lateShare: number; readonly kilometersPerParcel: number
 export function runRetail(counts?: readonly number[]): void {
   console.log(`\na day of same-day retail: ${STORES} stores, ${PARCELS} parcels, promises of 1, 3 and 8 hours`);
   console.log('rule                drivers   late  km/parcel  run s');
-  const rules = { planned: planned, 'nearest at once': nearest };
+  const rules = process.env.COSTS ? { planned } : { planned: planned, 'nearest at once': nearest };
   for (const [name, rule] of Object.entries(rules)) {
     if (counts) for (const count of counts) show(name, count, rule(count));
     else fewest(name, rule);
@@ -45,7 +51,9 @@ export function runRetail(counts?: readonly number[]): void {
 
 function show(name: string, count: number, { lateShare, kilometersPerParcel, seconds }: Result): void {
   const late = `${(100 * lateShare).toFixed(2)} %`.padStart(7);
-  console.log(`${name.padEnd(18)}${String(count).padStart(9)}${late}${kilometersPerParcel.toFixed(2).padStart(11)}${seconds.toFixed(0).padStart(7)}`);
+  console.log(
+    `${name.padEnd(18)}${String(count).padStart(9)}${late}${kilometersPerParcel.toFixed(2).padStart(11)}${seconds.toFixed(0).padStart(7)}`,
+  );
 }
 
 /** Halves the interval until the fewest drivers are known; more drivers are taken to be never later. */
@@ -83,7 +91,9 @@ function nearest(drivers: number): Result {
   const tier = loadTestTiers().get('standard');
   if (!tier) throw new Error('There is no tier "standard"');
   const day = new Day(dayOf(drivers), tier);
-  const late = day.run().filter(({ order, doorAfter }) => doorAfter === null || order.placedAt + doorAfter > dueAt(order));
+  const late = day
+    .run()
+    .filter(({ order, doorAfter }) => doorAfter === null || order.placedAt + doorAfter > dueAt(order));
   return resultOf(late.length, day.meters, begin);
 }
 

@@ -15,7 +15,9 @@ const MINUTE_MS = 60_000;
 export function writeSolution(folder: string, instance: Instance, day: PlannedInstance): void {
   const directory = join(folder, instance.name);
   mkdirSync(directory, { recursive: true });
-  const delivered = new Map(day.deliveries.filter(({ doorAt }) => doorAt !== null).map((each) => [each.order.id, each]));
+  const delivered = new Map(
+    day.deliveries.filter(({ doorAt }) => doorAt !== null).map((each) => [each.order.id, each]),
+  );
   const write = (name: string, head: string, lines: readonly string[]) => {
     writeFileSync(join(directory, `solution_info_${name}.txt`), `${[head, ...lines].join('\n')}\n`);
   };

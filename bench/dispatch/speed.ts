@@ -37,11 +37,26 @@ export function runSpeed(): void {
   console.log(`\n${DRIVERS} drivers, ${OPEN} open orders; milliseconds`);
   tell('an insertion', inserts);
   const passes = [1, 2, 3, 4, 5].map((minute) => pass(planner, minute * 1_000));
-  tell('a whole pass', passes.map(({ wholeMs }) => wholeMs));
-  tell('a step of it', passes.flatMap(({ stepsMs }) => stepsMs));
-  tell('its begin', passes.map(({ beginMs }) => beginMs));
-  tell('who is due', Array.from({ length: 20 }, () => timed(() => planner.due(10_000, 11_000))));
-  tell('who waits where', Array.from({ length: 20 }, () => timed(() => planner.waits(10_000))));
+  tell(
+    'a whole pass',
+    passes.map(({ wholeMs }) => wholeMs),
+  );
+  tell(
+    'a step of it',
+    passes.flatMap(({ stepsMs }) => stepsMs),
+  );
+  tell(
+    'its begin',
+    passes.map(({ beginMs }) => beginMs),
+  );
+  tell(
+    'who is due',
+    Array.from({ length: 20 }, () => timed(() => planner.due(10_000, 11_000))),
+  );
+  tell(
+    'who waits where',
+    Array.from({ length: 20 }, () => timed(() => planner.waits(10_000))),
+  );
 }
 
 function pass(planner: Planner, nowMs: number): { beginMs: number; stepsMs: number[]; wholeMs: number } {

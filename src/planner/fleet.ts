@@ -1,5 +1,5 @@
-import { PLANNER_AHEAD_MS, PLANNER_NEAREST } from '../limits.ts';
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
+import { PLANNER_AHEAD_MS, PLANNER_NEAREST } from '../limits.ts';
 import type { Place } from './place.ts';
 import type { Route, Stop, Task } from './route.ts';
 
@@ -87,9 +87,9 @@ export class Fleet {
       dy = (figures[at + 4] as number) - y;
       dz = (figures[at + 5] as number) - z;
       const fromEnd = (figures[at + 7] as number) + Math.sqrt(dx * dx + dy * dy + dz * dz) * perChord;
-      const reached = fromStart < fromEnd ? fromStart : fromEnd;
+      const reached = Math.min(fromStart, fromEnd);
       // Whole milliseconds are far below the weight of being late, so the way decides among those in time.
-      const key = ((reached > readyMs ? reached : readyMs) - nowMs) * 1_000 + (reached - nowMs) / 1_000;
+      const key = (Math.max(reached, readyMs) - nowMs) * 1_000 + (reached - nowMs) / 1_000;
       if (key >= worst) continue;
       const route = this.routes[slot] as Route;
       if (!mayServe(route)) continue;

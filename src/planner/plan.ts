@@ -1,5 +1,5 @@
-import { Demand } from './demand.ts';
 import { PLANNER_MAX_STOPS } from '../limits.ts';
+import { Demand } from './demand.ts';
 import { Fleet, Pickups } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
 import { Route, type Stop, Task, Walk } from './route.ts';
@@ -129,7 +129,9 @@ export class Plan {
     const route = known ?? new Route(driver);
     if (!known) this.fleet.add(route);
     route.moveTo(driver);
-    const planned = route.stops.filter(({ task }) => !task.isTold && !driver.told.some(({ order }) => order.id === task.order.id));
+    const planned = route.stops.filter(
+      ({ task }) => !task.isTold && !driver.told.some(({ order }) => order.id === task.order.id),
+    );
     const before = route.stops;
     const told = this.#toldStops(driver, route);
     this.setTold(route, told);

@@ -193,7 +193,7 @@ export class Walk {
       // Parcels of one store are one stop: the driver is there until the last of them is ready.
       const isSameStop = isHere && this.#isAtPickup;
       const arriveMs = isSameStop ? this.atMs - rules.pickupAfterMs : this.atMs + wayMs + rules.pickupBeforeMs;
-      const pickupMs = arriveMs > order.readyMs ? arriveMs : order.readyMs;
+      const pickupMs = Math.max(arriveMs, order.readyMs);
       if (pickupMs > driver.offDutyMs && !this.isLenient) return false;
       this.pickupMs = pickupMs;
       this.atMs = isSameStop ? Math.max(this.atMs, pickupMs + rules.pickupAfterMs) : pickupMs + rules.pickupAfterMs;

@@ -82,13 +82,13 @@ function add(reached: Float64Array, value: number): void {
 
 function bestPlace(route: Route, stores: readonly Store[], drivers: number): Place | null {
   const now = stores.map(({ place }) => minutes(route.place, place, route));
-  const before = valueOf(route, now, route.place, stores);
+  const before = minutesWith(route, now, route.place, stores);
   let best: Place | null = null;
   let most = 0;
   for (const [i, { place }] of stores.entries()) {
     const way = now[i] as number;
     if (way < 1 || way > PLANNER_WAIT_WAY_MINUTES) continue;
-    const gain = before - valueOf(route, now, place, stores) - (LEAST_GAIN * way) / drivers;
+    const gain = before - minutesWith(route, now, place, stores) - (LEAST_GAIN * way) / drivers;
     if (gain <= most) continue;
     most = gain;
     best = place;
@@ -97,7 +97,7 @@ function bestPlace(route: Route, stores: readonly Store[], drivers: number): Pla
 }
 
 /** Weighted minutes until the stores' first drivers are there, with an idle driver at another place. */
-function valueOf(route: Route, now: readonly number[], there: Place, stores: readonly Store[]): number {
+function minutesWith(route: Route, now: readonly number[], there: Place, stores: readonly Store[]): number {
   let sum = 0;
   for (let i = 0; i < stores.length; i++) {
     const { place, weight, reached } = stores[i] as Store;

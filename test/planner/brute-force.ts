@@ -47,7 +47,10 @@ export function costOf(rules: Rules, driver: PlannedDriver, visits: readonly Vis
   let place = new Place(driver.place);
   let isAtPickup = driver.isPickingUp;
   let cost = 0;
-  for (const { kind, order: { pickup, dropoff, readyMs, placedMs, dueMs, weight, room } } of visits) {
+  for (const {
+    kind,
+    order: { pickup, dropoff, readyMs, placedMs, dueMs, weight, room },
+  } of visits) {
     const to = new Place(kind === 'pickup' ? pickup : dropoff);
     const isHere = to.point.lat === place.point.lat && to.point.lng === place.point.lng;
     const wayMs = isHere ? 0 : rules.travelMs(place, to, driver.metersPerMinute);

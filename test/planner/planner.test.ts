@@ -16,17 +16,39 @@ function randomDay(seed: number, rules: Partial<Rules>, count = 120) {
     const readyMs = placedMs + Math.floor(30 * random()) * MINUTE_MS;
     const dueMs = placedMs + ([60, 120, 180][Math.floor(3 * random())] as number) * MINUTE_MS;
     const pickup = stores[Math.floor(stores.length * random())] as DayOrder['pickup'];
-    return { ...order(`order-${i}`), pickup, dropoff: somewhere(), placedMs, readyMs, dueMs, room: random() < 0.1 ? 2 : 1 };
+    return {
+      ...order(`order-${i}`),
+      pickup,
+      dropoff: somewhere(),
+      placedMs,
+      readyMs,
+      dueMs,
+      room: random() < 0.1 ? 2 : 1,
+    };
   });
   const drivers = Array.from({ length: 12 }, (_, i): DayDriver => {
     const onDutyMs = i < 4 ? 0 : Math.floor(2 * random()) * HOUR_MS;
     const offDutyMs = i < 4 ? Number.POSITIVE_INFINITY : onDutyMs + (2 + Math.floor(4 * random())) * HOUR_MS;
     const room = 1 + Math.floor(4 * random());
-    return { id: `driver-${i}`, place: somewhere(), onDutyMs, offDutyMs, room: Math.max(2, room), metersPerMinute: 400 };
+    return {
+      id: `driver-${i}`,
+      place: somewhere(),
+      onDutyMs,
+      offDutyMs,
+      room: Math.max(2, room),
+      metersPerMinute: 400,
+    };
   });
   const tells: Tell[] = [];
   const onTell = (tell: Tell) => tells.push(tell);
-  const day = new PlannedDay({ orders, drivers, rules: { ...RULES, ...rules }, everyMs: MINUTE_MS, waits: true, onTell });
+  const day = new PlannedDay({
+    orders,
+    drivers,
+    rules: { ...RULES, ...rules },
+    everyMs: MINUTE_MS,
+    waits: true,
+    onTell,
+  });
   day.run(0, 12 * HOUR_MS);
   return { day, orders, drivers: new Map(drivers.map((each) => [each.id, each])), tells };
 }

@@ -6,7 +6,7 @@ import { loadTestTiers } from '../support/tiers.ts';
 import { planInstance } from './day.ts';
 
 const STORES = 40;
-const PARCELS = Number(process.env.PARCELS ?? 4_000);
+const PARCELS = 4_000;
 const PROMISE_HOURS = [1, 3, 8];
 const MINUTE_MS = 60_000;
 /** 30 km/h on roads 1.35 times as long as the straight line. */
@@ -14,13 +14,7 @@ const METERS_PER_MINUTE = 370;
 const LATE_SHARE = 0.01;
 
 /** What the costs of a planner of parcels with promises are: to be in time, and then with few drivers. */
-export const RETAIL_COSTS = {
-  hurryMs: 60 * MINUTE_MS,
-  lateCost: 10,
-  driverCost: 1,
-  extendsTold: true,
-  ...JSON.parse(process.env.COSTS ?? '{}'),
-};
+export const RETAIL_COSTS = { hurryMs: 120 * MINUTE_MS, lateCost: 40, driverCost: 1, extendsTold: true };
 
 /** The same for a world that is none of the instances'. */
 export const RETAIL_RULES: Omit<Rules, 'travelMs'> = {
@@ -39,35 +33,33 @@ type Result = { readonly lateShare: number; readonly kilometersPerParcel: number
  * ordered, promised in turn within 1, 3 and 8 hours, drivers from 9 to 24 o'clock with room for 6. Prints the
  * fewest drivers who bring at most 1 % late, beside today's rule with one parcel a trip.
  */
-export function runRetail(counts?: readonly number[]): void {
+export function runRetail(): void {
   console.log(`\na day of same-day retail: ${STORES} stores, ${PARCELS} parcels, promises of 1, 3 and 8 hours`);
-  console.log('rule                drivers   late  km/parcel  run s');
-  const rules = process.env.COSTS ? { planned } : { planned: planned, 'nearest at once': nearest };
-  for (const [name, rule] of Object.entries(rules)) {
-    if (counts) for (const count of counts) show(name, count, rule(count));
-    else fewest(name, rule);
-  }
+  console.log('rule                      drivers   late  km/parcel  run s');
+  const rules = { planned, 'nearest at once': nearest };
+  for (const [name, rule] of Object.entries(rules)) fewest(name, rule);
 }
 
 function show(name: string, count: number, { lateShare, kilometersPerParcel, seconds }: Result): void {
   const late = `${(100 * lateShare).toFixed(2)} %`.padStart(7);
   console.log(
-    `${name.padEnd(18)}${String(count).padStart(9)}${late}${kilometersPerParcel.toFixed(2).padStart(11)}${seconds.toFixed(0).padStart(7)}`,
+    `${name.padEnd(24)}${String(count).padStart(9)}${late}${kilometersPerParcel.toFixed(2).padStart(11)}${seconds.toFixed(0).padStart(7)}`,
   );
 }
 
 /** Halves the interval until the fewest drivers are known; more drivers are taken to be never later. */
 function fewest(name: string, rule: (drivers: number) => Result): void {
-  let [tooFew, enough] = [0, 64];
+  let [tooFew, enough] = [PARCELS / 64, PARCELS / 32];
   let best = rule(enough);
   for (; best.lateShare > LATE_SHARE; best = rule(enough)) [tooFew, enough] = [enough, 2 * enough];
   while (enough - tooFew > 1) {
     const count = Math.floor((tooFew + enough) / 2);
     const result = rule(count);
+    show(name, count, result);
     if (result.lateShare > LATE_SHARE) tooFew = count;
     else [enough, best] = [count, result];
   }
-  show(name, enough, best);
+  show(`${name}: fewest`, enough, best);
 }
 
 function planned(drivers: number): Result {
@@ -77,7 +69,7 @@ function planned(drivers: number): Result {
     waits: false,
     rules: RETAIL_COSTS,
     room: 6,
-    everyMinutes: Number(process.env.EVERY ?? 2),
+    everyMinutes: 2,
     dueAt: dueAt,
   });
   let meters = 0;

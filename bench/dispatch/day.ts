@@ -7,7 +7,7 @@ import type { Instance, Place as Meters, Ordered } from '../replay/instance.ts';
 /** What became of an order, in minutes of the day; null where it did not happen. */
 export type Delivery = { readonly order: Ordered; readonly pickedUpAt: number | null; readonly doorAt: number | null };
 
-/** What the planner knows: ready times as they are, nothing but their mean, or that all is ready when placed. */
+/** What the planner knows: each ready time, the mean preparation time of its store, or that all is ready when placed. */
 export type Known = 'ready' | 'mean' | 'at_placement';
 
 export type PlannedInstance = {
@@ -41,8 +41,7 @@ export type PlanOptions = {
 export function planInstance(instance: Instance, known: Known, options: PlanOptions = {}): PlannedInstance {
   const { waits = true, rules = {}, room = ROOM, everyMinutes = 1, dueAt = () => Number.POSITIVE_INFINITY } = options;
   const { orders, couriers, metersPerMinute } = instance;
-  const preps = orders.map(({ placedAt, readyAt }) => readyAt - placedAt);
-  const meanPrep = Math.round(preps.reduce((sum, each) => sum + each, 0) / preps.length);
+  const meanPrep = meanPreparation(orders);
   const really = (order: Ordered) => (known === 'at_placement' ? order.placedAt : order.readyAt);
   const day = new PlannedDay({
     orders: orders.map((order) => ({
@@ -50,7 +49,7 @@ export function planInstance(instance: Instance, known: Known, options: PlanOpti
       pickup: pointOf(order.pickup),
       dropoff: pointOf(order.dropoff),
       placedMs: order.placedAt * MINUTE_MS,
-      readyMs: (known === 'mean' ? order.placedAt + meanPrep : really(order)) * MINUTE_MS,
+      readyMs: (known === 'mean' ? order.placedAt + meanPrep(order) : really(order)) * MINUTE_MS,
       reallyReadyMs: really(order) * MINUTE_MS,
       dueMs: dueAt(order) * MINUTE_MS,
       weight: 1,
@@ -71,6 +70,19 @@ export function planInstance(instance: Instance, known: Known, options: PlanOpti
     deliveries: deliveriesOf(orders, day.deeds),
     deeds: day.deeds,
     toldAt: new Map(Array.from(day.toldMs, ([id, atMs]) => [id, atMs / MINUTE_MS])),
+  };
+}
+
+/** The mean preparation time of an order's store over the day, in whole minutes. */
+function meanPreparation(orders: readonly Ordered[]): (order: Ordered) => number {
+  const sums = new Map<string, { minutes: number; count: number }>();
+  for (const { store, placedAt, readyAt } of orders) {
+    const { minutes, count } = sums.get(store) ?? { minutes: 0, count: 0 };
+    sums.set(store, { minutes: minutes + readyAt - placedAt, count: count + 1 });
+  }
+  return ({ store }) => {
+    const { minutes, count } = sums.get(store) as { minutes: number; count: number };
+    return Math.round(minutes / count);
   };
 }
 

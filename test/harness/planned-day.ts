@@ -33,6 +33,8 @@ export type DayShape = {
   readonly onTell?: (tell: Tell, nowMs: number) => void;
 };
 
+const readyMsOf = (order: DayOrder) => order.reallyReadyMs ?? order.readyMs;
+
 type State = { driver: PlannedDriver; at: Place; movedMs: number };
 
 /** An idle driver is asked to move on at most once in this time. */
@@ -52,12 +54,18 @@ export class PlannedDay {
   readonly #byId: Map<string, DayOrder>;
   readonly #states = new Map<string, State>();
   readonly #places = new Map<string, Place>();
+  /** Orders that are ready earlier than was said, by when. */
+  readonly #early: DayOrder[];
   #next = 0;
+  #nextEarly = 0;
 
   constructor(shape: DayShape) {
     this.#shape = shape;
     this.#orders = shape.orders.toSorted((a, b) => a.placedMs - b.placedMs);
     this.#byId = new Map(this.#orders.map((order) => [order.id, order]));
+    this.#early = shape.orders
+      .filter((order) => readyMsOf(order) < order.readyMs)
+      .sort((a, b) => readyMsOf(a) - readyMsOf(b));
     this.planner = new Planner(shape.rules);
   }
 
@@ -78,6 +86,13 @@ export class PlannedDay {
     for (let order = this.#orders[this.#next]; order && order.placedMs <= nowMs; order = this.#orders[this.#next]) {
       planner.putOrder(order, nowMs);
       this.#next++;
+    }
+    // A store says so when an order is ready before its time.
+    for (let order = this.#early[this.#nextEarly]; order; order = this.#early[this.#nextEarly]) {
+      const readyMs = readyMsOf(order);
+      if (readyMs > nowMs) break;
+      if (!this.toldMs.has(order.id)) planner.putOrder({ ...order, readyMs }, nowMs);
+      this.#nextEarly++;
     }
     planner.begin(nowMs);
     while (planner.step());
@@ -123,7 +138,7 @@ export class PlannedDay {
     const beforeMs = kind === 'pickup' ? rules.pickupBeforeMs : rules.dropoffBeforeMs;
     const wayMs = from === to ? 0 : rules.travelMs(from, to, driver.metersPerMinute);
     let atMs = isSameStop ? leftMs - rules.pickupAfterMs : leftMs + wayMs + beforeMs;
-    if (kind === 'pickup') atMs = Math.max(atMs, order.reallyReadyMs ?? order.readyMs);
+    if (kind === 'pickup') atMs = Math.max(atMs, readyMsOf(order));
     return { kind, driverId: driver.id, order, from, to, leftMs, atMs, isSameStop };
   }
 

@@ -1,7 +1,8 @@
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
 import { PLANNER_AHEAD_MS, PLANNER_NEAREST } from '../limits.ts';
 import type { Place } from './place.ts';
-import type { Route, Stop, Task } from './route.ts';
+import type { Route } from './route.ts';
+import type { Stop, Task } from './task.ts';
 
 /** Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace. */
 const FIGURES = 11;

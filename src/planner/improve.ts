@@ -1,7 +1,8 @@
 import { PLANNER_MAX_STOPS } from '../limits.ts';
 import type { Plan } from './plan.ts';
 import { bestOrder } from './reorder.ts';
-import type { Route, Stop, Task } from './route.ts';
+import type { Route } from './route.ts';
+import type { Stop, Task } from './task.ts';
 
 const LEAST_GAIN = 1e-6;
 

@@ -1,4 +1,6 @@
-import type { Route, Stop, Task, Walk } from './route.ts';
+import type { Route } from './route.ts';
+import type { Stop, Task } from './task.ts';
+import type { Walk } from './walk.ts';
 
 /** Places for a pickup and its dropoff in a route as it is before, and what they add to its cost. */
 export type Insertion = {

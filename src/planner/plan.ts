@@ -2,8 +2,10 @@ import { PLANNER_MAX_STOPS } from '../limits.ts';
 import { Demand } from './demand.ts';
 import { Fleet, Pickups } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
-import { Route, type Stop, Task, Walk } from './route.ts';
+import { Route } from './route.ts';
+import { type Stop, Task } from './task.ts';
 import type { PlannedDriver, Rules } from './types.ts';
+import { Walk } from './walk.ts';
 
 /** A gain below this is none, so that rounding never moves an order to and fro. */
 const LEAST_GAIN = 1e-6;

@@ -1,6 +1,7 @@
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import { Plan } from './plan.ts';
-import { type Route, Task } from './route.ts';
+import type { Route } from './route.ts';
+import { Task } from './task.ts';
 import { tellOf } from './telling.ts';
 import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, Wait } from './types.ts';
 import { Waiting } from './waiting.ts';

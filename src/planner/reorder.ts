@@ -1,5 +1,7 @@
 import { PLANNER_ORDERED_STOPS } from '../limits.ts';
-import type { Route, Stop, Walk } from './route.ts';
+import type { Route } from './route.ts';
+import type { Stop } from './task.ts';
+import type { Walk } from './walk.ts';
 
 /**
  * The cheapest order of the stops of a route, by depth-first search that leaves a branch once its cost reaches

@@ -1,7 +1,8 @@
 import { PLANNER_ALTERNATIVES } from '../limits.ts';
 import { cheapestInsertion } from './insertion.ts';
 import type { Plan } from './plan.ts';
-import type { Route, Stop, Task } from './route.ts';
+import type { Route } from './route.ts';
+import type { Stop, Task } from './task.ts';
 import type { Alternative, Tell } from './types.ts';
 
 /**
@@ -16,6 +17,8 @@ export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   if (!first || first.task.isTold || Math.max(driver.freeAtMs, driver.onDutyMs) >= untilMs) return null;
   if (route.toldEnd > 0 && !plan.rules.extendsTold) return null;
   if (leaveMs(plan, route) >= untilMs) return null;
+  // The time may have gone on since the route was planned, so that a shift ends before the pickup.
+  if (!plan.walk.refresh(route)) return null;
   const tasks = new Set<Task>();
   for (const { task } of stops.slice(0, endOfTell(plan, route))) if (!task.isTold) tasks.add(task);
   const told = stops.filter(({ task }) => task.isTold || tasks.has(task));

@@ -137,6 +137,14 @@ describe('telling', () => {
     expect(reasons?.nextBest[0]?.cost).toBeGreaterThan(reasons?.cost as number);
   });
 
+  it('says nothing once the shift ends before the pickup', () => {
+    const planner = new Planner(RULES);
+    planner.putDriver(driver('driver', { offDutyMs: 10 * MINUTE_MS }), 0);
+    planner.putOrder(order('order'), 0);
+    expect(planner.due(8 * MINUTE_MS, 9 * MINUTE_MS)).toHaveLength(1);
+    expect(planner.due(9 * MINUTE_MS, 10 * MINUTE_MS)).toEqual([]);
+  });
+
   it('gathers the parcels of a store that are meant for one driver', () => {
     const planner = new Planner(RULES);
     planner.putDriver(driver('driver'), 0);

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cheapestInsertion, withInserted } from '../../src/planner/insertion.ts';
 import { bestOrder } from '../../src/planner/reorder.ts';
-import { Route, type Stop, Task, Walk } from '../../src/planner/route.ts';
+import { Route } from '../../src/planner/route.ts';
+import { type Stop, Task } from '../../src/planner/task.ts';
 import type { OpenOrder, PlannedDriver } from '../../src/planner/types.ts';
+import { Walk } from '../../src/planner/walk.ts';
 import { at, costOf, driver, MINUTE_MS, order, RULES, sequences, type Visit } from './brute-force.ts';
 
 fc.configureGlobal({ seed: 20_264 });

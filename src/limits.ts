@@ -325,37 +325,6 @@ export const FLEET_PART = 50_000;
 /** Shortest time before a released order expires, so that it has a chance of another driver. */
 export const RELEASED_ORDER_WAIT_SECONDS = 3_600;
 
-// --- Planner -----------------------------------------------------------------------------------------------
-/** Nearest drivers that are tried for an order; twice as many found a twentieth of a minute on public days. */
-export const PLANNER_NEAREST = 12;
-/** How long before their duty begins drivers are planned for, so that they are told as it begins. */
-export const PLANNER_AHEAD_MS = 30 * 60_000;
-/** Time after which a minute of an order beyond its promise costs twice as much. */
-export const PLANNER_STARVING_MS = 60 * 60_000;
-/**
- * Most stops of a route; orders for which no near driver has room are planned later, the most urgent first.
- * Above PLANNER_ORDERED_STOPS.
- */
-export const PLANNER_MAX_STOPS = 32;
-/** Most stops of a route whose best order is searched for: four parcels have 2,520 orders. */
-export const PLANNER_ORDERED_STOPS = 8;
-/** How long a search that found nothing is not repeated while the routes that it went through are the same. */
-export const PLANNER_SEEN_MS = 5 * 60_000;
-/** Most of the next best drivers that a reason names. */
-export const PLANNER_ALTERNATIVES = 3;
-/** Time after which an order counts half in where orders are expected: about a rush. */
-export const PLANNER_DEMAND_MS = 60 * 60_000;
-/** Most stores, those of the most orders, by which idle drivers are asked to wait elsewhere. */
-export const PLANNER_WAIT_PLACES = 128;
-/** Most idle drivers for whom a better place to wait is looked for at once, about 1 ms. */
-export const MAX_WAITS_PER_LOOK = 8;
-/** How soon drivers are free that count as near a store where orders are expected. */
-export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
-/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
-export const PLANNER_WAIT_WAY_MINUTES = 10;
-/** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
-export const MAX_DEMAND_PLACES = 10_000;
-
 // --- Drivers -----------------------------------------------------------------------------------------------
 /** Most positions written to Postgres a second, the last one of each driver. */
 export const POSITION_ROWS_PER_SECOND = 2_000;
@@ -423,6 +392,37 @@ export const MAX_ACTION_ID_LENGTH = 64;
 export const MAX_ACTION_TRIES = 3;
 /** Most time by which a phone's clock may lead; a position from further ahead counts as taken now. */
 export const MAX_CLOCK_LEAD_MS = 5_000;
+
+// --- Planner -----------------------------------------------------------------------------------------------
+/** Nearest drivers that are tried for an order; twice as many found a twentieth of a minute on public days. */
+export const PLANNER_NEAREST = 12;
+/** How long before their duty begins drivers are planned for, so that they are told as it begins. */
+export const PLANNER_AHEAD_MS = 30 * 60_000;
+/** Time after which a minute of an order beyond its promise costs twice as much. */
+export const PLANNER_STARVING_MS = 60 * 60_000;
+/**
+ * Most stops of a route; orders for which no near driver has room are planned later, the most urgent first.
+ * Above PLANNER_ORDERED_STOPS.
+ */
+export const PLANNER_MAX_STOPS = 32;
+/** Most stops of a route whose best order is searched for: four parcels have 2,520 orders. */
+export const PLANNER_ORDERED_STOPS = 8;
+/** How long a search that found nothing is not repeated while the routes that it went through are the same. */
+export const PLANNER_SEEN_MS = 5 * 60_000;
+/** Most of the next best drivers that a reason names. */
+export const PLANNER_ALTERNATIVES = 3;
+/** Time after which an order counts half in where orders are expected: about a rush. */
+export const PLANNER_DEMAND_MS = 60 * 60_000;
+/** Most stores, those of the most orders, by which idle drivers are asked to wait elsewhere. */
+export const PLANNER_WAIT_PLACES = 128;
+/** Most idle drivers for whom a better place to wait is looked for at once, about 1 ms. */
+export const MAX_WAITS_PER_LOOK = 8;
+/** How soon drivers are free that count as near a store where orders are expected. */
+export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
+/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
+export const PLANNER_WAIT_WAY_MINUTES = 10;
+/** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
+export const MAX_DEMAND_PLACES = 10_000;
 
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */

@@ -1231,6 +1231,7 @@ function assertRelations(): void {
 
   // Matching and drivers
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
+  below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };
@@ -1239,7 +1240,6 @@ function assertRelations(): void {
   atMost({ AGE_STEP_MS }, { AGE_DECIDES_MS });
   below({ FAIR_SHARE_MS }, { MAX_FAIR_LEAD_MS });
   atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
-  below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
   below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
   below({ LARGEST_PAGE }, { LIST_SCAN_ROWS });
   below({ LIST_STATEMENT_MS }, { LIST_DEADLINE_MS });

@@ -438,6 +438,37 @@ export const MAX_ACTION_TRIES = 3;
 /** Most time by which a phone's clock may lead; a position from further ahead counts as taken now. */
 export const MAX_CLOCK_LEAD_MS = 5_000;
 
+// --- Planner -----------------------------------------------------------------------------------------------
+/** Nearest drivers that are tried for an order; twice as many found a twentieth of a minute on public days. */
+export const PLANNER_NEAREST = 12;
+/** How long before their duty begins drivers are planned for, so that they are told as it begins. */
+export const PLANNER_AHEAD_MS = 30 * 60_000;
+/** Time after which a minute of an order beyond its promise costs twice as much. */
+export const PLANNER_STARVING_MS = 60 * 60_000;
+/**
+ * Most stops of a route; orders for which no near driver has room are planned later, the most urgent first.
+ * Above PLANNER_ORDERED_STOPS.
+ */
+export const PLANNER_MAX_STOPS = 32;
+/** Most stops of a route whose best order is searched for: four parcels have 2,520 orders. */
+export const PLANNER_ORDERED_STOPS = 8;
+/** How long a search that found nothing is not repeated while the routes that it went through are the same. */
+export const PLANNER_SEEN_MS = 5 * 60_000;
+/** Most of the next best drivers that a reason names. */
+export const PLANNER_ALTERNATIVES = 3;
+/** Time after which an order counts half in where orders are expected: about a rush. */
+export const PLANNER_DEMAND_MS = 60 * 60_000;
+/** Most stores, those of the most orders, by which idle drivers are asked to wait elsewhere. */
+export const PLANNER_WAIT_PLACES = 128;
+/** Most idle drivers for whom a better place to wait is looked for at once, about 1 ms. */
+export const MAX_WAITS_PER_LOOK = 8;
+/** How soon drivers are free that count as near a store where orders are expected. */
+export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
+/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
+export const PLANNER_WAIT_WAY_MINUTES = 10;
+/** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
+export const MAX_DEMAND_PLACES = 10_000;
+
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
 export const POSITION_BROADCAST_MS = 200;
@@ -1322,6 +1353,7 @@ function assertRelations(): void {
 
   // Matching and drivers
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
+  below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };

@@ -33,6 +33,8 @@ export class Day {
   readonly #fates = new Map<string, Fate>();
   readonly #agenda = new Agenda();
   #now = 0;
+  /** What all couriers drove. */
+  meters = 0;
 
   /** @param tier the tier of every order */
   constructor(instance: Instance, tier: Tier) {
@@ -103,7 +105,9 @@ export class Day {
 
   #drive(order: Ordered, driverId: string): void {
     const { pickupMinutes, dropoffMinutes } = this.#instance;
-    const arrivesAt = this.#now + this.#minutesBetween(this.#places.get(driverId) as Place, order.pickup);
+    const from = this.#places.get(driverId) as Place;
+    this.meters += metersBetween(from, order.pickup) + metersBetween(order.pickup, order.dropoff);
+    const arrivesAt = this.#now + this.#minutesBetween(from, order.pickup);
     const leavesAt = Math.max(arrivesAt, order.readyAt) + pickupMinutes;
     const endsAt = leavesAt + this.#minutesBetween(order.pickup, order.dropoff) + dropoffMinutes;
     const { placedAt } = order;
@@ -117,9 +121,11 @@ export class Day {
   }
 
   #minutesBetween(from: Place, to: Place): number {
-    return Math.ceil(Math.hypot(from.x - to.x, from.y - to.y) / this.#instance.metersPerMinute);
+    return Math.ceil(metersBetween(from, to) / this.#instance.metersPerMinute);
   }
 }
+
+const metersBetween = (from: Place, to: Place) => Math.hypot(from.x - to.x, from.y - to.y);
 
 const pointOf = ({ x, y }: Place): Point => offset(ORIGIN, y, x);
 

@@ -1,0 +1,140 @@
+import { EARTH_RADIUS_METERS } from '../geo/point.ts';
+import { PLANNER_AHEAD_MS, PLANNER_NEAREST } from '../limits.ts';
+import type { Place } from './place.ts';
+import type { Route } from './route.ts';
+import type { Stop, Task } from './task.ts';
+
+/** Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace. */
+const FIGURES = 11;
+
+/**
+ * The routes, with what a search for the nearest drivers reads in one flat array: a thousand drivers are read
+ * in some microseconds, so no tree is kept.
+ */
+export class Fleet {
+  readonly routes: Route[] = [];
+  readonly #byDriver = new Map<string, Route>();
+  readonly #slots = new Map<Route, number>();
+  #figures = new Float64Array(64 * FIGURES);
+  readonly #nearest: { route: Route; atMs: number }[] = [];
+
+  get(driverId: string): Route | undefined {
+    return this.#byDriver.get(driverId);
+  }
+
+  add(route: Route): void {
+    const slot = this.routes.length;
+    this.routes.push(route);
+    this.#byDriver.set(route.driver.id, route);
+    this.#slots.set(route, slot);
+    if ((slot + 1) * FIGURES > this.#figures.length) {
+      const larger = new Float64Array(this.#figures.length * 2);
+      larger.set(this.#figures);
+      this.#figures = larger;
+    }
+  }
+
+  remove(route: Route): void {
+    const slot = this.#slots.get(route) as number;
+    const last = this.routes.pop() as Route;
+    this.#slots.delete(route);
+    this.#byDriver.delete(route.driver.id);
+    if (last === route) return;
+    this.routes[slot] = last;
+    this.#slots.set(last, slot);
+    this.#figures.copyWithin(slot * FIGURES, this.routes.length * FIGURES, (this.routes.length + 1) * FIGURES);
+  }
+
+  /** Writes down where and when a route is open for the first time, and ends; to be called after each change. */
+  write(route: Route, firstOpen: number): void {
+    const at = (this.#slots.get(route) as number) * FIGURES;
+    const { driver, endPlace } = route;
+    const place = firstOpen === 0 ? route.place : (route.stops[firstOpen - 1] as Stop).place;
+    const figures = this.#figures;
+    figures[at] = place.x;
+    figures[at + 1] = place.y;
+    figures[at + 2] = place.z;
+    figures[at + 3] = endPlace.x;
+    figures[at + 4] = endPlace.y;
+    figures[at + 5] = endPlace.z;
+    figures[at + 6] = route.times[firstOpen] as number;
+    figures[at + 7] = route.endMs;
+    figures[at + 8] = driver.offDutyMs;
+    // Milliseconds for a chord of length 1 on a globe with a radius of 1.
+    figures[at + 9] = (60_000 * EARTH_RADIUS_METERS) / driver.metersPerMinute;
+    figures[at + 10] = driver.onDutyMs;
+  }
+
+  /**
+   * The routes from which a place is reached first, from where the route is open or where it ends, the
+   * earliest first; a time before `readyMs` counts as `readyMs`, and then the shorter way decides. Straight
+   * lines estimate it: exact ways are asked for only of those few.
+   */
+  nearest(to: Place, readyMs: number, nowMs: number, mayServe: (route: Route) => boolean): Route[] {
+    const { x, y, z } = to;
+    const figures = this.#figures;
+    const list = this.#nearest;
+    list.length = 0;
+    let worst = Number.POSITIVE_INFINITY;
+    for (let slot = 0, at = 0; slot < this.routes.length; slot++, at += FIGURES) {
+      if ((figures[at + 8] as number) <= nowMs || (figures[at + 10] as number) > nowMs + PLANNER_AHEAD_MS) continue;
+      const startMs = figures[at + 6] as number;
+      const perChord = figures[at + 9] as number;
+      let dx = (figures[at] as number) - x;
+      let dy = (figures[at + 1] as number) - y;
+      let dz = (figures[at + 2] as number) - z;
+      const fromStart = startMs + Math.sqrt(dx * dx + dy * dy + dz * dz) * perChord;
+      dx = (figures[at + 3] as number) - x;
+      dy = (figures[at + 4] as number) - y;
+      dz = (figures[at + 5] as number) - z;
+      const fromEnd = (figures[at + 7] as number) + Math.sqrt(dx * dx + dy * dy + dz * dz) * perChord;
+      const reached = Math.min(fromStart, fromEnd);
+      // Whole milliseconds are far below the weight of being late, so the way decides among those in time.
+      const key = (Math.max(reached, readyMs) - nowMs) * 1_000 + (reached - nowMs) / 1_000;
+      if (key >= worst) continue;
+      const route = this.routes[slot] as Route;
+      if (!mayServe(route)) continue;
+      let k = list.length < PLANNER_NEAREST ? list.length : PLANNER_NEAREST - 1;
+      const entry = list[k] ?? { route, atMs: key };
+      while (k > 0 && (list[k - 1] as { atMs: number }).atMs > key) {
+        list[k] = list[k - 1] as { route: Route; atMs: number };
+        k--;
+      }
+      entry.route = route;
+      entry.atMs = key;
+      list[k] = entry;
+      if (list.length === PLANNER_NEAREST) worst = (list[PLANNER_NEAREST - 1] as { atMs: number }).atMs;
+    }
+    return list.map((each) => each.route);
+  }
+}
+
+/** The open orders by the place of their pickup. */
+export class Pickups {
+  readonly #tasks = new Map<string, Set<Task>>();
+
+  add(task: Task): void {
+    const key = keyOf(task);
+    const known = this.#tasks.get(key);
+    if (known) known.add(task);
+    else this.#tasks.set(key, new Set([task]));
+  }
+
+  remove(task: Task): void {
+    const key = keyOf(task);
+    const known = this.#tasks.get(key);
+    known?.delete(task);
+    if (known?.size === 0) this.#tasks.delete(key);
+  }
+
+  /** Some routes that have a planned pickup at the place of a task's own. */
+  routesWith(task: Task): Set<Route> {
+    const routes = new Set<Route>();
+    for (const other of this.#tasks.get(keyOf(task)) ?? []) {
+      if (other.route && routes.size < PLANNER_NEAREST) routes.add(other.route);
+    }
+    return routes;
+  }
+}
+
+const keyOf = (task: Task) => `${task.order.pickup.lat},${task.order.pickup.lng}`;

@@ -1,0 +1,179 @@
+import { PLANNER_MAX_STOPS } from '../limits.ts';
+import { Demand } from './demand.ts';
+import { Fleet, Pickups } from './fleet.ts';
+import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
+import { Route } from './route.ts';
+import { type Stop, Task } from './task.ts';
+import type { PlannedDriver, Rules } from './types.ts';
+import { Walk } from './walk.ts';
+
+/** A gain below this is none, so that rounding never moves an order to and fro. */
+const LEAST_GAIN = 1e-6;
+
+/** Who is meant for each open order: the routes, and the changes that keep them sound. */
+export class Plan {
+  readonly rules: Rules;
+  readonly tasks = new Map<string, Task>();
+  readonly fleet = new Fleet();
+  readonly pickups = new Pickups();
+  readonly demand = new Demand();
+  readonly walk: Walk;
+
+  constructor(rules: Rules) {
+    this.rules = rules;
+    this.walk = new Walk(rules);
+  }
+
+  get nowMs(): number {
+    return this.walk.nowMs;
+  }
+
+  /** Gives a route other stops; false where they are not allowed, and then its cost is `Infinity`. */
+  set(route: Route, stops: Stop[]): boolean {
+    route.stops = stops;
+    route.changes++;
+    const isAllowed = this.walk.refresh(route);
+    this.fleet.write(route, this.firstOpen(route));
+    return isAllowed;
+  }
+
+  /** Brings a route up to the time; one that is no longer allowed loses what is only planned. */
+  refresh(route: Route): Task[] {
+    const { changes } = route;
+    const isAllowed = this.set(route, route.stops);
+    route.changes = changes;
+    if (isAllowed) return [];
+    const lost = new Set<Task>();
+    for (const { task } of route.stops) if (!task.isTold) lost.add(task);
+    for (const task of lost) task.route = null;
+    this.setTold(
+      route,
+      route.stops.filter(({ task }) => task.isTold),
+    );
+    return [...lost];
+  }
+
+  /** Sets the told stops alone, and how late what is planned may make them. */
+  setTold(route: Route, told: Stop[]): void {
+    for (const { task } of told) task.doorByMs = Number.POSITIVE_INFINITY;
+    route.toldEnd = told.length;
+    this.walk.isLenient = true;
+    this.set(route, told);
+    this.walk.begin(route, 0);
+    for (const stop of told) {
+      this.walk.step(stop);
+      const doorMs = this.walk.atMs - this.rules.dropoffAfterMs;
+      if (!stop.isPickup) stop.task.doorByMs = Math.max(stop.task.order.dueMs, doorMs);
+    }
+    this.walk.isLenient = false;
+  }
+
+  /** Puts a task where it adds the least cost, below `limit`; false where it can't be. */
+  insert(task: Task, limit = Number.POSITIVE_INFINITY, routes = this.candidates(task)): boolean {
+    const best = this.cheapest(task, routes, limit);
+    if (!best) return false;
+    this.put(best, task);
+    return true;
+  }
+
+  put(insertion: Insertion, task: Task): void {
+    const { route, pickupAt } = insertion;
+    const toldEnd = route.toldEnd;
+    if (pickupAt < toldEnd) route.toldEnd += insertion.dropoffAt < toldEnd ? 2 : 1;
+    this.set(route, withInserted(insertion, task));
+    task.route = route;
+  }
+
+  cheapest(task: Task, routes: Iterable<Route>, limit: number): Insertion | null {
+    let best: Insertion | null = null;
+    let least = limit;
+    for (const route of routes) {
+      const found = cheapestInsertion(this.walk, route, task, least - LEAST_GAIN, this.firstOpen(route));
+      if (!found) continue;
+      best = found;
+      least = found.cost;
+    }
+    return best;
+  }
+
+  /** The first place in a route where a stop may be inserted. */
+  firstOpen(route: Route): number {
+    return this.rules.extendsTold ? 0 : route.toldEnd;
+  }
+
+  /** The routes that are tried for a task: those that stop at its store anyway, and the nearest. */
+  candidates(task: Task): Set<Route> {
+    const { order } = task;
+    const mayCarry = (route: Route) =>
+      route.cost < Number.POSITIVE_INFINITY &&
+      route.stops.length < PLANNER_MAX_STOPS &&
+      this.rules.mayCarry(route.driver.id, order.id);
+    const routes = this.pickups.routesWith(task);
+    for (const route of routes) if (!mayCarry(route)) routes.delete(route);
+    for (const route of this.fleet.nearest(task.pickup.place, order.readyMs, this.nowMs, mayCarry)) routes.add(route);
+    return routes;
+  }
+
+  /** Takes a task out of its route. */
+  takeOut(task: Task): void {
+    const { route } = task;
+    if (!route) return;
+    task.route = null;
+    const stops = route.stops.filter((stop) => stop.task !== task);
+    const lastTold = stops.findLastIndex((stop) => stop.task.isTold);
+    route.toldEnd = lastTold + 1;
+    this.set(route, stops);
+  }
+
+  /** Makes a driver's route, or brings it up to what the driver is and was told; returns what lost its place. */
+  putDriver(driver: PlannedDriver): Task[] {
+    const known = this.fleet.get(driver.id);
+    const route = known ?? new Route(driver);
+    if (!known) this.fleet.add(route);
+    route.moveTo(driver);
+    const planned = route.stops.filter(
+      ({ task }) => !task.isTold && !driver.told.some(({ order }) => order.id === task.order.id),
+    );
+    const before = route.stops;
+    const told = this.#toldStops(driver, route);
+    this.setTold(route, told);
+    if (planned.length === 0) return [];
+    const merged = this.rules.extendsTold ? mergeInOrder(before, told, new Set(planned)) : [...told, ...planned];
+    route.toldEnd = merged.findLastIndex((stop) => stop.task.isTold) + 1;
+    route.stops = merged;
+    return this.refresh(route);
+  }
+
+  #toldStops(driver: PlannedDriver, route: Route): Stop[] {
+    const tasks = new Map<string, Task>();
+    route.onBoard = 0;
+    const picked = new Set<string>();
+    return driver.told.map(({ kind, order }) => {
+      const task = tasks.get(order.id) ?? new Task(order, this.rules);
+      tasks.set(order.id, task);
+      task.isTold = true;
+      task.route = route;
+      if (kind === 'pickup') picked.add(order.id);
+      else if (!picked.has(order.id)) route.onBoard += order.room;
+      return kind === 'pickup' ? task.pickup : task.dropoff;
+    });
+  }
+}
+
+/** The told stops with the planned ones beside those beside which they were. */
+function mergeInOrder(before: readonly Stop[], told: readonly Stop[], planned: ReadonlySet<Stop>): Stop[] {
+  const merged: Stop[] = [];
+  let next = 0;
+  for (const stop of before) {
+    if (planned.has(stop)) {
+      merged.push(stop);
+      continue;
+    }
+    const at = told.findIndex((each, i) => i >= next && isSame(each, stop));
+    for (; at >= next; next++) merged.push(told[next] as Stop);
+  }
+  for (; next < told.length; next++) merged.push(told[next] as Stop);
+  return merged;
+}
+
+const isSame = (a: Stop, b: Stop) => a.isPickup === b.isPickup && a.task.order.id === b.task.order.id;

@@ -1,0 +1,64 @@
+import { PLANNER_STARVING_MS } from '../limits.ts';
+import { Place } from './place.ts';
+import { type Route, Seen } from './route.ts';
+import type { OpenOrder, Rules } from './types.ts';
+
+const MINUTE_MS = 60_000;
+
+/** An order in the planner: its two stops, and the route that it is in. */
+export class Task {
+  readonly order: OpenOrder;
+  readonly pickup: Stop;
+  readonly dropoff: Stop;
+  /** Cost of a minute to the door, and of `PLANNER_STARVING_MS` of first minutes beyond the promise. */
+  readonly minuteCost: number;
+  readonly lateCost: number;
+  route: Route | null = null;
+  readonly seen = new Seen();
+  /** Whether the driver was told, and the latest time at the door that a further stop may cause. */
+  isTold = false;
+  doorByMs = Number.POSITIVE_INFINITY;
+
+  constructor(order: OpenOrder, rules: Rules) {
+    this.order = order;
+    this.pickup = new Stop(this, true, new Place(order.pickup));
+    this.dropoff = new Stop(this, false, new Place(order.dropoff));
+    const promiseMs = order.dueMs - order.placedMs;
+    const hurry = promiseMs > rules.hurryMs && promiseMs !== Number.POSITIVE_INFINITY ? rules.hurryMs / promiseMs : 1;
+    this.minuteCost = order.weight * hurry;
+    this.lateCost = (order.weight * rules.lateCost * PLANNER_STARVING_MS) / MINUTE_MS;
+  }
+
+  /**
+   * Cost of being at the door at a time. Beyond the promise a minute costs twice as much after
+   * each `PLANNER_STARVING_MS`. So an order that takes a driver n times as long as others goes before all that
+   * are less late by log₂ n times that, however many come, and none starves. One without a promise is late from
+   * `PLANNER_STARVING_MS` after it was placed.
+   */
+  costAt(doorMs: number): number {
+    const { placedMs, dueMs } = this.order;
+    const cost = (this.minuteCost * (doorMs - placedMs)) / MINUTE_MS;
+    const lateMs = doorMs - (dueMs === Number.POSITIVE_INFINITY ? placedMs + PLANNER_STARVING_MS : dueMs);
+    return lateMs <= 0 ? cost : cost + this.lateCost * growth(lateMs / PLANNER_STARVING_MS);
+  }
+}
+
+/** A line whose slope is 1 at first and doubles at each whole number, up to where a minute would be lost in it. */
+function growth(x: number): number {
+  const whole = x < STRAIGHT_FROM ? Math.floor(x) : STRAIGHT_FROM;
+  return (POWERS[whole] as number) * (1 + x - whole) - 1;
+}
+const STRAIGHT_FROM = 24;
+const POWERS = Float64Array.from({ length: STRAIGHT_FROM + 1 }, (_, i) => 2 ** i);
+
+export class Stop {
+  readonly task: Task;
+  readonly isPickup: boolean;
+  readonly place: Place;
+
+  constructor(task: Task, isPickup: boolean, place: Place) {
+    this.task = task;
+    this.isPickup = isPickup;
+    this.place = place;
+  }
+}

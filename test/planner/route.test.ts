@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cheapestInsertion, withInserted } from '../../src/planner/insertion.ts';
+import { bestOrder } from '../../src/planner/reorder.ts';
+import { Route } from '../../src/planner/route.ts';
+import { type Stop, Task } from '../../src/planner/task.ts';
+import type { OpenOrder, PlannedDriver } from '../../src/planner/types.ts';
+import { Walk } from '../../src/planner/walk.ts';
+import { at, costOf, driver, MINUTE_MS, order, RULES, sequences, type Visit } from './brute-force.ts';
+
+fc.configureGlobal({ seed: 20_264 });
+
+const minute = (max: number) => fc.integer({ min: 0, max }).map((n) => n * MINUTE_MS);
+/** Few places, so that stores and doors coincide. */
+const point = fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3 })).map(([x, y]) => {
+  return at(1_500 * x, 1_500 * y);
+});
+const parcel = fc
+  .record({ pickup: point, dropoff: point, readyMs: minute(40), promise: minute(180), weight: fc.constantFrom(1, 2) })
+  .map(({ promise, ...rest }) => ({ ...rest, dueMs: promise + 10 * MINUTE_MS, room: 1 }));
+const parcels = (most: number) =>
+  fc.array(parcel, { minLength: 1, maxLength: most }).map((list) => list.map((each, i) => order(`order-${i}`, each)));
+const someone = fc.record({
+  place: point,
+  freeAtMs: minute(30),
+  isPickingUp: fc.boolean(),
+  offDutyMs: fc.oneof(minute(120), fc.constant(Number.POSITIVE_INFINITY)),
+  room: fc.integer({ min: 1, max: 4 }),
+});
+const nowMs = 5 * MINUTE_MS;
+
+function routeOf(who: PlannedDriver, visits: readonly Visit[]): { walk: Walk; route: Route } {
+  const walk = new Walk(RULES);
+  walk.nowMs = nowMs;
+  const route = new Route(who);
+  const tasks = new Map<string, Task>();
+  route.stops = visits.map(({ kind, order: each }) => {
+    const task = tasks.get(each.id) ?? new Task(each, RULES);
+    tasks.set(each.id, task);
+    return kind === 'pickup' ? task.pickup : task.dropoff;
+  });
+  walk.refresh(route);
+  return { walk, route };
+}
+
+const visitsOf = (stops: readonly Stop[]): Visit[] =>
+  stops.map(({ isPickup, task }) => ({ kind: isPickup ? 'pickup' : 'dropoff', order: task.order }));
+
+/** The least cost of all sequences that pass; null where none does. */
+function least(who: PlannedDriver, all: Iterable<Visit[]>): number | null {
+  let best: number | null = null;
+  for (const visits of all) {
+    const cost = costOf(RULES, who, visits, nowMs);
+    if (cost !== null && (best === null || cost < best)) best = cost;
+  }
+  return best;
+}
+
+describe('a route of up to four parcels agrees with brute force', () => {
+  it('in what a list of stops costs, and in whether it is allowed', () => {
+    fc.assert(
+      fc.property(parcels(3), someone, fc.nat(), (orders, changes, pick) => {
+        const who = driver('driver', changes);
+        const all = [...sequences(orders)];
+        const visits = all[pick % all.length] as Visit[];
+        const { route } = routeOf(who, visits);
+        const expected = costOf(RULES, who, visits, nowMs);
+        if (expected === null) expect(route.cost).toBe(Number.POSITIVE_INFINITY);
+        else expect(route.cost).toBeCloseTo(expected, 6);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('in the best order of its stops, under windows, room and the end of a shift', () => {
+    fc.assert(
+      fc.property(parcels(4), someone, (orders, changes) => {
+        const who = driver('driver', changes);
+        const inTurn = orders.flatMap((each): Visit[] => [
+          { kind: 'pickup', order: each },
+          { kind: 'dropoff', order: each },
+        ]);
+        const { walk, route } = routeOf(who, inTurn);
+        const best = bestOrder(walk, route, true, Number.POSITIVE_INFINITY);
+        const expected = least(who, sequences(orders));
+        if (expected === null) expect(best).toBeNull();
+        else expect(costOf(RULES, who, visitsOf(best as Stop[]), nowMs)).toBeCloseTo(expected, 6);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('in the cheapest insertion of one more, the order of the others kept', () => {
+    fc.assert(
+      fc.property(parcels(4), someone, fc.nat(), (orders, changes, pick) => {
+        const who = driver('driver', changes);
+        const [fresh, ...rest] = orders as [OpenOrder, ...OpenOrder[]];
+        const allowed = [...sequences(rest)].filter((visits) => costOf(RULES, who, visits, nowMs) !== null);
+        const visits = allowed[pick % Math.max(1, allowed.length)];
+        if (!visits) return;
+        const { walk, route } = routeOf(who, visits);
+        const found = cheapestInsertion(walk, route, new Task(fresh, RULES), Number.POSITIVE_INFINITY, 0);
+        const expected = least(who, insertions(visits, fresh));
+        if (expected === null || !found) {
+          expect([found, expected]).toEqual([null, null]);
+          return;
+        }
+        expect(route.cost + found.cost).toBeCloseTo(expected, 6);
+        const stops = withInserted(found, new Task(fresh, RULES));
+        expect(costOf(RULES, who, visitsOf(stops), nowMs)).toBeCloseTo(expected, 6);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function* insertions(visits: readonly Visit[], fresh: OpenOrder): Generator<Visit[]> {
+  for (let i = 0; i <= visits.length; i++) {
+    for (let j = i; j <= visits.length; j++) {
+      const pickup: Visit = { kind: 'pickup', order: fresh };
+      yield [...visits.slice(0, i), pickup, ...visits.slice(i, j), { ...pickup, kind: 'dropoff' }, ...visits.slice(j)];
+    }
+  }
+}

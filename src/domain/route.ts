@@ -50,13 +50,23 @@ export type Route = {
   readonly minutes: number;
 };
 
-/** One thing to do on a route: fetch an order, or bring it to its door or back to its store. */
-type Task = { readonly order: CarriedOrder; readonly kind: StopKind; readonly point: Point | null };
+/** One thing to do on a route: fetch orders, or bring one to its door or back to its store. */
+type Task = {
+  readonly kind: StopKind;
+  readonly orders: readonly CarriedOrder[];
+  readonly point: Point | null;
+  /** Its place among those of the trip; NOWHERE for a door that nobody knows. */
+  readonly place: number;
+  /** What comes before it: where its order is fetched. */
+  readonly needs: Task | null;
+};
+
+const NOWHERE = -1;
 
 /**
  * The best order of a driver's stops: the least lateness, then the least sum of minutes. An order is fetched
  * before it is brought; nobody is at a door before its window begins, or leaves a store before the parcel is
- * ready.
+ * ready. Parcels that are ready at one store are fetched together, since that never costs more.
  *
  * Up to MAX_EXACT_PARCELS orders all sequences are tried. More are inserted one by one, the first promise
  * first, where they cost least; then stretches are turned round (2-opt; G. A. Croes, 1958) and single tasks
@@ -66,16 +76,10 @@ type Task = { readonly order: CarriedOrder; readonly kind: StopKind; readonly po
  * best from wherever they are.
  */
 export function bestRoute(start: Start, orders: readonly CarriedOrder[]): Route {
-  const tasks = orders.map(tasksOf);
-  const sequence = orders.length <= MAX_EXACT_PARCELS ? exact(start, tasks) : improved(start, inserted(start, tasks));
-  return routeOf(start, sequence);
-}
-
-function tasksOf(order: CarriedOrder): Task[] {
-  const fetch: Task = { order, kind: 'pickup', point: order.pickup };
-  const bring: Task = { order, kind: 'dropoff', point: order.dropoff };
-  if (order.step === 'to_fetch') return [fetch, bring];
-  return order.step === 'on_board' ? [bring] : [{ order, kind: 'return', point: order.pickup }];
+  const trip = new Trip(start);
+  const tasks = tasksOf(trip, orders);
+  const sequence = orders.length <= MAX_EXACT_PARCELS ? exact(trip, tasks) : improved(trip, inserted(trip, tasks));
+  return routeOf(trip, sequence);
 }
 
 /** The time that a vehicle takes between two points over roads, by great circle and a factor. */
@@ -84,105 +88,170 @@ export function travelMs(from: Point | null, to: Point | null, vehicle: Vehicle)
   return ((distanceMeters(from, to) * ARRIVAL_DETOUR) / METERS_PER_MINUTE[vehicle]) * 60_000;
 }
 
+// --- Places ------------------------------------------------------------------------------------------------
+
+/** The places of a trip with the ways between them, each of which is computed once. */
+class Trip {
+  readonly start: Start;
+  readonly from: number;
+  readonly #points: Point[] = [];
+  readonly #meters: number[][] = [];
+
+  constructor(start: Start) {
+    this.start = start;
+    this.from = this.placeOf(start.from);
+  }
+
+  placeOf(point: Point | null): number {
+    if (!point) return NOWHERE;
+    const known = this.#points.findIndex((other) => other.lat === point.lat && other.lng === point.lng);
+    if (known >= 0) return known;
+    const meters = this.#points.map((other) => distanceMeters(other, point));
+    for (const [other, row] of this.#meters.entries()) row.push(meters[other] as number);
+    this.#points.push(point);
+    this.#meters.push([...meters, 0]);
+    return this.#points.length - 1;
+  }
+
+  metersBetween(from: number, to: number): number {
+    return from === NOWHERE || to === NOWHERE ? 0 : (this.#meters[from]?.[to] as number);
+  }
+
+  travelMs(from: number, to: number): number {
+    const perMinute = METERS_PER_MINUTE[this.start.vehicle];
+    return ((this.metersBetween(from, to) * ARRIVAL_DETOUR) / perMinute) * 60_000;
+  }
+
+  isOnePlace(a: number, b: number): boolean {
+    return a !== NOWHERE && b !== NOWHERE && this.metersBetween(a, b) <= SAME_PLACE_METERS;
+  }
+}
+
+function tasksOf(trip: Trip, orders: readonly CarriedOrder[]): Task[] {
+  const fetches: (Task & { readonly orders: CarriedOrder[] })[] = [];
+  const others = orders.map((order): Task => {
+    const pickup = trip.placeOf(order.pickup);
+    if (order.step === 'returning') {
+      return { kind: 'return', orders: [order], point: order.pickup, place: pickup, needs: null };
+    }
+    const door = {
+      kind: 'dropoff',
+      orders: [order],
+      point: order.dropoff,
+      place: trip.placeOf(order.dropoff),
+    } as const;
+    if (order.step === 'on_board') return { ...door, needs: null };
+    const readyMs = (one: CarriedOrder) => Math.max(one.readyAtMs, trip.start.atMs);
+    const isSame = ({ place, orders: [first] }: Task) =>
+      first !== undefined && trip.isOnePlace(place, pickup) && readyMs(first) === readyMs(order);
+    let fetch = fetches.find(isSame);
+    if (fetch) fetch.orders.push(order);
+    else {
+      fetch = { kind: 'pickup', orders: [order], point: order.pickup, place: pickup, needs: null };
+      fetches.push(fetch);
+    }
+    return { ...door, needs: fetch };
+  });
+  return [...fetches, ...others];
+}
+
 // --- What a sequence of tasks is worth ---------------------------------------------------------------------
 
 /** A driver in the middle of a sequence. */
 type State = {
   readonly atMs: number;
-  readonly place: Point | null;
+  readonly place: number;
   readonly lateMs: number;
   readonly sumMs: number;
   readonly arriveMs: number;
 };
 
-const begin = ({ from, atMs }: Start): State => ({ atMs, place: from, lateMs: 0, sumMs: 0, arriveMs: atMs });
-
-function isSamePlace(a: Point | null, b: Point | null): boolean {
-  return a !== null && b !== null && (a === b || distanceMeters(a, b) <= SAME_PLACE_METERS);
-}
+const begin = ({ start: { atMs }, from }: Trip): State => ({ atMs, place: from, lateMs: 0, sumMs: 0, arriveMs: atMs });
 
 /** Does one task more. A place where the driver already stands costs its stop only once. */
-function done(state: State, { order, kind, point }: Task, start: Start): State {
-  const stays = isSamePlace(state.place, point) && state.atMs > start.atMs;
-  const arriveMs = stays ? state.atMs : state.atMs + travelMs(state.place, point, start.vehicle);
-  const place = point ?? state.place;
-  if (kind === 'pickup') {
-    const atMs = Math.max(stays ? arriveMs : arriveMs + STORE_STOP_MS, order.readyAtMs);
-    return { ...state, atMs, place, arriveMs };
-  }
-  if (kind === 'return') return { ...state, atMs: stays ? arriveMs : arriveMs + STORE_STOP_MS, place, arriveMs };
+function done(state: State, { orders, kind, place: to }: Task, trip: Trip): State {
+  const { atMs: startMs } = trip.start;
+  const order = orders[0] as CarriedOrder;
+  const stays = state.atMs > startMs && trip.isOnePlace(state.place, to);
+  const arriveMs = stays ? state.atMs : state.atMs + trip.travelMs(state.place, to);
+  const place = to === NOWHERE ? state.place : to;
+  const { lateMs, sumMs } = state;
+  const afterStopMs = stays ? arriveMs : arriveMs + STORE_STOP_MS;
+  if (kind === 'pickup') return { atMs: Math.max(afterStopMs, order.readyAtMs), place, arriveMs, lateMs, sumMs };
+  if (kind === 'return') return { atMs: afterStopMs, place, arriveMs, lateMs, sumMs };
   const doorMs = Math.max(arriveMs, order.deliverAfterMs ?? 0);
-  const lateMs = state.lateMs + Math.max(0, doorMs - order.deliverByMs);
-  const sumMs = state.sumMs + (doorMs - start.atMs);
-  return { atMs: doorMs + DOOR_STOP_MS, place, lateMs, sumMs, arriveMs: doorMs };
+  return {
+    atMs: doorMs + DOOR_STOP_MS,
+    place,
+    arriveMs: doorMs,
+    lateMs: lateMs + Math.max(0, doorMs - order.deliverByMs),
+    sumMs: sumMs + (doorMs - startMs),
+  };
 }
 
 type Worth = { readonly lateMs: number; readonly costMs: number };
 
-const worth = ({ lateMs, sumMs, atMs }: State, start: Start): Worth => ({ lateMs, costMs: sumMs + atMs - start.atMs });
+const worth = ({ lateMs, sumMs, atMs }: State, { start }: Trip): Worth => {
+  return { lateMs, costMs: sumMs + atMs - start.atMs };
+};
 const isBetter = (one: Worth, other: Worth): boolean =>
   one.lateMs < other.lateMs || (one.lateMs === other.lateMs && one.costMs < other.costMs);
 
-function worthOf(start: Start, sequence: readonly Task[]): Worth {
-  return worth(
-    sequence.reduce((state, task) => done(state, task, start), begin(start)),
-    start,
-  );
+function worthOf(trip: Trip, sequence: readonly Task[]): Worth {
+  let state = begin(trip);
+  for (const task of sequence) state = done(state, task, trip);
+  return worth(state, trip);
 }
 
 // --- The search --------------------------------------------------------------------------------------------
 
 /** The best of all sequences. A branch ends where it is already worse than the best one. */
-function exact(start: Start, tasks: readonly (readonly Task[])[]): Task[] {
+function exact(trip: Trip, tasks: readonly Task[]): Task[] {
   let best: readonly Task[] = [];
   let bestWorth: Worth = { lateMs: Number.POSITIVE_INFINITY, costMs: Number.POSITIVE_INFINITY };
-  const next = tasks.map(() => 0);
   const sequence: Task[] = [];
 
-  const rank = (index: number): number => (tasks[index]?.[next[index] as number]?.kind === 'pickup' ? 0 : 1);
-
   function goOn(state: State): void {
-    const soFar = worth(state, start);
+    const soFar = worth(state, trip);
     if (!isBetter(soFar, bestWorth)) return;
-    let isEnd = true;
-    // What is fetched together stays together, where that is worth the same.
-    for (const index of [...tasks.keys()].sort((a, b) => rank(a) - rank(b))) {
-      const task = tasks[index]?.[next[index] as number];
-      if (!task) continue;
-      isEnd = false;
-      next[index] = (next[index] as number) + 1;
-      sequence.push(task);
-      goOn(done(state, task, start));
-      sequence.pop();
-      next[index] = (next[index] as number) - 1;
-    }
-    if (isEnd) {
+    if (sequence.length === tasks.length) {
       best = [...sequence];
       bestWorth = soFar;
+      return;
+    }
+    // Pickups stand first among the tasks, so that of equal sequences the one with fewer stops is found first.
+    for (const task of tasks) {
+      if (sequence.includes(task) || (task.needs && !sequence.includes(task.needs))) continue;
+      sequence.push(task);
+      goOn(done(state, task, trip));
+      sequence.pop();
     }
   }
 
-  goOn(begin(start));
+  goOn(begin(trip));
   return [...best];
 }
 
 /** Inserts the orders one by one, the first promise first, each where the route is then worth most. */
-function inserted(start: Start, tasks: readonly (readonly Task[])[]): Task[] {
-  const promise = (own: readonly Task[]) => own[0]?.order.deliverByMs ?? 0;
+function inserted(trip: Trip, tasks: readonly Task[]): Task[] {
+  const promise = ({ orders }: Task) => orders[0]?.deliverByMs ?? 0;
   let sequence: Task[] = [];
-  for (const own of [...tasks].sort((a, b) => promise(a) - promise(b))) {
-    sequence = bestOf(start, insertions(sequence, own)) ?? sequence;
+  for (const task of tasks.filter(({ kind }) => kind !== 'pickup').sort((a, b) => promise(a) - promise(b))) {
+    sequence = bestOf(trip, insertions(sequence, task)) ?? sequence;
   }
   return sequence;
 }
 
-function* insertions(sequence: readonly Task[], own: readonly Task[]): Iterable<Task[]> {
-  const [first, second] = own;
-  if (!first) return;
-  for (let at = 0; at <= sequence.length; at++) {
-    const one = withTask(sequence, at, first);
-    if (!second) yield one;
-    else for (let then = at + 1; then <= one.length; then++) yield withTask(one, then, second);
+/** A task at every place in a sequence, after what it needs, which comes in with it where it is missing. */
+function* insertions(sequence: readonly Task[], task: Task): Iterable<Task[]> {
+  const { needs } = task;
+  const isMissing = needs !== null && !sequence.includes(needs);
+  const bases = isMissing
+    ? sequence.map((_, at) => withTask(sequence, at, needs)).concat([[...sequence, needs]])
+    : [sequence];
+  for (const base of bases) {
+    const first = needs === null ? 0 : base.indexOf(needs) + 1;
+    for (let at = first; at <= base.length; at++) yield withTask(base, at, task);
   }
 }
 
@@ -192,11 +261,11 @@ const withTask = (sequence: readonly Task[], at: number, task: Task): Task[] => 
   ...sequence.slice(at),
 ];
 
-function improved(start: Start, sequence: Task[]): Task[] {
+function improved(trip: Trip, sequence: Task[]): Task[] {
   let best = sequence;
   for (let round = 0; round < MAX_ROUTE_ROUNDS; round++) {
-    const better = bestOf(start, changes(best));
-    if (!better || !isBetter(worthOf(start, better), worthOf(start, best))) break;
+    const better = bestOf(trip, changes(best));
+    if (!better || !isBetter(worthOf(trip, better), worthOf(trip, best))) break;
     best = better;
   }
   return best;
@@ -220,18 +289,14 @@ function* changes(sequence: readonly Task[]): Iterable<Task[]> {
 
 /** Whether every order is fetched before it is brought. */
 function isInOrder(sequence: readonly Task[]): boolean {
-  const brought = new Set<string>();
-  return sequence.every(({ order, kind }) => {
-    if (kind === 'dropoff') brought.add(order.orderId);
-    return kind !== 'pickup' || !brought.has(order.orderId);
-  });
+  return sequence.every(({ needs }, at) => needs === null || sequence.indexOf(needs) < at);
 }
 
-function bestOf(start: Start, sequences: Iterable<Task[]>): Task[] | undefined {
+function bestOf(trip: Trip, sequences: Iterable<Task[]>): Task[] | undefined {
   let best: Task[] | undefined;
   let bestWorth: Worth | undefined;
   for (const sequence of sequences) {
-    const own = worthOf(start, sequence);
+    const own = worthOf(trip, sequence);
     if (bestWorth && !isBetter(own, bestWorth)) continue;
     best = sequence;
     bestWorth = own;
@@ -242,16 +307,19 @@ function bestOf(start: Start, sequences: Iterable<Task[]>): Task[] | undefined {
 // --- The stops ---------------------------------------------------------------------------------------------
 
 /** The stops of a sequence: tasks of one kind that follow each other at a store are one stop. */
-function routeOf(start: Start, sequence: readonly Task[]): Route {
-  const stops: { kind: StopKind; orderIds: string[]; point: Point | null; arriveMs: number }[] = [];
-  let state = begin(start);
+function routeOf(trip: Trip, sequence: readonly Task[]): Route {
+  const stops: { kind: StopKind; orderIds: string[]; point: Point | null; place: number; arriveMs: number }[] = [];
+  let state = begin(trip);
   for (const task of sequence) {
-    state = done(state, task, start);
-    const { kind, point, order } = task;
+    state = done(state, task, trip);
+    const { kind, point, place } = task;
+    const orderIds = task.orders.map(({ orderId }) => orderId);
     const last = stops.at(-1);
-    if (last?.kind === kind && kind !== 'dropoff' && isSamePlace(last.point, point)) last.orderIds.push(order.orderId);
-    else stops.push({ kind, orderIds: [order.orderId], point, arriveMs: state.arriveMs });
+    const isOneStop = last?.kind === kind && kind !== 'dropoff' && trip.isOnePlace(last.place, place);
+    if (isOneStop) last.orderIds.push(...orderIds);
+    else stops.push({ kind, orderIds, point, place, arriveMs: state.arriveMs });
   }
-  const { lateMs, costMs } = worth(state, start);
-  return { stops, lateMinutes: lateMs / 60_000, minutes: costMs / 60_000 };
+  const { lateMs, costMs } = worth(state, trip);
+  const told = stops.map(({ kind, orderIds, point, arriveMs }) => ({ kind, orderIds, point, arriveMs }));
+  return { stops: told, lateMinutes: lateMs / 60_000, minutes: costMs / 60_000 };
 }

@@ -344,7 +344,9 @@ export class Matcher {
     const retailerId = slot === undefined ? undefined : this.pools.storeOf(slot);
     if (slot === undefined || retailerId === undefined) return undefined;
     let best: (FoundOrder & { readonly addedMinutes: number }) | undefined;
-    for (const order of this.waiting.firstOfRetailer(retailerId, MAX_POOL_ORDERS)) {
+    // A longer route takes longer to plan.
+    const most = Math.ceil(MAX_POOL_ORDERS / this.slots.carriedOf(slot).length);
+    for (const order of this.waiting.firstOfRetailer(retailerId, most)) {
       const pooled = this.assigning.has(order.orderId) ? undefined : this.poolOrder(order, nowMs);
       const found = pooled && this.pools.weigh(slot, pooled, nowMs);
       if (found && (!best || found.addedMinutes < best.addedMinutes)) best = { ...found, orderId: order.orderId };

@@ -1,5 +1,5 @@
 import { carries, type Size } from '../domain/driver.ts';
-import { bestRoute, type CarriedOrder, type Route } from '../domain/route.ts';
+import { bestRoute, type CarriedOrder, type Route, type Start } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { AT_STORE_METERS, MAX_POOL_DRIVERS, POSITION_FRESH_MS, SAME_PLACE_METERS } from '../limits.ts';
@@ -40,6 +40,8 @@ export class Pools {
   private readonly tiers: TierTable;
   private readonly byRetailer = new Map<string, Set<number>>();
   private readonly retailerOf = new Map<number, string>();
+  private before: { readonly carried: readonly CarriedOrder[]; readonly atMs: number; readonly route: Route } | null =
+    null;
 
   constructor(drivers: DriverSlots, tiers: TierTable) {
     this.drivers = drivers;
@@ -94,11 +96,20 @@ export class Pools {
     const carried = drivers.carriedOf(slot);
     if (!carried.every((other) => goesAlong(other, order.pickup, meters))) return undefined;
     const start = { from: at, atMs: nowMs, vehicle: drivers.vehicleOf(slot) };
-    const before = bestRoute(start, carried);
+    const before = this.routeBefore(carried, start);
     const after = bestRoute(start, [...carried, { ...order, slot: -1, step: 'to_fetch' }]);
     // A route that is late already may not get later.
     if (after.lateMinutes > before.lateMinutes || endMs(after) > (drivers.until[slot] as number)) return undefined;
     return { driverId, distanceMeters: meters, addedMinutes: after.minutes - before.minutes };
+  }
+
+  /** A driver's route as it is, which is asked for again with each further order that is tried. */
+  private routeBefore(carried: readonly CarriedOrder[], start: Start): Route {
+    const known = this.before;
+    if (known?.carried === carried && known.atMs === start.atMs) return known.route;
+    const route = bestRoute(start, carried);
+    this.before = { carried, atMs: start.atMs, route };
+    return route;
   }
 
   private leave(slot: number, retailerId: string): void {

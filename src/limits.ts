@@ -573,7 +573,7 @@ export const DOOR_STOP_MS = 2 * 60_000;
 export const ROUTE_EARLIEST_SHARE = 0.75;
 /** The same at the latest, as each stop may take longer. */
 export const ROUTE_LATEST_SHARE = 1.4;
-/** Most drivers on their way to a store that are tried for one more order there. */
+/** Most drivers on their way to a store, the nearest ones, whose routes are planned for one more order there. */
 export const MAX_POOL_DRIVERS = 8;
 /**
  * Most waiting orders of a store that are tried for a driver who goes there anyway with one, the oldest first;

@@ -89,7 +89,8 @@ export function createDriverActions(deps: {
   /** The pickup of a driver who lost the order while nobody heard of them. */
   async function pickUpLate(action: DriverAction, otherwise: ActionOutcome): Promise<ActionOutcome> {
     const { driverId, orderId, stamp } = action;
-    const write = store.pickUpLate(orderId, driverId, stamp, textDelaySeconds);
+    const receipt = await deps.receipts('picked_up', action);
+    const write = store.pickUpLate(orderId, driverId, stamp, receipt, textDelaySeconds);
     const changed = await deps.unknownOutcomes.watch(orderId, write);
     if (!changed) return otherwise;
     const loser = matcher.holderOf(orderId);

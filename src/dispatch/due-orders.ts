@@ -40,9 +40,8 @@ export function startDueOrders(parts: {
   }
 
   async function match(orderIds: readonly string[]): Promise<void> {
-    if (matcher.freeCount() === 0) return;
-    await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
-    // Orders that the bounds of a batch left out.
+    if (matcher.freeCount() > 0) await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
+    // Orders that the bounds of a batch left out, or that a driver with room takes along.
     for (const orderId of orderIds) await redispatch.matchOrder(orderId);
     await nextTurn();
   }

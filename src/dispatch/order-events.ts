@@ -13,7 +13,7 @@ export type OrderSubscriber = {
   outcomeUnknown?(orderId: string): void;
   /** A driver's duty or order may have changed. */
   driverChanged?(driverId: string): void;
-  /** A read shows that a driver who held an order in memory carries none. */
+  /** A read shows that a driver no longer carries an order that they held in memory. */
   driverFreed?(driverId: string): void;
   /** This process gave a driver an order. Each order is told of by one process alone. */
   orderGiven?(driverId: string): void;

@@ -9,8 +9,8 @@ import { createSilentRelease, type SilentReleaseParts } from './silent-release.t
 export type Sweep = {
   /**
    * Makes up for lost events: reads what memory has missed, matches every waiting order once, expires orders
-   * whose time is up, releases orders of silent drivers, and sends drivers home whose time is up. A step that is still running from an earlier
-   * call is not started again.
+   * whose time is up, releases orders of silent drivers, and sends drivers home whose time is up. A step that
+   * is still running from an earlier call is not started again.
    */
   run(): Promise<void>;
   /** Positions were not received until now: the silence of drivers counts from here. */

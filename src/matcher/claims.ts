@@ -53,9 +53,3 @@ export function poolOrderOf(order: DriverQuery & NewClaim): PoolOrder | undefine
     exclude: order.exclude,
   };
 }
-
-/** The nearer one; of two at the same distance the one who takes it along. */
-export function nearer(free: FoundDriver | undefined, along: FoundDriver | undefined): FoundDriver | undefined {
-  if (!free || !along) return free ?? along;
-  return along.distanceMeters <= free.distanceMeters ? along : free;
-}

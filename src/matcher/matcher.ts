@@ -5,7 +5,7 @@ import type { CarriedOrder } from '../domain/route.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_BATCH, MAX_POOL_ORDERS } from '../limits.ts';
-import { type ClaimedDriver, claimedOf, type NewClaim, nearer, poolOrderOf } from './claims.ts';
+import { type ClaimedDriver, claimedOf, type NewClaim, poolOrderOf } from './claims.ts';
 import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-search.ts';
 import { DriverSlots } from './driver-slots.ts';
 import { type ClaimedOrder, Drivers } from './drivers.ts';
@@ -32,10 +32,10 @@ export type AssignOutcome = 'assigned' | 'driver_lost' | 'held' | 'order_gone';
  * valid (`isPoint`). Times are the caller's, in milliseconds since 1970 by the database's clock.
  *
  * A driver is available for an order who is on duty, carries nothing, reported a position within
- * `POSITION_FRESH_MS`, serves the order's tier, is within its radius, has a vehicle for its size and is back
- * before they go home. So is one who has room and goes to that store anyway (`pools.ts`). "Nearest" is by `distanceMeters`,
- * exactly; of drivers at the same distance the one who has been free longest counts as nearer, then the one
- * with the smaller id.
+ * `POSITION_FRESH_MS`, serves the order's tier, is within its radius, has a vehicle for its size and is
+ * back before they go home. So is one who has room and goes to that store anyway (`pools.ts`). "Nearest"
+ * is by `distanceMeters`, exactly; of drivers at the same distance the one who has been free longest
+ * counts as nearer, then the one with the smaller id.
  *
  * A new order claims its driver before its row is written. {@link claimNearest} comes first, then the write.
  * After a write that succeeded nothing is needed, though {@link claim} restores what a read in between may
@@ -184,7 +184,7 @@ export class Matcher {
   claimNearest(query: DriverQuery & NewClaim): ClaimedDriver | undefined {
     const { orderId, retailerId } = query;
     if (retailerId !== undefined && this.holdOf(retailerId) !== null) return undefined;
-    const found = nearer(this.search.nearest(query), this.nearestInPool(poolOrderOf(query), query.nowMs));
+    const found = this.nearestOfBoth(query, poolOrderOf(query));
     if (!found) return undefined;
     this.drivers.claim(found.driverId, claimedOf(query));
     if (retailerId !== undefined) this.takeCredit(retailerId);
@@ -203,8 +203,10 @@ export class Matcher {
     return order?.slot ?? 0;
   }
 
-  private nearestInPool(order: PoolOrder | undefined, nowMs: number): FoundDriver | undefined {
-    return order && this.pools.nearest(order, nowMs);
+  /** The nearer of a free driver and one who takes the order along; at the same distance the latter. */
+  private nearestOfBoth(query: DriverQuery, order: PoolOrder | undefined): FoundDriver | undefined {
+    const free = this.search.nearest(query);
+    return (order && this.pools.nearest(order, free?.distanceMeters ?? query.radiusMeters, query.nowMs)) ?? free;
   }
 
   /** Frees a driver since now. False for an unknown driver, or one without the given order, or any. */
@@ -370,7 +372,7 @@ export class Matcher {
     const { exclude } = query;
     const both = exclude && alsoExclude ? new Set([...exclude, ...alsoExclude]) : (alsoExclude ?? exclude);
     const wanted = { ...query, exclude: both };
-    return nearer(this.search.nearest(wanted), this.nearestInPool(poolOrderOf({ ...order, ...wanted }), nowMs));
+    return this.nearestOfBoth(wanted, poolOrderOf({ ...order, ...wanted }));
   }
 
   /** Why an order waits; undefined for one that does not. Costs no search. */

@@ -70,37 +70,56 @@ export class Pools {
     return first && carried.every(({ retailerId }) => retailerId === first.retailerId) ? first.retailerId : undefined;
   }
 
-  /** The nearest driver who may take the order along; then the one whose route it makes least longer. */
-  nearest(order: PoolOrder, nowMs: number): PoolDriver | undefined {
-    let best: PoolDriver | undefined;
-    let left = MAX_POOL_DRIVERS;
+  /**
+   * The nearest driver who may take the order along, then the one with the smaller id. Routes are planned for
+   * the nearest MAX_POOL_DRIVERS alone.
+   *
+   * @param withinMeters a driver farther from the pickup is not wanted
+   */
+  nearest(order: PoolOrder, withinMeters: number, nowMs: number): PoolDriver | undefined {
+    const near: { readonly slot: number; readonly meters: number }[] = [];
     for (const slot of this.byRetailer.get(order.retailerId) ?? []) {
-      if (left-- === 0) break;
-      const found = this.weigh(slot, order, nowMs);
-      if (found && (!best || isBetter(found, best))) best = found;
+      const meters = this.metersOf(slot, order, nowMs);
+      if (meters !== undefined && meters <= withinMeters) near.push({ slot, meters });
     }
-    return best;
+    near.sort((a, b) => a.meters - b.meters || (this.idOf(a.slot) < this.idOf(b.slot) ? -1 : 1));
+    for (const { slot } of near.slice(0, MAX_POOL_DRIVERS)) {
+      const found = this.weigh(slot, order, nowMs);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   /** What it takes a driver to take the order along; undefined where they may not. */
   weigh(slot: number, order: PoolOrder, nowMs: number): PoolDriver | undefined {
     const { drivers } = this;
-    const driverId = drivers.ids[slot] as string;
-    const { members } = drivers.index;
-    if (this.storeOf(slot) !== order.retailerId || members.stamp(slot) < nowMs - POSITION_FRESH_MS) return undefined;
-    if ((drivers.tierBits(slot) & this.tiers.bit(order.tierId)) === 0 || order.exclude?.has(driverId)) return undefined;
-    if (!carries(drivers.vehicleOf(slot), order.size)) return undefined;
-    const at = { lat: members.lat(slot), lng: members.lng(slot) };
-    const meters = distanceMeters(at, order.pickup);
-    if (meters > order.radiusMeters) return undefined;
+    const meters = this.metersOf(slot, order, nowMs);
+    if (meters === undefined) return undefined;
     const carried = drivers.carriedOf(slot);
-    if (!carried.every((other) => goesAlong(other, order.pickup, meters))) return undefined;
+    const { members } = drivers.index;
+    const at = { lat: members.lat(slot), lng: members.lng(slot) };
     const start = { from: at, atMs: nowMs, vehicle: drivers.vehicleOf(slot) };
     const before = this.routeBefore(carried, start);
     const after = bestRoute(start, [...carried, { ...order, slot: -1, step: 'to_fetch' }]);
     // A route that is late already may not get later.
     if (after.lateMinutes > before.lateMinutes || endMs(after) > (drivers.until[slot] as number)) return undefined;
-    return { driverId, distanceMeters: meters, addedMinutes: after.minutes - before.minutes };
+    return { driverId: this.idOf(slot), distanceMeters: meters, addedMinutes: after.minutes - before.minutes };
+  }
+
+  /** A driver's distance from the pickup; undefined where they cannot take the order along, whatever the route. */
+  private metersOf(slot: number, order: PoolOrder, nowMs: number): number | undefined {
+    const { drivers } = this;
+    const { members } = drivers.index;
+    if (this.storeOf(slot) !== order.retailerId || members.stamp(slot) < nowMs - POSITION_FRESH_MS) return undefined;
+    if ((drivers.tierBits(slot) & this.tiers.bit(order.tierId)) === 0) return undefined;
+    if (order.exclude?.has(this.idOf(slot)) || !carries(drivers.vehicleOf(slot), order.size)) return undefined;
+    const meters = distanceMeters({ lat: members.lat(slot), lng: members.lng(slot) }, order.pickup);
+    if (meters > order.radiusMeters) return undefined;
+    return drivers.carriedOf(slot).every((other) => goesAlong(other, order.pickup, meters)) ? meters : undefined;
+  }
+
+  private idOf(slot: number): string {
+    return this.drivers.ids[slot] as string;
   }
 
   /** A driver's route as it is, which is asked for again with each further order that is tried. */
@@ -128,9 +147,3 @@ function goesAlong(other: CarriedOrder, pickup: Point, meters: number): boolean 
 }
 
 const endMs = ({ stops }: Route): number => stops.at(-1)?.arriveMs ?? 0;
-
-function isBetter(one: PoolDriver, other: PoolDriver): boolean {
-  if (one.distanceMeters !== other.distanceMeters) return one.distanceMeters < other.distanceMeters;
-  if (one.addedMinutes !== other.addedMinutes) return one.addedMinutes < other.addedMinutes;
-  return one.driverId < other.driverId;
-}

@@ -11,7 +11,8 @@ export const joinCarried = (sql: Sql): Fragment => sql`
 /** What {@link toCarried} reads; `order_id` is null for a driver who carries nothing. */
 export const carriedColumns = (sql: Sql): Fragment => sql`
   o.id as order_id, o.retailer_id, o.driver_slot, o.status, o.pickup_lat, o.pickup_lng, a.lat as door_lat,
-  a.lng as door_lng, coalesce(o.ready_at, o.created_at) as ready_at, o.deliver_after, ${promisedBy(sql, sql`o`)} as deliver_by`;
+  a.lng as door_lng, coalesce(o.ready_at, o.created_at) as ready_at, o.deliver_after,
+  ${promisedBy(sql, sql`o`)} as deliver_by`;
 
 const STEPS: Readonly<Record<string, CarriedOrder['step']>> = {
   driver_assigned: 'to_fetch',

@@ -62,7 +62,8 @@ export async function endDuties({ sql, processId }: Db, limit: number): Promise<
   const rows = await sql`
     with ended as (
       update drivers set on_duty = false, on_duty_until = null
-      where id in (select id from drivers where on_duty and on_duty_until <= now() limit ${limit} for update skip locked)
+      where id in (
+        select id from drivers where on_duty and on_duty_until <= now() limit ${limit} for update skip locked)
       returning id
     )
     select id, pg_notify('sameday', ${processId} || ':driver:' || id) from ended`;
@@ -230,7 +231,8 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
   const rows = await sql`
     select d.id as driver_id, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)}, o.id,
       o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
-      a.line1, a.line2, a.city, a.state, a.zip, a.accuracy_meters as door_accuracy, o.items, o.pickup_instructions, o.dropoff_instructions,
+      a.line1, a.line2, a.city, a.state, a.zip, a.accuracy_meters as door_accuracy, o.items,
+      o.pickup_instructions, o.dropoff_instructions,
       o.leave_at_door
     from drivers d
     ${joinCarried(sql)}

@@ -1,7 +1,9 @@
+import type { Receipt } from '../domain/payout.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
 import type { ActionStamp } from './lifecycle.ts';
+import { receiptData } from './payout-rows.ts';
 import { insertText, type TextOwed, textJob } from './text-rows.ts';
 
 /**
@@ -16,6 +18,7 @@ export async function pickUpLate(
   orderId: string,
   driverId: string,
   { actionId, capturedAt }: ActionStamp,
+  receipt: Receipt | null = null,
   textDelaySeconds = 0,
 ): Promise<ChangedOrder | null> {
   if (!capturedAt) return null;
@@ -24,7 +27,8 @@ export async function pickUpLate(
     former as materialized (
       select a.at as assigned_at, d.id as driver_id, (
         select min(slot) from generate_series(0, d.capacity - 1) slot where not exists (
-          select from orders c where c.driver_id = d.id and c.driver_slot = slot and c.status in ${active(sql)})) as slot
+          select from orders c
+          where c.driver_id = d.id and c.driver_slot = slot and c.status in ${active(sql)})) as slot
       from drivers d
       cross join lateral (
         select e.sequence, e.at from order_events e
@@ -51,7 +55,8 @@ export async function pickUpLate(
   )${insertText(sql, text)}`;
   const data = { driver_id: driverId, captured_at: capturedAt.toISOString() };
   try {
-    return await changeOrder(db, update, { type: 'picked_up', data }, { before, jobs: textJob(sql, text), after });
+    const event = { type: 'picked_up', data, ...(receipt ? { receipt: receiptData(receipt) } : {}) };
+    return await changeOrder(db, update, event, { before, jobs: textJob(sql, text), after });
   } catch (error) {
     // Their last slot was given away in the same moment.
     if ((error as { code?: string }).code === '23505') return null;

@@ -95,7 +95,8 @@ const joinFirstOrder = (sql: Sql) => sql`
 
 const driverColumns = (sql: Sql) => sql`
   d.id as driver_id, d.name, d.phone, d.tiers, d.vehicle, d.capacity, d.active, d.on_duty, d.on_duty_until,
-  o.id as order_id, o.status as order_status, coalesce(o.carrying, 0) as carrying, p.lat, p.lng, p.captured_at as position_at, d.created_at
+  o.id as order_id, o.status as order_status, coalesce(o.carrying, 0) as carrying, p.lat, p.lng,
+  p.captured_at as position_at, d.created_at
   from drivers d
   left join driver_positions p on p.driver_id = d.id
   ${joinFirstOrder(sql)}`;

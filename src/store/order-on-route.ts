@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { Vehicle } from '../domain/driver.ts';
-import { bestRoute } from '../domain/route.ts';
+import { bestRoute, type Stop } from '../domain/route.ts';
 import type { PlaceOnRoute } from '../domain/tracked.ts';
 import { toCarried } from './carried.ts';
 import { active } from './fragments.ts';
@@ -9,7 +9,8 @@ import { promisedBy } from './order-times.ts';
 /** The route of the driver of the order `o`, as {@link placeOnRoute} reads it; null where none is under way. */
 export const onRoute = (sql: Sql): Fragment => sql`
   case when o.status in ('driver_assigned', 'picked_up') then (
-    select json_build_object('at_ms', extract(epoch from now()) * 1000, 'vehicle', v.vehicle, 'lat', p.lat, 'lng', p.lng,
+    select json_build_object('at_ms', extract(epoch from now()) * 1000, 'vehicle', v.vehicle, 'lat', p.lat,
+      'lng', p.lng,
       'orders', (
         select json_agg(json_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'status', o.status,
           'driver_slot', o.driver_slot, 'pickup_lat', o.pickup_lat, 'pickup_lng', o.pickup_lng, 'door_lat', a.lat,
@@ -30,7 +31,21 @@ export type RouteJson = {
 
 /** The place of an order on its driver's route; null where no driver is under way with it. */
 export function placeOnRoute(orderId: string, route: RouteJson | null): PlaceOnRoute | null {
-  if (!route) return null;
+  return route && placeAmong(orderId, stopsOf(route), route.at_ms);
+}
+
+/** The same for many orders that one statement read: the route of a driver is planned once. */
+export function createPlaces(): (orderId: string, driverId: string, route: RouteJson | null) => PlaceOnRoute | null {
+  const routes = new Map<string, readonly Stop[]>();
+  return (orderId, driverId, route) => {
+    if (!route) return null;
+    const stops = routes.get(driverId) ?? stopsOf(route);
+    routes.set(driverId, stops);
+    return placeAmong(orderId, stops, route.at_ms);
+  };
+}
+
+function stopsOf(route: RouteJson): readonly Stop[] {
   const { at_ms: atMs, vehicle, lat, lng } = route;
   const carried = route.orders.map((row) =>
     toCarried({
@@ -41,7 +56,10 @@ export function placeOnRoute(orderId: string, route: RouteJson | null): PlaceOnR
     }),
   );
   const from = lat === null || lng === null ? null : { lat, lng };
-  const { stops } = bestRoute({ from, atMs, vehicle }, carried);
+  return bestRoute({ from, atMs, vehicle }, carried).stops;
+}
+
+function placeAmong(orderId: string, stops: readonly Stop[], atMs: number): PlaceOnRoute | null {
   const index = stops.findIndex(({ kind, orderIds }) => kind === 'dropoff' && orderIds.includes(orderId));
   const door = stops[index];
   if (!door) return null;

@@ -104,8 +104,8 @@ const INPUT = rowsOf<NewOrder>([
  * commit.
  *
  * The joins check again that API key, store and driver are valid, and that the slot is below the driver's
- * capacity. `on conflict do nothing` leaves out an order whose slot another process has taken. Rows are inserted in the order of their drivers, so that two
- * processes with the same drivers cannot deadlock.
+ * capacity. `on conflict do nothing` leaves out an order whose slot another process has taken. Rows are
+ * inserted in the order of their drivers, so that two processes with the same drivers cannot deadlock.
  *
  * Orders with a driver of an unproven store, whose last charge failed, count against its credit. Its row is
  * locked before anything is inserted, and those beyond the credit are left out.

@@ -3,7 +3,7 @@ import type { TimedOrder } from '../domain/estimate.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import { LIST_OVERLAP_MS, LIST_SCAN_ROWS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { onRoute, placeOnRoute } from './order-on-route.ts';
+import { createPlaces, onRoute } from './order-on-route.ts';
 import { scheduleColumns, toScheduled } from './order-times.ts';
 
 /** The last order of a page: the time of its last change in microseconds since 1970, and its id. */
@@ -59,17 +59,19 @@ export async function readOrderPage(
       tracking_token, driver_id, reason_code, created_at, updated_at, ${scheduleColumns(sql, sql`o`)},
       pickup_lat, pickup_lng, case when status in ('driver_assigned', 'picked_up') then (
         select json_build_object('lat', a.lat, 'lng', a.lng, 'accuracyMeters', a.accuracy_meters)
-        from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null) end as dropoff, ${onRoute(sql)} as on_route,
+        from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null) end as dropoff,
+      ${onRoute(sql)} as on_route,
       (extract(epoch from updated_at) * 1000000)::int8::text as micros, scanned, wanted
       ${namesStore ? sql`, retailer_id` : sql``}
     from ${looked}
     order by updated_at, id limit ${limit + 1}`;
   const page = rows.slice(0, limit);
+  const placeOf = createPlaces();
   // The last order that was looked at comes also where it is not asked for.
   const endsEarly = rows.length <= limit && rows.at(-1)?.scanned === scanRows;
   const last = page.at(-1);
   return {
-    orders: page.filter(({ wanted }) => wanted).map(onWire),
+    orders: page.filter(({ wanted }) => wanted).map((row) => onWire(row, placeOf)),
     next: (rows.length > limit || endsEarly) && last ? { updatedMicros: last.micros, id: last.id } : null,
   };
 }
@@ -143,11 +145,11 @@ const looked = (sql: Sql, part: Fragment, isWanted: Fragment): Fragment => sql`
   where wanted or scanned = ${LIST_SCAN_ROWS}`;
 
 /** The order without the columns of the cursor. */
-function onWire(row: Row): ListedOrder {
+function onWire(row: Row, placeOf: ReturnType<typeof createPlaces>): ListedOrder {
   const { micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from, ...rest } = row;
   const { pickup_lat: lat, pickup_lng: lng, dropoff, on_route, ...order } = rest;
   void [micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from];
   const { status, driver_id: driverId } = row;
-  const onTheWay = { onRoute: placeOnRoute(row.id, on_route), pickup: { lat, lng }, dropoff };
+  const onTheWay = { onRoute: placeOf(row.id, row.driver_id, on_route), pickup: { lat, lng }, dropoff };
   return { ...order, times: { ...toScheduled(row), status, driverId, ...onTheWay } } as ListedOrder;
 }

@@ -3,7 +3,7 @@ import { UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { windowOf } from '../domain/schedule.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Db } from './db.ts';
-import { onRoute, placeOnRoute } from './order-on-route.ts';
+import { createPlaces, onRoute } from './order-on-route.ts';
 import { isNotYet, scheduleColumns, toScheduled } from './order-times.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
@@ -20,10 +20,11 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
     where ${condition} and o.status <> 'void'`;
-  return rows.map(toTracked);
+  const placeOf = createPlaces();
+  return rows.map((row) => toTracked(row, placeOf));
 }
 
-function toTracked(row: Row): TrackedOrder {
+function toTracked(row: Row, placeOf: ReturnType<typeof createPlaces>): TrackedOrder {
   return {
     orderId: row.id,
     trackingToken: row.tracking_token,
@@ -32,7 +33,7 @@ function toTracked(row: Row): TrackedOrder {
     storeName: row.store_name,
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
-    onRoute: placeOnRoute(row.id, row.on_route),
+    onRoute: placeOf(row.id, row.driver_id, row.on_route),
     planned: row.is_not_yet ? windowOf(toScheduled(row)) : null,
     pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
     dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters },

@@ -544,6 +544,8 @@ export const MIN_PICKUP_MS = 60_000;
 export const ARRIVAL_PICKUP_MS = 6 * 60_000;
 /** Longest usual time to stop near the door and walk to it. */
 export const ARRIVAL_HANDOVER_MS = 2 * 60_000;
+/** A time of the clock nearer than this needs no day on the customer's page, also beyond midnight. */
+export const CLOCK_WITHOUT_DAY_MS = 6 * 3_600_000;
 
 // --- Routes ------------------------------------------------------------------------------------------------
 

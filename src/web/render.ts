@@ -35,7 +35,7 @@ export function renderView(view: TrackingView): void {
  */
 export function renderArrival(arrival: Arrival | null, writtenMs: number): void {
   const range = arrivalTimes(arrival, writtenMs);
-  const clock = range && localTimes(new Date(range.from), new Date(range.to));
+  const clock = range && localTimes(new Date(range.from), new Date(range.to), new Date());
   setLine('arrival', arrivalText(arrival, say, clock));
 }
 

@@ -1,3 +1,4 @@
+import { CLOCK_WITHOUT_DAY_MS } from '../limits.ts';
 import { speakTracking } from '../words/tracking.ts';
 import { languageOf } from '../words/words.ts';
 
@@ -16,11 +17,13 @@ export function localTime(time: Date, now: Date): string {
   return time.toLocaleString(locale, { ...CLOCK, ...(sameDay ? {} : { month: 'short', day: 'numeric' }) });
 }
 
-/** Two times of the clock in the reader's zone and format, such as "3:18 – 3:27 PM". */
-export function localTimes(from: Date, to: Date): string {
-  const today = new Date().toDateString();
-  const isToday = from.toDateString() === today && to.toDateString() === today;
-  return new Intl.DateTimeFormat(locale, isToday ? CLOCK : DAY_AND_CLOCK).formatRange(from, to);
+/**
+ * Two times of the clock in the reader's zone and format, such as "3:18 – 3:27 PM". The day is named where they
+ * end on another day and not soon: a quarter past midnight needs no day a few minutes before it.
+ */
+export function localTimes(from: Date, to: Date, now: Date): string {
+  const isClear = to.toDateString() === now.toDateString() || to.getTime() - now.getTime() < CLOCK_WITHOUT_DAY_MS;
+  return new Intl.DateTimeFormat(locale, isClear ? CLOCK : DAY_AND_CLOCK).formatRange(from, to);
 }
 
 const CLOCK = { hour: 'numeric', minute: '2-digit' } as const;

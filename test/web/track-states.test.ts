@@ -40,8 +40,8 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     await plain?.close();
   });
 
-  /** A page of a phone that is live; `options` are those of its browser. */
-  async function open(server: PageServer, options: BrowserContextOptions = {}): Promise<Page> {
+  /** A page of a phone that is live; `options` are those of its browser, whose clock may start at `now`. */
+  async function open(server: PageServer, options: BrowserContextOptions = {}, now?: Date): Promise<Page> {
     const phone = { viewport: { width: 360, height: 740 }, locale: 'en-US', timezoneId: 'America/New_York' };
     const context = await browser.context.browser()?.newContext({ ...phone, ...options });
     if (!context) throw new Error('this browser opens no second profile');
@@ -49,6 +49,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     const page = await context.newPage();
     page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => complaints.push(String(error)));
+    if (now) await page.clock.setSystemTime(now);
     await page.goto(`${server.url}/track/${TOKEN}`);
     await page.locator('#link[data-state=live], #link[data-state=unheard]').waitFor();
     return page;
@@ -112,6 +113,13 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
       'No se pudo encontrar la dirección. Va de regreso a la tienda. Corner Books puede decir qué sigue.',
     );
     expect(await page.title()).toBe('No entregado: no fue posible la entrega · Corner Books');
+  });
+
+  it('names no day for an arrival soon after midnight', async () => {
+    await mapped.change(assigned({ dropoff: DOOR }));
+    mapped.move(DRIVER);
+    const page = await open(mapped, {}, new Date('2026-03-03T04:58:00Z'));
+    await expect.poll(() => text(page, 'arrival')).toMatch(/^Arriving 12:\d\d – 12:\d\d\sAM$/);
   });
 
   it('says since when the driver has not been heard of, instead of live', async () => {

@@ -20,26 +20,28 @@ export type Insertion = {
  * @param from the first place that is allowed for the pickup
  */
 export function cheapestInsertion(walk: Walk, route: Route, task: Task, limit: number, from: number): Insertion | null {
-  const { stops, costs, times } = route;
+  const { stops, costs, times, ways } = route;
   const directMs = walk.directMs(route.driver, task);
   const orders = costs[stops.length] as number;
   let most = limit + route.cost;
   let best: Insertion | null = null;
   for (let i = from; i <= stops.length; i++) {
+    // Behind the first door the time to leave is as it is, so that no minute of the driver is saved either.
+    const before = i > route.firstDoor ? route.cost : orders;
     // The later the pickup, the later the door: no later place costs less than the direct way from here.
-    if (orders + task.costAt((times[i] as number) + directMs) >= most) break;
+    if (before + task.costAt((times[i] as number) + directMs) >= most) break;
     walk.begin(route, i);
-    if (!walk.step(task.pickup) || orders + task.costAt(walk.atMs + directMs) >= most) continue;
+    if (!walk.step(task.pickup) || before + task.costAt(walk.atMs + directMs) >= most) continue;
     for (let j = i; ; j++) {
       const carried = walk.save();
-      const cost = costOfRest(walk, route, task, j, orders, most);
+      const cost = costOfRest(walk, route, task, j, before, most);
       if (cost < most) {
         most = cost;
         best = { route, pickupAt: i, dropoffAt: j, cost: cost - route.cost };
       }
       walk.restore(carried);
-      if (j === stops.length || !walk.step(stops[j] as Stop)) break;
-      const rest = orders - (costs[j + 1] as number);
+      if (j === stops.length || !walk.step(stops[j] as Stop, j === i ? undefined : ways[j])) break;
+      const rest = before - (costs[j + 1] as number);
       if (walk.cost + rest + task.costAt(walk.atMs + walk.dropoffBeforeMs) >= most) break;
     }
   }
@@ -47,12 +49,12 @@ export function cheapestInsertion(walk: Walk, route: Route, task: Task, limit: n
 }
 
 /** The whole cost with the dropoff before stop `j`; `Infinity` where it is not allowed, or at least `most`. */
-function costOfRest(walk: Walk, route: Route, task: Task, j: number, orders: number, most: number): number {
-  const { stops, costs, times, slacks } = route;
+function costOfRest(walk: Walk, route: Route, task: Task, j: number, before: number, most: number): number {
+  const { stops, costs, times, slacks, ways } = route;
   if (!walk.step(task.dropoff)) return Number.POSITIVE_INFINITY;
   for (let k = j; k < stops.length; k++) {
-    if (walk.cost + orders - (costs[k] as number) >= most) return Number.POSITIVE_INFINITY;
-    if (!walk.step(stops[k] as Stop)) return Number.POSITIVE_INFINITY;
+    if (walk.cost + before - (costs[k] as number) >= most) return Number.POSITIVE_INFINITY;
+    if (!walk.step(stops[k] as Stop, k === j ? undefined : ways[k])) return Number.POSITIVE_INFINITY;
     // A wait for a parcel took up the delay, and the rest is as it was.
     if (walk.atMs === times[k + 1] && walk.slackMs === slacks[k + 1] && k >= route.firstDoor) {
       return walk.cost + route.cost - (costs[k + 1] as number);

@@ -69,7 +69,7 @@ export class Plan {
   }
 
   /** Puts a task where it adds the least cost, below `limit`; false where it can't be. */
-  insert(task: Task, limit = Number.POSITIVE_INFINITY, routes = this.candidates(task)): boolean {
+  insert(task: Task, limit = Number.POSITIVE_INFINITY, routes: Iterable<Route> = this.candidates(task)): boolean {
     const best = this.cheapest(task, routes, limit);
     if (!best) return false;
     this.put(best, task);

@@ -82,23 +82,25 @@ export class Walk {
     return travelMs(pickup.place, dropoff.place, driver.metersPerMinute) + dropoffBeforeMs;
   }
 
+  /** The way from here to a stop. */
+  wayMs({ place }: Stop): number {
+    return this.place.isAt(place) ? 0 : this.#rules.travelMs(this.place, place, this.#driver.metersPerMinute);
+  }
+
   /** Does a stop; false where room, shift or what a driver was told forbids it. */
-  step(stop: Stop): boolean {
-    const { place } = stop;
-    const isHere = this.place.isAt(place);
-    const wayMs = isHere ? 0 : this.#rules.travelMs(this.place, place, this.#driver.metersPerMinute);
-    if (!(stop.isPickup ? this.#pickUp(stop.task, wayMs, isHere) : this.#handOver(stop.task, wayMs))) return false;
-    this.place = place;
+  step(stop: Stop, wayMs = this.wayMs(stop)): boolean {
+    if (!(stop.isPickup ? this.#pickUp(stop, wayMs) : this.#handOver(stop.task, wayMs))) return false;
+    this.place = stop.place;
     return true;
   }
 
-  #pickUp({ order }: Task, wayMs: number, isHere: boolean): boolean {
+  #pickUp({ task: { order }, place }: Stop, wayMs: number): boolean {
     const { pickupBeforeMs, pickupAfterMs, staysInShift } = this.#rules;
     const driver = this.#driver;
     this.load += order.room;
     if (this.load > driver.room && !this.#isLenient) return false;
     // Parcels of one store are one stop: the driver is there until the last of them is ready.
-    const isSameStop = isHere && this.#isAtPickup;
+    const isSameStop = this.#isAtPickup && this.place.isAt(place);
     const arriveMs = isSameStop ? this.atMs - pickupAfterMs : this.atMs + wayMs + pickupBeforeMs;
     const pickupMs = Math.max(arriveMs, order.readyMs);
     const doneMs = isSameStop ? Math.max(this.atMs, pickupMs + pickupAfterMs) : pickupMs + pickupAfterMs;
@@ -128,7 +130,7 @@ export class Walk {
 
   /** Computes the states of a route; false where a stop is not allowed, and then its cost is `Infinity`. */
   refresh(route: Route): boolean {
-    const { stops, times, loads, costs, slacks } = route;
+    const { stops, times, loads, costs, slacks, ways } = route;
     times[0] = this.startMs(route.driver);
     loads[0] = route.onBoard;
     costs[0] = 0;
@@ -139,7 +141,10 @@ export class Walk {
     this.begin(route, 0);
     this.#isLenient = !route.hasPlanned;
     for (let i = 0; i < stops.length; i++) {
-      if (!this.step(stops[i] as Stop)) {
+      const stop = stops[i] as Stop;
+      const wayMs = this.wayMs(stop);
+      ways[i] = wayMs;
+      if (!this.step(stop, wayMs)) {
         route.cost = Number.POSITIVE_INFINITY;
         return false;
       }

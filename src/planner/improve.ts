@@ -33,7 +33,7 @@ export function exchangeEnds(plan: Plan, route: Route): boolean {
   if (!first || !plan.isAllowed(route)) return false;
   const isOpen = (other: Route) => other !== route && other.cost < Number.POSITIVE_INFINITY;
   let changed = false;
-  const others = plan.fleet.nearest(first.place, 0, plan.nowMs, isOpen);
+  const others = plan.fleet.nearest(first.place, plan.nowMs, isOpen);
   for (const other of route.seen.ends.unseen(route, others, plan.nowMs)) {
     if (!plan.isAllowed(other)) continue;
     const best = bestExchange(plan, route, other);

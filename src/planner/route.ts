@@ -58,6 +58,9 @@ export class Route {
   readonly slacks: number[] = [];
   /** Milliseconds of way to each stop from the one before. */
   readonly ways: number[] = [];
+  /** From each stop on: the waits in all, and what a millisecond of delay costs once they are used up. */
+  readonly waitsFrom: number[] = [];
+  readonly slopesFrom: number[] = [];
 
   constructor(driver: PlannedDriver) {
     this.driver = driver;

@@ -22,6 +22,8 @@ export class Walk {
   atMs = 0;
   /** When the parcel of the last pickup was taken over. */
   pickupMs = 0;
+  /** How long the driver waited at the last stop. */
+  waitMs = 0;
   load = 0;
   cost = 0;
   /** How much later the driver may leave so that nothing is later at a door: the waits up to the first door. */
@@ -72,6 +74,11 @@ export class Walk {
     return Math.max(driver.freeAtMs, driver.onDutyMs, this.nowMs);
   }
 
+  /** Cost of a driver's millisecond. */
+  get driverSlope(): number {
+    return this.#rules.driverCost / MINUTE_MS;
+  }
+
   get dropoffBeforeMs(): number {
     return this.#rules.dropoffBeforeMs;
   }
@@ -105,7 +112,8 @@ export class Walk {
     const pickupMs = Math.max(arriveMs, order.readyMs);
     const doneMs = isSameStop ? Math.max(this.atMs, pickupMs + pickupAfterMs) : pickupMs + pickupAfterMs;
     if ((staysInShift ? doneMs : pickupMs) > driver.offDutyMs && !this.#isLenient) return false;
-    if (!this.#isAfterDoor) this.slackMs += pickupMs - arriveMs;
+    this.waitMs = pickupMs - arriveMs;
+    if (!this.#isAfterDoor) this.slackMs += this.waitMs;
     this.pickupMs = pickupMs;
     this.atMs = doneMs;
     this.#isAtPickup = true;
@@ -119,7 +127,8 @@ export class Walk {
     const doneMs = doorMs + dropoffAfterMs;
     const isLate = doorMs > task.doorByMs || (staysInShift && doneMs > this.#driver.offDutyMs);
     if (isLate && !this.#isLenient) return false;
-    if (!this.#isAfterDoor) this.slackMs += doorMs - arriveMs;
+    this.waitMs = doorMs - arriveMs;
+    if (!this.#isAfterDoor) this.slackMs += this.waitMs;
     this.cost += task.costAt(doorMs);
     this.atMs = doneMs;
     this.load -= task.order.room;
@@ -130,7 +139,7 @@ export class Walk {
 
   /** Computes the states of a route; false where a stop is not allowed, and then its cost is `Infinity`. */
   refresh(route: Route): boolean {
-    const { stops, times, loads, costs, slacks, ways } = route;
+    const { stops, times, loads, costs, slacks, ways, waitsFrom } = route;
     times[0] = this.startMs(route.driver);
     loads[0] = route.onBoard;
     costs[0] = 0;
@@ -152,11 +161,25 @@ export class Walk {
       loads[i + 1] = this.load;
       costs[i + 1] = this.cost;
       slacks[i + 1] = this.slackMs;
+      waitsFrom[i] = this.waitMs;
     }
     this.#isLenient = false;
+    this.#sumUp(route);
     route.endMs = this.atMs;
     route.cost = stops.length === 0 ? 0 : this.total(route);
     return true;
+  }
+
+  /** Sums up the waits, and what a delay costs, from the last stop to the first. */
+  #sumUp({ stops, times, waitsFrom, slopesFrom }: Route): void {
+    waitsFrom[stops.length] = 0;
+    slopesFrom[stops.length] = 0;
+    for (let i = stops.length - 1; i >= 0; i--) {
+      const { task, isPickup } = stops[i] as Stop;
+      const doorMs = (times[i + 1] as number) - this.#rules.dropoffAfterMs;
+      waitsFrom[i] = (waitsFrom[i] as number) + (waitsFrom[i + 1] as number);
+      slopesFrom[i] = (slopesFrom[i + 1] as number) + (isPickup ? 0 : task.slopeAt(doorMs));
+    }
   }
 
   /** The cost of what was walked, with the driver's minutes from the latest time to leave. */

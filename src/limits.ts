@@ -454,6 +454,10 @@ export const PLANNER_MAX_STOPS = 32;
 export const PLANNER_ORDERED_STOPS = 8;
 /** How long a search that found nothing is not repeated while the routes that it went through are the same. */
 export const PLANNER_SEEN_MS = 5 * 60_000;
+/** Most orders that are taken out of the plan at once, to be put in another way: about 1 ms. */
+export const PLANNER_RUIN_ORDERS = 7;
+/** Most times that this is tried in a pass. */
+export const MAX_RUINS_PER_PASS = 200;
 /** Most of the next best drivers that a reason names. */
 export const PLANNER_ALTERNATIVES = 3;
 /** Most orders of which drivers are told in one look, about 2 ms. */

@@ -477,8 +477,11 @@ export const MAX_WAITS_PER_LOOK = 8;
 export const MAX_WAIT_PAIRS_PER_LOOK = 100_000;
 /** How soon drivers are free that count as near a store where orders are expected. */
 export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
-/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
-export const PLANNER_WAIT_WAY_MINUTES = 10;
+/**
+ * Longest way, by the straight line, to a place to wait: on it a driver is farther from the stores that are left.
+ * With 10 and with 25 the public days are slower.
+ */
+export const PLANNER_WAIT_WAY_MINUTES = 16;
 /** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
 export const MAX_DEMAND_PLACES = 10_000;
 

@@ -117,7 +117,8 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       return 'failed';
     }
     const overtaken = matcher.holderOf(orderId) !== driver.driverId || matcher.waitingOrder(orderId) !== order;
-    matcher.endAssign(orderId, outcome.kind, clock.now());
+    // Where another process plans, order and driver are as they were before, as with a store that is held.
+    matcher.endAssign(orderId, outcome.kind === 'lease_lost' ? 'held' : outcome.kind, clock.now());
     if (outcome.kind === 'assigned') {
       parts.relay.relay(outcome.outbox);
       fleet.markStale(driver.driverId);

@@ -2,6 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import type { TextKind, TextStatus } from '../domain/customer-text.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
+import type { Lease } from '../domain/plan.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
@@ -10,6 +11,7 @@ import { active, jobsAsJson, mayTake } from './fragments.ts';
 import { onRoute, type RouteJson } from './order-on-route.ts';
 import { isDue, promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
+import { holdsLease } from './plans.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
 const EXPIRED = { type: 'expired' };
@@ -60,23 +62,30 @@ export type AssignOutcome =
   | { readonly kind: 'driver_lost' }
   /** Its store is held: it goes on waiting, whichever driver is free. */
   | { readonly kind: 'held'; readonly reason: HoldReason }
-  | { readonly kind: 'order_gone' };
+  | { readonly kind: 'order_gone' }
+  /** Another process plans by now. */
+  | { readonly kind: 'lease_lost' };
 
 /**
  * Assigns a waiting order to a driver: one conditional update, with the event, the job of the charge (at the
  * first assignment) and the notice. The unique index refuses a slot of the driver that has an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
- * process assigns it. One that waits for its time is not given before it. The row of an unproven store is
- * locked after it, and its credit is counted under that lock; an order that was charged before costs no
- * credit.
+ * process assigns it. One that waits for its time is not given before it, but by the planner, which knows the
+ * way. The row of an unproven store is locked after it, and its credit is counted under that lock; an order
+ * that was charged before costs no credit.
+ *
+ * @param lease the right of the planner whose decision this is; null for any other decision
  */
 export async function assignWaiting(
   { sql, processId }: Db,
   orderId: string,
   driver: ChosenDriver,
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+  lease: Lease | null = null,
 ): Promise<AssignOutcome> {
+  const isAllowed = lease === null ? sql`true` : holdsLease(sql, lease);
+  const isTime = lease === null ? isDue(sql, sql`orders`) : sql`true`;
   const rejected = rejectedCandidatesText(driver);
   const slot = driver.slot ?? 0;
   const owed = sql`
@@ -85,8 +94,10 @@ export async function assignWaiting(
   const rows = await sql`
     with waiting as materialized (
       select id, retailer_id, payment_status from orders
-      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isDue(sql, sql`orders`)}
+      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isTime}
       for update
+    ), leave as materialized (
+      select ${isAllowed} as is_given
     ), driver as (
       select id from drivers d where id = ${driver.driverId} and ${mayTake(sql, sql`${slot}::int`)}
     ), store as materialized (
@@ -99,8 +110,8 @@ export async function assignWaiting(
       update orders o set status = 'driver_assigned', driver_id = driver.id, driver_slot = ${slot}, assigned_at = now(),
         sequence = sequence + 1,
         payment_status = case when o.payment_status = 'not_charged' then 'processing' else o.payment_status end
-      from driver, waiting, store
-      where o.id = waiting.id and store.hold is null
+      from driver, waiting, store, leave
+      where o.id = waiting.id and store.hold is null and leave.is_given
         and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id and a.driver_slot = ${slot}
                         and a.status in ${active(sql)})
@@ -119,13 +130,14 @@ export async function assignWaiting(
     ), ${insertJobs(sql, owed)}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
-    select exists (select from waiting) as waiting, (select hold from store) as hold,
+    select exists (select from waiting) as waiting, (select is_given from leave) as is_given, (select hold from store) as hold,
       (select count(*) from notice)::int as assigned,
       ${jobsAsJson(sql)} as outbox`.catch(driverTaken);
   const row = rows?.[0];
   if (!row) return { kind: 'driver_lost' };
   if (row.assigned === 1) return { kind: 'assigned', outbox: parseOutboxRows(row.outbox) };
   if (!row.waiting) return { kind: 'order_gone' };
+  if (!row.is_given) return { kind: 'lease_lost' };
   return row.hold === null ? { kind: 'driver_lost' } : { kind: 'held', reason: row.hold };
 }
 

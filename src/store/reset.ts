@@ -23,6 +23,7 @@ const TABLES = [
   'store_events',
   'stripe_refunds',
   'disputes',
+  'plans',
 ].join(', ');
 
 /** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */

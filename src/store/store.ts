@@ -27,6 +27,7 @@ import * as payments from './payments.ts';
 import * as payouts from './payouts.ts';
 import * as phones from './phones.ts';
 import * as placedOrders from './placed-orders.ts';
+import * as plans from './plans.ts';
 import * as pushes from './pushes.ts';
 import * as refunds from './refunds.ts';
 import * as requestDedup from './request-dedup.ts';
@@ -93,6 +94,7 @@ export interface Store
     Bound<typeof payouts>,
     Bound<typeof phones>,
     Bound<typeof placedOrders>,
+    Bound<typeof plans>,
     Bound<typeof pushes>,
     Bound<typeof refunds>,
     Bound<typeof requestDedup>,
@@ -143,6 +145,7 @@ const FAMILIES = [
   payouts,
   phones,
   placedOrders,
+  plans,
   pushes,
   refunds,
   requestDedup,

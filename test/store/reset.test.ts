@@ -15,6 +15,7 @@ const KEPT = [
   'event_head',
   'organization_keys',
   'organizations',
+  'planner_leases',
   'push_keys',
   'push_subscriptions',
   'retailer_applications',

@@ -439,6 +439,42 @@ export const MAX_ACTION_TRIES = 3;
 export const MAX_CLOCK_LEAD_MS = 5_000;
 
 // --- Planner -----------------------------------------------------------------------------------------------
+/** Promise up to which a minute to the door counts whole; of a longer one it counts less in proportion. */
+export const PLANNER_HURRY_MS = 120 * 60_000;
+/** What a minute beyond the promise costs beside a minute before it. */
+export const PLANNER_LATE_COST = 40;
+/** What a driver's minute costs beside a customer's: of two drivers about as quick the one who drives less goes. */
+export const PLANNER_DRIVER_COST = 0.1;
+/** Most orders that are planned at once; others go to whoever is free, until there is room. */
+export const MAX_PLANNED_ORDERS = 3_000;
+/** Most orders that are planned for each driver on duty, where those are more than LEAST_PLANNED_ORDERS. */
+export const PLANNED_ORDERS_PER_DRIVER = 8;
+/** Orders that are planned however few the drivers are. Below MAX_PLANNED_ORDERS. */
+export const LEAST_PLANNED_ORDERS = 200;
+/** Most drivers for whom is planned. */
+export const MAX_PLANNED_DRIVERS = 20_000;
+/** How long before it is due an order is planned. */
+export const PLANNED_AHEAD_MS = 2 * 3_600_000;
+/** Time between two looks at who is to be told now. */
+export const PLANNER_LOOK_MS = 1_000;
+/** Shortest time between two looks, where something changed. Below PLANNER_LOOK_MS. */
+export const PLANNER_LOOK_SOON_MS = 20;
+/** Time between the beginnings of two passes. Above PLANNER_LOOK_MS. */
+export const PLANNER_PASS_MS = 10_000;
+/** Longest turn of the event loop that planning takes. Below PLANNER_LOOK_SOON_MS. */
+export const PLANNER_TURN_MS = 4;
+/** Time that planning leaves to everything else after a turn, in turns. */
+export const PLANNER_REST_TURNS = 3;
+/** How long a process may plan without renewing its right to. */
+export const PLANNER_LEASE_MS = 3_000;
+/** Time between two renewals, or attempts to get the right. Below PLANNER_LEASE_MS. */
+export const PLANNER_LEASE_RENEW_MS = 1_000;
+/** By how much earlier than the database a process counts its right as over. Below PLANNER_LEASE_MS. */
+export const PLANNER_LEASE_MARGIN_MS = 500;
+/** Change of a planned arrival below which readers are not told of it. */
+export const PLAN_TOLD_MS = 30_000;
+/** Most orders whose plans are looked at for readers in one look. */
+export const MAX_PLANS_PER_LOOK = 300;
 /** Nearest drivers that are tried for an order; twice as many found a twentieth of a minute on public days. */
 export const PLANNER_NEAREST = 12;
 /** How long before their duty begins drivers are planned for, so that they are told as it begins. */
@@ -1359,6 +1395,12 @@ function assertRelations(): void {
   // Matching and drivers
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
   below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
+  below({ LEAST_PLANNED_ORDERS }, { MAX_PLANNED_ORDERS });
+  below({ PLANNER_LOOK_SOON_MS }, { PLANNER_LOOK_MS });
+  below({ PLANNER_LOOK_MS }, { PLANNER_PASS_MS });
+  below({ PLANNER_TURN_MS }, { PLANNER_LOOK_SOON_MS });
+  below({ PLANNER_LEASE_RENEW_MS }, { PLANNER_LEASE_MS });
+  below({ PLANNER_LEASE_MARGIN_MS }, { PLANNER_LEASE_MS });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };

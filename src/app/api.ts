@@ -34,7 +34,7 @@ import { openStripeRoutes } from './stripe.ts';
 /** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const { config, database, store, paymentWait, clock, logger, closers } = parts;
-  const matcher = new Matcher(await store.loadTiers());
+  const matcher = new Matcher(await store.loadTiers(), true);
   const tiers = new LoadedTiers(store, matcher, config.simulatedDrivers > 0 ? SANDBOX_MAX_WAIT_SECONDS : undefined);
   const dispatch = withTidying(parts, matcher, buildDispatch({ ...parts, matcher, tiers }));
   const credentials = openCredentialCaches(store);

@@ -74,11 +74,13 @@ export type MatcherFace = Omit<
   | 'matchDrivers'
   | 'nextDueMs'
   | 'noteAssigned'
+  | 'planned'
   | 'rejectedCandidates'
   | 'rejectedCandidatesFor'
   | 'tier'
   | 'waitingOrdersOf'
   | 'wake'
+  | 'wakeOrder'
   | 'watchedRetailers'
   | 'whenNextDueChanges'
 >;

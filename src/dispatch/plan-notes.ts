@@ -44,16 +44,16 @@ export class PlanNotes {
     return true;
   }
 
-  #nextChanges({ orderIds, planner }: Orders): PlannedOrder[] {
+  #nextChanges(orders: Orders): PlannedOrder[] {
     const changes: PlannedOrder[] = [];
     for (let left = MAX_PLANS_PER_LOOK; left > 0; left--) {
-      this.#round ??= orderIds()[Symbol.iterator]();
+      this.#round ??= orders.orderIds()[Symbol.iterator]();
       const { value: orderId, done } = this.#round.next();
       if (done) {
         this.#round = undefined;
         break;
       }
-      const estimate = planner.estimate(orderId);
+      const estimate = orders.planner.estimate(orderId);
       if (!estimate || estimate.driverId === null) continue;
       const next = { orderId, ...estimate };
       if (isNews(this.#noted.get(orderId), next)) changes.push(next);
@@ -61,11 +61,11 @@ export class PlanNotes {
     return changes;
   }
 
-  #gone({ has, planner }: Orders): string[] {
+  #gone(orders: Orders): string[] {
     const gone: string[] = [];
     for (const id of this.#noted.keys()) {
       if (gone.length === MAX_PLANS_PER_LOOK) break;
-      if (!has(id) || planner.estimate(id)?.driverId == null) gone.push(id);
+      if (!orders.has(id) || orders.planner.estimate(id)?.driverId == null) gone.push(id);
     }
     return gone;
   }

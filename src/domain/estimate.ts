@@ -59,9 +59,21 @@ export function firstEstimate(
   order: ScheduledOrder & { readonly createdAt: Date; readonly pickup: Point; readonly dropoff: Dropoff },
   driverMeters: number | null,
 ): TimeRange | null {
-  if (driverMeters === null) return windowOf(order);
+  if (driverMeters === null) return windowOf(order) ?? windowAhead(order);
   const { createdAt, pickup, dropoff } = order;
   if (!dropoff) return null;
   const toDoor = distanceMeters(pickup, dropoff);
   return arrivalTimes(fetchedAndDriven(Math.round(driverMeters), toDoor, dropoff.accuracyMeters), createdAt.getTime());
+}
+
+/** The window of an order that is ready, or wanted, later than it was created; null for any other. */
+function windowAhead({
+  readyAt,
+  deliverAfter,
+  deliverBy,
+  createdAt,
+}: ScheduledOrder & { readonly createdAt: Date }): TimeRange | null {
+  const fromMs = Math.max(readyAt?.getTime() ?? 0, deliverAfter?.getTime() ?? 0);
+  if (fromMs <= createdAt.getTime()) return null;
+  return { from: new Date(fromMs).toISOString(), to: deliverBy.toISOString() };
 }

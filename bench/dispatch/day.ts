@@ -117,6 +117,7 @@ function rulesOf({ metersPerMinute, pickupMinutes, dropoffMinutes }: Instance): 
     pickupAfterMs: (pickupMinutes / 2) * MINUTE_MS,
     dropoffBeforeMs: (dropoffMinutes / 2) * MINUTE_MS,
     dropoffAfterMs: (dropoffMinutes / 2) * MINUTE_MS,
+    staysInShift: false,
     hurryMs: Number.POSITIVE_INFINITY,
     lateCost: 0,
     driverCost: 0,

@@ -19,6 +19,7 @@ export const RETAIL_COSTS = { hurryMs: 120 * MINUTE_MS, lateCost: 40, driverCost
 /** The same for a world that is none of the instances'. */
 export const RETAIL_RULES: Omit<Rules, 'travelMs'> = {
   ...RETAIL_COSTS,
+  staysInShift: true,
   mayCarry: () => true,
   pickupBeforeMs: 90_000,
   pickupAfterMs: 90_000,

@@ -13,10 +13,16 @@ const FIGURES = 11;
  */
 export class Fleet {
   readonly routes: Route[] = [];
+  /** The routes with stops of which the driver was not told. */
+  readonly planned = new Set<Route>();
   readonly #byDriver = new Map<string, Route>();
   readonly #slots = new Map<Route, number>();
   #figures = new Float64Array(64 * FIGURES);
   readonly #nearest: { route: Route; atMs: number }[] = [];
+
+  has(route: Route): boolean {
+    return this.#slots.has(route);
+  }
 
   get(driverId: string): Route | undefined {
     return this.#byDriver.get(driverId);
@@ -39,15 +45,26 @@ export class Fleet {
     const last = this.routes.pop() as Route;
     this.#slots.delete(route);
     this.#byDriver.delete(route.driver.id);
+    this.planned.delete(route);
     if (last === route) return;
     this.routes[slot] = last;
     this.#slots.set(last, slot);
     this.#figures.copyWithin(slot * FIGURES, this.routes.length * FIGURES, (this.routes.length + 1) * FIGURES);
   }
 
+  /** Puts a route behind all others that have planned stops. */
+  lookAtLast(driverId: string): void {
+    const route = this.#byDriver.get(driverId);
+    if (route && this.planned.delete(route)) this.planned.add(route);
+  }
+
   /** Writes down where and when a route is open for the first time, and ends; to be called after each change. */
   write(route: Route, firstOpen: number): void {
-    const at = (this.#slots.get(route) as number) * FIGURES;
+    const slot = this.#slots.get(route);
+    if (slot === undefined) return;
+    if (route.hasPlanned) this.planned.add(route);
+    else this.planned.delete(route);
+    const at = slot * FIGURES;
     const { driver, endPlace } = route;
     const place = firstOpen === 0 ? route.place : (route.stops[firstOpen - 1] as Stop).place;
     const figures = this.#figures;
@@ -78,7 +95,7 @@ export class Fleet {
     let worst = Number.POSITIVE_INFINITY;
     for (let slot = 0, at = 0; slot < this.routes.length; slot++, at += FIGURES) {
       if ((figures[at + 8] as number) <= nowMs || (figures[at + 10] as number) > nowMs + PLANNER_AHEAD_MS) continue;
-      const startMs = figures[at + 6] as number;
+      const startMs = Math.max(nowMs, figures[at + 6] as number);
       const perChord = figures[at + 9] as number;
       let dx = (figures[at] as number) - x;
       let dy = (figures[at + 1] as number) - y;
@@ -87,7 +104,7 @@ export class Fleet {
       dx = (figures[at + 3] as number) - x;
       dy = (figures[at + 4] as number) - y;
       dz = (figures[at + 5] as number) - z;
-      const fromEnd = (figures[at + 7] as number) + Math.sqrt(dx * dx + dy * dy + dz * dz) * perChord;
+      const fromEnd = Math.max(nowMs, figures[at + 7] as number) + Math.sqrt(dx * dx + dy * dy + dz * dz) * perChord;
       const reached = Math.min(fromStart, fromEnd);
       // Whole milliseconds are far below the weight of being late, so the way decides among those in time.
       const key = (Math.max(reached, readyMs) - nowMs) * 1_000 + (reached - nowMs) / 1_000;

@@ -11,6 +11,7 @@ export function relocate(plan: Plan, task: Task): boolean {
   const { route } = task;
   if (!route) return plan.insert(task);
   const { stops, cost, toldEnd, changes } = route;
+  if (!plan.isAllowed(route)) return false;
   const routes = plan.candidates(task).add(route);
   if (task.seen.isSame(routes, plan.nowMs)) return false;
   plan.takeOut(task);
@@ -29,12 +30,13 @@ export function relocate(plan: Plan, task: Task): boolean {
  */
 export function exchangeEnds(plan: Plan, route: Route): boolean {
   const first = route.stops[route.toldEnd];
-  if (!first) return false;
+  if (!first || !plan.isAllowed(route)) return false;
   const isOpen = (other: Route) => other !== route && other.cost < Number.POSITIVE_INFINITY;
   let changed = false;
   const others = plan.fleet.nearest(first.place, 0, plan.nowMs, isOpen);
   if (route.seen.ends.isSame([route, ...others], plan.nowMs)) return false;
   for (const other of others) {
+    if (!plan.isAllowed(other)) continue;
     const best = bestExchange(plan, route, other);
     if (!best) continue;
     plan.set(route, best.one);
@@ -81,7 +83,7 @@ function mayTake({ rules }: Plan, { driver }: Route, stops: readonly Stop[]): bo
 
 /** Puts the stops of a short route into their best order. */
 export function reorder(plan: Plan, route: Route): boolean {
-  if (route.seen.orders.isSame([route], plan.nowMs)) return false;
+  if (!plan.isAllowed(route) || route.seen.orders.isSame([route], plan.nowMs)) return false;
   const best = bestOrder(plan.walk, route, plan.rules.extendsTold, route.cost - LEAST_GAIN);
   if (!best) return false;
   route.toldEnd = best.findLastIndex(({ task }) => task.isTold) + 1;

@@ -37,12 +37,17 @@ export class Plan {
     return isAllowed;
   }
 
-  /** Brings a route up to the time; one that is no longer allowed loses what is only planned. */
-  refresh(route: Route): Task[] {
-    const { changes } = route;
-    const isAllowed = this.set(route, route.stops);
-    route.changes = changes;
-    if (isAllowed) return [];
+  /** Brings a route up to the time; false where it is not allowed. To be asked before its states are read. */
+  isAllowed(route: Route): boolean {
+    if (route.times[0] !== this.walk.startMs(route.driver)) {
+      this.walk.refresh(route);
+      this.fleet.write(route, this.firstOpen(route));
+    }
+    return route.cost < Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes what is only planned out of a route; returns it. */
+  strip(route: Route): Task[] {
     const lost = new Set<Task>();
     for (const { task } of route.stops) if (!task.isTold) lost.add(task);
     for (const task of lost) task.route = null;
@@ -55,17 +60,12 @@ export class Plan {
 
   /** Sets the told stops alone, and how late what is planned may make them. */
   setTold(route: Route, told: Stop[]): void {
-    for (const { task } of told) task.doorByMs = Number.POSITIVE_INFINITY;
     route.toldEnd = told.length;
-    this.walk.isLenient = true;
     this.set(route, told);
-    this.walk.begin(route, 0);
-    for (const stop of told) {
-      this.walk.step(stop);
-      const doorMs = this.walk.atMs - this.rules.dropoffAfterMs;
-      if (!stop.isPickup) stop.task.doorByMs = Math.max(stop.task.order.dueMs, doorMs);
+    for (const [i, { isPickup, task }] of told.entries()) {
+      const doorMs = (route.times[i + 1] as number) - this.rules.dropoffAfterMs;
+      if (!isPickup) task.doorByMs = Math.max(task.order.dueMs, doorMs);
     }
-    this.walk.isLenient = false;
   }
 
   /** Puts a task where it adds the least cost, below `limit`; false where it can't be. */
@@ -88,6 +88,7 @@ export class Plan {
     let best: Insertion | null = null;
     let least = limit;
     for (const route of routes) {
+      if (!this.isAllowed(route)) continue;
       const found = cheapestInsertion(this.walk, route, task, least - LEAST_GAIN, this.firstOpen(route));
       if (!found) continue;
       best = found;
@@ -131,17 +132,14 @@ export class Plan {
     const route = known ?? new Route(driver);
     if (!known) this.fleet.add(route);
     route.moveTo(driver);
-    const planned = route.stops.filter(
-      ({ task }) => !task.isTold && !driver.told.some(({ order }) => order.id === task.order.id),
-    );
+    const planned = route.hasPlanned ? route.stops.filter(({ task }) => !task.isTold) : [];
     const before = route.stops;
     const told = this.#toldStops(driver, route);
     this.setTold(route, told);
     if (planned.length === 0) return [];
     const merged = this.rules.extendsTold ? mergeInOrder(before, told, new Set(planned)) : [...told, ...planned];
     route.toldEnd = merged.findLastIndex((stop) => stop.task.isTold) + 1;
-    route.stops = merged;
-    return this.refresh(route);
+    return this.set(route, merged) ? [] : this.strip(route);
   }
 
   #toldStops(driver: PlannedDriver, route: Route): Stop[] {

@@ -1,9 +1,9 @@
+import { MAX_PUT_AT_ONCE, MAX_TOLD_PER_LOOK } from '../limits.ts';
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import { Plan } from './plan.ts';
-import type { Route } from './route.ts';
 import { Task } from './task.ts';
-import { tellOf } from './telling.ts';
-import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, Wait } from './types.ts';
+import { tellOf, toldStop } from './telling.ts';
+import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } from './types.ts';
 import { Waiting } from './waiting.ts';
 
 /**
@@ -18,10 +18,11 @@ export class Planner {
   readonly #waiting = new Waiting();
   /** How many open orders were in no route when they were last tried. */
   #unplanned = 0;
-  #pass: { readonly run: () => unknown }[] = [];
+  #pass: Generator<undefined, void>;
 
   constructor(rules: Rules) {
     this.#plan = new Plan(rules);
+    this.#pass = this.#steps();
   }
 
   /** Adds an order, or changes one; it is planned at once. One that a driver was told of must not be put. */
@@ -50,66 +51,101 @@ export class Planner {
   putDriver(driver: PlannedDriver, nowMs: number): void {
     const plan = this.#at(nowMs);
     for (const { order } of driver.told) this.dropOrder(order.id, nowMs);
-    for (const task of plan.putDriver(driver)) plan.insert(task);
+    this.#insertSome(plan.putDriver(driver));
   }
 
-  /** Forgets a driver; orders that were only planned for them go to others. */
+  /** Forgets a driver; orders that were only planned for them go to others, at once or in the pass. */
   dropDriver(driverId: string, nowMs: number): void {
     const plan = this.#at(nowMs);
     const route = plan.fleet.get(driverId);
     if (!route) return;
     plan.fleet.remove(route);
-    this.#insertAll(route.stops.flatMap(({ task, isPickup }) => (isPickup && !task.isTold ? task : [])));
+    this.#insertSome(plan.strip(route));
   }
 
-  /**
-   * Begins a pass at a time: every route is brought up to it, and every order and route stands in line for
-   * `step`. To be called some times a minute.
-   */
+  /** Begins a pass at a time; `step` does it. To be called some times a minute. */
   begin(nowMs: number): void {
-    const plan = this.#at(nowMs);
-    const lost = plan.fleet.routes.flatMap((route) => plan.refresh(route));
-    this.#insertAll(lost);
-    const open = [...plan.tasks.values()];
-    const unplanned = open.filter(({ route }) => !route).sort((a, b) => a.costAt(nowMs) - b.costAt(nowMs));
-    this.#unplanned = unplanned.length;
-    const isBusy = (route: Route) => route.stops.length > route.toldEnd;
-    this.#pass = [
-      ...plan.fleet.routes.map((route) => ({ run: () => isBusy(route) && reorder(plan, route) })),
-      ...plan.fleet.routes.map((route) => ({ run: () => isBusy(route) && exchangeEnds(plan, route) })),
-      ...open.filter(({ route }) => route).map((task) => ({ run: () => this.#isOpen(task) && relocate(plan, task) })),
-      ...unplanned.map((task) => ({ run: () => this.#isOpen(task) && plan.insert(task) && this.#unplanned-- })),
-    ];
+    this.#at(nowMs);
+    this.#pass = this.#steps();
   }
 
   /** Does the next small part of the pass, about 0.2 ms; false where the pass is done. */
   step(): boolean {
-    const next = this.#pass.pop();
-    next?.run();
-    return next !== undefined;
+    return !this.#pass.next().done;
   }
 
-  /** Whom to tell now of what, where the next look is at `untilMs`. The plan stays as it is. */
+  /** A pass: routes are brought up to the time, then orders that are in none are put, then all is improved. */
+  *#steps(): Generator<undefined, void> {
+    const plan = this.#plan;
+    for (const route of [...plan.fleet.planned]) {
+      if (plan.fleet.has(route) && !plan.isAllowed(route)) plan.strip(route);
+      yield;
+    }
+    const open = [...plan.tasks.values()].reverse();
+    const unplanned = open
+      .filter(({ route }) => !route)
+      .map((task) => ({ task, cost: task.costAt(plan.nowMs) }))
+      .sort((a, b) => b.cost - a.cost);
+    this.#unplanned = unplanned.length;
+    yield;
+    for (const { task } of unplanned) {
+      if (this.#isOpen(task) && !task.route && plan.insert(task)) this.#unplanned--;
+      yield;
+    }
+    for (const task of open) {
+      if (this.#isOpen(task) && task.route) relocate(plan, task);
+      yield;
+    }
+    for (const improve of [exchangeEnds, reorder]) {
+      for (const route of [...plan.fleet.planned].reverse()) {
+        if (plan.fleet.planned.has(route)) improve(plan, route);
+        yield;
+      }
+    }
+  }
+
+  /**
+   * Whom to tell now of what, where the next look is at `untilMs`; at most `MAX_TOLD_PER_LOOK` orders, or those
+   * of one driver. To be called again, once those were put with `putDriver`, until it returns nothing. Who was
+   * returned is looked at last from then on, so that one who can't be assigned holds up nobody.
+   */
   due(nowMs: number, untilMs: number): Tell[] {
     const plan = this.#at(nowMs);
-    return plan.fleet.routes.flatMap((route) => tellOf(plan, route, untilMs) ?? []);
+    const tells: Tell[] = [];
+    let orders = 0;
+    for (const route of plan.fleet.planned) {
+      if (orders >= MAX_TOLD_PER_LOOK) break;
+      const tell = tellOf(plan, route, untilMs);
+      if (!tell) continue;
+      tells.push(tell);
+      orders += tell.orders.length;
+    }
+    for (const { driverId } of tells) plan.fleet.lookAtLast(driverId);
+    return tells;
+  }
+
+  /** The stops of a driver, told and planned, as they are meant now; empty for an unknown one. */
+  stopsOf(driverId: string): readonly ToldStop[] {
+    return (this.#plan.fleet.get(driverId)?.stops ?? []).map(toldStop);
   }
 
   /** What is planned for an open order; undefined for one that is none. */
   estimate(orderId: string): Estimate | undefined {
-    const { tasks, walk } = this.#plan;
-    const task = tasks.get(orderId);
+    const plan = this.#plan;
+    const { walk } = plan;
+    const task = plan.tasks.get(orderId);
     if (!task) return undefined;
     const { route } = task;
-    if (!route) return { driverId: null };
-    let pickupMs = 0;
+    if (!route || !plan.isAllowed(route)) return { driverId: null };
     walk.begin(route, 0);
+    walk.atMs = route.leaveMs;
+    let pickupMs = 0;
     for (const stop of route.stops) {
       walk.step(stop);
       if (stop === task.pickup) pickupMs = walk.pickupMs;
       if (stop === task.dropoff) break;
     }
-    return { driverId: route.driver.id, pickupMs, doorMs: walk.atMs - this.#plan.rules.dropoffAfterMs };
+    return { driverId: route.driver.id, pickupMs, doorMs: walk.atMs - plan.rules.dropoffAfterMs };
   }
 
   /** Which idle drivers should wait elsewhere, by where orders are expected. */
@@ -121,11 +157,9 @@ export class Planner {
     return this.#plan.tasks.get(task.order.id) === task;
   }
 
-  #insertAll(tasks: readonly Task[]): void {
-    for (const task of tasks) {
-      task.route = null;
-      this.#plan.insert(task);
-    }
+  /** Puts the first of some orders that lost their place; the pass puts the others. */
+  #insertSome(tasks: readonly Task[]): void {
+    for (const [i, task] of tasks.entries()) if (i >= MAX_PUT_AT_ONCE || !this.#plan.insert(task)) this.#unplanned++;
   }
 
   #at(nowMs: number): Plan {

@@ -20,7 +20,7 @@ export function bestOrder(walk: Walk, route: Route, extendsTold: boolean, limit:
 
   const visit = () => {
     if (chosen.length === route.stops.length) {
-      const cost = walk.total(route, chosen[0]);
+      const cost = walk.total(route);
       if (cost >= least) return;
       least = cost;
       best = chosen.slice();

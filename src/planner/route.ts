@@ -29,17 +29,23 @@ export class Route {
   stops: Stop[] = [];
   /** The number of stops up to the last one that the driver was told of. */
   toldEnd = 0;
+  /** The index of the first dropoff; the number of stops where there is none. */
+  firstDoor = 0;
   /** Room that is taken at `place`. */
   onBoard = 0;
+  /** Whether there are stops of which the driver was not told. */
+  hasPlanned = false;
+  /** `Infinity` for a route that is not allowed: a shift ends too early, or room is missing. */
   cost = 0;
   endMs = 0;
   /** Counts changes of the driver and the stops, so that a search knows what it has seen. */
   changes = 0;
   readonly seen = { orders: new Seen(), ends: new Seen() };
-  /** By number of stops done: the time, the room taken and the cost of orders. */
+  /** By number of stops done: the time, the room taken, the cost of orders, and `Walk.slackMs`. */
   readonly times: number[] = [];
   readonly loads: number[] = [];
   readonly costs: number[] = [];
+  readonly slacks: number[] = [];
 
   constructor(driver: PlannedDriver) {
     this.driver = driver;
@@ -50,6 +56,11 @@ export class Route {
     const { lat, lng } = this.driver.place;
     this.driver = driver;
     if (driver.place.lat !== lat || driver.place.lng !== lng) this.place = new Place(driver.place);
+  }
+
+  /** The latest time to leave for the first stop that makes nothing later at a door. */
+  get leaveMs(): number {
+    return (this.times[0] as number) + (this.slacks[this.stops.length] as number);
   }
 
   get endPlace(): Place {

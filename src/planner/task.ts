@@ -15,12 +15,15 @@ export class Task {
   readonly lateCost: number;
   route: Route | null = null;
   readonly seen = new Seen();
+  /** No handover before it. */
+  readonly doorFromMs: number;
   /** Whether the driver was told, and the latest time at the door that a further stop may cause. */
   isTold = false;
   doorByMs = Number.POSITIVE_INFINITY;
 
   constructor(order: OpenOrder, rules: Rules) {
     this.order = order;
+    this.doorFromMs = order.doorFromMs ?? Number.NEGATIVE_INFINITY;
     this.pickup = new Stop(this, true, new Place(order.pickup));
     this.dropoff = new Stop(this, false, new Place(order.dropoff));
     const promiseMs = order.dueMs - order.placedMs;

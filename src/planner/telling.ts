@@ -3,7 +3,7 @@ import { cheapestInsertion } from './insertion.ts';
 import type { Plan } from './plan.ts';
 import type { Route } from './route.ts';
 import type { Stop, Task } from './task.ts';
-import type { Alternative, Tell } from './types.ts';
+import type { Alternative, Tell, ToldStop } from './types.ts';
 
 /**
  * What a driver is to be told by now: a driver who is free is told of the next pickup when waiting any longer
@@ -16,30 +16,22 @@ export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const first = stops[0];
   if (!first || first.task.isTold || Math.max(driver.freeAtMs, driver.onDutyMs) >= untilMs) return null;
   if (route.toldEnd > 0 && !plan.rules.extendsTold) return null;
-  if (leaveMs(plan, route) >= untilMs) return null;
-  // The time may have gone on since the route was planned, so that a shift ends before the pickup.
-  if (!plan.walk.refresh(route)) return null;
+  // The time may have gone on since the route was planned, so that a shift ends too early.
+  if (!plan.isAllowed(route) || route.leaveMs >= untilMs) return null;
   const tasks = new Set<Task>();
   for (const { task } of stops.slice(0, endOfTell(plan, route))) if (!task.isTold) tasks.add(task);
   const told = stops.filter(({ task }) => task.isTold || tasks.has(task));
   return {
     driverId: driver.id,
-    stops: told.map(({ isPickup, task }) => ({ kind: isPickup ? 'pickup' : 'dropoff', order: task.order })),
+    stops: told.map(toldStop),
     orders: Array.from(tasks, (task) => ({ id: task.order.id, ...reasons(plan, route, task) })),
   };
 }
 
-/** When the driver has to leave for the first pickup, which waits until all of its parcels are ready. */
-function leaveMs(plan: Plan, route: Route): number {
-  const { stops, driver, place } = route;
-  const first = stops[0] as Stop;
-  // With parcels to deliver the driver does not stand about.
-  if (route.toldEnd > 0) return plan.nowMs;
-  let readyMs = 0;
-  for (const stop of stops.slice(0, endOfPickups(stops))) readyMs = Math.max(readyMs, stop.task.order.readyMs);
-  const wayMs = place.isAt(first.place) ? 0 : plan.rules.travelMs(place, first.place, driver.metersPerMinute);
-  return readyMs - wayMs - plan.rules.pickupBeforeMs;
-}
+export const toldStop = ({ isPickup, task }: Stop): ToldStop => ({
+  kind: isPickup ? 'pickup' : 'dropoff',
+  order: task.order,
+});
 
 /** The pickups at the first store, or, where nothing is added later, all stops until nothing is on board. */
 function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
@@ -62,10 +54,13 @@ function reasons(plan: Plan, route: Route, task: Task): { cost: number; nextBest
   const without = walk.costOf(route, 0, others);
   const nextBest: Alternative[] = [];
   for (const other of plan.candidates(task)) {
-    if (other === route) continue;
-    const found = cheapestInsertion(walk, other, task, Number.POSITIVE_INFINITY, plan.firstOpen(other));
-    if (found) nextBest.push({ driverId: other.driver.id, cost: found.cost });
+    if (other === route || !plan.isAllowed(other)) continue;
+    const limit = nextBest[PLANNER_ALTERNATIVES - 1]?.cost ?? Number.POSITIVE_INFINITY;
+    const found = cheapestInsertion(walk, other, task, limit, plan.firstOpen(other));
+    if (!found) continue;
+    nextBest.push({ driverId: other.driver.id, cost: found.cost });
+    nextBest.sort((a, b) => a.cost - b.cost);
+    nextBest.length = Math.min(nextBest.length, PLANNER_ALTERNATIVES);
   }
-  nextBest.sort((a, b) => a.cost - b.cost);
-  return { cost: route.cost - without, nextBest: nextBest.slice(0, PLANNER_ALTERNATIVES) };
+  return { cost: route.cost - without, nextBest };
 }

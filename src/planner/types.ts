@@ -9,6 +9,8 @@ export type OpenOrder = {
   readonly placedMs: number;
   /** When it is, or is expected to be, ready at its store. */
   readonly readyMs: number;
+  /** The begin of its window: nothing is handed over before it; absent for none. */
+  readonly doorFromMs?: number | undefined;
   /** The promise: by when it is at the door; `Infinity` for none. */
   readonly dueMs: number;
   /** What a minute of this order counts beside one of another, as its tier says; above 0. */
@@ -32,7 +34,7 @@ export type PlannedDriver = {
   /** Whether the stop at `place` is a pickup, so that a further parcel of that store takes no stop more. */
   readonly isPickingUp: boolean;
   readonly onDutyMs: number;
-  /** No pickup is later than this; `Infinity` for an open end. */
+  /** The end of the shift, as `staysInShift` reads it; `Infinity` for an open end. */
   readonly offDutyMs: number;
   readonly room: number;
   readonly metersPerMinute: number;
@@ -51,6 +53,8 @@ export type Rules = {
   /** At the door until it is handed over, and after it. */
   readonly dropoffBeforeMs: number;
   readonly dropoffAfterMs: number;
+  /** Whether every planned stop is over by the end of the shift; else no pickup is later than it. */
+  readonly staysInShift: boolean;
   /** Cost of a minute to the door of an order that is promised within `hurryMs`, or is not promised. */
   readonly hurryMs: number;
   /** Cost of a minute beyond the promise. */

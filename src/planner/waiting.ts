@@ -1,5 +1,11 @@
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
-import { MAX_WAITS_PER_LOOK, PLANNER_WAIT_AHEAD_MS, PLANNER_WAIT_PLACES, PLANNER_WAIT_WAY_MINUTES } from '../limits.ts';
+import {
+  MAX_WAIT_PAIRS_PER_LOOK,
+  MAX_WAITS_PER_LOOK,
+  PLANNER_WAIT_AHEAD_MS,
+  PLANNER_WAIT_PLACES,
+  PLANNER_WAIT_WAY_MINUTES,
+} from '../limits.ts';
 import type { Place } from './place.ts';
 import type { Plan } from './plan.ts';
 import type { Route } from './route.ts';
@@ -12,6 +18,9 @@ const NEXT_SHARE = 0.6;
 const LEAST_GAIN = 0.1;
 const FAR_MINUTES = 60;
 
+/** First drivers that a store remembers: some may move before they are counted again. */
+const REMEMBERED = DEPTH + 1 + MAX_WAITS_PER_LOOK;
+
 type Store = {
   readonly place: Place;
   /** Share of the orders that are expected. */
@@ -20,38 +29,68 @@ type Store = {
   readonly reached: Float64Array;
 };
 
+/** The drivers near each store, as far as they were counted. */
+type Table = { readonly stores: readonly Store[]; readonly near: readonly Route[]; counted: number };
+
 /**
  * Where idle drivers should wait. A driver is asked to go to a store where that brings the first drivers of all
  * stores nearer, each store weighed by the orders that are expected of it, by more than a share of the way.
  */
 export class Waiting {
   #turn = 0;
+  #table: Table | null = null;
 
-  /** The next moves, for some idle drivers at a time. */
+  /** The next moves, for some idle drivers at a time; none while drivers are being counted. */
   waits(plan: Plan): Wait[] {
-    const near = plan.fleet.routes.filter((route) => isNear(plan, route));
-    const idle = near.filter(({ stops, driver }) => stops.length === 0 && plan.walk.startMs(driver) <= plan.nowMs);
-    const stores = idle.length === 0 ? [] : storesOf(plan);
+    this.#table ??= tableOf(plan);
+    if (!count(plan, this.#table)) return [];
+    const { stores, near } = this.#table;
+    this.#table = null;
+    const idle = near.filter((route) => plan.fleet.has(route) && isIdle(plan, route));
     const waits: Wait[] = [];
-    const places = new Map<Route, Place>();
+    const moved = new Set<Route>();
     for (let tried = 0; tried < Math.min(idle.length, MAX_WAITS_PER_LOOK); tried++) {
-      if (waits.length === places.size) fill(plan, stores, near, places);
       const route = idle[this.#turn++ % idle.length] as Route;
-      const to = places.has(route) ? null : bestPlace(route, stores, near.length);
+      const to = moved.has(route) ? null : bestPlace(route, stores, near.length);
       if (!to) continue;
-      places.set(route, to);
-      fill(plan, stores, near, places);
+      moved.add(route);
+      for (const { place, reached } of stores) {
+        remove(reached, minutes(route.place, place, route));
+        add(reached, minutes(to, place, route));
+      }
       waits.push({ driverId: route.driver.id, place: to.point });
     }
     return waits;
   }
 }
 
+function tableOf(plan: Plan): Table {
+  const near = plan.fleet.routes.filter((route) => isNear(plan, route));
+  const stores = near.some((route) => isIdle(plan, route)) ? storesOf(plan) : [];
+  return { stores, near, counted: 0 };
+}
+
+/** Counts some more drivers; true where all are. */
+function count(plan: Plan, table: Table): boolean {
+  const { stores, near } = table;
+  const until = table.counted + Math.ceil(MAX_WAIT_PAIRS_PER_LOOK / (stores.length + 1));
+  for (; table.counted < Math.min(until, near.length); table.counted++) {
+    const route = near[table.counted] as Route;
+    const freeIn = Math.max(0, route.endMs - plan.nowMs) / 60_000;
+    for (const { place, reached } of stores) add(reached, freeIn + minutes(route.endPlace, place, route));
+  }
+  return table.counted === near.length;
+}
+
 function storesOf(plan: Plan): Store[] {
   const sources = plan.demand.sources(plan.nowMs).sort((a, b) => b.weight - a.weight);
   const first = sources.slice(0, PLANNER_WAIT_PLACES);
   const total = first.reduce((sum, { weight }) => sum + weight, 0);
-  return first.map(({ place, weight }) => ({ place, weight: weight / total, reached: new Float64Array(DEPTH + 1) }));
+  return first.map(({ place, weight }) => ({
+    place,
+    weight: weight / total,
+    reached: new Float64Array(REMEMBERED).fill(FAR_MINUTES),
+  }));
 }
 
 /** Whether a driver is free, and on duty, at the end of the time looked ahead. */
@@ -60,17 +99,10 @@ function isNear({ nowMs }: Plan, { driver, endMs }: Route): boolean {
   return endMs <= untilMs && driver.offDutyMs > untilMs && driver.onDutyMs <= untilMs;
 }
 
+const isIdle = (plan: Plan, { stops, driver }: Route) => stops.length === 0 && plan.walk.startMs(driver) <= plan.nowMs;
+
 const minutes = (from: Place, to: Place, { driver }: Route) =>
   (Math.sqrt(from.chordSquared(to)) * EARTH_RADIUS_METERS) / driver.metersPerMinute;
-
-function fill(plan: Plan, stores: readonly Store[], near: readonly Route[], places: ReadonlyMap<Route, Place>): void {
-  for (const { reached } of stores) reached.fill(FAR_MINUTES);
-  for (const route of near) {
-    const from = places.get(route) ?? route.endPlace;
-    const freeIn = Math.max(0, route.endMs - plan.nowMs) / 60_000;
-    for (const { place, reached } of stores) add(reached, freeIn + minutes(from, place, route));
-  }
-}
 
 /** Keeps the least figures in order. */
 function add(reached: Float64Array, value: number): void {
@@ -78,6 +110,13 @@ function add(reached: Float64Array, value: number): void {
   if ((reached[k] as number) <= value) return;
   for (; k > 0 && (reached[k - 1] as number) > value; k--) reached[k] = reached[k - 1] as number;
   reached[k] = value;
+}
+
+function remove(reached: Float64Array, value: number): void {
+  const k = reached.indexOf(value);
+  if (k === -1) return;
+  reached.copyWithin(k, k + 1);
+  reached[reached.length - 1] = FAR_MINUTES;
 }
 
 function bestPlace(route: Route, stores: readonly Store[], drivers: number): Place | null {

@@ -97,9 +97,11 @@ export class PlannedDay {
     planner.begin(nowMs);
     while (planner.step());
     const nextMs = nowMs + everyMs;
-    for (const tell of planner.due(nowMs, nextMs)) {
-      onTell?.(tell, nowMs);
-      this.#tell(tell, nowMs);
+    for (let tells = planner.due(nowMs, nextMs); tells.length > 0; tells = planner.due(nowMs, nextMs)) {
+      for (const tell of tells) {
+        onTell?.(tell, nowMs);
+        this.#tell(tell, nowMs);
+      }
     }
     if (waits) for (const wait of planner.waits(nowMs)) this.#move(wait, nowMs);
     for (const state of this.#states.values()) this.#drive(state, nowMs, nextMs);

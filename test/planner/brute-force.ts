@@ -15,6 +15,7 @@ export const RULES: Rules = {
   hurryMs: 60 * MINUTE_MS,
   lateCost: 10,
   driverCost: 0.2,
+  staysInShift: true,
   extendsTold: true,
 };
 
@@ -38,49 +39,72 @@ export type Visit = { readonly kind: 'pickup' | 'dropoff'; readonly order: OpenO
  * null where room or shift forbids it.
  */
 export function costOf(rules: Rules, driver: PlannedDriver, visits: readonly Visit[], nowMs: number): number | null {
+  const plan = latest(rules, driver, visits, nowMs);
+  return plan && plan.cost + (rules.driverCost * (plan.endMs - plan.leaveMs)) / MINUTE_MS;
+}
+
+/** A route as it is driven by who leaves as late as makes nothing later at a door; null where it is forbidden. */
+export function latest(rules: Rules, driver: PlannedDriver, visits: readonly Visit[], nowMs: number) {
   const startMs = Math.max(driver.freeAtMs, driver.onDutyMs, nowMs);
+  const earliest = drive(rules, driver, visits, startMs);
+  if (!earliest || visits.length === 0) return earliest && { ...earliest, leaveMs: earliest.endMs };
+  // The latest time to leave that makes nothing later at the first door, and so at none: found by halving.
+  const first = (doors: readonly number[] | undefined) => doors?.[0] ?? Number.POSITIVE_INFINITY;
+  let [leaveMs, tooLateMs] = [startMs, first(earliest.doors)];
+  while (tooLateMs - leaveMs > 0.01) {
+    const middleMs = (leaveMs + tooLateMs) / 2;
+    const isLater = first(drive(rules, driver, visits, middleMs)?.doors) > first(earliest.doors);
+    if (isLater) tooLateMs = middleMs;
+    else leaveMs = middleMs;
+  }
+  return { ...earliest, pickups: drive(rules, driver, visits, leaveMs)?.pickups ?? earliest.pickups, leaveMs };
+}
+
+/** The cost of the orders, the times of pickups and at the doors, and the end of a route that begins at a time. */
+export function drive(rules: Rules, driver: PlannedDriver, visits: readonly Visit[], leaveMs: number) {
   const onBoard = visits.filter(({ kind, order: { id } }, i) => {
     return kind === 'dropoff' && !visits.slice(0, i).some((each) => each.order.id === id);
   });
   let load = onBoard.reduce((sum, { order: { room } }) => sum + room, 0);
-  let freeMs = startMs;
+  let endMs = leaveMs;
   let place = new Place(driver.place);
   let isAtPickup = driver.isPickingUp;
   let cost = 0;
-  for (const {
-    kind,
-    order: { pickup, dropoff, readyMs, placedMs, dueMs, weight, room },
-  } of visits) {
-    const to = new Place(kind === 'pickup' ? pickup : dropoff);
+  const pickups: number[] = [];
+  const doors: number[] = [];
+  for (const { kind, order: each } of visits) {
+    const to = new Place(kind === 'pickup' ? each.pickup : each.dropoff);
     const isHere = to.point.lat === place.point.lat && to.point.lng === place.point.lng;
     const wayMs = isHere ? 0 : rules.travelMs(place, to, driver.metersPerMinute);
     if (kind === 'pickup') {
-      load += room;
+      load += each.room;
       const isSameStop = isHere && isAtPickup;
-      const thereMs = isSameStop ? freeMs - rules.pickupAfterMs : freeMs + wayMs + rules.pickupBeforeMs;
-      const pickupMs = Math.max(thereMs, readyMs);
-      if (load > driver.room || pickupMs > driver.offDutyMs) return null;
-      freeMs = pickupMs + rules.pickupAfterMs;
+      const thereMs = isSameStop ? endMs - rules.pickupAfterMs : endMs + wayMs + rules.pickupBeforeMs;
+      const pickupMs = Math.max(thereMs, each.readyMs);
+      if (load > driver.room || (!rules.staysInShift && pickupMs > driver.offDutyMs)) return null;
+      pickups.push(pickupMs);
+      endMs = pickupMs + rules.pickupAfterMs;
     } else {
-      load -= room;
-      const doorMs = freeMs + wayMs + rules.dropoffBeforeMs;
-      const promiseMs = dueMs - placedMs;
-      const lateMs = Math.max(0, doorMs - dueMs);
-      cost += weight * Math.min(1, rules.hurryMs / promiseMs) * ((doorMs - placedMs) / MINUTE_MS);
-      for (let left = lateMs / MINUTE_MS, minute = rules.lateCost; left > 0; left -= 60, minute *= 2) {
-        cost += weight * minute * Math.min(60, left);
-      }
-      freeMs = doorMs + rules.dropoffAfterMs;
+      load -= each.room;
+      const doorMs = Math.max(endMs + wayMs + rules.dropoffBeforeMs, each.doorFromMs ?? 0);
+      doors.push(doorMs);
+      cost += costAtDoor(rules, each, doorMs);
+      endMs = doorMs + rules.dropoffAfterMs;
     }
+    if (rules.staysInShift && endMs > driver.offDutyMs) return null;
     place = to;
     isAtPickup = kind === 'pickup';
   }
-  const [first] = visits;
-  if (!first) return 0;
-  const wayMs = rules.travelMs(new Place(driver.place), new Place(first.order.pickup), driver.metersPerMinute);
-  const latestMs = first.order.readyMs - wayMs - rules.pickupBeforeMs;
-  const leaveMs = first.kind === 'pickup' ? Math.max(startMs, latestMs) : startMs;
-  return cost + (rules.driverCost * (freeMs - leaveMs)) / MINUTE_MS;
+  return { cost, pickups, doors, endMs };
+}
+
+function costAtDoor(rules: Rules, { placedMs, dueMs, weight }: OpenOrder, doorMs: number): number {
+  let cost = weight * Math.min(1, rules.hurryMs / (dueMs - placedMs)) * ((doorMs - placedMs) / MINUTE_MS);
+  const lateMs = Math.max(0, doorMs - dueMs);
+  for (let left = lateMs / MINUTE_MS, minute = rules.lateCost; left > 0; left -= 60, minute *= 2) {
+    cost += weight * minute * Math.min(60, left);
+  }
+  return cost;
 }
 
 /** Every order of stops in which each pickup comes before its dropoff. */

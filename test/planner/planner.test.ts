@@ -137,12 +137,39 @@ describe('telling', () => {
     expect(reasons?.nextBest[0]?.cost).toBeGreaterThan(reasons?.cost as number);
   });
 
-  it('says nothing once the shift ends before the pickup', () => {
-    const planner = new Planner(RULES);
-    planner.putDriver(driver('driver', { offDutyMs: 10 * MINUTE_MS }), 0);
+  it.each([
+    { what: 'the pickup', staysInShift: false, offDutyMs: 10 * MINUTE_MS },
+    // 4 min at the store, 10:07.5 min of way, 4 min at the door.
+    { what: 'the handover', staysInShift: true, offDutyMs: 8 * MINUTE_MS + 18 * MINUTE_MS + 8_000 },
+  ])('says nothing once the shift ends before $what', ({ staysInShift, offDutyMs }) => {
+    const planner = new Planner({ ...RULES, staysInShift });
+    planner.putDriver(driver('driver', { offDutyMs }), 0);
     planner.putOrder(order('order'), 0);
     expect(planner.due(8 * MINUTE_MS, 9 * MINUTE_MS)).toHaveLength(1);
     expect(planner.due(9 * MINUTE_MS, 10 * MINUTE_MS)).toEqual([]);
+  });
+
+  it('waits before the pickup for the window of the door, and no handover is before it', () => {
+    const planner = new Planner(RULES);
+    planner.putDriver(driver('driver', { place: at(1_600, 0) }), 0);
+    const doorFromMs = 120 * MINUTE_MS;
+    planner.putOrder(order('later', { doorFromMs, dueMs: 180 * MINUTE_MS }), 0);
+    const way = (meters: number) => (meters * 1.35 * MINUTE_MS) / 400;
+    const pickupMs = doorFromMs - MINUTE_MS - way(3_000) - RULES.pickupAfterMs;
+    const leaveMs = pickupMs - RULES.pickupBeforeMs - way(1_600);
+    const estimate = planner.estimate('later');
+    expect(estimate && 'doorMs' in estimate && [estimate.pickupMs, estimate.doorMs]).toEqual([
+      expect.closeTo(pickupMs, -1),
+      expect.closeTo(doorFromMs, -1),
+    ]);
+    expect(planner.due(leaveMs - 2_000, leaveMs - 1_000)).toEqual([]);
+    expect(planner.due(leaveMs - 1_000, leaveMs + 1_000)).toHaveLength(1);
+    // One more that is ready now goes first, and the driver comes back in time.
+    planner.putOrder(order('now', { readyMs: leaveMs / 2 }), leaveMs / 2);
+    planner.begin(leaveMs / 2);
+    while (planner.step());
+    const [tell] = planner.due(leaveMs / 2, leaveMs / 2 + MINUTE_MS);
+    expect(tell?.orders.map(({ id }) => id)).toEqual(['now']);
   });
 
   it('gathers the parcels of a store that are meant for one driver', () => {

@@ -50,6 +50,7 @@ function carriedOrder(order: CarriedOrder, dropoff: OpenOrder['dropoff']): OpenO
     dropoff,
     placedMs: order.readyAtMs,
     readyMs: order.readyAtMs,
+    doorFromMs: order.deliverAfterMs,
     dueMs: order.deliverByMs,
     weight: 1,
     room: 1,

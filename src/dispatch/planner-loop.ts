@@ -129,8 +129,10 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     const nowMs = clock.now();
     const tells = view.planner.due(nowMs, nowMs + PLANNER_LOOK_MS);
     for (const tell of tells) give(tell, held);
-    // From now on the planner knows of them as told.
-    if (tells.length > 0) view.flush(nowMs, () => false);
+    if (tells.length === 0) return;
+    // From now on the planner knows of them as told, and there may be more.
+    view.flush(nowMs, () => false);
+    lookSoon();
   }
 
   function give({ driverId, orders }: Tell, held: Lease): void {

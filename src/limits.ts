@@ -453,6 +453,8 @@ export const PLANNED_ORDERS_PER_DRIVER = 8;
 export const LEAST_PLANNED_ORDERS = 200;
 /** Most drivers for whom is planned. */
 export const MAX_PLANNED_DRIVERS = 20_000;
+/** Most orders without a driver for whom one is looked for in one look. */
+export const MAX_RETRIED_ORDERS = 16;
 /** How long before it is due an order is planned. */
 export const PLANNED_AHEAD_MS = 2 * 3_600_000;
 /** Time between two looks at who is to be told now. */

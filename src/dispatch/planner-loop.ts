@@ -110,9 +110,9 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       if (isDone) beginPass(view);
       else lookSoon();
     });
-    void note(turn);
+    if (turn) void note(turn);
     looked();
-    if (!isLookSoon) lookTimer = setTimeout(look, PLANNER_LOOK_MS);
+    if (turn && !isLookSoon) lookTimer = setTimeout(look, PLANNER_LOOK_MS);
   }
 
   /** What a bug throws costs the plan alone: it is made anew, from the matcher. */
@@ -143,6 +143,8 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       matcher.wakeOrder(id, clock.now());
       const driver = { driverId, distanceMeters: distanceMeters(position, order.point) };
       parts.redispatch.assignPlanned(id, driver, { lease: held, cost, nextBest }, () => lease.lost(held));
+      // It was not begun: the planner knows something otherwise than the matcher.
+      if (matcher.planned.open(id)) matcher.planned.leave(id);
     }
   }
 

@@ -5,6 +5,7 @@ import {
   LEAST_PLANNED_ORDERS,
   MAX_PLANNED_DRIVERS,
   MAX_PLANNED_ORDERS,
+  MAX_RETRIED_ORDERS,
   PLANNED_AHEAD_MS,
   PLANNED_ORDERS_PER_DRIVER,
   PLANNER_DRIVER_COST,
@@ -118,12 +119,14 @@ export class PlannerView {
       this.#putOrder(id);
       if (isOver()) return false;
     }
+    this.planner.retry(nowMs, MAX_RETRIED_ORDERS);
     return true;
   }
 
   #putDriver(id: string): void {
     const driver = this.#matcher.driver(id);
-    const planned = driver ? plannedDriver(driver, this.#nowMs) : null;
+    const isUsable = driver && !this.#matcher.planned.isSetAside(id);
+    const planned = isUsable ? plannedDriver(driver, this.#nowMs) : null;
     const isNew = !this.#drivers.has(id);
     if (!driver || !planned || (isNew && this.#drivers.size >= MAX_PLANNED_DRIVERS)) {
       if (!isNew) this.planner.dropDriver(id, this.#nowMs);

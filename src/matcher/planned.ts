@@ -80,6 +80,11 @@ export class PlannedOrders {
     return this.#sources.drivers.onDutyIds();
   }
 
+  /** Whether the tables refused a driver lately: what is known of them is wrong. */
+  isSetAside(driverId: string): boolean {
+    return this.#sources.drivers.isSetAside(driverId);
+  }
+
   /**
    * Whether a driver may carry an order: its tier, its size, its radius by now, and that they did not give it
    * back.

@@ -312,10 +312,10 @@ export class Matcher {
     this.beginWait(order, Math.min(nowMs, order.dueMs), nowMs);
   }
 
-  private beginWait({ dueMs: _, ...order }: LaterOrder, sinceMs: number, nowMs: number): void {
+  private beginWait({ orderId, ...order }: LaterOrder, sinceMs: number, nowMs: number): void {
     const fairStartMs = order.fairStartMs ?? this.waiting.fairStart(order.retailerId, nowMs);
-    this.waiting.put({ ...order, sinceMs, fairStartMs }, this.assigning.has(order.orderId));
-    this.planned.orderChanged(order.orderId);
+    this.waiting.put({ ...order, orderId, sinceMs, fairStartMs, dueMs: undefined }, this.assigning.has(orderId));
+    this.planned.orderChanged(orderId);
   }
 
   waitingCount(): number {

@@ -67,7 +67,7 @@ export function buildDispatch(parts: DispatchParts) {
   const unknownOutcomes = new UnknownOutcomes(UNKNOWN_OUTCOME_MS, MAX_UNKNOWN_OUTCOMES, clock.now, events);
   const fleet = new Fleet(matcher, store, events);
   const unpaidAllowed = config.unpaidOrdersAllowed;
-  const nextLook = () => planner.nextLook();
+  const nextLook = (driverId: string) => planner.nextLook(driverId);
   const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes, nextLook, unpaidAllowed });
   const planner = startPlannerLoop({ ...parts, redispatch });
   closers.add('planner', () => planner.close());

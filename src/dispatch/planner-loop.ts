@@ -18,8 +18,8 @@ import { PlannerView } from './planner-view.ts';
 import type { Redispatch } from './redispatch.ts';
 
 export type PlannerLoop = {
-  /** Resolves after the next look, which is soon; null where this process plans nothing. */
-  nextLook(): Promise<void> | null;
+  /** Resolves after the next look, which is soon and sees this driver anew; null where nothing is planned here. */
+  nextLook(driverId: string): Promise<void> | null;
   close(): Promise<void>;
 };
 
@@ -175,8 +175,9 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   }
 
   return {
-    nextLook() {
+    nextLook(driverId) {
       if (!turn || turn.view.orderCount === 0) return null;
+      turn.view.driverChanged(driverId);
       lookSoon();
       return new Promise((resolve) => {
         waiters.push(resolve);

@@ -81,6 +81,7 @@ export class PlannerView {
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
   beginPass(nowMs: number): void {
     for (const id of this.#drivers.keys()) this.#changedDrivers.add(id);
+    for (const id of this.#matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
     for (const { orderId } of this.#matcher.planned.dueBy(nowMs + PLANNED_AHEAD_MS)) {
       if (this.isFull) break;
       if (!this.#orders.has(orderId)) this.#changedOrders.add(orderId);
@@ -142,7 +143,7 @@ export class PlannerView {
   #putOrder(id: string): void {
     const known = this.#orders.get(id);
     const order = this.#matcher.planned.open(id);
-    if (!order) {
+    if (!order || (order.dueMs ?? 0) > this.#nowMs + PLANNED_AHEAD_MS) {
       if (known) this.planner.dropOrder(id, this.#nowMs);
       this.#orders.delete(id);
       return;

@@ -63,8 +63,8 @@ export type RedispatchParts = {
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'orderGiven' | 'orderTaken' | 'storeChanged'>;
-  /** Resolves once the planner has looked; null where this process plans nothing. */
-  readonly nextLook?: () => Promise<void> | null;
+  /** Resolves once the planner has looked at a driver; null where this process plans nothing. */
+  readonly nextLook?: (driverId: string) => Promise<void> | null;
   readonly unpaidAllowed?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -79,7 +79,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
   // agreement of memory and tables would end them.
   async function matchDriver(driverId: string, followUps = MAX_FOLLOW_UPS): Promise<void> {
     // What is planned for a driver goes before what anybody free may have.
-    await parts.nextLook?.();
+    await parts.nextLook?.(driverId);
     for (let left = followUps; ; ) {
       const best = matcher.bestWaitingFor(driverId, clock.now());
       if (!best) return;

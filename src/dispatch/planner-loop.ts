@@ -150,7 +150,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
 
   /** A pass is done in turns, and leaves most of the time to everything else. */
   function beginPass(view: PlannerView): void {
-    if (performance.now() < passFromMs + PLANNER_PASS_MS || view.orderCount === 0) return;
+    if (performance.now() < passFromMs + PLANNER_PASS_MS || view.isIdle(clock.now())) return;
     passFromMs = performance.now();
     view.beginPass(clock.now());
     view.planner.begin(clock.now());

@@ -19,7 +19,7 @@ import { Planner } from '../planner/planner.ts';
 import type { OpenOrder, PlannedDriver, Rules } from '../planner/types.ts';
 import { plannedDriver } from './planned-driver.ts';
 
-type ViewedMatcher = Pick<Matcher, 'planned' | 'driver' | 'tier' | 'waitingCount'>;
+type ViewedMatcher = Pick<Matcher, 'planned' | 'driver' | 'tier' | 'waitingCount' | 'nextDueMs'>;
 type KnownDriver = { readonly driver: FleetDriver; readonly places: readonly Point[] };
 
 /**
@@ -78,6 +78,12 @@ export class PlannerView {
     return this.#orders.size >= Math.min(MAX_PLANNED_ORDERS, wanted);
   }
 
+  /** Whether there is nothing to plan, now or at the next pass. */
+  isIdle(nowMs: number): boolean {
+    const dueMs = this.#matcher.nextDueMs() ?? Number.POSITIVE_INFINITY;
+    return this.orderCount === 0 && this.#matcher.waitingCount() === 0 && dueMs > nowMs + PLANNED_AHEAD_MS;
+  }
+
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
   beginPass(nowMs: number): void {
     for (const id of this.#drivers.keys()) this.#changedDrivers.add(id);
@@ -129,6 +135,11 @@ export class PlannerView {
     const isUsable = driver && !this.#matcher.planned.isSetAside(id);
     const planned = isUsable ? plannedDriver(driver, this.#nowMs) : null;
     const isNew = !this.#drivers.has(id);
+    // An order that is read before the driver who gave it back is not open until both are.
+    const carried = new Set(driver?.carried.map(({ orderId }) => orderId));
+    for (const { orderId } of this.#drivers.get(id)?.driver.carried ?? []) {
+      if (!carried.has(orderId)) this.#changedOrders.add(orderId);
+    }
     if (!driver || !planned || (isNew && this.#drivers.size >= MAX_PLANNED_DRIVERS)) {
       if (!isNew) this.planner.dropDriver(id, this.#nowMs);
       this.#drivers.delete(id);

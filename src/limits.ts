@@ -495,7 +495,7 @@ export const PLANNER_SEEN_MS = 5 * 60_000;
 /** Most of the next best drivers that a reason names. */
 export const PLANNER_ALTERNATIVES = 3;
 /** Most orders of which drivers are told in one look, about 2 ms. */
-export const MAX_TOLD_PER_LOOK = 8;
+export const MAX_TOLD_PER_LOOK = 4;
 /** Most orders that are put elsewhere at once when their driver goes, about 2 ms; the next pass puts the others. */
 export const MAX_PUT_AT_ONCE = 6;
 /** Time after which an order counts half in where orders are expected: about a rush. */
@@ -505,10 +505,10 @@ export const PLANNER_WAIT_PLACES = 128;
 /** Most idle drivers for whom a better place to wait is looked for at once, about 1 ms. */
 export const MAX_WAITS_PER_LOOK = 8;
 /**
- * Most pairs of a driver and a store that are measured at once for places to wait, about 2 ms: where there are
+ * Most pairs of a driver and a store that are measured at once for places to wait, about 1 ms: where there are
  * more, the drivers are counted over some looks.
  */
-export const MAX_WAIT_PAIRS_PER_LOOK = 200_000;
+export const MAX_WAIT_PAIRS_PER_LOOK = 100_000;
 /** How soon drivers are free that count as near a store where orders are expected. */
 export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
 /** Longest way to a place to wait; on it a driver is farther from the stores that are left. */

@@ -18,7 +18,6 @@ export class Fleet {
   readonly #byDriver = new Map<string, Route>();
   readonly #slots = new Map<Route, number>();
   #figures = new Float64Array(64 * FIGURES);
-  readonly #nearest: { route: Route; atMs: number }[] = [];
 
   has(route: Route): boolean {
     return this.#slots.has(route);
@@ -83,48 +82,45 @@ export class Fleet {
   }
 
   /**
-   * The routes from which a place is reached first, from where the route is open or where it ends, the
-   * earliest first; a time before `readyMs` counts as `readyMs`, and then the shorter way decides. Straight
-   * lines estimate it: exact ways are asked for only of those few.
+   * The routes from which a place is reached first, from where the route is open or where it ends, the earliest
+   * first. Straight lines estimate it: exact ways are asked for only of those few.
    */
-  nearest(to: Place, readyMs: number, nowMs: number, mayServe: (route: Route) => boolean): Route[] {
+  nearest(to: Place, nowMs: number, mayServe: (route: Route) => boolean): Route[] {
     const { x, y, z } = to;
     const figures = this.#figures;
-    const list = this.#nearest;
-    list.length = 0;
+    const list: { route: Route; atMs: number }[] = [];
     let worst = Number.POSITIVE_INFINITY;
     for (let slot = 0, at = 0; slot < this.routes.length; slot++, at += FIGURES) {
-      if ((figures[at + 8] as number) <= nowMs || (figures[at + 10] as number) > nowMs + PLANNER_AHEAD_MS) continue;
-      const startMs = Math.max(nowMs, figures[at + 6] as number);
       const perChord = figures[at + 9] as number;
+      const startMs = Math.max(nowMs, figures[at + 6] as number);
+      const endMs = Math.max(nowMs, figures[at + 7] as number);
       let dx = (figures[at] as number) - x;
       let dy = (figures[at + 1] as number) - y;
       let dz = (figures[at + 2] as number) - z;
-      const fromStart = startMs + Math.sqrt(dx * dx + dy * dy + dz * dz) * perChord;
+      const start = dx * dx + dy * dy + dz * dz;
       dx = (figures[at + 3] as number) - x;
       dy = (figures[at + 4] as number) - y;
       dz = (figures[at + 5] as number) - z;
-      const fromEnd = Math.max(nowMs, figures[at + 7] as number) + Math.sqrt(dx * dx + dy * dy + dz * dz) * perChord;
-      const reached = Math.min(fromStart, fromEnd);
-      // Whole milliseconds are far below the weight of being late, so the way decides among those in time.
-      const key = (Math.max(reached, readyMs) - nowMs) * 1_000 + (reached - nowMs) / 1_000;
-      if (key >= worst) continue;
+      const end = dx * dx + dy * dy + dz * dz;
+      // Most are too far, which squares tell without a root.
+      if (!isBelow(worst - startMs, start, perChord) && !isBelow(worst - endMs, end, perChord)) continue;
+      if ((figures[at + 8] as number) <= nowMs || (figures[at + 10] as number) > nowMs + PLANNER_AHEAD_MS) continue;
       const route = this.routes[slot] as Route;
       if (!mayServe(route)) continue;
+      const atMs = Math.min(startMs + Math.sqrt(start) * perChord, endMs + Math.sqrt(end) * perChord);
       let k = list.length < PLANNER_NEAREST ? list.length : PLANNER_NEAREST - 1;
-      const entry = list[k] ?? { route, atMs: key };
-      while (k > 0 && (list[k - 1] as { atMs: number }).atMs > key) {
+      for (; k > 0 && (list[k - 1] as { atMs: number }).atMs > atMs; k--) {
         list[k] = list[k - 1] as { route: Route; atMs: number };
-        k--;
       }
-      entry.route = route;
-      entry.atMs = key;
-      list[k] = entry;
+      list[k] = { route, atMs };
       if (list.length === PLANNER_NEAREST) worst = (list[PLANNER_NEAREST - 1] as { atMs: number }).atMs;
     }
     return list.map((each) => each.route);
   }
 }
+
+const isBelow = (leftMs: number, chordSquared: number, perChord: number) =>
+  leftMs > 0 && chordSquared * perChord * perChord < leftMs * leftMs;
 
 /** The open orders by the place of their pickup. */
 export class Pickups {

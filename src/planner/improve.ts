@@ -9,11 +9,11 @@ const LEAST_GAIN = 1e-6;
 /** Puts one task where it costs less, another driver's route included; true where that changed anything. */
 export function relocate(plan: Plan, task: Task): boolean {
   const { route } = task;
-  if (!route) return plan.insert(task);
+  if (!route) return false;
   const { stops, cost, toldEnd, changes } = route;
   if (!plan.isAllowed(route)) return false;
-  const routes = plan.candidates(task).add(route);
-  if (task.seen.isSame(routes, plan.nowMs)) return false;
+  const routes = task.seen.unseen(route, plan.candidates(task).add(route), plan.nowMs);
+  if (routes.length === 0) return false;
   plan.takeOut(task);
   if (plan.insert(task, cost - route.cost - LEAST_GAIN, routes)) return true;
   route.toldEnd = toldEnd;
@@ -33,9 +33,8 @@ export function exchangeEnds(plan: Plan, route: Route): boolean {
   if (!first || !plan.isAllowed(route)) return false;
   const isOpen = (other: Route) => other !== route && other.cost < Number.POSITIVE_INFINITY;
   let changed = false;
-  const others = plan.fleet.nearest(first.place, 0, plan.nowMs, isOpen);
-  if (route.seen.ends.isSame([route, ...others], plan.nowMs)) return false;
-  for (const other of others) {
+  const others = plan.fleet.nearest(first.place, plan.nowMs, isOpen);
+  for (const other of route.seen.ends.unseen(route, others, plan.nowMs)) {
     if (!plan.isAllowed(other)) continue;
     const best = bestExchange(plan, route, other);
     if (!best) continue;
@@ -83,7 +82,8 @@ function mayTake({ rules }: Plan, { driver }: Route, stops: readonly Stop[]): bo
 
 /** Puts the stops of a short route into their best order. */
 export function reorder(plan: Plan, route: Route): boolean {
-  if (!plan.isAllowed(route) || route.seen.orders.isSame([route], plan.nowMs)) return false;
+  if (!plan.isAllowed(route)) return false;
+  if (route.seen.orders.unseen(route, [route], plan.nowMs).length === 0) return false;
   const best = bestOrder(plan.walk, route, plan.rules.extendsTold, route.cost - LEAST_GAIN);
   if (!best) return false;
   route.toldEnd = best.findLastIndex(({ task }) => task.isTold) + 1;

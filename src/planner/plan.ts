@@ -69,7 +69,7 @@ export class Plan {
   }
 
   /** Puts a task where it adds the least cost, below `limit`; false where it can't be. */
-  insert(task: Task, limit = Number.POSITIVE_INFINITY, routes = this.candidates(task)): boolean {
+  insert(task: Task, limit = Number.POSITIVE_INFINITY, routes: Iterable<Route> = this.candidates(task)): boolean {
     const best = this.cheapest(task, routes, limit);
     if (!best) return false;
     this.put(best, task);
@@ -111,7 +111,7 @@ export class Plan {
       this.rules.mayCarry(route.driver.id, order.id);
     const routes = this.pickups.routesWith(task);
     for (const route of routes) if (!mayCarry(route)) routes.delete(route);
-    for (const route of this.fleet.nearest(task.pickup.place, order.readyMs, this.nowMs, mayCarry)) routes.add(route);
+    for (const route of this.fleet.nearest(task.pickup.place, this.nowMs, mayCarry)) routes.add(route);
     return routes;
   }
 

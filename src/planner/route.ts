@@ -3,19 +3,29 @@ import { Place } from './place.ts';
 import type { Stop } from './task.ts';
 import type { PlannedDriver } from './types.ts';
 
-/** The routes that a search went through in vain, by their changes: while there are no new ones, it would again. */
+/** The routes that a search from one went through in vain, by their changes: without new ones it would again. */
 export class Seen {
-  #sum = -1;
-  #atMs = 0;
+  #own: Route | null = null;
+  #ownChanges = 0;
+  #sinceMs = 0;
+  readonly #changes = new Map<Route, number>();
 
-  /** Whether the same was seen lately; from now on it was. */
-  isSame(routes: Iterable<Route>, nowMs: number): boolean {
-    let sum = 0;
-    for (const { changes } of routes) sum += 1 + changes;
-    if (sum === this.#sum && nowMs < this.#atMs + PLANNER_SEEN_MS) return true;
-    this.#sum = sum;
-    this.#atMs = nowMs;
-    return false;
+  /** Those of some routes that were not seen lately as they are; from now on they were. */
+  unseen(own: Route, others: Iterable<Route>, nowMs: number): Route[] {
+    const isSame = own === this.#own && own.changes === this.#ownChanges;
+    if (!isSame || nowMs >= this.#sinceMs + PLANNER_SEEN_MS) {
+      this.#own = own;
+      this.#ownChanges = own.changes;
+      this.#sinceMs = nowMs;
+      this.#changes.clear();
+    }
+    const unseen: Route[] = [];
+    for (const other of others) {
+      if (this.#changes.get(other) === other.changes) continue;
+      this.#changes.set(other, other.changes);
+      unseen.push(other);
+    }
+    return unseen;
   }
 }
 
@@ -46,6 +56,11 @@ export class Route {
   readonly loads: number[] = [];
   readonly costs: number[] = [];
   readonly slacks: number[] = [];
+  /** Milliseconds of way to each stop from the one before. */
+  readonly ways: number[] = [];
+  /** From each stop on: the waits in all, and what a millisecond of delay costs once they are used up. */
+  readonly waitsFrom: number[] = [];
+  readonly slopesFrom: number[] = [];
 
   constructor(driver: PlannedDriver) {
     this.driver = driver;

@@ -46,6 +46,16 @@ export class Task {
     const lateMs = doorMs - (dueMs === Number.POSITIVE_INFINITY ? placedMs + PLANNER_STARVING_MS : dueMs);
     return lateMs <= 0 ? cost : cost + this.lateCost * growth(lateMs / PLANNER_STARVING_MS);
   }
+
+  /** What a millisecond after that costs, or the next ones, which cost no less. */
+  slopeAt(doorMs: number): number {
+    const { placedMs, dueMs } = this.order;
+    const lateMs = doorMs - (dueMs === Number.POSITIVE_INFINITY ? placedMs + PLANNER_STARVING_MS : dueMs);
+    const slope = this.minuteCost / MINUTE_MS;
+    if (lateMs < 0) return slope;
+    const whole = Math.min(STRAIGHT_FROM, Math.floor(lateMs / PLANNER_STARVING_MS));
+    return slope + (this.lateCost * (POWERS[whole] as number)) / PLANNER_STARVING_MS;
+  }
 }
 
 /** A line whose slope is 1 at first and doubles at each whole number, up to where a minute would be lost in it. */

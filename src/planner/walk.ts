@@ -22,6 +22,8 @@ export class Walk {
   atMs = 0;
   /** When the parcel of the last pickup was taken over. */
   pickupMs = 0;
+  /** How long the driver waited at the last stop. */
+  waitMs = 0;
   load = 0;
   cost = 0;
   /** How much later the driver may leave so that nothing is later at a door: the waits up to the first door. */
@@ -72,6 +74,11 @@ export class Walk {
     return Math.max(driver.freeAtMs, driver.onDutyMs, this.nowMs);
   }
 
+  /** Cost of a driver's millisecond. */
+  get driverSlope(): number {
+    return this.#rules.driverCost / MINUTE_MS;
+  }
+
   get dropoffBeforeMs(): number {
     return this.#rules.dropoffBeforeMs;
   }
@@ -82,28 +89,31 @@ export class Walk {
     return travelMs(pickup.place, dropoff.place, driver.metersPerMinute) + dropoffBeforeMs;
   }
 
+  /** The way from here to a stop. */
+  wayMs({ place }: Stop): number {
+    return this.place.isAt(place) ? 0 : this.#rules.travelMs(this.place, place, this.#driver.metersPerMinute);
+  }
+
   /** Does a stop; false where room, shift or what a driver was told forbids it. */
-  step(stop: Stop): boolean {
-    const { place } = stop;
-    const isHere = this.place.isAt(place);
-    const wayMs = isHere ? 0 : this.#rules.travelMs(this.place, place, this.#driver.metersPerMinute);
-    if (!(stop.isPickup ? this.#pickUp(stop.task, wayMs, isHere) : this.#handOver(stop.task, wayMs))) return false;
-    this.place = place;
+  step(stop: Stop, wayMs = this.wayMs(stop)): boolean {
+    if (!(stop.isPickup ? this.#pickUp(stop, wayMs) : this.#handOver(stop.task, wayMs))) return false;
+    this.place = stop.place;
     return true;
   }
 
-  #pickUp({ order }: Task, wayMs: number, isHere: boolean): boolean {
+  #pickUp({ task: { order }, place }: Stop, wayMs: number): boolean {
     const { pickupBeforeMs, pickupAfterMs, staysInShift } = this.#rules;
     const driver = this.#driver;
     this.load += order.room;
     if (this.load > driver.room && !this.#isLenient) return false;
     // Parcels of one store are one stop: the driver is there until the last of them is ready.
-    const isSameStop = isHere && this.#isAtPickup;
+    const isSameStop = this.#isAtPickup && this.place.isAt(place);
     const arriveMs = isSameStop ? this.atMs - pickupAfterMs : this.atMs + wayMs + pickupBeforeMs;
     const pickupMs = Math.max(arriveMs, order.readyMs);
     const doneMs = isSameStop ? Math.max(this.atMs, pickupMs + pickupAfterMs) : pickupMs + pickupAfterMs;
     if ((staysInShift ? doneMs : pickupMs) > driver.offDutyMs && !this.#isLenient) return false;
-    if (!this.#isAfterDoor) this.slackMs += pickupMs - arriveMs;
+    this.waitMs = pickupMs - arriveMs;
+    if (!this.#isAfterDoor) this.slackMs += this.waitMs;
     this.pickupMs = pickupMs;
     this.atMs = doneMs;
     this.#isAtPickup = true;
@@ -117,7 +127,8 @@ export class Walk {
     const doneMs = doorMs + dropoffAfterMs;
     const isLate = doorMs > task.doorByMs || (staysInShift && doneMs > this.#driver.offDutyMs);
     if (isLate && !this.#isLenient) return false;
-    if (!this.#isAfterDoor) this.slackMs += doorMs - arriveMs;
+    this.waitMs = doorMs - arriveMs;
+    if (!this.#isAfterDoor) this.slackMs += this.waitMs;
     this.cost += task.costAt(doorMs);
     this.atMs = doneMs;
     this.load -= task.order.room;
@@ -128,7 +139,7 @@ export class Walk {
 
   /** Computes the states of a route; false where a stop is not allowed, and then its cost is `Infinity`. */
   refresh(route: Route): boolean {
-    const { stops, times, loads, costs, slacks } = route;
+    const { stops, times, loads, costs, slacks, ways, waitsFrom } = route;
     times[0] = this.startMs(route.driver);
     loads[0] = route.onBoard;
     costs[0] = 0;
@@ -139,7 +150,10 @@ export class Walk {
     this.begin(route, 0);
     this.#isLenient = !route.hasPlanned;
     for (let i = 0; i < stops.length; i++) {
-      if (!this.step(stops[i] as Stop)) {
+      const stop = stops[i] as Stop;
+      const wayMs = this.wayMs(stop);
+      ways[i] = wayMs;
+      if (!this.step(stop, wayMs)) {
         route.cost = Number.POSITIVE_INFINITY;
         return false;
       }
@@ -147,11 +161,25 @@ export class Walk {
       loads[i + 1] = this.load;
       costs[i + 1] = this.cost;
       slacks[i + 1] = this.slackMs;
+      waitsFrom[i] = this.waitMs;
     }
     this.#isLenient = false;
+    this.#sumUp(route);
     route.endMs = this.atMs;
     route.cost = stops.length === 0 ? 0 : this.total(route);
     return true;
+  }
+
+  /** Sums up the waits, and what a delay costs, from the last stop to the first. */
+  #sumUp({ stops, times, waitsFrom, slopesFrom }: Route): void {
+    waitsFrom[stops.length] = 0;
+    slopesFrom[stops.length] = 0;
+    for (let i = stops.length - 1; i >= 0; i--) {
+      const { task, isPickup } = stops[i] as Stop;
+      const doorMs = (times[i + 1] as number) - this.#rules.dropoffAfterMs;
+      waitsFrom[i] = (waitsFrom[i] as number) + (waitsFrom[i + 1] as number);
+      slopesFrom[i] = (slopesFrom[i + 1] as number) + (isPickup ? 0 : task.slopeAt(doorMs));
+    }
   }
 
   /** The cost of what was walked, with the driver's minutes from the latest time to leave. */

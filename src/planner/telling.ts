@@ -7,17 +7,20 @@ import type { Alternative, Tell, ToldStop } from './types.ts';
 
 /**
  * What a driver is to be told by now: a driver who is free is told of the next pickup when waiting any longer
- * would make it late. Null while there is nothing.
+ * would make it late, and one on the way to a store of what more is fetched there. Null while there is nothing.
  *
  * @param untilMs the time of the next look; who has to leave before it is told now
  */
 export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const { driver, stops } = route;
   const first = stops[0];
-  if (!first || first.task.isTold || Math.max(driver.freeAtMs, driver.onDutyMs) >= untilMs) return null;
-  if (route.toldEnd > 0 && !plan.rules.extendsTold) return null;
+  if (!first || first.task.isTold || (route.toldEnd > 0 && !plan.rules.extendsTold)) return null;
+  const isFree = Math.max(driver.freeAtMs, driver.onDutyMs) < untilMs && route.leaveMs < untilMs;
+  // What is fetched where the driver fetches something anyway they have to know before they leave there.
+  const isOnTheSpot = plan.rules.extendsTold && driver.isPickingUp && first.isPickup && route.place.isAt(first.place);
+  if (!isFree && !isOnTheSpot) return null;
   // The time may have gone on since the route was planned, so that a shift ends too early.
-  if (!plan.isAllowed(route) || route.leaveMs >= untilMs) return null;
+  if (!plan.isAllowed(route)) return null;
   const tasks = new Set<Task>();
   for (const { task } of stops.slice(0, endOfTell(plan, route))) if (!task.isTold) tasks.add(task);
   const told = stops.filter(({ task }) => task.isTold || tasks.has(task));

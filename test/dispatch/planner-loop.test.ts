@@ -193,7 +193,7 @@ describe('the planner in the service', () => {
     matcher.wait(order('o'));
     matcher.putDriver(driver('d'));
     await pass(MINUTE);
-    expect([gave(), loop.nextLook()]).toEqual([[], null]);
+    expect([gave(), loop.nextLook('d')]).toEqual([[], null]);
     epoch = 3;
     await pass(PLANNER_LEASE_MS);
     expect(gave()).toEqual(['o to d']);

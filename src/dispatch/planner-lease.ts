@@ -30,6 +30,8 @@ export function keepPlannerLease(parts: {
     logger.warn({ err: errorFields(error) }, 'the right to plan could not be asked for'),
   );
   let held: Lease | null = null;
+  /** By the last answer: what is given back, also if it came too late to be used. */
+  let answered: Lease | null = null;
   let untilMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -46,6 +48,7 @@ export function keepPlannerLease(parts: {
     try {
       const lease = await store.takeLease(REGION, PLANNER_LEASE_MS);
       untilMs = sentMs + PLANNER_LEASE_MS - PLANNER_LEASE_MARGIN_MS;
+      answered = lease;
       if (!isClosed) set(lease);
     } catch (error) {
       report(error);
@@ -72,9 +75,8 @@ export function keepPlannerLease(parts: {
       isClosed = true;
       clearTimeout(timer);
       await asking;
-      const lease = held;
       set(null);
-      if (lease) await store.leaveLease(lease).catch(report);
+      if (answered) await store.leaveLease(answered).catch(report);
     },
   };
 }

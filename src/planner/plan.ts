@@ -37,13 +37,13 @@ export class Plan {
     return isAllowed;
   }
 
-  /** Brings a route up to the time; false where it is not allowed. To be asked before its states are read. */
+  /** Brings a route up to the time; false where it breaks a rule, and nothing can be added. To be asked before its states are read. */
   isAllowed(route: Route): boolean {
     if (route.times[0] !== this.walk.startMs(route.driver)) {
       this.walk.refresh(route);
       this.fleet.write(route, this.firstOpen(route));
     }
-    return route.cost < Number.POSITIVE_INFINITY;
+    return route.cost < Number.POSITIVE_INFINITY && !route.isBroken;
   }
 
   /** Takes what is only planned out of a route; returns it. */
@@ -106,6 +106,7 @@ export class Plan {
   candidates(task: Task): Set<Route> {
     const { order } = task;
     const mayCarry = (route: Route) =>
+      !route.isBroken &&
       route.cost < Number.POSITIVE_INFINITY &&
       route.stops.length < PLANNER_MAX_STOPS &&
       this.rules.mayCarry(route.driver.id, order.id);

@@ -45,6 +45,8 @@ export class Route {
   onBoard = 0;
   /** Whether there are stops of which the driver was not told. */
   hasPlanned = false;
+  /** Whether what the driver was told breaks a rule by now, so that nothing can be added. */
+  isBroken = false;
   /** `Infinity` for a route that is not allowed: a shift ends too early, or room is missing. */
   cost = 0;
   endMs = 0;

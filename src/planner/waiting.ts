@@ -30,7 +30,12 @@ type Store = {
 };
 
 /** The drivers near each store, as far as they were counted. */
-type Table = { readonly stores: readonly Store[]; readonly near: readonly Route[]; counted: number };
+type Table = {
+  readonly stores: readonly Store[];
+  readonly routes: readonly Route[];
+  readonly near: Route[];
+  counted: number;
+};
 
 /**
  * Where idle drivers should wait. A driver is asked to go to a store where that brings the first drivers of all
@@ -42,18 +47,14 @@ export class Waiting {
 
   /** The next moves, for some idle drivers at a time; none while drivers are being counted. */
   waits(plan: Plan): Wait[] {
-    this.#table ??= tableOf(plan);
+    this.#table ??= { stores: storesOf(plan), routes: plan.fleet.routes.slice(), near: [], counted: 0 };
     if (!count(plan, this.#table)) return [];
     const { stores, near } = this.#table;
     this.#table = null;
-    const idle = near.filter((route) => plan.fleet.has(route) && isIdle(plan, route));
     const waits: Wait[] = [];
-    const moved = new Set<Route>();
-    for (let tried = 0; tried < Math.min(idle.length, MAX_WAITS_PER_LOOK); tried++) {
-      const route = idle[this.#turn++ % idle.length] as Route;
-      const to = moved.has(route) ? null : bestPlace(route, stores, near.length);
+    for (const route of this.#nextIdle(plan, near)) {
+      const to = bestPlace(route, stores, near.length);
       if (!to) continue;
-      moved.add(route);
       for (const { place, reached } of stores) {
         remove(reached, minutes(route.place, place, route));
         add(reached, minutes(to, place, route));
@@ -62,24 +63,29 @@ export class Waiting {
     }
     return waits;
   }
-}
 
-function tableOf(plan: Plan): Table {
-  const near = plan.fleet.routes.filter((route) => isNear(plan, route));
-  const stores = near.some((route) => isIdle(plan, route)) ? storesOf(plan) : [];
-  return { stores, near, counted: 0 };
+  #nextIdle(plan: Plan, near: readonly Route[]): Route[] {
+    const idle: Route[] = [];
+    for (let looked = 0; looked < near.length && idle.length < MAX_WAITS_PER_LOOK; looked++) {
+      const route = near[this.#turn++ % near.length] as Route;
+      if (plan.fleet.has(route) && isIdle(plan, route)) idle.push(route);
+    }
+    return idle;
+  }
 }
 
 /** Counts some more drivers; true where all are. */
 function count(plan: Plan, table: Table): boolean {
-  const { stores, near } = table;
-  const until = table.counted + Math.ceil(MAX_WAIT_PAIRS_PER_LOOK / (stores.length + 1));
-  for (; table.counted < Math.min(until, near.length); table.counted++) {
-    const route = near[table.counted] as Route;
+  const { stores, routes, near } = table;
+  const until = Math.min(routes.length, table.counted + Math.ceil(MAX_WAIT_PAIRS_PER_LOOK / (stores.length + 1)));
+  for (; table.counted < until; table.counted++) {
+    const route = routes[table.counted] as Route;
+    if (!isNear(plan, route)) continue;
+    near.push(route);
     const freeIn = Math.max(0, route.endMs - plan.nowMs) / 60_000;
     for (const { place, reached } of stores) add(reached, freeIn + minutes(route.endPlace, place, route));
   }
-  return table.counted === near.length;
+  return until === routes.length;
 }
 
 function storesOf(plan: Plan): Store[] {

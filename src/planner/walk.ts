@@ -33,6 +33,7 @@ export class Walk {
   #isAfterDoor = false;
   /** Whether nothing is forbidden, as on a route that has nothing but what the driver was told. */
   #isLenient = false;
+  #isBroken = false;
   #driver!: PlannedDriver;
 
   constructor(rules: Rules) {
@@ -105,13 +106,13 @@ export class Walk {
     const { pickupBeforeMs, pickupAfterMs, staysInShift } = this.#rules;
     const driver = this.#driver;
     this.load += order.room;
-    if (this.load > driver.room && !this.#isLenient) return false;
+    if (this.load > driver.room && !this.#isForgiven()) return false;
     // Parcels of one store are one stop: the driver is there until the last of them is ready.
     const isSameStop = this.#isAtPickup && this.place.isAt(place);
     const arriveMs = isSameStop ? this.atMs - pickupAfterMs : this.atMs + wayMs + pickupBeforeMs;
     const pickupMs = Math.max(arriveMs, order.readyMs);
     const doneMs = isSameStop ? Math.max(this.atMs, pickupMs + pickupAfterMs) : pickupMs + pickupAfterMs;
-    if ((staysInShift ? doneMs : pickupMs) > driver.offDutyMs && !this.#isLenient) return false;
+    if ((staysInShift ? doneMs : pickupMs) > driver.offDutyMs && !this.#isForgiven()) return false;
     this.waitMs = pickupMs - arriveMs;
     if (!this.#isAfterDoor) this.slackMs += this.waitMs;
     this.pickupMs = pickupMs;
@@ -126,7 +127,7 @@ export class Walk {
     const doorMs = Math.max(arriveMs, task.doorFromMs);
     const doneMs = doorMs + dropoffAfterMs;
     const isLate = doorMs > task.doorByMs || (staysInShift && doneMs > this.#driver.offDutyMs);
-    if (isLate && !this.#isLenient) return false;
+    if (isLate && !this.#isForgiven()) return false;
     this.waitMs = doorMs - arriveMs;
     if (!this.#isAfterDoor) this.slackMs += this.waitMs;
     this.cost += task.costAt(doorMs);
@@ -135,6 +136,11 @@ export class Walk {
     this.#isAtPickup = false;
     this.#isAfterDoor = true;
     return true;
+  }
+
+  #isForgiven(): boolean {
+    this.#isBroken = true;
+    return this.#isLenient;
   }
 
   /** Computes the states of a route; false where a stop is not allowed, and then its cost is `Infinity`. */
@@ -149,6 +155,7 @@ export class Walk {
     route.hasPlanned = stops.some(({ task }) => !task.isTold);
     this.begin(route, 0);
     this.#isLenient = !route.hasPlanned;
+    this.#isBroken = false;
     for (let i = 0; i < stops.length; i++) {
       const stop = stops[i] as Stop;
       const wayMs = this.wayMs(stop);
@@ -164,6 +171,7 @@ export class Walk {
       waitsFrom[i] = this.waitMs;
     }
     this.#isLenient = false;
+    route.isBroken = this.#isBroken;
     this.#sumUp(route);
     route.endMs = this.atMs;
     route.cost = stops.length === 0 ? 0 : this.total(route);

@@ -140,7 +140,7 @@ export class PlannedDay {
     const beforeMs = kind === 'pickup' ? rules.pickupBeforeMs : rules.dropoffBeforeMs;
     const wayMs = from === to ? 0 : rules.travelMs(from, to, driver.metersPerMinute);
     let atMs = isSameStop ? leftMs - rules.pickupAfterMs : leftMs + wayMs + beforeMs;
-    if (kind === 'pickup') atMs = Math.max(atMs, readyMsOf(order));
+    atMs = Math.max(atMs, kind === 'pickup' ? readyMsOf(order) : (order.doorFromMs ?? 0));
     return { kind, driverId: driver.id, order, from, to, leftMs, atMs, isSameStop };
   }
 

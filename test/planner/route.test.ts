@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cheapestInsertion, withInserted } from '../../src/planner/insertion.ts';
+import { Planner } from '../../src/planner/planner.ts';
 import { bestOrder } from '../../src/planner/reorder.ts';
 import { Route } from '../../src/planner/route.ts';
 import { type Stop, Task } from '../../src/planner/task.ts';
 import type { OpenOrder, PlannedDriver } from '../../src/planner/types.ts';
 import { Walk } from '../../src/planner/walk.ts';
-import { at, costOf, driver, MINUTE_MS, order, RULES, sequences, type Visit } from './brute-force.ts';
+import { at, costOf, drive, driver, MINUTE_MS, order, RULES, sequences, type Visit } from './brute-force.ts';
 
 fc.configureGlobal({ seed: 20_264 });
 
@@ -132,3 +133,32 @@ function* insertions(visits: readonly Visit[], fresh: OpenOrder): Generator<Visi
     }
   }
 }
+
+it('gives who was told of parcels further ones only where no promise is broken that would hold without', () => {
+  const told = fc.tuple(parcels(2), someone, fc.array(parcel, { maxLength: 4 }), fc.nat(), fc.boolean());
+  fc.assert(
+    fc.property(told, ([held, changes, others, pick, isOnBoard]) => {
+      const all = [...sequences(held)];
+      const visits = (all[pick % all.length] as Visit[]).filter(({ kind }) => kind === 'dropoff' || !isOnBoard);
+      const who = driver('driver', { ...changes, room: 4, told: visits });
+      const planner = new Planner(RULES);
+      planner.putDriver(who, nowMs);
+      for (const [i, each] of others.entries()) planner.putOrder(order(`further-${i}`, each), nowMs);
+      planner.begin(nowMs);
+      while (planner.step());
+      const stops = planner.stopsOf(who.id);
+      if (stops.length === visits.length) return;
+      const doors = (list: readonly Visit[]) => {
+        const times = drive(RULES, who, list, Math.max(who.freeAtMs, nowMs))?.doors ?? [];
+        const ids = list.filter(({ kind }) => kind === 'dropoff').map(({ order: { id } }) => id);
+        return new Map(ids.map((id, i) => [id, times[i] ?? Number.NaN]));
+      };
+      const without = doors(visits);
+      const now = doors(stops);
+      for (const { id, dueMs } of held) {
+        expect(now.get(id)).toBeLessThanOrEqual(Math.max(dueMs, without.get(id) as number));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -45,12 +45,18 @@ export const meantDriver = (sql: Sql): Fragment => sql`
  */
 export const plannedRange = (sql: Sql, doorAt: Fragment): Fragment => sql`
   (select jsonb_build_object(
-     'from', ${asText(sql, sql`date_trunc('minute', greatest(clock.at, least(${doorAt}, greatest(o.ready_at,
+     'from', ${asText(
+       sql,
+       sql`date_trunc('minute', greatest(clock.at, least(${doorAt}, greatest(o.ready_at,
        o.deliver_after, clock.at + clock.ahead * ${ROUTE_EARLIEST_SHARE}::float8
-       - ${offBy(sql, ARRIVAL_FAST_METERS_PER_SECOND)}))))`)},
-     'to', ${asText(sql, sql`date_trunc('minute', clock.at + interval '1 minute'
+       - ${offBy(sql, ARRIVAL_FAST_METERS_PER_SECOND)}))))`,
+     )},
+     'to', ${asText(
+       sql,
+       sql`date_trunc('minute', clock.at + interval '1 minute'
        + greatest(clock.ahead, ${interval(sql, PLAN_STEP_MS)}) * ${ROUTE_LATEST_SHARE}::float8
-       + ${interval(sql, ARRIVAL_HANDOVER_MS)} + ${offBy(sql, ARRIVAL_SLOW_METERS_PER_SECOND)})`)})
+       + ${interval(sql, ARRIVAL_HANDOVER_MS)} + ${offBy(sql, ARRIVAL_SLOW_METERS_PER_SECOND)})`,
+     )})
    from dropoff_addresses a, lateral (
      select step.at, greatest(${doorAt} - step.at, interval '0') as ahead
      from (select date_bin(${interval(sql, PLAN_STEP_MS)}, now(), timestamptz '2000-01-01') as at) step) clock

@@ -16,7 +16,8 @@ let doorMs: number;
 let planned: string;
 let other: string;
 beforeAll(async () => {
-  const { sql } = (database = await freshDatabase());
+  database = await freshDatabase();
+  const { sql } = database;
   store = await addStoreRow(sql);
   [planned, other] = [await addWaiting(sql, store), await addWaiting(sql, store)];
   doorMs = (await nowMs(sql)) + 30 * MINUTE;

@@ -189,7 +189,9 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   stages: { says: 'The steps of the delivery.' },
   home: { says: 'Where the door is, once the driver has no other one before it.' },
   stops_before: { says: 'Doors to which the driver goes first; null where that is unknown.', example: 0 },
-  is_planned: { says: 'Whether it waits for its time or for the driver who is meant; then `arrival` is when it comes.' },
+  is_planned: {
+    says: 'Whether it waits for its time or for the driver who is meant; then `arrival` is when it comes.',
+  },
   was_released: { says: 'Whether an earlier driver gave the order back.', example: false },
   'stages.id': { says: 'Which step.', example: 'ordered' },
   label: { says: 'Its name on the page.', example: 'Ordered' },

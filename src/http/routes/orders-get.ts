@@ -61,7 +61,11 @@ export function ordersGet(parts: {
     const { status, driver_id: driverId, plan } = order;
     const arrival = shownArrival({ status, onRoute, pickup, dropoff }, shown);
     const position = shown && { lat: shown.lat, lng: shown.lng, precision: shown.precision, at: shown.at };
-    const times = timesOnWire({ ...scheduleOf(order), status, driverId, pickup, dropoff, onRoute, plan }, matcher, nowMs);
+    const times = timesOnWire(
+      { ...scheduleOf(order), status, driverId, pickup, dropoff, onRoute, plan },
+      matcher,
+      nowMs,
+    );
     return { position, arrival: arrivalTimes(arrival, nowMs), times };
   }
 }

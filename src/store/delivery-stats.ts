@@ -29,7 +29,7 @@ export async function readDeliveryStats({ sql }: Db): Promise<Printable> {
     )
     select (select jsonb_build_object(
         'last_hour', count(*) filter (where delivered_at > now() - interval '1 hour'),
-        'last_day', round(count(*) / ${STATS_MS / 3_600_000}::numeric, 1)) from delivered) as deliveries_per_hour,
+        'last_day', round(count(*) / ${STATS_MS / 3_600_000}::numeric, 2)) from delivered) as deliveries_per_hour,
       (select round(count(*)::numeric / nullif((select n from trips), 0), 2)::float8 from delivered)
         as parcels_per_trip,
       (select round(avg(is_late::int), 4)::float8 from delivered) as late_share,

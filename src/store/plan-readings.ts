@@ -28,13 +28,13 @@ const planRow = (sql: Sql): Fragment => sql`
 /** Whether somebody is meant for the waiting order `o`. */
 export const isPlanned = (sql: Sql): Fragment => sql`exists (select ${planRow(sql)})`;
 
-/** The plan of the waiting order `o`, as `ShownPlan`; null for any other order. Whether it is held counts for nothing. */
+/** The plan of the waiting order `o`, held or not, as `ShownPlan`; null for any other order. */
 export const shownPlan = (sql: Sql): Fragment => sql`
-  (select jsonb_build_object('range', ${plannedRange(sql, sql`plan.door_at`)}) ${planRow(sql)})`;
+  (select json_build_object('range', ${plannedRange(sql, sql`plan.door_at`)}) ${planRow(sql)})`;
 
 /** Who is meant for the waiting order `o`, and when: for the operator alone. */
 export const meantDriver = (sql: Sql): Fragment => sql`
-  (select jsonb_build_object('driver_id', plan.driver_id,
+  (select json_build_object('driver_id', plan.driver_id,
     'driver_name', (select d.name from drivers d where d.id = plan.driver_id),
     'pickup_at', ${asText(sql, sql`plan.pickup_at`)}, 'door_at', ${asText(sql, sql`plan.door_at`)}) ${planRow(sql)})`;
 
@@ -43,24 +43,23 @@ export const meantDriver = (sql: Sql): Fragment => sql`
  * of a door behind others, a later one is known less well, and the range is as wide as the door's place is
  * unknown. It counts from the last step of the clock, so that two readings in a row say the same.
  */
-export const plannedRange = (sql: Sql, doorAt: Fragment): Fragment => sql`
-  (select jsonb_build_object(
-     'from', ${asText(
-       sql,
-       sql`date_trunc('minute', greatest(clock.at, least(${doorAt}, greatest(o.ready_at,
-       o.deliver_after, clock.at + clock.ahead * ${ROUTE_EARLIEST_SHARE}::float8
-       - ${offBy(sql, ARRIVAL_FAST_METERS_PER_SECOND)}))))`,
-     )},
-     'to', ${asText(
-       sql,
-       sql`date_trunc('minute', clock.at + interval '1 minute'
-       + greatest(clock.ahead, ${interval(sql, PLAN_STEP_MS)}) * ${ROUTE_LATEST_SHARE}::float8
-       + ${interval(sql, ARRIVAL_HANDOVER_MS)} + ${offBy(sql, ARRIVAL_SLOW_METERS_PER_SECOND)})`,
-     )})
-   from dropoff_addresses a, lateral (
-     select step.at, greatest(${doorAt} - step.at, interval '0') as ahead
-     from (select date_bin(${interval(sql, PLAN_STEP_MS)}, now(), timestamptz '2000-01-01') as at) step) clock
-   where a.id = o.dropoff_address_id and a.lat is not null)`;
+export function plannedRange(sql: Sql, doorAt: Fragment): Fragment {
+  const step = interval(sql, PLAN_STEP_MS);
+  const soonest = sql`clock.at + clock.ahead * ${ROUTE_EARLIEST_SHARE}::float8
+    - ${offBy(sql, ARRIVAL_FAST_METERS_PER_SECOND)}`;
+  const opens = sql`greatest(o.ready_at, o.deliver_after, ${soonest})`;
+  const latest = sql`clock.at + greatest(clock.ahead, ${step}) * ${ROUTE_LATEST_SHARE}::float8
+    + ${interval(sql, ARRIVAL_HANDOVER_MS)} + ${offBy(sql, ARRIVAL_SLOW_METERS_PER_SECOND)}`;
+  const onMinute = (time: Fragment) => asText(sql, sql`date_trunc('minute', ${time})`);
+  return sql`
+    (select json_build_object(
+       'from', ${onMinute(sql`greatest(clock.at, least(${doorAt}, ${opens}))`)},
+       'to', ${onMinute(sql`${latest} + interval '1 minute'`)})
+     from dropoff_addresses a, lateral (
+       select step.at, greatest(${doorAt} - step.at, interval '0') as ahead
+       from (select date_bin(${step}, now(), timestamptz '2000-01-01') as at) step) clock
+     where a.id = o.dropoff_address_id and a.lat is not null)`;
+}
 
 /** How long the way is by which the door may be off. */
 const offBy = (sql: Sql, metersPerSecond: number): Fragment =>

@@ -55,7 +55,7 @@ test('counts deliveries by the hour, trips by what a driver carried together, an
   await deliver(one, 75, 40);
   await deliver(two, 30, 10);
   expect(await me().readDeliveryStats()).toMatchObject({
-    deliveries_per_hour: { last_hour: 2, last_day: 0.3 },
+    deliveries_per_hour: { last_hour: 2, last_day: 0.25 },
     parcels_per_trip: 1.5,
     late_share: 0.1667,
   });

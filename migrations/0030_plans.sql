@@ -31,3 +31,6 @@ create or replace function considered_as_json(considered text) returns jsonb lan
     order by n)
   from string_to_table(considered, ',') with ordinality as t (one, n)
 $$;
+
+-- Stores are told where the planned arrival of a waiting order has changed.
+insert into told_events values ('estimate_changed', 'order.estimate_changed', '{estimated_delivery}');

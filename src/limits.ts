@@ -516,6 +516,22 @@ export const PLANNER_WAIT_WAY_MINUTES = 10;
 /** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
 export const MAX_DEMAND_PLACES = 10_000;
 
+// --- What is told of plans ---------------------------------------------------------------------------------
+/** Time after its handover at which a plan no longer counts: nobody plans any more. Above PLAN_STEP_MS. */
+export const PLAN_PAST_MS = 10 * 60_000;
+/** Steps of the clock by which the range around a planned handover narrows: two readings say the same. */
+export const PLAN_STEP_MS = 5 * 60_000;
+/** Change of a planned handover of which its store and open pages are told. */
+export const ESTIMATE_MOVED_MS = 5 * 60_000;
+/** Shortest time between two such events of an order, so that a plan that goes to and fro floods nobody. */
+export const ESTIMATE_TOLD_EVERY_MS = 5 * 60_000;
+/** Most such events of one statement; the next one, about a second later, has the others. */
+export const MAX_ESTIMATES_TOLD = 500;
+/** Time for which deliveries are counted in `stats`: a day, so that no hour of it is missing. */
+export const STATS_MS = 24 * 3_600_000;
+/** Time by which numbers of events may be given late without a delivery missing there. Below STATS_MS. */
+export const STATS_LATE_MS = 3_600_000;
+
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
 export const POSITION_BROADCAST_MS = 200;
@@ -1445,6 +1461,10 @@ function assertRelations(): void {
   below({ STAMP_SKEW_MS }, { STAMP_KEPT_MS });
   below({ RELEASE_PAUSE_SECONDS }, { RELEASE_COUNTED_SECONDS });
   below({ MAX_RELEASES_PER_HOUR }, { MAX_RELEASES_READ });
+
+  // What is told of plans
+  below({ PLAN_STEP_MS }, { PLAN_PAST_MS });
+  below({ STATS_LATE_MS }, { STATS_MS });
 
   // Between processes
   below({ MAX_FEED_BATCH }, { MAX_FEED_PENDING });

@@ -166,11 +166,12 @@ function dispatchModeOf(text: string): DispatchMode {
 export function addStatsCommand(program: Command, act: Act): void {
   program
     .command('stats')
-    .description('show figures of orders, payments, texts, webhooks, drivers and queues')
+    .description('show figures of orders, deliveries, payments, texts, webhooks, drivers and queues')
     .action(
       act(async ({ store, sandbox, config }) => ({
         mode: sandbox ? 'sandbox' : 'live',
         ...(await store.readStats(config.unpaidOrdersAllowed)),
+        ...(await store.readDeliveryStats()),
         queues: (await store.readBacklog()).map(({ queue, owed, oldestSeconds, failed }) => ({
           queue,
           owed,

@@ -1,3 +1,5 @@
+import type { TimeRange } from './arrival.ts';
+
 /** Who gives the waiting orders of a tier to drivers: the planner, or at once whoever is nearest when one is free. */
 export const DISPATCH_MODES = ['planned', 'nearest'] as const;
 export type DispatchMode = (typeof DISPATCH_MODES)[number];
@@ -19,4 +21,10 @@ export type PlannedOrder = {
   /** When the driver has the parcel, and when they are at the door. */
   readonly pickupMs: number;
   readonly doorMs: number;
+};
+
+/** What readers are told of the plan of a waiting order. */
+export type ShownPlan = {
+  /** When it arrives by the plan; null where its door is not known. */
+  readonly range: TimeRange | null;
 };

@@ -2,7 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import type { TextKind, TextStatus } from '../domain/customer-text.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
-import type { Lease } from '../domain/plan.ts';
+import type { Lease, ShownPlan } from '../domain/plan.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
@@ -11,6 +11,7 @@ import { active, jobsAsJson, mayTake } from './fragments.ts';
 import { onRoute, type RouteJson } from './order-on-route.ts';
 import { isDue, promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
+import { shownPlan } from './plan-readings.ts';
 import { holdsLease } from './plans.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
@@ -118,8 +119,9 @@ export async function assignWaiting(
       returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status, clock_timestamp() as at
     ), event as (
       insert into order_events (order_id, sequence, type, at, data, considered)
-      select id, sequence, 'driver_assigned', at, jsonb_build_object('driver_id', driver_id,
-        'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${rejected}::text
+      select id, sequence, 'driver_assigned', at, jsonb_strip_nulls(jsonb_build_object('driver_id', driver_id,
+        'distance_meters', ${Math.round(driver.distanceMeters)}::int,
+        'cost', ${driver.cost?.toFixed(1) ?? null}::numeric)), ${rejected}::text
       from changed
     ), unproven as (
       insert into unproven_orders (retailer_id, order_id) select retailer_id, id from changed
@@ -187,6 +189,7 @@ export type StoreOrder = {
   readonly pickup_lng: number;
   readonly driver_id: string | null;
   readonly on_route: RouteJson | null;
+  readonly plan: ShownPlan | null;
   readonly ready_at: Date | null;
   readonly deliver_after: Date | null;
   readonly dispatch_from: Date | null;
@@ -195,7 +198,10 @@ export type StoreOrder = {
   readonly [column: string]: unknown;
 };
 
-/** An order of one of these stores with its events; null for an unknown id and for another store's order. */
+/**
+ * An order of one of these stores with its events; null for an unknown id and for another store's order. What
+ * an assignment cost is the operator's: it counts the waits of other stores' orders, too.
+ */
 export async function findStoreOrder(
   { sql }: Db,
   orderId: string,
@@ -206,10 +212,11 @@ export async function findStoreOrder(
       d.name as driver_name,
       split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
-        as dropoff_point, ${onRoute(sql)} as on_route,
+        as dropoff_point, ${onRoute(sql)} as on_route, ${shownPlan(sql)} as plan,
       coalesce((select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'
         order by f.attempt desc limit 1), o.refund_id) as stripe_refund_id,
-      (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,
+      (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at,
+              'data', case e.type when 'driver_assigned' then e.data - 'cost' else e.data end,
               'considered', considered_as_json(e.considered)) order by e.sequence), '[]')
        from order_events e where e.order_id = o.id) as events,
       (select coalesce(json_agg(json_build_object('kind', t.kind, 'failure_code', t.failure_code, 'at', t.updated_at,

@@ -1,5 +1,6 @@
 import * as account from './account.ts';
 import type { Db } from './db.ts';
+import * as deliveryStats from './delivery-stats.ts';
 import * as driverDay from './driver-day.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
@@ -67,6 +68,7 @@ type Bound<Family> = {
  */
 export interface Store
   extends Bound<typeof account>,
+    Bound<typeof deliveryStats>,
     Bound<typeof driverDay>,
     Bound<typeof drivers>,
     Bound<typeof dropoffs>,
@@ -118,6 +120,7 @@ export interface Store
 
 const FAMILIES = [
   account,
+  deliveryStats,
   driverDay,
   drivers,
   dropoffs,

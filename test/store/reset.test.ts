@@ -64,6 +64,9 @@ async function wholeOrder(): Promise<string> {
   await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
   await sql`
     insert into refunds (order_id, amount_cents, reason, status) values (${orderId}, 1, 'cancelled', 'sending')`;
+  await sql`
+    insert into plans (order_id, driver_id, pickup_at, door_at, said_at, epoch)
+    values (${orderId}, ${driverId}, now(), now(), now(), 1)`;
   // Some events with numbers and webhooks, some without.
   await storeOf(sql).numberEvents(2);
   await storeOf(sql).noteStripeRefund(orderId, { refundId: `re_${orderId}`, amountCents: 1, status: 'pending' });

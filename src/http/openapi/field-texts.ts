@@ -133,7 +133,10 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   kind: { says: 'Which text it is.', example: 'tracking' },
   'texts.status': { says: 'What became of it.', example: 'sent' },
   failure_code: { says: 'Why it failed, else null.', example: null },
-  waiting_because: { says: 'Only while it waits: why no driver has it.', example: 'all_drivers_busy' },
+  waiting_because: {
+    says: 'Only while it waits: why no driver has it; `planned` where somebody is meant for it.',
+    example: 'all_drivers_busy',
+  },
   driver_id: { says: 'Who has the order, or had it at the end.', example: DRIVER_ID },
   driver_name: { says: "The driver's name.", example: 'Sam Rider' },
   'driver.id': { says: "The driver's id.", example: DRIVER_ID },
@@ -186,7 +189,9 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   stages: { says: 'The steps of the delivery.' },
   home: { says: 'Where the door is, once the driver has no other one before it.' },
   stops_before: { says: 'Doors to which the driver goes first; null where that is unknown.', example: 0 },
-  is_planned: { says: 'Whether the order waits for its time; then `arrival` is its window.' },
+  is_planned: {
+    says: 'Whether it waits for its time or for the driver who is meant; then `arrival` is when it comes.',
+  },
   was_released: { says: 'Whether an earlier driver gave the order back.', example: false },
   'stages.id': { says: 'Which step.', example: 'ordered' },
   label: { says: 'Its name on the page.', example: 'Ordered' },

@@ -473,8 +473,10 @@ export const PLANNER_LEASE_MS = 3_000;
 export const PLANNER_LEASE_RENEW_MS = 1_000;
 /** By how much earlier than the database a process counts its right as over. Below PLANNER_LEASE_MS. */
 export const PLANNER_LEASE_MARGIN_MS = 500;
-/** Change of a planned arrival below which readers are not told of it. */
+/** Change of a planned arrival below which readers are not told of it. Below ESTIMATE_MOVED_MS. */
 export const PLAN_TOLD_MS = 30_000;
+/** Time after which plans are written without a change, so that late news of them is told. */
+export const PLANS_REWRITTEN_MS = 30_000;
 /** Most orders whose plans are looked at for readers in one look. */
 export const MAX_PLANS_PER_LOOK = 300;
 /** Nearest drivers that are tried for an order; twice as many found a twentieth of a minute on public days. */
@@ -1428,6 +1430,7 @@ function assertRelations(): void {
   below({ PLANNER_TURN_MS }, { PLANNER_LOOK_SOON_MS });
   below({ PLANNER_LEASE_RENEW_MS }, { PLANNER_LEASE_MS });
   below({ PLANNER_LEASE_MARGIN_MS }, { PLANNER_LEASE_MS });
+  below({ PLAN_TOLD_MS }, { ESTIMATE_MOVED_MS });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };

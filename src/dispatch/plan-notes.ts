@@ -1,5 +1,5 @@
 import type { Lease, PlannedOrder } from '../domain/plan.ts';
-import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS } from '../limits.ts';
+import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PLANS_REWRITTEN_MS } from '../limits.ts';
 import type { Planner } from '../planner/planner.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -17,7 +17,9 @@ export class PlanNotes {
   readonly #noted = new Map<string, PlannedOrder>();
   #round: Iterator<string> | undefined;
   #isWriting = false;
-  #isFirst = true;
+  /** Whether each order was looked at since this process plans. */
+  #isWhole = false;
+  #writtenMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: Pick<Store, 'writePlans'>, logger: Logger) {
     this.#store = store;
@@ -29,11 +31,11 @@ export class PlanNotes {
     if (this.#isWriting) return true;
     const planned = this.#nextChanges(orders);
     const gone = this.#gone(orders);
-    if (planned.length === 0 && gone.length === 0 && !this.#isFirst) return true;
+    if (planned.length === 0 && gone.length === 0 && !this.#isOld()) return true;
     this.#isWriting = true;
     try {
-      if (!(await this.#store.writePlans(lease, planned, gone))) return false;
-      this.#isFirst = false;
+      if (!(await this.#store.writePlans(lease, planned, gone, this.#isWhole))) return false;
+      this.#writtenMs = performance.now();
       for (const each of planned) this.#noted.set(each.orderId, each);
       for (const id of gone) this.#noted.delete(id);
     } catch (error) {
@@ -44,6 +46,15 @@ export class PlanNotes {
     return true;
   }
 
+  /**
+   * Whether to write without a change: a store may be told now of an estimate that it could not be told of
+   * before, and what another process planned is to be forgotten.
+   */
+  #isOld(): boolean {
+    if (!this.#isWhole || performance.now() < this.#writtenMs + PLANS_REWRITTEN_MS) return false;
+    return this.#noted.size > 0 || this.#writtenMs === Number.NEGATIVE_INFINITY;
+  }
+
   #nextChanges(orders: Orders): PlannedOrder[] {
     const changes: PlannedOrder[] = [];
     for (let left = MAX_PLANS_PER_LOOK; left > 0; left--) {
@@ -51,6 +62,7 @@ export class PlanNotes {
       const { value: orderId, done } = this.#round.next();
       if (done) {
         this.#round = undefined;
+        this.#isWhole = true;
         break;
       }
       const estimate = orders.planner.estimate(orderId);

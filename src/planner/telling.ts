@@ -16,13 +16,11 @@ export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const first = stops[0];
   if (!first || first.task.isTold || (route.toldEnd > 0 && !plan.rules.extendsTold)) return null;
   const isFree = Math.max(driver.freeAtMs, driver.onDutyMs) < untilMs && route.leaveMs < untilMs;
-  // What is fetched where the driver fetches something anyway they have to know before they leave there.
-  const isOnTheSpot = plan.rules.extendsTold && driver.isPickingUp && first.isPickup && route.place.isAt(first.place);
-  if (!isFree && !isOnTheSpot) return null;
+  const end = isFree ? endOfTell(plan, route) : endOfSameStop(plan, route);
   // The time may have gone on since the route was planned, so that a shift ends too early.
-  if (!plan.isAllowed(route)) return null;
+  if (end === 0 || !plan.isAllowed(route)) return null;
   const tasks = new Set<Task>();
-  for (const { task } of stops.slice(0, endOfTell(plan, route))) if (!task.isTold) tasks.add(task);
+  for (const { task } of stops.slice(0, end)) if (!task.isTold) tasks.add(task);
   const told = stops.filter(({ task }) => task.isTold || tasks.has(task));
   return {
     driverId: driver.id,
@@ -42,6 +40,15 @@ function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
   let end = 1;
   while (end < stops.length && loads[end] !== 0) end++;
   return end;
+}
+
+/** What is ready at the store that the driver goes to anyway: they have to know before they leave it. */
+function endOfSameStop({ rules }: Plan, { stops, driver, place }: Route): number {
+  if (!rules.extendsTold || !driver.isPickingUp) return 0;
+  const isThere = ({ isPickup, place: at, task: { order } }: Stop) =>
+    isPickup && at.isAt(place) && order.readyMs <= driver.freeAtMs;
+  const end = stops.findIndex((stop) => !isThere(stop));
+  return end === -1 ? stops.length : end;
 }
 
 function endOfPickups(stops: readonly Stop[]): number {

@@ -40,7 +40,7 @@ const planRows = rowsOf<PlannedOrder>([
 ]);
 
 /**
- * Writes what is planned, for readers of any process, and forgets the plans of other orders. Tells the stores
+ * Writes what is planned, for readers of any process, and forgets what is planned no more. Tells the stores
  * of orders that arrive ESTIMATE_MOVED_MS earlier or later than was said last: an event of the order, at most
  * one in ESTIMATE_TOLD_EVERY_MS, and at most MAX_ESTIMATES_TOLD at a time. Open pages read these orders again,
  * and those that are planned now and were not, or the other way round.
@@ -49,6 +49,7 @@ const planRows = rowsOf<PlannedOrder>([
  * can't deadlock with one that changes several. Of its tables it locks `orders` first, as `removeAllOrders`
  * does. Its notice names no process, as the planner's has pages, too.
  *
+ * @param isWhole whether all that is planned was written by now: then what another process planned is forgotten
  * @returns false, without effect, where another process has the lease
  */
 export async function writePlans(
@@ -56,6 +57,7 @@ export async function writePlans(
   lease: Lease,
   planned: readonly PlannedOrder[],
   goneIds: readonly string[],
+  isWhole = false,
 ): Promise<boolean> {
   const gone = sql`any(${[...goneIds]}::uuid[])`;
   const [row] = await sql`
@@ -81,7 +83,8 @@ export async function writePlans(
       select id, sequence, 'estimate_changed', jsonb_build_object('estimated_delivery', range) from changed
     ), forgotten as (
       delete from plans p using held
-      where p.order_id = ${gone} or p.epoch < ${lease.epoch} and not p.order_id in (select order_id from planned)
+      where p.order_id = ${gone}
+        or (${isWhole} and p.epoch < ${lease.epoch} and not p.order_id in (select order_id from planned))
       returning p.order_id
     ), written as (
       insert into plans as p (order_id, driver_id, pickup_at, door_at, said_at, epoch)

@@ -113,7 +113,10 @@ describe('what is planned', () => {
   it('is forgotten with the process that planned it, but for what the next one plans again', async () => {
     await of('a').writePlans(await take('a'), [plan(one), plan(two)], []);
     await expire();
-    await of('b').writePlans(await take('b'), [plan(one)], []);
+    const lease = await take('b');
+    await of('b').writePlans(lease, [plan(one)], []);
+    expect((await written()).size).toBe(2);
+    await of('b').writePlans(lease, [], [], true);
     expect(await written()).toEqual(new Map([[one, [2_000, 2]]]));
   });
 

@@ -34,18 +34,18 @@ export class RoadTable {
 
   /** `UNKNOWN`, or the meters beyond the model's; 0 within a cell. */
   get(from: Place, to: Place): number {
-    const figures = this.#figures;
     const high = highOf(from, to);
     const fromLow = lowOf(from);
     const toLow = lowOf(to);
-    if (fromLow === toLow && high >> 16 === (high << 16) >> 16) return 0;
-    let at = this.#bucket(high, fromLow, toLow);
+    if (fromLow === toLow && high >>> 16 === (high & 0xffff)) return 0;
+    const figures = this.#figures;
+    let at = bucketOf(high, fromLow, toLow) & this.#lastBucket;
+    at *= BUCKET;
     for (const end = at + BUCKET; at < end; at += FIGURES) {
-      const setAt = figures[at + 4] as number;
-      if (setAt === 0) return UNKNOWN;
       if (figures[at] === fromLow && figures[at + 1] === toLow && figures[at + 2] === high) {
-        return setAt < this.#freshFrom ? UNKNOWN : (figures[at + 3] as number);
+        return (figures[at + 4] as number) < this.#freshFrom ? UNKNOWN : (figures[at + 3] as number);
       }
+      if (figures[at + 4] === 0) return UNKNOWN;
     }
     return UNKNOWN;
   }
@@ -56,7 +56,7 @@ export class RoadTable {
     const high = highOf(from, to);
     const fromLow = lowOf(from);
     const toLow = lowOf(to);
-    const bucket = this.#bucket(high, fromLow, toLow);
+    const bucket = (bucketOf(high, fromLow, toLow) & this.#lastBucket) * BUCKET;
     let slot = bucket;
     for (let at = bucket; at < bucket + BUCKET; at += FIGURES) {
       const isSame = figures[at] === fromLow && figures[at + 1] === toLow && figures[at + 2] === high;
@@ -77,24 +77,29 @@ export class RoadTable {
   forgetBefore(seconds: number): void {
     this.#freshFrom = Math.max(1, seconds);
   }
-
-  #bucket(high: number, fromLow: number, toLow: number): number {
-    // The multipliers of xxHash (github.com/Cyan4973/xxHash, 32 bits), the last step of MurmurHash3.
-    let hash = Math.imul(fromLow, 0x9e3779b1) ^ Math.imul(toLow, 0x85ebca77) ^ Math.imul(high, 0xc2b2ae3d);
-    hash = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
-    return ((hash ^ (hash >>> 13)) & this.#lastBucket) * BUCKET;
-  }
 }
 
 /** The number of a place's cell, a whole number below 2⁴⁸. */
 export function cellOf(place: Place): number {
-  return ((Math.floor(place.x * CELLS) & 0xffff) * 2 ** 16 + (lowOf(place) >>> 16)) * 2 ** 16 + (lowOf(place) & 0xffff);
+  return cube(place.x) * 2 ** 32 + (lowOf(place) >>> 0);
 }
 
 function highOf(from: Place, to: Place): number {
-  return (Math.floor(from.x * CELLS) << 16) | (Math.floor(to.x * CELLS) & 0xffff);
+  return (cube(from.x) << 16) | cube(to.x);
 }
 
-function lowOf({ y, z }: Place): number {
-  return (Math.floor(y * CELLS) << 16) | (Math.floor(z * CELLS) & 0xffff);
+function lowOf(place: Place): number {
+  return (cube(place.y) << 16) | cube(place.z);
+}
+
+/** Which cube along an axis, from 0 to 65,535; positive, so that it is rounded down. */
+function cube(figure: number): number {
+  return (figure * CELLS + 2 ** 15) | 0;
+}
+
+/** The multipliers of xxHash (github.com/Cyan4973/xxHash, 32 bits), mixed as by MurmurHash3's last step. */
+function bucketOf(high: number, fromLow: number, toLow: number): number {
+  let hash = Math.imul(fromLow, 0x9e3779b1) ^ Math.imul(toLow, 0x85ebca77) ^ Math.imul(high, 0xc2b2ae3d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
+  return hash ^ (hash >>> 13);
 }

@@ -487,8 +487,8 @@ export const MAX_ROAD_TABLES = 10;
 /** Most ways noted for a round, about 150 bytes each; what finds no place is noted again by the next look. */
 export const MAX_WANTED_WAYS = 5_000;
 /**
- * Most ways whose roads are kept, 20 bytes each; a power of two. A thousand drivers and 3,000 orders have some
- * 10,000 legs, and a few alternatives to each.
+ * Most ways whose roads are kept, 20 bytes each; a power of two. A thousand drivers with 3,000 orders have
+ * some 10,000 legs, and a few alternatives to each.
  */
 export const MAX_ROADS = 2 ** 16;
 /** Time for which the road of a way is kept: servers that know the traffic change it within an hour. */

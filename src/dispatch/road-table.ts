@@ -14,12 +14,12 @@ const FIGURES = 5;
 const BUCKET = WAYS_PER_BUCKET * FIGURES;
 
 /**
- * How many meters of road a way has beyond the model's, by the cells of its ends. It takes the same memory however
- * many ways are set: a bucket that is full loses its oldest way.
+ * How many meters of road a way has beyond the model's, by the cells of its ends. It takes the same memory
+ * however many ways are set: a bucket that is full loses its oldest way.
  *
- * A cell is a cube of a grid through the globe, in which the unit vector of a place lies. The planner asks for
- * ways some million times a pass, and a cube takes three multiplications, where the H3 cell would have to be kept
- * with each place (`latLngToCell` takes 1.4 µs, and a `WeakMap` of places 15 ns a look).
+ * A cell is a cube of a grid through the globe, in which the unit vector of a place lies. The planner asks
+ * for ways some million times a pass, and a cube takes three multiplications, where the H3 cell would have to
+ * be kept with each place (`latLngToCell` takes 1.4 µs, and a `WeakMap` of places 15 ns a look).
  */
 export class RoadTable {
   readonly #figures: Int32Array;

@@ -28,15 +28,13 @@ const NO_ROAD_METERS = (NO_ROAD_MS / MINUTE_MS) * CAR_METERS_PER_MINUTE;
 /**
  * Travel times of the planner, by road where the road is known and by the model elsewhere.
  *
- * Roads are asked for as late as can be (the lazy search of C. Dellin and S. Srinivasa, "A Unifying Formalism for
- * Shortest Path Problems with Expensive Edge Evaluations via Lazy Best-First Search over Paths with Edge
- * Selectors", 2016): the planner plans by what is known, the roads of what it chose are asked for, and it plans
- * again, until it chose nothing that is unknown. A caller of the planner thus does
- *
- *     do roadTimes.noting(() => planner.begin(nowMs)); // and all steps
- *     while ((await roadTimes.fetchWanted()) && rounds-- > 0);
- *
- * and notes `due` too, which tries the next best drivers of those orders that are about to be told.
+ * Roads are asked for as late as can be, as in the lazy search of C. Dellin and S. Srinivasa ("A Unifying
+ * Formalism for Shortest Path Problems with Expensive Edge Evaluations via Lazy Best-First Search over Paths
+ * with Edge Selectors", 2016): the planner plans by what is known, the roads of what it chose are asked for,
+ * and it plans again, until it chose nothing that is unknown or no time is left. To note are `begin` of the
+ * planner, which goes along the routes that are meant, and `due`, which tries the next best drivers of what
+ * is about to be told. Not to note are the steps of a pass, which ask for a hundred ways for each that they
+ * choose.
  */
 export type RoadTimes = {
   /** For `Rules`. Equal for equal arguments until `fetchWanted` has resolved. */
@@ -44,8 +42,8 @@ export type RoadTimes = {
   /** Does work; the ways that it asks for, and whose roads are unknown, are wanted from then on. */
   noting<Result>(work: () => Result): Result;
   /**
-   * Asks for the roads of wanted ways; true where more is known than before, so that it is worth planning again.
-   * Never throws; takes ROAD_ROUND_MS and one call at most. To be called between passes.
+   * Asks for the roads of wanted ways; true where more is known than before, so that it is worth planning
+   * again. Never throws; takes ROAD_ROUND_MS and one call at most. To be called between passes.
    */
   fetchWanted(): Promise<boolean>;
 };
@@ -68,10 +66,10 @@ export type RoadTimesParts = {
 };
 
 /**
- * Keeps the roads that the router tells. A road is kept as meters beyond the model's way: a driver elsewhere in the
- * cell has the same detour to the bridge and their own way to it. Its time is the router's for a car, longer by
- * the vehicle's speed for a van, and never less than a straight motorway's. Bikes keep to the model, as the router
- * knows roads of cars alone.
+ * Keeps the roads that the router tells. A road is kept as meters beyond the model's way: a driver elsewhere
+ * in the cell has the same detour to the bridge and their own way to it. Its time is the router's for a car,
+ * longer by the vehicle's speed for a van, and never less than a straight motorway's. Bikes keep to the
+ * model, as the router knows roads of cars alone.
  */
 export function createRoadTimes(parts: RoadTimesParts): RoadTimes {
   const { router, logger, observe = () => {}, now = () => performance.now(), maxRoads = MAX_ROADS } = parts;

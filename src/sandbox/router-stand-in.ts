@@ -11,9 +11,9 @@ const DEMO_RIVER: River = { lng: -122.4025, bridgeLat: 37.791 };
 const SPREAD = 0.2;
 
 /**
- * Starts OSRM's table service (`GET /table/v1/driving/{lng,lat;…}?sources=…&destinations=…`) for the sandbox. It
- * makes up how long each way takes, the same for the same places: the usual detour, more or less by a fifth, and
- * over the bridge where a river lies between.
+ * Starts OSRM's table service (`GET /table/v1/driving/{lng,lat;…}?sources=…&destinations=…`) for the sandbox.
+ * It makes up how long each way takes, the same for the same places: the usual detour, more or less by a
+ * fifth, and over the bridge where a river lies between.
  */
 export function startRouterStandIn(
   options: { readonly river?: River | null; readonly port?: number } = {},

@@ -3,8 +3,8 @@ import { MAX_VENDOR_REPLY_BYTES } from '../limits.ts';
 type JsonReply = { readonly status: number; readonly body: unknown };
 
 /**
- * Asks a server for JSON. Null where none came, be it refused, reset, too slow, too large or not JSON: the caller
- * can do the same about each.
+ * Asks a server for JSON. Null where none came, be it refused, reset, too slow, too large or not JSON: the
+ * caller can do the same about each.
  *
  * @param signal ends the call, also in the middle of the reply
  */

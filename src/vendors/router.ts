@@ -18,7 +18,10 @@ export type TableOfPlaces = {
 };
 
 export type Router = {
-  /** How long a car takes from each source to each destination. Never throws, and takes no longer than the time-out. */
+  /**
+   * How long a car takes from each source to each destination. Never throws, and takes no longer than the
+   * time-out.
+   */
   table(of: TableOfPlaces): Promise<RouterTable>;
   /** Ends calls in progress. */
   close(): void;
@@ -29,8 +32,8 @@ const REFUSED: readonly number[] = [400, 413, 414];
 
 /**
  * Asks the table service of a server that speaks OSRM's HTTP API, version 1 (`docs/http.md` of
- * Project-OSRM/osrm-backend). Durations are what it answers by default, and old servers refuse options that they
- * do not know, so none is sent.
+ * Project-OSRM/osrm-backend). Durations are what it answers by default, and old servers refuse options that
+ * they do not know, so none is sent.
  *
  * @param options.url base URL; a query in it, such as an access key, is kept
  */

@@ -74,6 +74,8 @@ export type Config = {
   readonly geocoderUrl: string | null;
   /** Whether its points are made up within their ZIPs, as by the sandbox's stand-in; no setting. */
   readonly geocoderInvents?: boolean;
+  /** An OSRM-compatible server, for the planner's travel times. */
+  readonly routerUrl: string | null;
   readonly tileUrl: string | null;
   /** The attribution that the map's licence asks for. */
   readonly tileAttribution: string;
@@ -166,6 +168,7 @@ export function parseConfig(env: Environment): Config {
     twilio: read.twilio(sandbox),
     sms: read.sms(sandbox),
     geocoderUrl: read.url('GEOCODER_URL', ['http:', 'https:']),
+    routerUrl: read.url('ROUTER_URL', ['http:', 'https:']),
     tileUrl: read.text('TILE_URL'),
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),

@@ -533,6 +533,45 @@ export const MAX_ESTIMATES_TOLD = 500;
 export const STATS_MS = 24 * 3_600_000;
 /** Time by which numbers of events may be given late without a delivery missing there. Below STATS_MS. */
 export const STATS_LATE_MS = 3_600_000;
+// --- Roads (ROUTER_URL) ------------------------------------------------------------------------------------
+/** Longest call to the router. A table of ROAD_TABLE_PLACES takes some 20 ms. Below ROAD_ROUND_MS. */
+export const ROUTER_TIMEOUT_MS = 1_000;
+/** Time within which the tables of one round are begun, as the planner's next look waits for them. */
+export const ROAD_ROUND_MS = 2_000;
+/** Pause after the first call that the router did not answer. Below MAX_ROUTER_PAUSE_MS. */
+export const ROUTER_PAUSE_MS = 5_000;
+/** Longest pause of a router that is away; each further failure doubles it up to this. */
+export const MAX_ROUTER_PAUSE_MS = 60_000;
+/** Most places of one table: the bound of OSRM's server as it comes. Above ROAD_TABLE_STEP. */
+export const ROAD_TABLE_PLACES = 100;
+/** Places by which tables grow again after the router refused larger ones. */
+export const ROAD_TABLE_STEP = 10;
+/** Most tables of one round, asked for one after another: 0.2 s of a router on the same machine. */
+export const MAX_ROAD_TABLES = 10;
+/** Most ways noted for a round, about 150 bytes each; what finds no place is noted again by the next look. */
+export const MAX_WANTED_WAYS = 5_000;
+/**
+ * Most ways whose roads are kept, 20 bytes each; a power of two. A thousand drivers with 3,000 orders have
+ * some 10,000 legs, and a few alternatives to each.
+ */
+export const MAX_ROADS = 2 ** 16;
+/** Time for which the road of a way is kept: servers that know the traffic change it within an hour. */
+export const ROAD_KEPT_MS = 60 * 60_000;
+/**
+ * Edge in meters of the cells by which roads are kept: narrower than the rivers and railways of which a cell
+ * would have both sides, and half a minute of a car.
+ */
+export const ROAD_CELL_METERS = 200;
+/**
+ * Meters of straight line that a car makes in a minute at most: 108 km/h, a motorway without a bend. Above
+ * CAR_METERS_PER_MINUTE.
+ */
+export const ROAD_FASTEST_METERS_PER_MINUTE = 1_800;
+/**
+ * What a way without a road takes beyond the model's time. Whoever has a road goes first, and yet an order is
+ * brought where only the map lacks it.
+ */
+export const NO_ROAD_MS = 2 * 3_600_000;
 
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
@@ -1431,6 +1470,10 @@ function assertRelations(): void {
   below({ PLANNER_LEASE_RENEW_MS }, { PLANNER_LEASE_MS });
   below({ PLANNER_LEASE_MARGIN_MS }, { PLANNER_LEASE_MS });
   below({ PLAN_TOLD_MS }, { ESTIMATE_MOVED_MS });
+  below({ ROUTER_TIMEOUT_MS }, { ROAD_ROUND_MS });
+  below({ ROUTER_PAUSE_MS }, { MAX_ROUTER_PAUSE_MS });
+  below({ ROAD_TABLE_STEP }, { ROAD_TABLE_PLACES });
+  below({ CAR_METERS_PER_MINUTE }, { ROAD_FASTEST_METERS_PER_MINUTE });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };

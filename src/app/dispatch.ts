@@ -20,6 +20,7 @@ import { createRedispatch } from '../dispatch/redispatch.ts';
 import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createRetryCharge } from '../dispatch/retry-charge.ts';
+import { MODEL_TIMES, type RoadTimes } from '../dispatch/road-times.ts';
 import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
@@ -57,6 +58,8 @@ export type DispatchParts = Pick<
   readonly tiers: Pick<LoadedTiers, 'get'>;
   readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
   readonly pace: Pick<JobPace, 'orderTook'>;
+  /** MODEL_TIMES by default. */
+  readonly roadTimes?: RoadTimes;
 };
 
 export type Dispatch = ReturnType<typeof buildDispatch>;
@@ -98,7 +101,9 @@ export function buildDispatch(parts: DispatchParts) {
   const cancelOrder = createCancelOrder(shared);
   const retryCharge = createRetryCharge(shared);
   const changeDropoff = createChangeDropoff(shared);
+  const roadTimes = parts.roadTimes ?? MODEL_TIMES;
   return {
+    roadTimes,
     fleet,
     unknownOutcomes,
     redispatch,

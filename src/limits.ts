@@ -469,6 +469,22 @@ export const PLANNER_WAIT_WAY_MINUTES = 10;
 /** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
 export const MAX_DEMAND_PLACES = 10_000;
 
+// --- Where idle drivers wait -------------------------------------------------------------------------------
+/** Interval at which orders are counted anew, by which more are expected. Below PLANNER_DEMAND_MS. */
+export const DEMAND_REFRESH_MS = 5 * 60_000;
+/** Age of the oldest order of today that counts: a sixteenth. Above PLANNER_DEMAND_MS. */
+export const DEMAND_BACK_MS = 4 * 60 * 60_000;
+/** Weeks before, whose orders at this hour count. */
+export const DEMAND_WEEKS = 4;
+/** Most orders of the last hours, and of an hour of each week before, that are counted: the newest. */
+export const DEMAND_ORDERS = 20_000;
+/** A driver is where they were asked to wait within so many meters: a parking lot is as large. */
+export const IDLE_WAIT_METERS = 150;
+/** Time after which a driver who has not come is asked no more. Above PLANNER_WAIT_WAY_MINUTES. */
+export const IDLE_WAIT_MS = 12 * 60_000;
+/** A driver is asked to wait somewhere at most once in this time. Above IDLE_WAIT_MS, so that asks do not overlap. */
+export const IDLE_WAIT_PAUSE_MS = 15 * 60_000;
+
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
 export const POSITION_BROADCAST_MS = 200;
@@ -1359,6 +1375,10 @@ function assertRelations(): void {
   // Matching and drivers
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
   below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
+  below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
+  below({ PLANNER_DEMAND_MS }, { DEMAND_BACK_MS });
+  below({ 'PLANNER_WAIT_WAY_MINUTES in ms': PLANNER_WAIT_WAY_MINUTES * 60_000 }, { IDLE_WAIT_MS });
+  below({ IDLE_WAIT_MS }, { IDLE_WAIT_PAUSE_MS });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };

@@ -1,6 +1,8 @@
 import * as account from './account.ts';
 import type { Db } from './db.ts';
+import * as demand from './demand.ts';
 import * as driverDay from './driver-day.ts';
+import * as driverWaits from './driver-waits.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as events from './events.ts';
@@ -67,7 +69,9 @@ type Bound<Family> = {
  */
 export interface Store
   extends Bound<typeof account>,
+    Bound<typeof demand>,
     Bound<typeof driverDay>,
+    Bound<typeof driverWaits>,
     Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof events>,
@@ -118,7 +122,9 @@ export interface Store
 
 const FAMILIES = [
   account,
+  demand,
   driverDay,
+  driverWaits,
   drivers,
   dropoffs,
   events,

@@ -78,7 +78,7 @@ export const DRIVER_EN = {
   idleWaiting: 'Waiting for an order',
   idleWaitingDetail: 'Keep this page open and on screen. It rings when an order comes.',
   idleWaitNear: 'Wait near {place}',
-  idleWaitNearDetail: 'Orders are expected there. This is no order: you may wait elsewhere.',
+  idleWaitNearDetail: 'Orders are expected there, but you may wait elsewhere. Keep this page open and on screen.',
   waitStore: 'the store on the map',
   waitDistance: '{distance} from here',
   idleOff: 'You are off duty',

@@ -74,7 +74,8 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   idleWaiting: 'Esperando un pedido',
   idleWaitingDetail: 'Deja esta página abierta y en pantalla. Suena cuando llega un pedido.',
   idleWaitNear: 'Espera cerca de {place}',
-  idleWaitNearDetail: 'Allí se esperan pedidos. No es un pedido: puedes esperar en otro lugar.',
+  idleWaitNearDetail:
+    'Allí se esperan pedidos, pero puedes esperar en otro lugar. Deja esta página abierta y en pantalla.',
   waitStore: 'la tienda del mapa',
   waitDistance: 'A {distance} de aquí',
   idleOff: 'Estás fuera de servicio',

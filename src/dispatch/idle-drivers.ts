@@ -64,15 +64,17 @@ export function createIdleDrivers(parts: {
 
   function chosen(waits: readonly Wait[], goneNow: readonly string[], nowMs: number): IdleWait[] {
     const onTheWay = [...asked.values()].filter(({ driverId, isOver }) => !isOver && !goneNow.includes(driverId));
-    const taken = new Set(onTheWay.map(({ place }) => keyOf(place)));
+    const taken: Point[] = onTheWay.map(({ place }) => place);
     const known = new Set(asked.keys());
     const some: IdleWait[] = [];
     for (const { driverId, place } of waits) {
       if (some.length === MAX_WAITS_PER_LOOK) break;
-      if (known.has(driverId) || taken.has(keyOf(place)) || !matcher.isAvailable(driverId, nowMs)) continue;
+      if (known.has(driverId) || !matcher.isAvailable(driverId, nowMs)) continue;
+      // The planner sees drivers where they are, and would send a second one to where the first one goes.
+      if (taken.some((other) => isThere(other, place))) continue;
       if (isThere(matcher.driver(driverId)?.position ?? null, place)) continue;
       known.add(driverId);
-      taken.add(keyOf(place));
+      taken.push(place);
       some.push({ driverId, place: { ...place, name: demand.nameAt(place) } });
     }
     return some;

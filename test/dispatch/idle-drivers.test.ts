@@ -137,6 +137,7 @@ test('asks one driver at a time to a place, and some at once', async () => {
   await ask([first, second]);
   expect(written[0]?.asked.map(({ driverId }) => driverId)).toEqual([first]);
   await ask([second]);
+  await ask([second], displaced(STORE, IDLE_WAIT_METERS - 10, 0));
   expect(written).toHaveLength(1);
   move(first, STORE);
   await ask([second]);

@@ -1375,10 +1375,6 @@ function assertRelations(): void {
   // Matching and drivers
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
   below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
-  below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
-  below({ PLANNER_DEMAND_MS }, { DEMAND_BACK_MS });
-  below({ 'PLANNER_WAIT_WAY_MINUTES in ms': PLANNER_WAIT_WAY_MINUTES * 60_000 }, { IDLE_WAIT_MS });
-  below({ IDLE_WAIT_MS }, { IDLE_WAIT_PAUSE_MS });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };
@@ -1495,6 +1491,12 @@ function assertJobRelations(): void {
   atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
   below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
   below({ WEBHOOK_TRIED_SECONDS }, { 'WEBHOOK_KEPT_DAYS in seconds': WEBHOOK_KEPT_DAYS * 86_400 });
+
+  // Where idle drivers wait
+  below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
+  below({ PLANNER_DEMAND_MS }, { DEMAND_BACK_MS });
+  below({ 'PLANNER_WAIT_WAY_MINUTES in ms': PLANNER_WAIT_WAY_MINUTES * 60_000 }, { IDLE_WAIT_MS });
+  below({ IDLE_WAIT_MS }, { IDLE_WAIT_PAUSE_MS });
 
   // Numbered events
   below({ EVENT_TURN_MS }, { EVENT_YIELD_MS });

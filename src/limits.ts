@@ -472,7 +472,7 @@ export const MAX_DEMAND_PLACES = 10_000;
 // --- Where idle drivers wait -------------------------------------------------------------------------------
 /** Interval at which orders are counted anew, by which more are expected. Below PLANNER_DEMAND_MS. */
 export const DEMAND_REFRESH_MS = 5 * 60_000;
-/** Age of the oldest order of today that counts: a sixteenth. Above PLANNER_DEMAND_MS. */
+/** Age of the oldest order of the last hours that counts: a sixteenth. Above PLANNER_DEMAND_MS. */
 export const DEMAND_BACK_MS = 4 * 60 * 60_000;
 /** Weeks before, whose orders at this hour count. */
 export const DEMAND_WEEKS = 4;
@@ -482,7 +482,7 @@ export const DEMAND_ORDERS = 20_000;
 export const IDLE_WAIT_METERS = 150;
 /** Time after which a driver who has not come is asked no more. Above PLANNER_WAIT_WAY_MINUTES. */
 export const IDLE_WAIT_MS = 12 * 60_000;
-/** A driver is asked to wait somewhere at most once in this time. Above IDLE_WAIT_MS, so that asks do not overlap. */
+/** A driver is asked at most once in this time. Above IDLE_WAIT_MS, so that no two asks overlap. */
 export const IDLE_WAIT_PAUSE_MS = 15 * 60_000;
 
 // --- Between processes -------------------------------------------------------------------------------------

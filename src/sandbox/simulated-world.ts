@@ -12,7 +12,7 @@ export function around(center: Point, meters: number, random: () => number): Poi
   };
 }
 
-/** Speed of a simulated driver on a leg of so many meters, in meters per second; with nothing to do they stroll. */
+/** Speed of a simulated driver on a leg, in meters per second; with nothing to do they stroll. */
 export function speedOf(legMeters: number, hasAim: boolean): number {
   if (!hasAim) return SIMULATED_SPEED_METERS_PER_SECOND / 8;
   const inTime = legMeters / (SIMULATED_LEG_MS / 1_000);

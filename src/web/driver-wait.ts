@@ -4,7 +4,7 @@ import { type Fix, wayMeters } from './driver-route.ts';
 import type { WaitPlace } from './driver-state.ts';
 import { distanceWords, type Say, waitPlaceWords } from './driver-words.ts';
 
-/** Shows how far it is to where the driver is asked to wait, and the way; nothing where they are not asked. */
+/** Shows the way to where the driver is asked to wait; nothing where they are not asked. */
 export function renderWait(say: Say, place: WaitPlace | null, fix: Fix | null): void {
   const meters = place && wayMeters(fix, place);
   show('wait-distance', meters === null ? null : say('waitDistance', { distance: distanceWords(say, meters) }));

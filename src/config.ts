@@ -95,6 +95,8 @@ export type Config = {
   /** Which requests get a line in the log. */
   readonly requestLog: 'all' | 'failed' | 'off';
   readonly simulatedDrivers: number;
+  /** Whether drivers without an order are asked to wait where orders are expected. */
+  readonly idleDriversWait: boolean;
 };
 
 /** The United States with their territories, and Canada. */
@@ -191,6 +193,7 @@ export function parseConfig(env: Environment): Config {
       0,
       MAX_SIMULATED_DRIVERS,
     ),
+    idleDriversWait: read.flag('IDLE_DRIVERS_WAIT', sandbox),
   };
   problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);

@@ -572,6 +572,21 @@ export const ROAD_FASTEST_METERS_PER_MINUTE = 1_800;
  * brought where only the map lacks it.
  */
 export const NO_ROAD_MS = 2 * 3_600_000;
+// --- Where idle drivers wait -------------------------------------------------------------------------------
+/** Interval at which orders are counted anew, by which more are expected. Below PLANNER_DEMAND_MS. */
+export const DEMAND_REFRESH_MS = 5 * 60_000;
+/** Age of the oldest order of the last hours that counts: a sixteenth. Above PLANNER_DEMAND_MS. */
+export const DEMAND_BACK_MS = 4 * 60 * 60_000;
+/** Weeks before, whose orders at this hour count. */
+export const DEMAND_WEEKS = 4;
+/** Most orders of the last hours, and of an hour of each week before, that are counted: the newest. */
+export const DEMAND_ORDERS = 20_000;
+/** A driver is where they were asked to wait within so many meters: a parking lot is as large. */
+export const IDLE_WAIT_METERS = 150;
+/** Time after which a driver who has not come is asked no more. Above PLANNER_WAIT_WAY_MINUTES. */
+export const IDLE_WAIT_MS = 12 * 60_000;
+/** A driver is asked at most once in this time. Above IDLE_WAIT_MS, so that no two asks overlap. */
+export const IDLE_WAIT_PAUSE_MS = 15 * 60_000;
 
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
@@ -1594,6 +1609,12 @@ function assertJobRelations(): void {
   atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
   below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
   below({ WEBHOOK_TRIED_SECONDS }, { 'WEBHOOK_KEPT_DAYS in seconds': WEBHOOK_KEPT_DAYS * 86_400 });
+
+  // Where idle drivers wait
+  below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
+  below({ PLANNER_DEMAND_MS }, { DEMAND_BACK_MS });
+  below({ 'PLANNER_WAIT_WAY_MINUTES in ms': PLANNER_WAIT_WAY_MINUTES * 60_000 }, { IDLE_WAIT_MS });
+  below({ IDLE_WAIT_MS }, { IDLE_WAIT_PAUSE_MS });
 
   // Numbered events
   below({ EVENT_TURN_MS }, { EVENT_YIELD_MS });

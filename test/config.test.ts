@@ -55,6 +55,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     logLevel: 'warn',
     requestLog: 'failed',
     simulatedDrivers: 20,
+    idleDriversWait: true,
   } satisfies Config);
 });
 
@@ -65,6 +66,7 @@ test('outside the sandbox the defaults are those of a server', () => {
     logLevel: 'info',
     requestLog: 'all',
     simulatedDrivers: 0,
+    idleDriversWait: false,
     storeRate: 50,
     readRate: 100,
     databaseUrl: LIVE.DATABASE_URL,
@@ -106,6 +108,7 @@ test.each<[string, Environment, Partial<Config>]>([
   ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent', requestLog: 'off' }],
   ['REQUEST_LOG', { REQUEST_LOG: 'all', LOG_LEVEL: 'silent' }, { requestLog: 'all' }],
   ['SIMULATED_DRIVERS', { SIMULATED_DRIVERS: '200' }, { simulatedDrivers: 200 }],
+  ['IDLE_DRIVERS_WAIT', { IDLE_DRIVERS_WAIT: '0' }, { idleDriversWait: false }],
   [
     'STRIPE_RATE',
     { STRIPE_RATE: '7', ...LIVE },
@@ -295,6 +298,7 @@ test.each<[string, string]>([
   ['TRUST_PROXY', 'yes'],
   ['LOG_LEVEL', 'verbose'],
   ['REQUEST_LOG', 'some'],
+  ['IDLE_DRIVERS_WAIT', 'on'],
   ['BASE_URL', 'api.example'],
   ['BASE_URL', 'ftp://api.example'],
   ['TRACKING_URL', 'javascript:alert(1)'],

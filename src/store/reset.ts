@@ -24,6 +24,7 @@ const TABLES = [
   'stripe_refunds',
   'disputes',
   'plans',
+  'driver_waits',
 ].join(', ');
 
 /** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */

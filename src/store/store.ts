@@ -1,7 +1,9 @@
 import * as account from './account.ts';
 import type { Db } from './db.ts';
 import * as deliveryStats from './delivery-stats.ts';
+import * as demand from './demand.ts';
 import * as driverDay from './driver-day.ts';
+import * as driverWaits from './driver-waits.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as events from './events.ts';
@@ -69,7 +71,9 @@ type Bound<Family> = {
 export interface Store
   extends Bound<typeof account>,
     Bound<typeof deliveryStats>,
+    Bound<typeof demand>,
     Bound<typeof driverDay>,
+    Bound<typeof driverWaits>,
     Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof events>,
@@ -121,7 +125,9 @@ export interface Store
 const FAMILIES = [
   account,
   deliveryStats,
+  demand,
   driverDay,
+  driverWaits,
   drivers,
   dropoffs,
   events,

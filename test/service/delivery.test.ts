@@ -62,6 +62,7 @@ const told = (onDuty: boolean, order: object | null) => ({
   orders: order ? [order] : [],
   stops: expect.any(Array),
   version: expect.any(String),
+  wait_at: null,
 });
 
 function customer(smsOptIn: boolean, phone = newPhone()) {

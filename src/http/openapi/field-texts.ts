@@ -233,6 +233,8 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
     says: 'When the driver goes home, at most 24 hours ahead; without it they stay without an end.',
     example: TIME,
   },
+  wait_at: { says: 'Where a driver without an order is asked to wait; null where nothing is asked.' },
+  'wait_at.name': { says: "The store's name, if it is known.", example: 'Corner Market' },
   version: { says: 'A name of the list of stops: another list has another name.', example: 'pJ0vSN_VZ2Qr' },
   driver_payout_cents: { says: 'What the driver earns by it, in US cents.', example: 600 },
   'pickup.address': { says: 'In one line, as the store sent it.', example: '2000 Mission St, San Francisco, CA 94110' },

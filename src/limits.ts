@@ -469,6 +469,10 @@ export const PLANNER_TURN_MS = 4;
 export const PLANNER_REST_TURNS = 3;
 /** How long a process may plan without renewing its right to. */
 export const PLANNER_LEASE_MS = 3_000;
+/** Most orders in a plan whose ways are all asked of the router; above, those of what is told. */
+export const MAX_NOTED_ORDERS = 300;
+/** Time between two rounds of asking idle drivers where to wait. */
+export const IDLE_ROUND_MS = 30_000;
 /** Time between two renewals, or attempts to get the right. Below PLANNER_LEASE_MS. */
 export const PLANNER_LEASE_RENEW_MS = 1_000;
 /** By how much earlier than the database a process counts its right as over. Below PLANNER_LEASE_MS. */

@@ -1,6 +1,7 @@
 import type { Lease } from '../domain/plan.ts';
 import { distanceMeters } from '../geo/point.ts';
 import {
+  MAX_NOTED_ORDERS,
   PLANNER_LOOK_MS,
   PLANNER_LOOK_SOON_MS,
   PLANNER_PASS_MS,
@@ -16,6 +17,7 @@ import { PlanNotes } from './plan-notes.ts';
 import { keepPlannerLease } from './planner-lease.ts';
 import { PlannerView } from './planner-view.ts';
 import type { Redispatch } from './redispatch.ts';
+import type { RoadTimes } from './road-times.ts';
 
 export type PlannerLoop = {
   /** Resolves after the next look, which is soon and sees this driver anew; null where nothing is planned here. */
@@ -27,6 +29,9 @@ export type PlannerLoopParts = {
   readonly store: Pick<Store, 'takeLease' | 'leaveLease' | 'writePlans'>;
   readonly matcher: Matcher;
   readonly redispatch: Pick<Redispatch, 'assignPlanned'>;
+  readonly roadTimes: RoadTimes;
+  /** Told at each look; asks idle drivers where to wait. */
+  readonly askIdle: (view: PlannerView, lease: Lease) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 };
@@ -40,7 +45,7 @@ type Turn = { readonly lease: Lease; readonly view: PlannerView; readonly notes:
  * the tables, whose rows decide.
  */
 export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
-  const { store, matcher, clock, logger } = parts;
+  const { store, matcher, roadTimes, clock, logger } = parts;
   let turn: Turn | null = null;
   let lookTimer: NodeJS.Timeout | undefined;
   let stepTimer: NodeJS.Timeout | undefined;
@@ -71,7 +76,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   function begin(held: Lease): void {
     end();
     logger.info({ epoch: held.epoch }, 'this process plans');
-    turn = { lease: held, view: new PlannerView(matcher), notes: new PlanNotes(store, logger) };
+    turn = { lease: held, view: new PlannerView(matcher, roadTimes.travelMs), notes: new PlanNotes(store, logger) };
     passFromMs = 0;
     lookSoon();
   }
@@ -111,6 +116,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       else lookSoon();
     });
     if (turn) void note(turn);
+    if (turn) parts.askIdle(turn.view, turn.lease);
     looked();
     if (turn && !isLookSoon) lookTimer = setTimeout(look, PLANNER_LOOK_MS);
   }
@@ -121,13 +127,13 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       work(at);
     } catch (error) {
       logger.error({ err: errorFields(error) }, 'a plan failed, and is made anew');
-      turn = { ...at, view: new PlannerView(matcher) };
+      turn = { ...at, view: new PlannerView(matcher, roadTimes.travelMs) };
     }
   }
 
   function tellDrivers({ lease: held, view }: Turn): void {
     const nowMs = clock.now();
-    const tells = view.planner.due(nowMs, nowMs + PLANNER_LOOK_MS);
+    const tells = roadTimes.noting(() => view.planner.due(nowMs, nowMs + PLANNER_LOOK_MS));
     for (const tell of tells) give(tell, held);
     if (tells.length === 0) return;
     // From now on the planner knows of them as told, and there may be more.
@@ -162,12 +168,22 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     const beganMs = performance.now();
     const isOver = isOverBy(beganMs + PLANNER_TURN_MS);
     let isMore = true;
-    guarded(turn, () => {
+    const steps = () => {
       while (isMore && !isOver()) isMore = view.planner.step();
-    });
+    };
+    // In a large plan only what is told is asked for: to note each way takes longer than to plan it.
+    guarded(turn, () => (view.orderCount <= MAX_NOTED_ORDERS ? roadTimes.noting(steps) : steps()));
     const restMs = PLANNER_REST_TURNS * (performance.now() - beganMs);
     if (isMore) stepTimer = setTimeout(() => stepOn(view), restMs);
-    else lookSoon();
+    else void endPass(view);
+  }
+
+  /** New roads may change the plan, so the next pass comes at once. */
+  async function endPass(view: PlannerView): Promise<void> {
+    const isNews = await roadTimes.fetchWanted();
+    if (turn?.view !== view) return;
+    if (isNews) passFromMs = 0;
+    lookSoon();
   }
 
   async function note({ lease: held, view, notes }: Turn): Promise<void> {

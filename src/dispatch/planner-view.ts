@@ -1,4 +1,5 @@
 import type { FleetDriver } from '../domain/driver.ts';
+import type { ExpectedOrders } from '../domain/idle-wait.ts';
 import type { Point } from '../geo/point.ts';
 import {
   DOOR_STOP_MS,
@@ -34,10 +35,12 @@ export class PlannerView {
   readonly #changedOrders = new Set<string>();
   readonly #changedDrivers = new Set<string>();
   #nowMs = 0;
+  #expected: readonly ExpectedOrders[] = [];
 
-  constructor(matcher: ViewedMatcher) {
+  /** @param travelMs the time of a way, as `Rules` says */
+  constructor(matcher: ViewedMatcher, travelMs: Rules['travelMs'] = modelTravelMs) {
     this.#matcher = matcher;
-    this.planner = new Planner(this.#rules());
+    this.planner = new Planner(this.#rules(travelMs));
     for (const id of matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
     for (const id of matcher.planned.waitingIds()) {
       matcher.planned.takeBack(id);
@@ -82,6 +85,13 @@ export class PlannerView {
   isIdle(nowMs: number): boolean {
     const dueMs = this.#matcher.nextDueMs() ?? Number.POSITIVE_INFINITY;
     return this.orderCount === 0 && this.#matcher.waitingCount() === 0 && dueMs > nowMs + PLANNED_AHEAD_MS;
+  }
+
+  /** Knows where orders are expected, and has every driver looked at again, as those without an order move. */
+  expect(orders: readonly ExpectedOrders[], nowMs: number): void {
+    if (orders !== this.#expected) this.planner.expect(orders, nowMs);
+    this.#expected = orders;
+    if (orders.length > 0) for (const id of this.#matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
   }
 
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
@@ -168,9 +178,9 @@ export class PlannerView {
     this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)?.weight ?? 1), this.#nowMs);
   }
 
-  #rules(): Rules {
+  #rules(travelMs: Rules['travelMs']): Rules {
     return {
-      travelMs: modelTravelMs,
+      travelMs,
       mayCarry: (driverId, orderId) => this.#mayCarry(driverId, orderId),
       pickupBeforeMs: STORE_STOP_MS,
       pickupAfterMs: 0,

@@ -1,3 +1,4 @@
+import type { Point } from '../geo/point.ts';
 import { MAX_PUT_AT_ONCE, MAX_TOLD_PER_LOOK } from '../limits.ts';
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import { Plan } from './plan.ts';
@@ -166,6 +167,11 @@ export class Planner {
       if (stop === task.dropoff) break;
     }
     return { driverId: route.driver.id, pickupMs, doorMs: walk.atMs - plan.rules.dropoffAfterMs };
+  }
+
+  /** Where orders are expected, in place of what was known of it. */
+  expect(sources: readonly { readonly point: Point; readonly weight: number }[], nowMs: number): void {
+    this.#at(nowMs).demand.expect(sources, nowMs);
   }
 
   /** Which idle drivers should wait elsewhere, by where orders are expected. */

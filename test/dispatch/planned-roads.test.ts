@@ -25,8 +25,10 @@ async function chosen(roadTimes: RoadTimes): Promise<string | undefined> {
   for (const each of drivers) planner.putDriver(each, 0);
   planner.putOrder(order('order', { pickup: at(0, 0), dropoff: at(2_000, 0) }), 0);
   for (let rounds = 0; rounds < 5; rounds++) {
-    roadTimes.noting(() => planner.begin(0));
-    while (planner.step());
+    planner.begin(0);
+    roadTimes.noting(() => {
+      while (planner.step());
+    });
     const tells = roadTimes.noting(() => planner.due(0, MINUTE_MS));
     if (!(await roadTimes.fetchWanted())) return tells[0]?.driverId;
     // A search that found nothing is repeated once the drivers are put again.

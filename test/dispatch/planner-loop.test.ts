@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PlannedChoice } from '../../src/dispatch/planned-choice.ts';
 import { type PlannerLoop, startPlannerLoop } from '../../src/dispatch/planner-loop.ts';
+import { MODEL_TIMES } from '../../src/dispatch/road-times.ts';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { PlannedOrder } from '../../src/domain/plan.ts';
 import type { Tier } from '../../src/domain/tier.ts';
@@ -69,6 +70,8 @@ beforeEach(async () => {
     },
     matcher,
     redispatch: { assignPlanned },
+    roadTimes: MODEL_TIMES,
+    askIdle: () => undefined,
     clock: { now: () => Date.now() },
     logger: createLogger('silent'),
   });

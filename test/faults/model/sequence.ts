@@ -18,25 +18,40 @@ export async function runSequence(
   { sql, tiers }: { readonly sql: Sql; readonly tiers: Tiers },
   commands: readonly Command[],
 ): Promise<string | null> {
-  const place = await makePlace(sql);
+  const { gate } = system;
+  const place = await makePlace(sql, gate !== undefined);
   const { point } = place;
-  const drivers = place.drivers.map(({ id, tierIds }): ModelDriver => {
-    return { id, tierIds, isActive: true, onDuty: false, point: onRing(point, 3, 0), actions: new Map() };
+  const drivers = place.drivers.map(({ id, tierIds, capacity }): ModelDriver => {
+    return { id, tierIds, capacity, isActive: true, onDuty: false, point: onRing(point, 3, 0), actions: new Map() };
   });
   const model = new Model(
     place.stores.map(({ retailerId }) => retailerId),
     drivers,
     point,
     tiers,
+    gate !== undefined,
   );
   const known = await converge(system, sql, model);
   if (known) return `before the first command: ${known}`;
   const all = [...OPENING, ...commands];
   for (const [i, command] of all.entries()) {
-    const problem = (await obey(system, place, model, command)) ?? (await converge(system, sql, model));
+    // A sweep waits for what it assigns.
+    if (command.kind !== 'sweep') await gate?.shut();
+    const given = gate ? await watchTables(system, sql, model) : null;
+    const answered = given ?? (await obey(system, place, model, command));
+    gate?.open();
+    const problem = answered ?? (await converge(system, sql, model, !gate || command.kind === 'settle'));
     if (problem) return `command ${i - OPENING.length} ${JSON.stringify(command)}: ${problem}`;
   }
-  return finish(system, sql, place, model);
+  if (gate) {
+    const left = await converge(system, sql, model);
+    if (left) return `after the last command: ${left}`;
+  }
+  await gate?.shut();
+  const given = await watchTables(system, sql, model);
+  const problem = given ?? (await finish(system, place, model));
+  gate?.open();
+  return problem ?? (await converge(system, sql, model)) ?? system.conclude(model);
 }
 
 /** Three of four drivers start on duty and near. */
@@ -45,8 +60,8 @@ const OPENING: readonly Command[] = [0, 1, 2, 3].flatMap((driver): Command[] => 
   { kind: 'duty', driver, onDuty: driver < 3 },
 ]);
 
-/** Ends every order and sends every driver off duty; then tables and ledgers must agree with the model. */
-async function finish(system: System, sql: Sql, place: Place, model: Model): Promise<string | null> {
+/** Ends every order and sends every driver off duty; tables and ledgers must agree with the model afterwards. */
+async function finish(system: System, place: Place, model: Model): Promise<string | null> {
   for (const driver of place.drivers.keys()) {
     await obey(system, place, model, { kind: 'duty', driver, onDuty: false });
   }
@@ -56,19 +71,21 @@ async function finish(system: System, sql: Sql, place: Place, model: Model): Pro
     const isRight = isCarried ? model.returnByOperator(id) : model.cancelByOperator(id);
     if (isChanged !== isRight) return `at the end: the operator could ${isChanged ? '' : 'not '}end order ${id}`;
   }
-  return (await converge(system, sql, model)) ?? system.conclude(model);
+  return null;
 }
 
 /**
  * Waits until nothing is left to match and tables and memory agree with the model; returns a sentence where
  * they do not.
+ *
+ * @param givesAll whether what can be given has to be given by then
  */
-async function converge(system: System, sql: Sql, model: Model): Promise<string | null> {
+async function converge(system: System, sql: Sql, model: Model, givesAll = true): Promise<string | null> {
   const startedMs = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 20)) {
     const wrong = await watchTables(system, sql, model);
     if (wrong) return wrong;
-    const open = model.leftOver()[0] ?? system.memoryDiffers(model);
+    const open = (givesAll ? model.leftOver()[0] : null) ?? system.memoryDiffers(model);
     const tookMs = performance.now() - startedMs;
     if (open === null) {
       system.converged(tookMs);

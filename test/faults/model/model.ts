@@ -11,6 +11,8 @@ import { type Answer, LEADS, type ModelDriver, type ModelOrder, type ModelStore 
  */
 const CLAIM_SLACK = 2_000;
 const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
+const isUnready = ({ status, isReady }: ModelOrder): boolean => status === 'pending_dispatch' && !isReady;
+
 /**
  * A model of the orders of a few stores and drivers by the README, one request at a time. It does not predict
  * which driver gets an order but judges it: {@link Model.give} says whether an assignment was right,
@@ -24,7 +26,6 @@ export class Model {
   hasLetGo = false;
   readonly #point: Point;
   readonly #tiers: Tiers;
-
   readonly #isPlanned: boolean;
 
   /**
@@ -229,15 +230,13 @@ export class Model {
 
   /**
    * Pairs of a waiting order and a driver who could get it. A planner may have an order wait for a driver who is
-   * free soon; not where nobody carries anything.
+   * free soon, or for one that is ready soon, but not where there is neither.
    */
   leftOver(): string[] {
-    if (this.#isPlanned && this.drivers.some(({ id }) => this.carried(id).length > 0)) return [];
-    return this.#waiting()
-      .filter(({ isReady }) => isReady)
-      .flatMap((order) =>
-        this.drivers.filter((driver) => this.#fits(order, driver)).map(({ id }) => `${order.id} waits beside ${id}`),
-      );
+    if (this.#isPlanned && this.#all().some((order) => ACTIVE.includes(order.status) || isUnready(order))) return [];
+    return this.#waiting().flatMap((order) =>
+      this.drivers.filter((driver) => this.#fits(order, driver)).map(({ id }) => `${order.id} waits beside ${id}`),
+    );
   }
 
   /** Whether a driver could get the order now. */

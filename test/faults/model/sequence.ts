@@ -4,10 +4,13 @@ import type { Sql } from '../../../src/postgres/connect.ts';
 import { later } from '../world.ts';
 import type { Command } from './commands.ts';
 import { Model } from './model.ts';
-import type { ModelDriver } from './nouns.ts';
+import type { ModelDriver, ModelOrder } from './nouns.ts';
 import { obey } from './obey.ts';
 import { makePlace, onRing, type Place } from './place.ts';
 import type { System } from './system.ts';
+
+/** How often what can be given at the end of a sequence is: each time at least one order. */
+const GIVING_ROUNDS = 4;
 
 /**
  * Carries out the commands on new stores and drivers; returns a sentence about the first difference from the
@@ -36,22 +39,52 @@ export async function runSequence(
   const all = [...OPENING, ...commands];
   for (const [i, command] of all.entries()) {
     // A sweep waits for what it assigns.
-    if (command.kind !== 'sweep') await gate?.shut();
-    const given = gate ? await watchTables(system, sql, model) : null;
-    const answered = given ?? (await obey(system, place, model, command));
-    gate?.open();
+    const isAlone = command.kind !== 'sweep';
+    const answered = await carryOut(system, sql, model, () => obey(system, place, model, command), isAlone);
     const problem = answered ?? (await converge(system, sql, model, !gate || command.kind === 'settle'));
     if (problem) return `command ${i - OPENING.length} ${JSON.stringify(command)}: ${problem}`;
   }
-  if (gate) {
-    const left = await converge(system, sql, model);
-    if (left) return `after the last command: ${left}`;
-  }
-  await gate?.shut();
-  const given = await watchTables(system, sql, model);
-  const problem = given ?? (await finish(system, place, model));
-  gate?.open();
+  const left = gate ? await giveAll(system, sql, model) : null;
+  if (left) return `after the last command: ${left}`;
+  const problem = await carryOut(system, sql, model, () => finish(system, place, model));
   return problem ?? (await converge(system, sql, model)) ?? system.conclude(model);
+}
+
+/** Does something while no waiting order is given to a driver, where a planner may do so at any time. */
+async function carryOut(
+  system: System,
+  sql: Sql,
+  model: Model,
+  work: () => Promise<string | null>,
+  isAlone = true,
+): Promise<string | null> {
+  const { gate } = system;
+  if (!gate) return work();
+  if (isAlone) await gate.shut();
+  const problem = (await watchTables(system, sql, model)) ?? (await work());
+  gate.open();
+  return problem;
+}
+
+/** All that waits becomes ready, and what drivers carry ends, again and again: whatever can be given has to be. */
+async function giveAll(system: System, sql: Sql, model: Model): Promise<string | null> {
+  for (let round = 0; round < GIVING_ROUNDS; round++) {
+    const problem = await carryOut(system, sql, model, async () => {
+      const waiting = model.open().filter(({ status }) => status === 'pending_dispatch');
+      for (const { id } of waiting) {
+        await system.makeReady(id);
+        model.makeReady(id);
+      }
+      return endOrders(
+        system,
+        model,
+        model.open().filter((order) => !waiting.includes(order)),
+      );
+    });
+    const left = problem ?? (await converge(system, sql, model));
+    if (left) return left;
+  }
+  return null;
 }
 
 /** Three of four drivers start on duty and near. */
@@ -65,11 +98,16 @@ async function finish(system: System, place: Place, model: Model): Promise<strin
   for (const driver of place.drivers.keys()) {
     await obey(system, place, model, { kind: 'duty', driver, onDuty: false });
   }
-  for (const { id, status } of model.open()) {
+  return endOrders(system, model, model.open());
+}
+
+/** Has the operator end orders. */
+async function endOrders(system: System, model: Model, orders: readonly ModelOrder[]): Promise<string | null> {
+  for (const { id, status } of orders) {
     const isCarried = status === 'picked_up' || status === 'undeliverable';
     const isChanged = isCarried ? await system.returnByOperator(id) : await system.cancelByOperator(id);
     const isRight = isCarried ? model.returnByOperator(id) : model.cancelByOperator(id);
-    if (isChanged !== isRight) return `at the end: the operator could ${isChanged ? '' : 'not '}end order ${id}`;
+    if (isChanged !== isRight) return `the operator could ${isChanged ? '' : 'not '}end order ${id}`;
   }
   return null;
 }

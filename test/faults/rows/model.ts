@@ -92,7 +92,7 @@ const LONGEST_PLANNED = 80;
 export const modelPlanned: Row = {
   name: 'model-planned',
   what: 'the same with a planner: orders for later, windows, drivers with room for several, dispatch modes',
-  count: 20_000,
+  count: 6_000,
   needsRedis: true,
   async run(count, random) {
     const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });

@@ -126,9 +126,13 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     try {
       work(at);
     } catch (error) {
-      logger.error({ err: errorFields(error) }, 'a plan failed, and is made anew');
-      turn = { ...at, view: new PlannerView(matcher, roadTimes.travelMs) };
+      planAnew(at, error);
     }
+  }
+
+  function planAnew(at: Turn, error: unknown): void {
+    logger.error({ err: errorFields(error) }, 'a plan failed, and is made anew');
+    if (turn?.view === at.view) turn = { ...at, view: new PlannerView(matcher, roadTimes.travelMs) };
   }
 
   function tellDrivers({ lease: held, view }: Turn): void {
@@ -186,8 +190,12 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     lookSoon();
   }
 
-  async function note({ lease: held, view, notes }: Turn): Promise<void> {
-    if (!(await notes.write(view, held))) lease.lost(held);
+  async function note(at: Turn): Promise<void> {
+    try {
+      if (!(await at.notes.write(at.view, at.lease))) lease.lost(at.lease);
+    } catch (error) {
+      planAnew(at, error);
+    }
   }
 
   return {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startPlannerLoop } from '../../src/dispatch/planner-loop.ts';
+import { MODEL_TIMES } from '../../src/dispatch/road-times.ts';
 import { type PlannedOrder, REGION } from '../../src/domain/plan.ts';
 import { PLANNER_LOOK_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
@@ -42,6 +43,8 @@ test.each(['estimate', 'due', 'putOrder'] as const)(
         },
       },
       matcher,
+      roadTimes: MODEL_TIMES,
+      askIdle: () => undefined,
       redispatch: { assignPlanned: (orderId) => void told.push(orderId) },
       clock: { now: () => Date.now() },
       logger: createLogger('silent'),

@@ -74,6 +74,8 @@ export type Config = {
   readonly geocoderUrl: string | null;
   /** Whether its points are made up within their ZIPs, as by the sandbox's stand-in; no setting. */
   readonly geocoderInvents?: boolean;
+  /** An OSRM-compatible server, for the planner's travel times. */
+  readonly routerUrl: string | null;
   readonly tileUrl: string | null;
   /** The attribution that the map's licence asks for. */
   readonly tileAttribution: string;
@@ -93,6 +95,8 @@ export type Config = {
   /** Which requests get a line in the log. */
   readonly requestLog: 'all' | 'failed' | 'off';
   readonly simulatedDrivers: number;
+  /** Whether drivers without an order are asked to wait where orders are expected. */
+  readonly idleDriversWait: boolean;
 };
 
 /** The United States with their territories, and Canada. */
@@ -166,6 +170,7 @@ export function parseConfig(env: Environment): Config {
     twilio: read.twilio(sandbox),
     sms: read.sms(sandbox),
     geocoderUrl: read.url('GEOCODER_URL', ['http:', 'https:']),
+    routerUrl: read.url('ROUTER_URL', ['http:', 'https:']),
     tileUrl: read.text('TILE_URL'),
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
@@ -188,6 +193,7 @@ export function parseConfig(env: Environment): Config {
       0,
       MAX_SIMULATED_DRIVERS,
     ),
+    idleDriversWait: read.flag('IDLE_DRIVERS_WAIT', sandbox),
   };
   problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);

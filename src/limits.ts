@@ -439,6 +439,50 @@ export const MAX_ACTION_TRIES = 3;
 export const MAX_CLOCK_LEAD_MS = 5_000;
 
 // --- Planner -----------------------------------------------------------------------------------------------
+/** Promise up to which a minute to the door counts whole; of a longer one it counts less in proportion. */
+export const PLANNER_HURRY_MS = 120 * 60_000;
+/** What a minute beyond the promise costs beside a minute before it. */
+export const PLANNER_LATE_COST = 40;
+/** What a driver's minute costs beside a customer's: of two drivers about as quick the one who drives less goes. */
+export const PLANNER_DRIVER_COST = 0.1;
+/** Most orders that are planned at once; others go to whoever is free, until there is room. */
+export const MAX_PLANNED_ORDERS = 3_000;
+/** Most orders that are planned for each driver on duty, where those are more than LEAST_PLANNED_ORDERS. */
+export const PLANNED_ORDERS_PER_DRIVER = 8;
+/** Orders that are planned however few the drivers are. Below MAX_PLANNED_ORDERS. */
+export const LEAST_PLANNED_ORDERS = 200;
+/** Most drivers for whom is planned. */
+export const MAX_PLANNED_DRIVERS = 20_000;
+/** Most orders without a driver for whom one is looked for in one look. */
+export const MAX_RETRIED_ORDERS = 16;
+/** How long before it is due an order is planned. */
+export const PLANNED_AHEAD_MS = 2 * 3_600_000;
+/** Time between two looks at who is to be told now. */
+export const PLANNER_LOOK_MS = 1_000;
+/** Shortest time between two looks, where something changed. Below PLANNER_LOOK_MS. */
+export const PLANNER_LOOK_SOON_MS = 20;
+/** Time between the beginnings of two passes. Above PLANNER_LOOK_MS. */
+export const PLANNER_PASS_MS = 10_000;
+/** Longest turn of the event loop that planning takes. Below PLANNER_LOOK_SOON_MS. */
+export const PLANNER_TURN_MS = 4;
+/** Time that planning leaves to everything else after a turn, in turns. */
+export const PLANNER_REST_TURNS = 3;
+/** How long a process may plan without renewing its right to. */
+export const PLANNER_LEASE_MS = 3_000;
+/** Most orders in a plan whose ways are all asked of the router; above, those of what is told. */
+export const MAX_NOTED_ORDERS = 300;
+/** Time between two rounds of asking idle drivers where to wait. */
+export const IDLE_ROUND_MS = 30_000;
+/** Time between two renewals, or attempts to get the right. Below PLANNER_LEASE_MS. */
+export const PLANNER_LEASE_RENEW_MS = 1_000;
+/** By how much earlier than the database a process counts its right as over. Below PLANNER_LEASE_MS. */
+export const PLANNER_LEASE_MARGIN_MS = 500;
+/** Change of a planned arrival below which readers are not told of it. Below ESTIMATE_MOVED_MS. */
+export const PLAN_TOLD_MS = 30_000;
+/** Time after which plans are written without a change, so that late news of them is told. */
+export const PLANS_REWRITTEN_MS = 30_000;
+/** Most orders whose plans are looked at for readers in one look. */
+export const MAX_PLANS_PER_LOOK = 300;
 /** Nearest drivers that are tried for an order; twice as many found a twentieth of a minute on public days. */
 export const PLANNER_NEAREST = 12;
 /** How long before their duty begins drivers are planned for, so that they are told as it begins. */
@@ -484,6 +528,76 @@ export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
 export const PLANNER_WAIT_WAY_MINUTES = 16;
 /** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
 export const MAX_DEMAND_PLACES = 10_000;
+
+// --- What is told of plans ---------------------------------------------------------------------------------
+/** Time after its handover at which a plan no longer counts: nobody plans any more. Above PLAN_STEP_MS. */
+export const PLAN_PAST_MS = 10 * 60_000;
+/** Steps of the clock by which the range around a planned handover narrows: two readings say the same. */
+export const PLAN_STEP_MS = 5 * 60_000;
+/** Change of a planned handover of which its store and open pages are told. */
+export const ESTIMATE_MOVED_MS = 5 * 60_000;
+/** Shortest time between two such events of an order, so that a plan that goes to and fro floods nobody. */
+export const ESTIMATE_TOLD_EVERY_MS = 5 * 60_000;
+/** Most such events of one statement; the next one, about a second later, has the others. */
+export const MAX_ESTIMATES_TOLD = 500;
+/** Time for which deliveries are counted in `stats`: a day, so that no hour of it is missing. */
+export const STATS_MS = 24 * 3_600_000;
+/** Time by which numbers of events may be given late without a delivery missing there. Below STATS_MS. */
+export const STATS_LATE_MS = 3_600_000;
+// --- Roads (ROUTER_URL) ------------------------------------------------------------------------------------
+/** Longest call to the router. A table of ROAD_TABLE_PLACES takes some 20 ms. Below ROAD_ROUND_MS. */
+export const ROUTER_TIMEOUT_MS = 1_000;
+/** Time within which the tables of one round are begun, as the planner's next look waits for them. */
+export const ROAD_ROUND_MS = 2_000;
+/** Pause after the first call that the router did not answer. Below MAX_ROUTER_PAUSE_MS. */
+export const ROUTER_PAUSE_MS = 5_000;
+/** Longest pause of a router that is away; each further failure doubles it up to this. */
+export const MAX_ROUTER_PAUSE_MS = 60_000;
+/** Most places of one table: the bound of OSRM's server as it comes. Above ROAD_TABLE_STEP. */
+export const ROAD_TABLE_PLACES = 100;
+/** Places by which tables grow again after the router refused larger ones. */
+export const ROAD_TABLE_STEP = 10;
+/** Most tables of one round, asked for one after another: 0.2 s of a router on the same machine. */
+export const MAX_ROAD_TABLES = 10;
+/** Most ways noted for a round, about 150 bytes each; what finds no place is noted again by the next look. */
+export const MAX_WANTED_WAYS = 5_000;
+/**
+ * Most ways whose roads are kept, 20 bytes each; a power of two. A thousand drivers with 3,000 orders have
+ * some 10,000 legs, and a few alternatives to each.
+ */
+export const MAX_ROADS = 2 ** 16;
+/** Time for which the road of a way is kept: servers that know the traffic change it within an hour. */
+export const ROAD_KEPT_MS = 60 * 60_000;
+/**
+ * Edge in meters of the cells by which roads are kept: narrower than the rivers and railways of which a cell
+ * would have both sides, and half a minute of a car.
+ */
+export const ROAD_CELL_METERS = 200;
+/**
+ * Meters of straight line that a car makes in a minute at most: 108 km/h, a motorway without a bend. Above
+ * CAR_METERS_PER_MINUTE.
+ */
+export const ROAD_FASTEST_METERS_PER_MINUTE = 1_800;
+/**
+ * What a way without a road takes beyond the model's time. Whoever has a road goes first, and yet an order is
+ * brought where only the map lacks it.
+ */
+export const NO_ROAD_MS = 2 * 3_600_000;
+// --- Where idle drivers wait -------------------------------------------------------------------------------
+/** Interval at which orders are counted anew, by which more are expected. Below PLANNER_DEMAND_MS. */
+export const DEMAND_REFRESH_MS = 5 * 60_000;
+/** Age of the oldest order of the last hours that counts: a sixteenth. Above PLANNER_DEMAND_MS. */
+export const DEMAND_BACK_MS = 4 * 60 * 60_000;
+/** Weeks before, whose orders at this hour count. */
+export const DEMAND_WEEKS = 4;
+/** Most orders of the last hours, and of an hour of each week before, that are counted: the newest. */
+export const DEMAND_ORDERS = 20_000;
+/** A driver is where they were asked to wait within so many meters: a parking lot is as large. */
+export const IDLE_WAIT_METERS = 150;
+/** Time after which a driver who has not come is asked no more. Above PLANNER_WAIT_WAY_MINUTES. */
+export const IDLE_WAIT_MS = 18 * 60_000;
+/** A driver is asked at most once in this time. Above IDLE_WAIT_MS, so that no two asks overlap. */
+export const IDLE_WAIT_PAUSE_MS = 20 * 60_000;
 
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
@@ -1375,6 +1489,17 @@ function assertRelations(): void {
   // Matching and drivers
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
   below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
+  below({ LEAST_PLANNED_ORDERS }, { MAX_PLANNED_ORDERS });
+  below({ PLANNER_LOOK_SOON_MS }, { PLANNER_LOOK_MS });
+  below({ PLANNER_LOOK_MS }, { PLANNER_PASS_MS });
+  below({ PLANNER_TURN_MS }, { PLANNER_LOOK_SOON_MS });
+  below({ PLANNER_LEASE_RENEW_MS }, { PLANNER_LEASE_MS });
+  below({ PLANNER_LEASE_MARGIN_MS }, { PLANNER_LEASE_MS });
+  below({ PLAN_TOLD_MS }, { ESTIMATE_MOVED_MS });
+  below({ ROUTER_TIMEOUT_MS }, { ROAD_ROUND_MS });
+  below({ ROUTER_PAUSE_MS }, { MAX_ROUTER_PAUSE_MS });
+  below({ ROAD_TABLE_STEP }, { ROAD_TABLE_PLACES });
+  below({ CAR_METERS_PER_MINUTE }, { ROAD_FASTEST_METERS_PER_MINUTE });
   below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
   below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
   const roadMetersPerSecond = { 'WAY_METERS_PER_MINUTE on the road': (WAY_METERS_PER_MINUTE * ARRIVAL_DETOUR) / 60 };
@@ -1408,6 +1533,10 @@ function assertRelations(): void {
   below({ STAMP_SKEW_MS }, { STAMP_KEPT_MS });
   below({ RELEASE_PAUSE_SECONDS }, { RELEASE_COUNTED_SECONDS });
   below({ MAX_RELEASES_PER_HOUR }, { MAX_RELEASES_READ });
+
+  // What is told of plans
+  below({ PLAN_STEP_MS }, { PLAN_PAST_MS });
+  below({ STATS_LATE_MS }, { STATS_MS });
 
   // Between processes
   below({ MAX_FEED_BATCH }, { MAX_FEED_PENDING });
@@ -1491,6 +1620,12 @@ function assertJobRelations(): void {
   atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
   below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
   below({ WEBHOOK_TRIED_SECONDS }, { 'WEBHOOK_KEPT_DAYS in seconds': WEBHOOK_KEPT_DAYS * 86_400 });
+
+  // Where idle drivers wait
+  below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
+  below({ PLANNER_DEMAND_MS }, { DEMAND_BACK_MS });
+  below({ 'PLANNER_WAIT_WAY_MINUTES in ms': PLANNER_WAIT_WAY_MINUTES * 60_000 }, { IDLE_WAIT_MS });
+  below({ IDLE_WAIT_MS }, { IDLE_WAIT_PAUSE_MS });
 
   // Numbered events
   below({ EVENT_TURN_MS }, { EVENT_YIELD_MS });

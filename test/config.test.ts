@@ -42,6 +42,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     twilio: null,
     sms: { countries: new Set(['US', 'CA', 'PR', 'VI', 'GU', 'AS', 'MP']), delaySeconds: 5, perPhone: 0, perStore: 0 },
     geocoderUrl: null,
+    routerUrl: null,
     tileUrl: null,
     tileAttribution: expect.stringContaining('OpenStreetMap'),
     paymentWaitMs: 3_000,
@@ -54,6 +55,7 @@ test('with nothing set it is the sandbox, complete with its defaults', () => {
     logLevel: 'warn',
     requestLog: 'failed',
     simulatedDrivers: 20,
+    idleDriversWait: true,
   } satisfies Config);
 });
 
@@ -64,6 +66,7 @@ test('outside the sandbox the defaults are those of a server', () => {
     logLevel: 'info',
     requestLog: 'all',
     simulatedDrivers: 0,
+    idleDriversWait: false,
     storeRate: 50,
     readRate: 100,
     databaseUrl: LIVE.DATABASE_URL,
@@ -97,6 +100,7 @@ test.each<[string, Environment, Partial<Config>]>([
   ['SMS_PER_PHONE', { SMS_PER_PHONE: '3' }, { sms: { ...SMS, perPhone: 3 } }],
   ['SMS_PER_STORE', { SMS_PER_STORE: '7' }, { sms: { ...SMS, perStore: 7 } }],
   ['GEOCODER_URL', { GEOCODER_URL: 'https://geo.example/' }, { geocoderUrl: 'https://geo.example' }],
+  ['ROUTER_URL', { ROUTER_URL: 'http://osrm:5000/' }, { routerUrl: 'http://osrm:5000' }],
   ['TILE_URL', { TILE_URL: 'https://t/{z}/{x}/{y}.png' }, { tileUrl: 'https://t/{z}/{x}/{y}.png' }],
   ['TILE_ATTRIBUTION', { TILE_ATTRIBUTION: '© us' }, { tileAttribution: '© us' }],
   ['PAYMENT_WAIT_MS', { PAYMENT_WAIT_MS: '0' }, { paymentWaitMs: 0 }],
@@ -104,6 +108,7 @@ test.each<[string, Environment, Partial<Config>]>([
   ['LOG_LEVEL', { LOG_LEVEL: 'silent' }, { logLevel: 'silent', requestLog: 'off' }],
   ['REQUEST_LOG', { REQUEST_LOG: 'all', LOG_LEVEL: 'silent' }, { requestLog: 'all' }],
   ['SIMULATED_DRIVERS', { SIMULATED_DRIVERS: '200' }, { simulatedDrivers: 200 }],
+  ['IDLE_DRIVERS_WAIT', { IDLE_DRIVERS_WAIT: '0' }, { idleDriversWait: false }],
   [
     'STRIPE_RATE',
     { STRIPE_RATE: '7', ...LIVE },
@@ -293,10 +298,12 @@ test.each<[string, string]>([
   ['TRUST_PROXY', 'yes'],
   ['LOG_LEVEL', 'verbose'],
   ['REQUEST_LOG', 'some'],
+  ['IDLE_DRIVERS_WAIT', 'on'],
   ['BASE_URL', 'api.example'],
   ['BASE_URL', 'ftp://api.example'],
   ['TRACKING_URL', 'javascript:alert(1)'],
   ['GEOCODER_URL', '/search'],
+  ['ROUTER_URL', 'osrm:5000'],
   ['DATABASE_URL', 'mysql://db'],
   ['REDIS_URL', 'http://r'],
   ['STRIPE_API_BASE', 'stripe'],

@@ -272,7 +272,7 @@ const NOT_FED: Readonly<Record<string, string>> = {
   '^http': 'the public address in the settings',
   '^\\/(?!\\/)': 'the address of map tiles in the settings',
   '^(https?:\\/\\/)((?:\\{s\\}\\.)?[\\w.-]+(?::\\d+)?)\\/': 'the address of map tiles in the settings',
-  '\\/$': 'the address of the geocoder in the settings',
+  '\\/$': 'the addresses of geocoder and router in the settings',
   '^\\w{1,64}$': 'what the photo bucket answers',
   '^[0-9a-f]{32}\\.jpg$': 'names of photos, which the service makes',
   "[\\\\']": 'ids of orders, which the service makes',

@@ -13,6 +13,7 @@ export function loadTestTiers(): Tiers {
     weight: id === 'priority' ? 4 : 1,
     maxWaitSeconds: 86_400,
     promiseMinutes: 180,
+    dispatchMode: 'nearest',
   });
   return new Map(TIER_IDS.map((id) => [id, tier(id)]));
 }

@@ -28,15 +28,20 @@ import type { ServiceParts } from './parts.ts';
 import { createPhotos, openPhotoStorage } from './photos.ts';
 import { openPositionBus } from './position-bus.ts';
 import { openPushes } from './pushes.ts';
+import { openRoadTimes } from './roads.ts';
 import { apiRoutes } from './routes.ts';
 import { openStripeRoutes } from './stripe.ts';
 
 /** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
 export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const { config, database, store, paymentWait, clock, logger, closers } = parts;
-  const matcher = new Matcher(await store.loadTiers());
+  const matcher = new Matcher(await store.loadTiers(), true);
   const tiers = new LoadedTiers(store, matcher, config.simulatedDrivers > 0 ? SANDBOX_MAX_WAIT_SECONDS : undefined);
-  const dispatch = withTidying(parts, matcher, buildDispatch({ ...parts, matcher, tiers }));
+  const dispatch = withTidying(
+    parts,
+    matcher,
+    buildDispatch({ ...parts, matcher, tiers, roadTimes: openRoadTimes(parts) }),
+  );
   const credentials = openCredentialCaches(store);
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a live page could not be updated');
   const transport = openTransport(config.tls ?? undefined);

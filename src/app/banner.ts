@@ -42,6 +42,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
           'SIMULATED_DRIVERS is 0.',
         ]),
     '',
+    ...laterLines(url, apiKey, body, drivers),
     `${drivers > 0 ? 'Or drive' : 'Drive'} yourself: open ${url}/driver, sign in with ${yourDriverToken}, and let the ` +
       'browser',
     `believe that it is at the store (developer tools, Sensors, Location): ${lat}, ${lng}`,
@@ -58,12 +59,26 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     'Look around:',
     '',
     `  ${url}/metrics`,
-    '  npm run -s sameday -- stats',
+    '  npm run -s sameday -- stats     (deliveries an hour, parcels a trip, what is late, what is planned)',
     '  npm run -s sameday -- order list',
     ...(drivers > 0 ? ['  npm run -s sameday -- webhook list     (deliveries to the store)'] : []),
     '',
     'Measure it: npm run load',
     'Ctrl-C stops everything; the data stays.',
+  ];
+}
+
+/** Orders whose parcels are ready at later minutes: the planner means a driver for each. */
+function laterLines(url: string, apiKey: string, body: string, drivers: number): string[] {
+  if (drivers === 0) return [];
+  const later = `${body.slice(0, -1)},"ready_at":"'$(node -p "new Date(Date.now() + $m * 6e4).toISOString()")'"}`;
+  return [
+    'Create some that are ready in 5, 10 and 15 minutes, and see them planned (waiting_because) until a driver is told:',
+    '',
+    `  for m in 5 10 15; do curl -s ${url}/orders/create -H 'Authorization: Bearer ${apiKey}' \\`,
+    `    -H 'Content-Type: application/json' -d '${later}'; done`,
+    '  npm run -s sameday -- order list',
+    '',
   ];
 }
 

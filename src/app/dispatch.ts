@@ -6,19 +6,23 @@ import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { startDueOrders } from '../dispatch/due-orders.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
+import { createIdleDrivers } from '../dispatch/idle-drivers.ts';
+import { createIdleRounds } from '../dispatch/idle-rounds.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createPlaceOnce } from '../dispatch/place-once.ts';
 import { createPlaceOrder, type PlaceOrderOperation } from '../dispatch/place-order.ts';
 import { createPlaceRequest } from '../dispatch/place-request.ts';
 import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
+import { type PlannerLoop, startPlannerLoop } from '../dispatch/planner-loop.ts';
 import { createPositions } from '../dispatch/positions.ts';
 import { createQuoteOrder } from '../dispatch/quote-order.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
-import { createRedispatch } from '../dispatch/redispatch.ts';
+import { createRedispatch, type Redispatch } from '../dispatch/redispatch.ts';
 import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createRetryCharge } from '../dispatch/retry-charge.ts';
+import { MODEL_TIMES, type RoadTimes } from '../dispatch/road-times.ts';
 import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
@@ -56,6 +60,8 @@ export type DispatchParts = Pick<
   readonly tiers: Pick<LoadedTiers, 'get'>;
   readonly paymentWait: Pick<PaymentWait, 'paymentWithin'>;
   readonly pace: Pick<JobPace, 'orderTook'>;
+  /** MODEL_TIMES by default. */
+  readonly roadTimes?: RoadTimes;
 };
 
 export type Dispatch = ReturnType<typeof buildDispatch>;
@@ -66,7 +72,9 @@ export function buildDispatch(parts: DispatchParts) {
   const unknownOutcomes = new UnknownOutcomes(UNKNOWN_OUTCOME_MS, MAX_UNKNOWN_OUTCOMES, clock.now, events);
   const fleet = new Fleet(matcher, store, events);
   const unpaidAllowed = config.unpaidOrdersAllowed;
-  const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes, unpaidAllowed });
+  const nextLook = (driverId: string) => planner.nextLook(driverId);
+  const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes, nextLook, unpaidAllowed });
+  const planner = startPlanner(parts, redispatch);
   const holds = createStoreHolds({ ...parts, redispatch, unpaidAllowed });
   closers.add('store holds', async () => holds.close());
   const dueOrders = startDueOrders({ ...parts, redispatch });
@@ -111,6 +119,16 @@ export function buildDispatch(parts: DispatchParts) {
     admission,
     backlog,
   };
+}
+
+/** Starts the planner of what waits, and what asks idle drivers where to wait. */
+function startPlanner(parts: DispatchParts, redispatch: Redispatch): PlannerLoop {
+  const { config, roadTimes = MODEL_TIMES, closers } = parts;
+  const idleDrivers = createIdleDrivers({ ...parts, isOn: config.idleDriversWait });
+  const askIdle = createIdleRounds({ ...parts, idleDrivers });
+  const planner = startPlannerLoop({ ...parts, redispatch, roadTimes, askIdle });
+  closers.add('planner', () => planner.close());
+  return planner;
 }
 
 /** The bounds on orders without a driver. A load test of the sandbox has one store. */

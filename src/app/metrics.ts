@@ -16,6 +16,8 @@ export type Metrics = {
   readonly observeCallback: (vendor: string, type: string, outcome: string) => void;
   /** Counts a push to a driver's phone by what became of it, of a bounded set. */
   readonly observePush: (outcome: string) => void;
+  /** Counts a table of the router by what became of it, of a bounded set. */
+  readonly observeTable: (outcome: string) => void;
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
@@ -58,6 +60,12 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     labelNames: ['outcome'],
     registers,
   });
+  const tables = new Counter({
+    name: 'sameday_router_tables_total',
+    help: 'Tables of ways asked of the router by what became of them',
+    labelNames: ['outcome'],
+    registers,
+  });
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -85,6 +93,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     },
     observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
     observePush: (outcome) => pushes.inc({ outcome }),
+    observeTable: (outcome) => tables.inc({ outcome }),
     watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());

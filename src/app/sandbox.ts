@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { DEMO_STORE, ensureDemo, tellDemoStore } from '../sandbox/demo.ts';
 import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
+import { startRouterStandIn } from '../sandbox/router-stand-in.ts';
 import { startSimulatedDrivers } from '../sandbox/simulated-drivers.ts';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.ts';
 import { openStore } from '../store/store.ts';
@@ -25,6 +26,14 @@ export async function withGeocoder(config: Config, closers: Closers): Promise<Co
   const standIn = await startGeocoderStandIn({ zipCentroid: (zip5) => zips.area(zip5)?.point });
   closers.add('geocoder stand-in', () => standIn.close());
   return { ...config, geocoderUrl: standIn.url, geocoderInvents: true };
+}
+
+/** Adds the router's stand-in to a sandbox with simulated drivers and no router. */
+export async function withRouter(config: Config, closers: Closers): Promise<Config> {
+  if (!config.sandbox || config.simulatedDrivers === 0 || config.routerUrl) return config;
+  const standIn = await startRouterStandIn();
+  closers.add('router stand-in', () => standIn.close());
+  return { ...config, routerUrl: standIn.url };
 }
 
 /**

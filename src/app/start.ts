@@ -25,7 +25,7 @@ import { openMetrics } from './metrics.ts';
 import type { ServiceParts } from './parts.ts';
 import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
-import { openSandbox, type Sandbox, withGeocoder } from './sandbox.ts';
+import { openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
 import { tellOfEvents, withStripe } from './stripe.ts';
 import { startWorkers } from './worker.ts';
 
@@ -67,7 +67,8 @@ async function start(
   closers: Closers,
 ): Promise<Service> {
   makeDataDir(settings);
-  const { config, standIn } = await withStripe(await withGeocoder(settings, closers), closers);
+  const withMap = await withRouter(await withGeocoder(settings, closers), closers);
+  const { config, standIn } = await withStripe(withMap, closers);
   const isApi = config.roles.has('api');
   const database = await openDatabase(config, say, logger, closers);
   if (isApi && !config.redisUrl) {

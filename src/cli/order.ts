@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES } from '../domain/order.ts';
+import { DISPATCH_MODES, type DispatchMode } from '../domain/plan.ts';
 import {
   MAX_PAYMENT_ATTEMPTS,
   MAX_PAYMENT_ATTEMPTS_EVER,
@@ -124,16 +125,20 @@ export function addTierCommands(program: Command, act: Act): void {
     .action(act(async ({ store }) => [...(await store.loadTiers()).values()].map(toWire)));
   const set = tier.command('set <tier>').description('change a tier; existing orders keep their fee');
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
+  set.option('--dispatch-mode <mode>', 'planned, or nearest: waiting orders go to whoever is free first');
   set.action(
     act(async ({ store }, [id = ''], options: Record<string, string>) => {
       const tiers = await store.loadTiers();
       const before = tiers.get(id);
       if (!before) throw new CommandError(`The tier is one of ${[...tiers.keys()].join(', ')}.`);
-      const changes = Object.fromEntries(
-        Object.entries(TIER_OPTIONS)
-          .filter(([name]) => options[name] !== undefined)
-          .map(([name, [flags, min, max]]) => [name, integer(flags, options[name] ?? '', min, max)]),
-      );
+      const changes = {
+        ...Object.fromEntries(
+          Object.entries(TIER_OPTIONS)
+            .filter(([name]) => options[name] !== undefined)
+            .map(([name, [flags, min, max]]) => [name, integer(flags, options[name] ?? '', min, max)]),
+        ),
+        ...(options.dispatchMode === undefined ? {} : { dispatchMode: dispatchModeOf(options.dispatchMode) }),
+      };
       if (Object.keys(changes).length === 0) throw new CommandError('Name what to change; see --help.');
       const after = { ...before, ...changes };
       if (after.maxRadiusMeters < after.radiusMeters) {
@@ -151,15 +156,22 @@ export function addTierCommands(program: Command, act: Act): void {
   );
 }
 
+function dispatchModeOf(text: string): DispatchMode {
+  const mode = DISPATCH_MODES.find((each) => each === text);
+  if (mode === undefined) throw new CommandError(`--dispatch-mode is one of ${DISPATCH_MODES.join(', ')}.`);
+  return mode;
+}
+
 /** `stats` */
 export function addStatsCommand(program: Command, act: Act): void {
   program
     .command('stats')
-    .description('show figures of orders, payments, texts, webhooks, drivers and queues')
+    .description('show figures of orders, deliveries, payments, texts, webhooks, drivers and queues')
     .action(
       act(async ({ store, sandbox, config }) => ({
         mode: sandbox ? 'sandbox' : 'live',
         ...(await store.readStats(config.unpaidOrdersAllowed)),
+        ...(await store.readDeliveryStats()),
         queues: (await store.readBacklog()).map(({ queue, owed, oldestSeconds, failed }) => ({
           queue,
           owed,

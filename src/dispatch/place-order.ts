@@ -6,7 +6,7 @@ import { newId, newTrackingToken } from '../domain/ids.ts';
 import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { NO_DRIVERS_LAND } from '../domain/scenario.ts';
-import { dispatchFrom, NO_TIMES, promiseOf, timeErrors } from '../domain/schedule.ts';
+import { dispatchFrom, leavesLater, NO_TIMES, promiseOf, timeErrors } from '../domain/schedule.ts';
 import type { Tier } from '../domain/tier.ts';
 import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
@@ -91,6 +91,9 @@ export function createPlaceOrder(deps: {
     const trip = { tier, pickup: pickup.point, dropoff: dropoff?.point ?? null };
     const dueMs = request.extras && dispatchFrom(request.extras, trip, nowMs);
     if (dueMs !== null) return commitWaiting({ ...draft, dispatchFromMs: dueMs }, caller);
+    // The planner gives what is ready later, where it knows the way.
+    const isPlanned = tier.dispatchMode === 'planned' && trip.dropoff !== null;
+    if (isPlanned && leavesLater(request.extras ?? NO_TIMES, trip, nowMs)) return commitWaiting(draft, caller);
     return (await claimAndCommit(draft, caller)) ?? commitWaiting(draft, caller);
   };
 
@@ -228,6 +231,7 @@ function created(
   const { externalId = null, readyAt = null, deliverAfter = null } = order.request.extras ?? {};
   const times = { readyAt, deliverAfter, deliverBy, dispatchFrom: asDate(dispatchFromMs) };
   const dropoff = order.dropoff && { ...order.dropoff.point, accuracyMeters: order.dropoff.accuracyMeters };
+  const estimatedDelivery = firstEstimate({ ...times, createdAt, pickup, dropoff }, driverMeters);
   return {
     kind: 'created',
     order: {
@@ -240,8 +244,8 @@ function created(
       createdAt,
       externalId,
       deliverBy,
-      estimatedDelivery: firstEstimate({ ...times, createdAt, pickup, dropoff }, driverMeters),
-      isForLater: dispatchFromMs !== undefined,
+      estimatedDelivery,
+      isForLater: status === 'pending_dispatch' && estimatedDelivery !== null,
     },
   };
 }

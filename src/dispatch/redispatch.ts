@@ -1,3 +1,4 @@
+import type { Lease } from '../domain/plan.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { MAX_FOLLOW_UPS } from '../limits.ts';
 import type { FoundDriver, Match, Matcher } from '../matcher/matcher.ts';
@@ -9,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
+import { costlierFirst, type PlannedChoice } from './planned-choice.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /**
@@ -36,10 +38,18 @@ export type Redispatch = {
   matchDriver(driverId: string): Promise<void>;
   /** Matches a waiting order with free drivers, nearest first; resolves when the result is written. */
   matchOrder(orderId: string): Promise<void>;
+  /**
+   * Gives a driver an order as the planner says, without being waited for.
+   *
+   * @param lost called where another process plans by now
+   */
+  assignPlanned(orderId: string, driver: FoundDriver, planned: PlannedChoice, lost: () => void): void;
   /** Writes the pairs of a matching. The order and the driver of a pair lost in a race are matched again. */
   assignMatches(matches: readonly Match[]): Promise<void>;
   /** Reads a waiting order again and matches it. */
   requeue(orderId: string): Promise<void>;
+  /** Does the same with whoever is nearest, whatever is planned. */
+  giveAtOnce(orderId: string): Promise<void>;
   /** Expires an order whose time is up. */
   expire(orderId: string): Promise<void>;
   /** Expires waiting orders before their time is up, and forgets their lost replies; returns how many. */
@@ -53,6 +63,8 @@ export type RedispatchParts = {
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'orderGiven' | 'orderTaken' | 'storeChanged'>;
+  /** Resolves once the planner has looked at a driver; null where this process plans nothing. */
+  readonly nextLook?: (driverId: string) => Promise<void> | null;
   readonly unpaidAllowed?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -66,6 +78,8 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
   // the one that is left is therefore matched again. The number of these follow-ups is bounded, because only
   // agreement of memory and tables would end them.
   async function matchDriver(driverId: string, followUps = MAX_FOLLOW_UPS): Promise<void> {
+    // What is planned for a driver goes before what anybody free may have.
+    await parts.nextLook?.(driverId);
     for (let left = followUps; ; ) {
       const best = matcher.bestWaitingFor(driverId, clock.now());
       if (!best) return;
@@ -101,14 +115,22 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     orderId: string,
     driver: FoundDriver,
     lost?: ReadonlySet<string>,
+    planned?: PlannedChoice,
   ): Promise<AssignOutcome['kind'] | 'failed'> {
     // In memory an order can wait and be carried at the same time, if one of the two was read too early.
     const carrier = matcher.holderOf(orderId);
     const drivers = carrier === undefined ? [driver.driverId] : [driver.driverId, carrier];
     if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
     const order = matcher.waitingOrder(orderId);
-    const rejectedCandidates = matcher.rejectedCandidatesFor(orderId, driver, clock.now(), lost);
-    const outcome = await write(orderId, { ...driver, slot: matcher.slotOf(orderId), rejectedCandidates });
+    const others = matcher.rejectedCandidatesFor(orderId, driver, clock.now(), lost);
+    const rejectedCandidates = planned && order ? costlierFirst(planned, order.point, matcher, others) : others;
+    const chosen = {
+      ...driver,
+      slot: matcher.slotOf(orderId),
+      rejectedCandidates,
+      ...(planned && { cost: planned.cost }),
+    };
+    const outcome = await write(orderId, chosen, planned?.lease);
     if (order) hear(order.retailerId, outcome);
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
@@ -117,7 +139,8 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       return 'failed';
     }
     const overtaken = matcher.holderOf(orderId) !== driver.driverId || matcher.waitingOrder(orderId) !== order;
-    matcher.endAssign(orderId, outcome.kind, clock.now());
+    // Where another process plans, order and driver are as they were before, as with a store that is held.
+    matcher.endAssign(orderId, outcome.kind === 'lease_lost' ? 'held' : outcome.kind, clock.now());
     if (outcome.kind === 'assigned') {
       parts.relay.relay(outcome.outbox);
       fleet.markStale(driver.driverId);
@@ -143,9 +166,10 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
   }
 
   /** Null if the write failed or its outcome is unknown. */
-  async function write(orderId: string, driver: ChosenDriver): Promise<AssignOutcome | null> {
+  async function write(orderId: string, driver: ChosenDriver, lease?: Lease): Promise<AssignOutcome | null> {
     try {
-      return await parts.unknownOutcomes.watch(orderId, store.assignWaiting(orderId, driver, parts.unpaidAllowed));
+      const assigning = store.assignWaiting(orderId, driver, parts.unpaidAllowed, lease);
+      return await parts.unknownOutcomes.watch(orderId, assigning);
     } catch (error) {
       logger.warn({ err: errorFields(error), orderId }, 'a waiting order could not be assigned');
       return null;
@@ -165,6 +189,24 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
   async function requeue(orderId: string): Promise<void> {
     await fleet.refreshOrders([orderId]);
     await matchOrder(orderId);
+  }
+
+  async function giveAtOnce(orderId: string): Promise<void> {
+    await fleet.refreshOrders([orderId]);
+    matcher.planned.leave(orderId);
+    await matchOrder(orderId);
+    // Where nobody is free it is planned again.
+    if (matcher.isWaiting(orderId)) matcher.planned.takeBack(orderId);
+  }
+
+  async function assignPlanned(
+    orderId: string,
+    driver: FoundDriver,
+    planned: PlannedChoice,
+    lost: () => void,
+  ): Promise<void> {
+    const outcome = await assign(orderId, driver, undefined, planned);
+    if (outcome === 'lease_lost') lost();
   }
 
   async function assignMatches(matches: readonly Match[]): Promise<void> {
@@ -220,8 +262,10 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     orderReleased: (orderId) => start(requeue(orderId), 'a released order could not be matched'),
     matchDriver: (driverId) => matchDriver(driverId),
     matchOrder: (orderId) => matchOrder(orderId),
+    assignPlanned: (...args) => start(assignPlanned(...args), 'a planned order could not be assigned'),
     assignMatches,
     requeue,
+    giveAtOnce,
     expire,
     expireSurplus,
   };

@@ -2,6 +2,7 @@ import { distanceMeters, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
 import { arrivalOnRoute, arrivalTimes, fetchedAndDriven, handoverIn, type TimeRange, type Trip } from './arrival.ts';
 import type { OrderStatus } from './order.ts';
+import type { ShownPlan } from './plan.ts';
 import { type ScheduledOrder, windowOf } from './schedule.ts';
 import type { ShownPosition } from './shown-position.ts';
 import type { PlaceOnRoute } from './tracked.ts';
@@ -16,12 +17,14 @@ export type TimedOrder = ScheduledOrder & {
   readonly dropoff: Dropoff;
   /** Where its door is on the driver's route; null where no driver is under way with it. */
   readonly onRoute: PlaceOnRoute | null;
+  /** The plan of one that waits; null where nobody is meant for it. */
+  readonly plan: ShownPlan | null;
 };
 
 /**
- * When an order arrives, as its store is told: in its window while it waits for its time, and by the driver's
- * position while they are on the way. A dropoff that is known roughly makes the range wide. Null while the
- * order waits for a driver, while theirs is silent, and once it has ended.
+ * When an order arrives, as its store is told: by its plan or in its window while it waits, and by the driver's
+ * position while they are on the way. A dropoff that is known roughly makes the range wide. Null while nobody
+ * is meant for an order that is due, while its driver is silent, and once it has ended.
  *
  * @param shown the driver's position as the store may see it
  */
@@ -31,7 +34,7 @@ export function estimateOf(
   nowMs: number,
 ): TimeRange | null {
   const { status, pickup, dropoff } = order;
-  if (status === 'pending_dispatch') return isNotYet(order, nowMs) ? windowOf(order) : null;
+  if (status === 'pending_dispatch') return order.plan?.range ?? (isNotYet(order, nowMs) ? windowOf(order) : null);
   if (status !== 'driver_assigned' && status !== 'picked_up') return null;
   const { onRoute } = order;
   if (onRoute && onRoute.stopsBefore > 0) {
@@ -59,9 +62,21 @@ export function firstEstimate(
   order: ScheduledOrder & { readonly createdAt: Date; readonly pickup: Point; readonly dropoff: Dropoff },
   driverMeters: number | null,
 ): TimeRange | null {
-  if (driverMeters === null) return windowOf(order);
+  if (driverMeters === null) return windowOf(order) ?? windowAhead(order);
   const { createdAt, pickup, dropoff } = order;
   if (!dropoff) return null;
   const toDoor = distanceMeters(pickup, dropoff);
   return arrivalTimes(fetchedAndDriven(Math.round(driverMeters), toDoor, dropoff.accuracyMeters), createdAt.getTime());
+}
+
+/** The window of an order that is ready, or wanted, later than it was created; null for any other. */
+function windowAhead({
+  readyAt,
+  deliverAfter,
+  deliverBy,
+  createdAt,
+}: ScheduledOrder & { readonly createdAt: Date }): TimeRange | null {
+  const fromMs = Math.max(readyAt?.getTime() ?? 0, deliverAfter?.getTime() ?? 0);
+  if (fromMs <= createdAt.getTime()) return null;
+  return { from: new Date(fromMs).toISOString(), to: deliverBy.toISOString() };
 }

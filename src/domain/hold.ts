@@ -5,6 +5,10 @@
 export const HOLD_REASONS = ['store_suspended', 'payment_required'] as const;
 export type HoldReason = (typeof HOLD_REASONS)[number];
 
+/** Whether a reason to wait is that of a hold. */
+export const isHold = (reason: string | undefined): reason is HoldReason =>
+  HOLD_REASONS.some((each) => each === reason);
+
 /** A store whose orders are held, or may be soon. Any other store has no hold. */
 export type StoreHold = {
   readonly retailerId: string;

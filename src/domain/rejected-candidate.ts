@@ -2,6 +2,7 @@
  * Why a driver did not get an order. `excluded`: the driver gave it back before. `lost`: the driver was
  * tried, and the tables said that they are not free. `farther`: the driver was free, and farther away.
  * `available`: the driver was as good a choice, and took another order, or became free, in the same moment.
+ * `costlier`: the planner would have paid more with the driver.
  */
 export const REJECTION_REASONS = [
   'excluded',
@@ -13,6 +14,7 @@ export const REJECTION_REASONS = [
   'out_of_radius',
   'farther',
   'available',
+  'costlier',
 ] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
@@ -21,6 +23,8 @@ export type RejectedCandidate = {
   readonly driverId: string;
   readonly distanceMeters: number | null;
   readonly reason: RejectionReason;
+  /** What the order would have cost with the driver, in the planner's minutes. */
+  readonly cost?: number;
 };
 
 /** The driver of an order, the distance to the pickup, and the rejected candidates if recorded. */
@@ -30,4 +34,6 @@ export type ChosenDriver = {
   /** The slot of the driver that the order takes; 0 by default. */
   readonly slot?: number;
   readonly rejectedCandidates?: readonly RejectedCandidate[];
+  /** What it costs with this driver, in the planner's minutes; missing where the nearest driver was chosen. */
+  readonly cost?: number;
 };

@@ -85,15 +85,29 @@ export function promiseOf(
  * @param dropoff null where its place is not known; then the way to it counts as none
  */
 export function dispatchFrom(
-  { readyAt, deliverAfter }: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
-  trip: { readonly tier: Pick<Tier, 'radiusMeters'>; readonly pickup: Point; readonly dropoff: Point | null },
+  times: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
+  trip: Ways & { readonly tier: Pick<Tier, 'radiusMeters'> },
   nowMs: number,
 ): number | null {
-  if (readyAt === null && deliverAfter === null) return null;
-  const travelMs = trip.dropoff === null ? 0 : fastestDriveMs(distanceMeters(trip.pickup, trip.dropoff));
-  const leavesMs = deliverAfter === null ? nowMs : deliverAfter.getTime() - travelMs;
-  const fromMs = Math.floor(Math.max(readyAt?.getTime() ?? nowMs, leavesMs) - approachMs(trip.tier));
+  const fromMs = Math.floor(leavesAt(times, trip, nowMs) - approachMs(trip.tier));
   return fromMs > nowMs + DUE_SOON_MS ? fromMs : null;
+}
+
+type Ways = { readonly pickup: Point; readonly dropoff: Point | null };
+
+/** Whether the parcel is to leave its store later than now: then the planner knows when a driver has to. */
+export function leavesLater(times: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>, trip: Ways, nowMs: number): boolean {
+  return leavesAt(times, trip, nowMs) > nowMs + DUE_SOON_MS;
+}
+
+/** When the parcel is to leave its store, in milliseconds since 1970. */
+function leavesAt(
+  { readyAt, deliverAfter }: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
+  { pickup, dropoff }: Ways,
+  nowMs: number,
+): number {
+  const travelMs = dropoff === null ? 0 : fastestDriveMs(distanceMeters(pickup, dropoff));
+  return Math.max(readyAt?.getTime() ?? nowMs, deliverAfter === null ? nowMs : deliverAfter.getTime() - travelMs);
 }
 
 /** The usual time in which the nearest driver is at a pickup. */

@@ -1,6 +1,7 @@
 /** What stores are told of their orders: the types of the events in `GET /events`. */
 export const STORE_EVENT_TYPES = [
   'order.created',
+  'order.estimate_changed',
   'order.assigned',
   'order.released',
   'order.paid',
@@ -15,9 +16,6 @@ export const STORE_EVENT_TYPES = [
   'order.refunded',
 ] as const;
 export type StoreEventType = (typeof STORE_EVENT_TYPES)[number];
-
-/** Types that are named and not sent yet, so that stores can prepare for them. */
-export const RESERVED_EVENT_TYPES = ['order.estimate_changed'] as const;
 
 /** An event as a store reads it: the object that webhooks send, and its place among all events. */
 export type StoreEvent = {

@@ -1,4 +1,5 @@
 import type { Cents } from './money.ts';
+import type { DispatchMode } from './plan.ts';
 
 /** The key of a row of the tier table. The table decides which tiers there are. */
 export type TierId = string;
@@ -27,6 +28,8 @@ export type Tier = {
   readonly maxWaitSeconds: number;
   /** Where the store names no end, an order is promised so long after it may first be handed over. */
   readonly promiseMinutes: number;
+  /** Who gives its waiting orders to drivers. */
+  readonly dispatchMode: DispatchMode;
 };
 
 /** The tier table, by id. */

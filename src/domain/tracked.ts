@@ -21,7 +21,7 @@ export type TrackedOrder = {
   readonly driverFirstName: string | null;
   /** Where its door is on the driver's route; null where no driver is under way with it. */
   readonly onRoute: PlaceOnRoute | null;
-  /** Its window, while it waits for its time; null for any other order. */
+  /** When it arrives while it waits: by its plan, or in its window before its time; else null. */
   readonly planned: TimeRange | null;
   readonly pickup: { readonly lat: number; readonly lng: number };
   /** For the arrival estimate; a page sees the point itself only once the driver has no stop before it. */

@@ -1,6 +1,7 @@
 import type { DriverActions } from '../dispatch/driver-actions.ts';
 import type { Positions } from '../dispatch/positions.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { isThere } from '../domain/idle-wait.ts';
 import { hashSecret, hasSecretForm } from '../domain/ids.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { DRIVER_HELLO_MS, DRIVER_MESSAGE_BYTES, MAX_DRIVER_SOCKETS, SOCKET_IDLE_SECONDS } from '../limits.ts';
@@ -20,6 +21,7 @@ import {
   readDriverMessage,
   seesCustomer,
   stateMessage,
+  waitOf,
 } from './messages.ts';
 import { type DriverSession, type DriverSocket, isClosed, newSession, stopHelloTimer, strike } from './session.ts';
 
@@ -73,6 +75,7 @@ export function createDriverLive(parts: {
     if (!socket || !state) return;
     const at = positions.last(driverId);
     socket.data.withheld = state.orders.filter((order) => !seesCustomer(order, at));
+    socket.data.waitAt = waitOf(state, at);
     socket.send(stateMessage(state, at, clock.now()));
   }
 
@@ -147,8 +150,10 @@ export function createDriverLive(parts: {
     if (outcome === 'off_range') strike(socket, 'malformed', 'lat and lng must be degrees on Earth');
     const { data } = socket;
     const at = positions.last(driverId);
-    if (data.withheld.some((order) => seesCustomer(order, at))) {
+    const hasCome = data.waitAt !== null && isThere(at, data.waitAt);
+    if (hasCome || data.withheld.some((order) => seesCustomer(order, at))) {
       data.withheld = [];
+      data.waitAt = null;
       void reader.request(driverId);
     }
     if (outcome === 'unknown_driver') socket.send(errorMessage('unavailable', 'the driver is not known here yet'));

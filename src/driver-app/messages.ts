@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isThere, type WaitPlace } from '../domain/idle-wait.ts';
 import { bestRoute, type Stop } from '../domain/route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { isJsonObject, type JsonObject } from '../http/json.ts';
@@ -65,6 +66,7 @@ export function driverStateOnWire(state: DriverState, at: Point | null, nowMs: n
   const { stops } = bestRoute({ from: at, atMs: nowMs, vehicle }, carried);
   const shown = new Map(orders.map((order) => [order.id, orderOnWire(order, seesCustomer(order, at))]));
   const [next] = stops;
+  const wait = waitOf(state, at);
   return {
     on_duty: state.onDuty,
     on_duty_until: state.onDutyUntil?.toISOString() ?? null,
@@ -73,7 +75,13 @@ export function driverStateOnWire(state: DriverState, at: Point | null, nowMs: n
     orders: [...shown.values()],
     stops: stops.map((stop) => stopOnWire(stop, orders, at)),
     version: versionOf(stops),
+    wait_at: wait && { lat: wait.lat, lng: wait.lng, name: wait.name },
   };
+}
+
+/** Where the driver is asked to wait; null for one who is there. */
+export function waitOf({ waitAt }: Pick<DriverState, 'waitAt'>, at: Point | null): WaitPlace | null {
+  return waitAt && isThere(at, waitAt) ? null : waitAt;
 }
 
 /** A door is told with its customer. */

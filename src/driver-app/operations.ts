@@ -90,6 +90,7 @@ export const getDriverState: Operation = {
       orders: listOf(ORDER),
       stops: listOf(STOP),
       version: STRING,
+      wait_at: orNull(object({ lat: { type: 'number' }, lng: { type: 'number' }, name: orNull(STRING) })),
     }),
   },
   errors: ['rate_limited'],

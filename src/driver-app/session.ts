@@ -1,3 +1,4 @@
+import type { WaitPlace } from '../domain/idle-wait.ts';
 import { networkOf } from '../domain/network.ts';
 import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_STRIKES } from '../limits.ts';
 import type { DriverOrder } from '../store/drivers.ts';
@@ -25,6 +26,8 @@ export type DriverSession = {
   dutyWriting: boolean;
   /** The orders whose customers the phone is not told yet. */
   withheld: readonly Pick<DriverOrder, 'status' | 'pickup'>[];
+  /** Where the phone says that the driver is asked to wait. */
+  waitAt: WaitPlace | null;
 };
 
 export type DriverSocket = LiveSocket<DriverSession>;
@@ -42,6 +45,7 @@ export function newSession(address: string, nowMs: number): DriverSession {
     dutyWanted: null,
     dutyWriting: false,
     withheld: [],
+    waitAt: null,
   };
 }
 

@@ -96,8 +96,10 @@ const WORK = html`<section id="work" class="work" hidden>
 <section id="idle" class="idle" aria-labelledby="idle-headline" hidden>
 <p id="finished" class="finished" hidden></p>
 <p class="ring" aria-hidden="true"></p>
-<h1 id="idle-headline"></h1>
+<h1 id="idle-headline" dir="auto"></h1>
 <p id="idle-detail"></p>
+<p id="wait-distance" class="name" hidden></p>
+<div id="wait" class="ways" hidden><a id="wait-directions" class="way" target="_blank" rel="noopener noreferrer">${word('directions')}</a></div>
 </section>
 <article id="order" class="card" aria-labelledby="order-headline" hidden>
 <p id="order-facts" class="facts"></p>

@@ -36,6 +36,15 @@ export class LaterOrders {
     return this.places.keys();
   }
 
+  /** The orders that are due by a time, in any order; costs about as much as there are of them. */
+  *dueBy(untilMs: number, place = 0): Iterable<LaterOrder> {
+    const order = this.heap[place];
+    if (!order || order.dueMs > untilMs) return;
+    yield order;
+    yield* this.dueBy(untilMs, 2 * place + 1);
+    yield* this.dueBy(untilMs, 2 * place + 2);
+  }
+
   /** Inserts an order or replaces it. */
   put(order: LaterOrder): void {
     this.delete(order.orderId);

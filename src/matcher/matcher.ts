@@ -10,15 +10,17 @@ import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-searc
 import { DriverSlots } from './driver-slots.ts';
 import { type ClaimedOrder, Drivers } from './drivers.ts';
 import { type Match, matchDrivers, matchOrders, queryFor, type Sources } from './gather.ts';
-import { LaterOrders } from './later-orders.ts';
+import { type LaterOrder, LaterOrders } from './later-orders.ts';
 import type { FoundOrder } from './order-search.ts';
+import { PlannedOrders } from './planned.ts';
 import { type PoolOrder, Pools } from './pools.ts';
 import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
 import { type WaitReason, waitReason } from './wait-reason.ts';
-import { type WaitingOrder, WaitingOrders } from './waiting.ts';
+import { countsFrom, type WaitingOrder, WaitingOrders } from './waiting.ts';
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder, WaitReason };
+export { countsFrom };
 
 /**
  * The outcome of an assignment: the row took it, or refused the driver, or refused any driver for now, or the
@@ -57,6 +59,8 @@ export class Matcher {
   private onNextDue: () => void = () => undefined;
   private readonly sources: Sources;
   private readonly pools: Pools;
+  /** What the planner sees and does here. */
+  readonly planned: PlannedOrders;
   /** The orders whose assignment is in flight, each with its driver. */
   private readonly assigning = new Map<string, string>();
   /** By store, how many of its orders may get a driver before it is held; without a bound it is missing. */
@@ -64,15 +68,22 @@ export class Matcher {
   /** Null while no credits are read. */
   private assignedDuringRead: Set<string> | null = null;
 
-  /** @throws for a table of more than `MAX_TIERS` rows */
-  constructor(tiers: Tiers) {
+  /**
+   * @param plans whether a planner gives the waiting orders of tiers whose dispatch mode says so: then no search
+   *   here finds them
+   * @throws for a table of more than `MAX_TIERS` rows
+   */
+  constructor(tiers: Tiers, plans = false) {
     this.tiers = new TierTable(tiers);
     this.slots = new DriverSlots(this.tiers);
     this.drivers = new Drivers(this.slots, this.tiers);
     this.search = new DriverSearch(this.slots, this.tiers);
-    this.waiting = new WaitingOrders(this.tiers);
+    this.waiting = new WaitingOrders(this.tiers, plans);
     this.pools = new Pools(this.slots, this.tiers);
     this.slots.onChange((slot) => this.pools.changed(slot));
+    const { drivers, waiting, later, assigning } = this;
+    this.planned = new PlannedOrders({ drivers, waiting, later, tiers: this.tiers, assigning });
+    this.slots.onChange((slot) => this.planned.driverChanged(this.slots.ids[slot] as string));
     this.sources = { drivers: this.drivers, search: this.search, waiting: this.waiting, tiers: this.tiers };
   }
 
@@ -87,6 +98,8 @@ export class Matcher {
     if (!this.tiers.replace(tiers)) return;
     this.slots.tiersChanged();
     this.waiting.tiersChanged();
+    for (const { orderId } of this.waiting.all()) this.planned.orderChanged(orderId);
+    for (const orderId of this.later.ids()) this.planned.orderChanged(orderId);
   }
 
   /** A tier of the rows that were set last. */
@@ -234,16 +247,19 @@ export class Matcher {
     if (dueMs === undefined) {
       this.later.delete(orderId);
       this.waiting.put(order, this.assigning.has(orderId));
-      return;
+    } else {
+      this.waiting.delete(orderId);
+      this.later.put({ ...order, dueMs });
     }
-    this.waiting.delete(orderId);
-    this.later.put({ ...order, dueMs });
-    if (this.later.nextDueMs === dueMs) this.onNextDue();
+    this.planned.orderChanged(orderId);
+    if (dueMs !== undefined && this.later.nextDueMs === dueMs) this.onNextDue();
   }
 
   /** Removes an order that was assigned or cancelled, or expired. False for one that does not wait. */
   unwait(orderId: string): boolean {
-    return this.later.delete(orderId) || this.waiting.delete(orderId);
+    const waited = this.later.delete(orderId) || this.waiting.delete(orderId);
+    if (waited) this.planned.orderChanged(orderId);
+    return waited;
   }
 
   /** The number of orders that wait for their time. {@link waitingCount} is that of those that wait for a driver. */
@@ -282,12 +298,24 @@ export class Matcher {
     while (woken.length < most) {
       const order = this.later.takeDue(nowMs);
       if (!order) break;
-      const { dueMs: sinceMs, ...rest } = order;
-      const fairStartMs = rest.fairStartMs ?? this.waiting.fairStart(rest.retailerId, nowMs);
-      this.waiting.put({ ...rest, sinceMs, fairStartMs }, this.assigning.has(rest.orderId));
-      woken.push(rest.orderId);
+      this.beginWait(order, order.dueMs, nowMs);
+      woken.push(order.orderId);
     }
     return woken;
+  }
+
+  /** Has an order that waits for its time wait for a driver, as the planner sends one already. */
+  wakeOrder(orderId: string, nowMs: number): void {
+    const order = this.later.get(orderId);
+    if (!order) return;
+    this.later.delete(orderId);
+    this.beginWait(order, Math.min(nowMs, order.dueMs), nowMs);
+  }
+
+  private beginWait({ orderId, ...order }: LaterOrder, sinceMs: number, nowMs: number): void {
+    const fairStartMs = order.fairStartMs ?? this.waiting.fairStart(order.retailerId, nowMs);
+    this.waiting.put({ ...order, orderId, sinceMs, fairStartMs, dueMs: undefined }, this.assigning.has(orderId));
+    this.planned.orderChanged(orderId);
   }
 
   waitingCount(): number {
@@ -359,7 +387,7 @@ export class Matcher {
   /** A waiting order for the pool; undefined for one that is held, or of which too little is known. */
   private poolOrder(order: WaitingOrder, nowMs: number): PoolOrder | undefined {
     const tier = this.tiers.get(order.tierId);
-    if (!tier || this.waiting.holdOf(order) !== null) return undefined;
+    if (!tier || !this.waiting.isFree(order)) return undefined;
     return poolOrderOf({ ...order, ...queryFor(order, tier, nowMs) });
   }
 
@@ -367,7 +395,7 @@ export class Matcher {
   bestDriverFor(orderId: string, nowMs: number, alsoExclude?: ReadonlySet<string>): FoundDriver | undefined {
     const order = this.waiting.get(orderId);
     const tier = order && this.tiers.get(order.tierId);
-    if (!tier || this.assigning.has(orderId) || this.waiting.holdOf(order) !== null) return undefined;
+    if (!tier || this.assigning.has(orderId) || !this.waiting.isFree(order)) return undefined;
     const query = queryFor(order, tier, nowMs);
     const { exclude } = query;
     const both = exclude && alsoExclude ? new Set([...exclude, ...alsoExclude]) : (alsoExclude ?? exclude);
@@ -393,13 +421,18 @@ export class Matcher {
   setHold({ retailerId, reason, credit }: StoreHold): void {
     if (reason === null) this.credits.set(retailerId, credit);
     else this.credits.delete(retailerId);
-    if (this.waiting.holdOfRetailer(retailerId) !== reason) this.waiting.setHold(retailerId, reason);
+    if (this.waiting.holdOfRetailer(retailerId) !== reason) this.changeHold(retailerId, reason);
   }
 
   /** Lets a store go that has nothing to be held for. */
   endHold(retailerId: string): void {
     this.credits.delete(retailerId);
-    if (this.holdOf(retailerId) !== null) this.waiting.setHold(retailerId, null);
+    if (this.holdOf(retailerId) !== null) this.changeHold(retailerId, null);
+  }
+
+  private changeHold(retailerId: string, reason: HoldReason | null): void {
+    this.waiting.setHold(retailerId, reason);
+    for (const { orderId } of this.waiting.ofRetailer(retailerId)) this.planned.orderChanged(orderId);
   }
 
   /** Why a store is held; null for one that is not. */
@@ -469,7 +502,7 @@ export class Matcher {
       .slice(0, MAX_BATCH)
       .flatMap((orderId) => this.waiting.get(orderId) ?? [])
       .filter((order) => !this.assigning.has(order.orderId) && this.tiers.get(order.tierId) !== undefined)
-      .filter((order) => this.waiting.holdOf(order) === null);
+      .filter((order) => this.waiting.isFree(order));
     return matchOrders(orders, this.sources, nowMs);
   }
 
@@ -491,6 +524,7 @@ export class Matcher {
     this.drivers.claim(driverId, claimedOf({ ...order, pickup: order.point }));
     this.waiting.hide(orderId);
     this.assigning.set(orderId, driverId);
+    this.planned.orderChanged(orderId);
     if (!order.isCharged) this.takeCredit(order.retailerId);
     return true;
   }
@@ -505,6 +539,7 @@ export class Matcher {
     const driverId = this.assigning.get(orderId);
     if (driverId === undefined) return false;
     this.assigning.delete(orderId);
+    this.planned.orderChanged(orderId);
     if (outcome === 'driver_lost') {
       this.drivers.setAside(driverId, orderId, nowMs);
       this.waiting.show(orderId);

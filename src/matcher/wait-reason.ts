@@ -1,8 +1,12 @@
 import type { Drivers } from './drivers.ts';
 import type { WaitingOrder } from './waiting.ts';
 
-/** The first one is that of an order that waits for its time; {@link waitReason} finds the others. */
+/**
+ * The first one is that of an order with a plan, which the tables tell; the second that of one that waits for
+ * its time; {@link waitReason} finds the others.
+ */
 export const WAIT_REASONS = [
+  'planned',
   'not_yet',
   'no_driver_on_duty',
   'none_qualified',

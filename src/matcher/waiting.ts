@@ -53,16 +53,55 @@ export class WaitingOrders {
   private readonly holds = new Map<string, HoldReason>();
   /** Orders that are not found whatever their store's hold. */
   private readonly hidden = new Set<number>();
+  /** Whether a planner gives the orders of the tiers that are planned. */
+  private readonly plans: boolean;
+  /** Orders that the planner left to whoever is free, as it has no room for them. */
+  private readonly left = new Set<number>();
   private rounds: Iterator<number> | undefined;
 
-  constructor(tiers: TierTable) {
+  constructor(tiers: TierTable, plans = false) {
     this.tiers = tiers;
+    this.plans = plans;
     this.search = new OrderSearch(this.index, tiers, this.orders);
   }
 
-  /** Indexes every order by the tier table of now, after a tier came into it or left it. */
+  /** Indexes every order by the tier table of now, after a change of its tiers. */
   tiersChanged(): void {
-    for (const number of this.numbers.values()) if (this.index.has(number)) this.place(number);
+    for (const number of this.numbers.values()) {
+      if (this.index.has(number)) this.place(number);
+      this.showOrHide(number);
+    }
+  }
+
+  /**
+   * Whether the planner gives the order to a driver: it is not found for a driver who is free. What the planner
+   * cannot plan, as nobody knows the door, it does not give.
+   */
+  isPlanned({ orderId, tierId, dropoff }: WaitingOrder): boolean {
+    if (!this.plans || !dropoff || this.tiers.get(tierId)?.dispatchMode !== 'planned') return false;
+    const number = this.numbers.get(orderId);
+    return number === undefined || !this.left.has(number);
+  }
+
+  /** Whether an order is found for a driver who is free: its store is not held, and it is not the planner's. */
+  isFree(order: WaitingOrder): boolean {
+    return this.holdOf(order) === null && !this.isPlanned(order);
+  }
+
+  /** Leaves an order of the planner to whoever is free, until it is put again. */
+  leave(orderId: string): void {
+    const number = this.numbers.get(orderId);
+    if (number === undefined) return;
+    this.left.add(number);
+    this.showOrHide(number);
+  }
+
+  /** Gives an order that was left back to the planner. */
+  takeBack(orderId: string): void {
+    const number = this.numbers.get(orderId);
+    if (number === undefined) return;
+    this.left.delete(number);
+    this.showOrHide(number);
   }
 
   get size(): number {
@@ -201,7 +240,8 @@ export class WaitingOrders {
   }
 
   private showOrHide(number: number): void {
-    const isFound = !this.hidden.has(number) && this.holdOf(this.orders[number] as WaitingOrder) === null;
+    const order = this.orders[number] as WaitingOrder;
+    const isFound = !this.hidden.has(number) && this.isFree(order);
     if (!isFound) this.index.remove(number);
     else if (!this.index.has(number)) this.place(number);
   }
@@ -216,6 +256,7 @@ export class WaitingOrders {
     const order = this.orders[number] as WaitingOrder;
     this.index.remove(number);
     this.hidden.delete(number);
+    this.left.delete(number);
     this.orders[number] = undefined;
     const siblings = this.byRetailer.get(order.retailerId);
     siblings?.delete(number);

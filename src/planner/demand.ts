@@ -24,6 +24,12 @@ export class Demand {
     this.#sources.set(key, { place: known?.place ?? new Place(point), weight: before + weight, atMs: nowMs });
   }
 
+  /** Expects orders as it is told, whatever came before. */
+  expect(sources: readonly { readonly point: Point; readonly weight: number }[], nowMs: number): void {
+    this.#sources.clear();
+    for (const { point, weight } of sources) this.note(point, nowMs, weight);
+  }
+
   /** Orders that came lately, by store. */
   sources(nowMs: number): { readonly place: Place; readonly weight: number }[] {
     return Array.from(this.#sources.values(), (source) => ({ place: source.place, weight: weightAt(source, nowMs) }));

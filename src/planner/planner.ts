@@ -1,3 +1,4 @@
+import type { Point } from '../geo/point.ts';
 import { MAX_PUT_AT_ONCE, MAX_RUINS_PER_PASS, MAX_TOLD_PER_LOOK } from '../limits.ts';
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import { Plan } from './plan.ts';
@@ -41,7 +42,8 @@ export class Planner {
     plan.tasks.set(order.id, task);
     plan.pickups.add(task);
     // Behind orders that nobody has room for it waits for the pass, in which the most urgent come first.
-    if (this.#unplanned > 0 || !plan.insert(task)) this.#unplanned++;
+    task.isTried = this.#unplanned === 0;
+    if (!task.isTried || !plan.insert(task)) this.#unplanned++;
   }
 
   /** Forgets an order: cancelled, expired, or given to a driver by others. */
@@ -68,6 +70,25 @@ export class Planner {
     if (!route) return;
     plan.fleet.remove(route);
     this.#insertSome(plan.strip(route));
+  }
+
+  /**
+   * Tries orders that are in no route, as drivers have come or have room: those that were never tried, then the
+   * most urgent ones. The pass does the same for all.
+   *
+   * @param most so many are tried, each about 0.2 ms
+   */
+  retry(nowMs: number, most: number): void {
+    if (this.#unplanned === 0) return;
+    const plan = this.#at(nowMs);
+    const open = Array.from(plan.tasks.values()).filter(({ route }) => !route);
+    this.#unplanned = open.length;
+    const cost = (task: Task) => (task.isTried ? task.costAt(nowMs) : Number.POSITIVE_INFINITY);
+    const next = open.map((task) => ({ task, cost: cost(task) })).sort((a, b) => (a.cost < b.cost ? 1 : -1));
+    for (const { task } of next.slice(0, most)) {
+      task.isTried = true;
+      if (plan.insert(task)) this.#unplanned--;
+    }
   }
 
   /** Begins a pass at a time; `step` does it. To be called some times a minute. */
@@ -158,6 +179,11 @@ export class Planner {
       if (stop === task.dropoff) break;
     }
     return { driverId: route.driver.id, pickupMs, doorMs: walk.atMs - plan.rules.dropoffAfterMs };
+  }
+
+  /** Where orders are expected, in place of what was known of it. */
+  expect(sources: readonly { readonly point: Point; readonly weight: number }[], nowMs: number): void {
+    this.#at(nowMs).demand.expect(sources, nowMs);
   }
 
   /** Which idle drivers should wait elsewhere, by where orders are expected. */

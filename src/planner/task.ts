@@ -19,6 +19,8 @@ export class Task {
   readonly doorFromMs: number;
   /** Whether the driver was told, and the latest time at the door that a further stop may cause. */
   isTold = false;
+  /** Whether a place in a route was looked for. */
+  isTried = false;
   doorByMs = Number.POSITIVE_INFINITY;
 
   constructor(order: OpenOrder, rules: Rules) {

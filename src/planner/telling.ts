@@ -7,19 +7,20 @@ import type { Alternative, Tell, ToldStop } from './types.ts';
 
 /**
  * What a driver is to be told by now: a driver who is free is told of the next pickup when waiting any longer
- * would make it late. Null while there is nothing.
+ * would make it late, and one at a store of what more is fetched there. Null while there is nothing.
  *
  * @param untilMs the time of the next look; who has to leave before it is told now
  */
 export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const { driver, stops } = route;
   const first = stops[0];
-  if (!first || first.task.isTold || Math.max(driver.freeAtMs, driver.onDutyMs) >= untilMs) return null;
-  if (route.toldEnd > 0 && !plan.rules.extendsTold) return null;
+  if (!first || first.task.isTold || (route.toldEnd > 0 && !plan.rules.extendsTold)) return null;
+  const isFree = Math.max(driver.freeAtMs, driver.onDutyMs) < untilMs && route.leaveMs < untilMs;
+  const end = isFree ? endOfTell(plan, route) : endOfSameStop(plan, route, untilMs);
   // The time may have gone on since the route was planned, so that a shift ends too early.
-  if (!plan.isAllowed(route) || route.leaveMs >= untilMs) return null;
+  if (end === 0 || !plan.isAllowed(route)) return null;
   const tasks = new Set<Task>();
-  for (const { task } of stops.slice(0, endOfTell(plan, route))) if (!task.isTold) tasks.add(task);
+  for (const { task } of stops.slice(0, end)) if (!task.isTold) tasks.add(task);
   const told = stops.filter(({ task }) => task.isTold || tasks.has(task));
   return {
     driverId: driver.id,
@@ -39,6 +40,16 @@ function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
   let end = 1;
   while (end < stops.length && loads[end] !== 0) end++;
   return end;
+}
+
+/** What is ready at the store where the driver is: they have to know before they leave it. */
+function endOfSameStop({ rules }: Plan, { stops, driver, place }: Route, untilMs: number): number {
+  const isThere = driver.freeAtMs < untilMs + rules.pickupBeforeMs + rules.pickupAfterMs;
+  if (!rules.extendsTold || !driver.isPickingUp || !isThere) return 0;
+  const isReady = ({ isPickup, place: at, task: { order } }: Stop) =>
+    isPickup && at.isAt(place) && order.readyMs <= driver.freeAtMs;
+  const end = stops.findIndex((stop) => !isReady(stop));
+  return end === -1 ? stops.length : end;
 }
 
 function endOfPickups(stops: readonly Stop[]): number {

@@ -36,7 +36,7 @@ type Photos = {
 export function createAdvance(deps: {
   readonly store: Pick<Store, 'findStoreOrder' | 'endWait' | 'makeDue'>;
   readonly actions: Pick<DriverActions, 'pickUp' | 'deliver' | 'undeliverable' | 'returned'>;
-  readonly redispatch: Pick<Redispatch, 'requeue' | 'expire'>;
+  readonly redispatch: Pick<Redispatch, 'giveAtOnce' | 'expire'>;
   readonly releaseSilent: SilentRelease;
   readonly photos: Photos;
 }): Advance {
@@ -64,7 +64,7 @@ export function createAdvance(deps: {
     const action: DriverAction = { orderId, driverId, stamp: { actionId: null, capturedAt: null } };
     switch (step) {
       case 'driver_assigned':
-        return redispatch.requeue(orderId);
+        return redispatch.giveAtOnce(orderId);
       case 'expired':
         return (await store.endWait(orderId)) && redispatch.expire(orderId);
       case 'pending_dispatch':

@@ -76,6 +76,8 @@ class SimulatedDriver {
   #retryAtMs = 0;
   #position: Point;
   #wanderTo: Point;
+  /** Where they were asked to wait, and stay until an order comes. */
+  #waitAt: Point | null = null;
   #leg: { readonly to: Point; readonly metersPerSecond: number } | null = null;
   #order: GivenOrder | null = null;
   /** Simulated time since the order was given. */
@@ -110,7 +112,7 @@ class SimulatedDriver {
     this.#carriedMs += this.#tickMs();
     const { lat, lng } = this.#position;
     this.#socket.send(JSON.stringify({ type: 'position', lat, lng, captured_at: new Date().toISOString() }));
-    if (!this.#order && arrived) this.#wanderTo = around(this.#world.home, 2_000, this.#random);
+    if (!this.#order && !this.#waitAt && arrived) this.#wanderTo = around(this.#world.home, 2_000, this.#random);
     const step = this.#order && nextStep(this.#order.status, arrived, this.#carriedMs, this.#mishap);
     if (this.#order && step) void this.#act(this.#order.id, step);
   }
@@ -137,9 +139,15 @@ class SimulatedDriver {
 
   /** The first state confirms the hello; a driver who is off duty then goes on duty. */
   #hear(socket: WebSocket, text: string): void {
-    const message = JSON.parse(text) as { type: string; on_duty?: boolean; order?: GivenOrder | null };
+    const message = JSON.parse(text) as {
+      type: string;
+      on_duty?: boolean;
+      order?: GivenOrder | null;
+      wait_at?: Point | null;
+    };
     if (message.type !== 'state') return;
     const order = message.order ?? null;
+    this.#waitAt = order ? null : (message.wait_at ?? this.#waitAt);
     if (order && order.id !== this.#order?.id) this.#isGiven(order);
     this.#order = order;
     if (!this.#signedIn && !message.on_duty) socket.send(JSON.stringify({ type: 'duty', on_duty: true }));
@@ -170,7 +178,7 @@ class SimulatedDriver {
 
   #destination(): Point {
     if (this.#order?.status === 'driver_assigned' || this.#order?.status === 'undeliverable') return this.#order.pickup;
-    return (this.#order && this.#door) ?? this.#wanderTo;
+    return (this.#order ? this.#door : this.#waitAt) ?? this.#wanderTo;
   }
 
   /** Simulated time of a tick. */
@@ -178,11 +186,11 @@ class SimulatedDriver {
     return (this.#world.tickMs ?? SIMULATED_TICK_MS) * (this.#world.haste ?? 1);
   }
 
-  /** Moves towards a point, slowly without an order; true on arrival. */
+  /** Moves towards a point, slowly with nothing to do; true on arrival. */
   #driveTo(to: Point): boolean {
     const left = distanceMeters(this.#position, to);
     if (this.#leg?.to.lat !== to.lat || this.#leg.to.lng !== to.lng) {
-      this.#leg = { to, metersPerSecond: speedOf(left, this.#order !== null) };
+      this.#leg = { to, metersPerSecond: speedOf(left, this.#order !== null || this.#waitAt !== null) };
     }
     const moved = this.#leg.metersPerSecond * (this.#tickMs() / 1_000);
     const part = Math.min(1, moved / Math.max(left, 1));

@@ -12,9 +12,9 @@ export function around(center: Point, meters: number, random: () => number): Poi
   };
 }
 
-/** Speed of a simulated driver on a leg of so many meters, in meters per second; without an order they stroll. */
-export function speedOf(legMeters: number, hasOrder: boolean): number {
-  if (!hasOrder) return SIMULATED_SPEED_METERS_PER_SECOND / 8;
+/** Speed of a simulated driver on a leg, in meters per second; with nothing to do they stroll. */
+export function speedOf(legMeters: number, hasAim: boolean): number {
+  if (!hasAim) return SIMULATED_SPEED_METERS_PER_SECOND / 8;
   const inTime = legMeters / (SIMULATED_LEG_MS / 1_000);
   return Math.min(SIMULATED_TOP_METERS_PER_SECOND, Math.max(SIMULATED_SPEED_METERS_PER_SECOND, inTime));
 }

@@ -1,10 +1,11 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import { DEFAULT_VEHICLE, type FleetDriver, type Vehicle } from '../domain/driver.ts';
+import type { WaitPlace } from '../domain/idle-wait.ts';
 import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderItem, OrderStatus } from '../domain/order.ts';
 import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
-import { FLEET_PART } from '../limits.ts';
+import { FLEET_PART, IDLE_WAIT_MS } from '../limits.ts';
 import { carriedColumns, joinCarried, toCarried } from './carried.ts';
 import type { Db } from './db.ts';
 import { isDriver, rowsOf } from './fragments.ts';
@@ -219,6 +220,8 @@ export type DriverState = {
   readonly capacity: number;
   readonly vehicle: Vehicle;
   readonly orders: readonly DriverOrder[];
+  /** Where one who is on duty without an order was asked to wait, for IDLE_WAIT_MS; else null. */
+  readonly waitAt: WaitPlace | null;
 };
 
 /** The state of a driver; null for one who is unknown, or deactivated and without a parcel. */
@@ -233,9 +236,11 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
       o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
       a.line1, a.line2, a.city, a.state, a.zip, a.accuracy_meters as door_accuracy, o.items,
       o.pickup_instructions, o.dropoff_instructions,
-      o.leave_at_door
+      o.leave_at_door, w.driver_id is not null as is_asked, w.lat as wait_lat, w.lng as wait_lng, w.name as wait_name
     from drivers d
     ${joinCarried(sql)}
+    left join driver_waits w on w.driver_id = d.id and o.id is null and d.on_duty and w.ended_at is null
+      and w.asked_at > greatest(d.free_since, now() - make_interval(secs => ${IDLE_WAIT_MS / 1_000}))
     left join retailers r on r.id = o.retailer_id
     left join customers c on c.id = o.customer_id
     where d.id = any(${[...driverIds]}::uuid[]) and (d.active or o.status in ('picked_up', 'undeliverable'))
@@ -256,6 +261,7 @@ const toDriverState = (row: Row, orders: DriverOrder[]): DriverState => ({
   capacity: row.capacity,
   vehicle: row.vehicle,
   orders,
+  waitAt: row.is_asked ? { lat: row.wait_lat, lng: row.wait_lng, name: row.wait_name } : null,
 });
 
 function toDriverOrder(row: Row): DriverOrder {

@@ -3,6 +3,7 @@ import { DEFAULT_UNPAID_ORDERS_ALLOWED, REFUND_MISSING_SECONDS } from '../limits
 import type { Db } from './db.ts';
 import { isDue, isNotYet, whyWaiting } from './order-times.ts';
 import type { Printable } from './pages.ts';
+import { meantDriver } from './plan-readings.ts';
 
 /** A store with its webhook and its keys' ids, or an application; null for neither. */
 export async function showRetailer(
@@ -33,7 +34,10 @@ export async function showRetailer(
   return application ? { ...application } : null;
 }
 
-/** Everything on record about one order. */
+/**
+ * Everything on record about one order, with the driver who is meant for one that waits. An assignment has its
+ * `cost` beside that of the next best drivers, where the planner made it.
+ */
 export async function showOrder(
   { sql }: Db,
   id: string,
@@ -42,7 +46,7 @@ export async function showOrder(
   const [row] = await sql`
     select to_jsonb(o) - 'request_fingerprint' - 'extras_fingerprint' || jsonb_build_object('payout_status', coalesce(po.status, 'none'),
         'payout_at', po.paid_at) as "order",
-      ${whyWaiting(sql, unpaidAllowed)} as waiting_because, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
+      ${whyWaiting(sql, unpaidAllowed)} as waiting_because, ${meantDriver(sql)} as planned, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
       (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' - 'receipt'
               || case when e.considered is null then '{}'
                  else jsonb_build_object('considered', considered_as_json(e.considered)) end
@@ -68,8 +72,9 @@ export async function showOrder(
     left join retailers r on r.id = o.retailer_id
     where o.id = ${id} and o.status <> 'void'`;
   if (!row) return null;
-  const { waiting_because: why, ...shown } = row;
-  return why === null ? shown : { waiting_because: why, ...shown };
+  const { waiting_because: why, planned, ...shown } = row;
+  if (why === null) return shown;
+  return { waiting_because: why, ...(why === 'planned' ? { planned } : {}), ...shown };
 }
 
 /** Sends a notice at which the running processes try a waiting order again; false if it does not wait. */

@@ -2,6 +2,7 @@ import type { Fragment, Row, Sql } from 'postgres';
 import type { ScheduledOrder } from '../domain/schedule.ts';
 import { DEFAULT_PROMISE_MINUTES, DUE_TOLERANCE_MS } from '../limits.ts';
 import { holdReason } from './fragments.ts';
+import { isPlanned } from './plan-readings.ts';
 
 /** Until when the order `o` is promised; one of the build before this has its tier's promise. */
 export const promisedBy = (sql: Sql, order: Fragment): Fragment => sql`
@@ -17,9 +18,10 @@ export const isDue = (sql: Sql, order: Fragment): Fragment => sql`
 export const isNotYet = (sql: Sql, order: Fragment): Fragment =>
   sql`(${order}.status = 'pending_dispatch' and ${order}.dispatch_from is not null and ${order}.dispatch_from > now())`;
 
-/** Why the order `o` of the store `r` waits as far as the tables tell: it is held, or it is not due yet. */
+/** Why the order `o` of the store `r` waits as far as the tables tell: it is held, planned, or not due yet. */
 export const whyWaiting = (sql: Sql, unpaidAllowed: number): Fragment => sql`
-  coalesce(${holdReason(sql, unpaidAllowed)}, case when ${isNotYet(sql, sql`o`)} then 'not_yet' end)`;
+  coalesce(${holdReason(sql, unpaidAllowed)}, case when ${isPlanned(sql)} then 'planned'
+    when ${isNotYet(sql, sql`o`)} then 'not_yet' end)`;
 
 /** The columns that {@link toScheduled} reads. */
 export const scheduleColumns = (sql: Sql, order: Fragment): Fragment => sql`

@@ -5,6 +5,7 @@ import { LIST_OVERLAP_MS, LIST_SCAN_ROWS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { createPlaces, onRoute } from './order-on-route.ts';
 import { scheduleColumns, toScheduled } from './order-times.ts';
+import { shownPlan } from './plan-readings.ts';
 
 /** The last order of a page: the time of its last change in microseconds since 1970, and its id. */
 export type OrderCursor = { readonly updatedMicros: string; readonly id: string };
@@ -60,7 +61,7 @@ export async function readOrderPage(
       pickup_lat, pickup_lng, case when status in ('driver_assigned', 'picked_up') then (
         select json_build_object('lat', a.lat, 'lng', a.lng, 'accuracyMeters', a.accuracy_meters)
         from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null) end as dropoff,
-      ${onRoute(sql)} as on_route,
+      ${onRoute(sql)} as on_route, ${shownPlan(sql)} as plan,
       (extract(epoch from updated_at) * 1000000)::int8::text as micros, scanned, wanted
       ${namesStore ? sql`, retailer_id` : sql``}
     from ${looked}
@@ -147,9 +148,9 @@ const looked = (sql: Sql, part: Fragment, isWanted: Fragment): Fragment => sql`
 /** The order without the columns of the cursor. */
 function onWire(row: Row, placeOf: ReturnType<typeof createPlaces>): ListedOrder {
   const { micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from, ...rest } = row;
-  const { pickup_lat: lat, pickup_lng: lng, dropoff, on_route, ...order } = rest;
+  const { pickup_lat: lat, pickup_lng: lng, dropoff, on_route, plan, ...order } = rest;
   void [micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from];
   const { status, driver_id: driverId } = row;
-  const onTheWay = { onRoute: placeOf(row.id, row.driver_id, on_route), pickup: { lat, lng }, dropoff };
+  const onTheWay = { onRoute: placeOf(row.id, row.driver_id, on_route), pickup: { lat, lng }, dropoff, plan };
   return { ...order, times: { ...toScheduled(row), status, driverId, ...onTheWay } } as ListedOrder;
 }

@@ -2,6 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import type { TextKind, TextStatus } from '../domain/customer-text.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { DropoffAddress, OrderStatus } from '../domain/order.ts';
+import type { Lease, ShownPlan } from '../domain/plan.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, endOfWait, insertJobs } from './changes.ts';
@@ -10,6 +11,8 @@ import { active, jobsAsJson, mayTake } from './fragments.ts';
 import { onRoute, type RouteJson } from './order-on-route.ts';
 import { isDue, promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
+import { shownPlan } from './plan-readings.ts';
+import { holdsLease } from './plans.ts';
 import { type RejectedCandidateOnWire, rejectedCandidatesText } from './rejected-candidates.ts';
 
 const EXPIRED = { type: 'expired' };
@@ -60,23 +63,30 @@ export type AssignOutcome =
   | { readonly kind: 'driver_lost' }
   /** Its store is held: it goes on waiting, whichever driver is free. */
   | { readonly kind: 'held'; readonly reason: HoldReason }
-  | { readonly kind: 'order_gone' };
+  | { readonly kind: 'order_gone' }
+  /** Another process plans by now. */
+  | { readonly kind: 'lease_lost' };
 
 /**
  * Assigns a waiting order to a driver: one conditional update, with the event, the job of the charge (at the
  * first assignment) and the notice. The unique index refuses a slot of the driver that has an order.
  *
  * The order is locked before its status is checked: a plain read would show it as waiting while another
- * process assigns it. One that waits for its time is not given before it. The row of an unproven store is
- * locked after it, and its credit is counted under that lock; an order that was charged before costs no
- * credit.
+ * process assigns it. One that waits for its time is not given before it, but by the planner, which knows the
+ * way. The row of an unproven store is locked after it, and its credit is counted under that lock; an order
+ * that was charged before costs no credit.
+ *
+ * @param lease the right of the planner whose decision this is; null for any other decision
  */
 export async function assignWaiting(
   { sql, processId }: Db,
   orderId: string,
   driver: ChosenDriver,
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
+  lease: Lease | null = null,
 ): Promise<AssignOutcome> {
+  const isAllowed = lease === null ? sql`true` : holdsLease(sql, lease);
+  const isTime = lease === null ? isDue(sql, sql`orders`) : sql`true`;
   const rejected = rejectedCandidatesText(driver);
   const slot = driver.slot ?? 0;
   const owed = sql`
@@ -85,8 +95,10 @@ export async function assignWaiting(
   const rows = await sql`
     with waiting as materialized (
       select id, retailer_id, payment_status from orders
-      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isDue(sql, sql`orders`)}
+      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isTime}
       for update
+    ), leave as materialized (
+      select ${isAllowed} as is_given
     ), driver as (
       select id from drivers d where id = ${driver.driverId} and ${mayTake(sql, sql`${slot}::int`)}
     ), store as materialized (
@@ -99,16 +111,17 @@ export async function assignWaiting(
       update orders o set status = 'driver_assigned', driver_id = driver.id, driver_slot = ${slot}, assigned_at = now(),
         sequence = sequence + 1,
         payment_status = case when o.payment_status = 'not_charged' then 'processing' else o.payment_status end
-      from driver, waiting, store
-      where o.id = waiting.id and store.hold is null
+      from driver, waiting, store, leave
+      where o.id = waiting.id and store.hold is null and leave.is_given
         and not driver.id = any(o.excluded_driver_ids)
         and not exists (select from orders a where a.driver_id = driver.id and a.driver_slot = ${slot}
                         and a.status in ${active(sql)})
       returning o.id, o.sequence, o.status, o.driver_id, o.retailer_id, o.payment_status, clock_timestamp() as at
     ), event as (
       insert into order_events (order_id, sequence, type, at, data, considered)
-      select id, sequence, 'driver_assigned', at, jsonb_build_object('driver_id', driver_id,
-        'distance_meters', ${Math.round(driver.distanceMeters)}::int), ${rejected}::text
+      select id, sequence, 'driver_assigned', at, jsonb_strip_nulls(jsonb_build_object('driver_id', driver_id,
+        'distance_meters', ${Math.round(driver.distanceMeters)}::int,
+        'cost', ${driver.cost?.toFixed(1) ?? null}::numeric)), ${rejected}::text
       from changed
     ), unproven as (
       insert into unproven_orders (retailer_id, order_id) select retailer_id, id from changed
@@ -119,13 +132,14 @@ export async function assignWaiting(
     ), ${insertJobs(sql, owed)}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )
-    select exists (select from waiting) as waiting, (select hold from store) as hold,
+    select exists (select from waiting) as waiting, (select is_given from leave) as is_given, (select hold from store) as hold,
       (select count(*) from notice)::int as assigned,
       ${jobsAsJson(sql)} as outbox`.catch(driverTaken);
   const row = rows?.[0];
   if (!row) return { kind: 'driver_lost' };
   if (row.assigned === 1) return { kind: 'assigned', outbox: parseOutboxRows(row.outbox) };
   if (!row.waiting) return { kind: 'order_gone' };
+  if (!row.is_given) return { kind: 'lease_lost' };
   return row.hold === null ? { kind: 'driver_lost' } : { kind: 'held', reason: row.hold };
 }
 
@@ -175,6 +189,7 @@ export type StoreOrder = {
   readonly pickup_lng: number;
   readonly driver_id: string | null;
   readonly on_route: RouteJson | null;
+  readonly plan: ShownPlan | null;
   readonly ready_at: Date | null;
   readonly deliver_after: Date | null;
   readonly dispatch_from: Date | null;
@@ -183,7 +198,10 @@ export type StoreOrder = {
   readonly [column: string]: unknown;
 };
 
-/** An order of one of these stores with its events; null for an unknown id and for another store's order. */
+/**
+ * An order of one of these stores with its events; null for an unknown id and for another store's order. What
+ * an assignment cost is the operator's: it counts the waits of other stores' orders, too.
+ */
 export async function findStoreOrder(
   { sql }: Db,
   orderId: string,
@@ -194,10 +212,11 @@ export async function findStoreOrder(
       d.name as driver_name,
       split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
-        as dropoff_point, ${onRoute(sql)} as on_route,
+        as dropoff_point, ${onRoute(sql)} as on_route, ${shownPlan(sql)} as plan,
       coalesce((select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'
         order by f.attempt desc limit 1), o.refund_id) as stripe_refund_id,
-      (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at, 'data', e.data,
+      (select coalesce(json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at,
+              'data', case e.type when 'driver_assigned' then e.data - 'cost' else e.data end,
               'considered', considered_as_json(e.considered)) order by e.sequence), '[]')
        from order_events e where e.order_id = o.id) as events,
       (select coalesce(json_agg(json_build_object('kind', t.kind, 'failure_code', t.failure_code, 'at', t.updated_at,

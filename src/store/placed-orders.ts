@@ -36,6 +36,7 @@ function toEarlier(row: Row): EarlierOrder {
   const pickup = { lat: row.pickup_lat, lng: row.pickup_lng };
   const dropoff = row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters };
   const { created_at: createdAt, driver_meters: driverMeters } = row;
+  const estimatedDelivery = firstEstimate({ ...schedule, createdAt, pickup, dropoff }, driverMeters);
   return {
     id: row.id,
     status: driverMeters === null ? 'pending_dispatch' : 'driver_assigned',
@@ -46,8 +47,8 @@ function toEarlier(row: Row): EarlierOrder {
     createdAt,
     externalId: row.external_id,
     deliverBy: schedule.deliverBy,
-    estimatedDelivery: firstEstimate({ ...schedule, createdAt, pickup, dropoff }, driverMeters),
-    isForLater: schedule.dispatchFrom !== null,
+    estimatedDelivery,
+    isForLater: driverMeters === null && estimatedDelivery !== null,
     statusNow: row.status,
   };
 }

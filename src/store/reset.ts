@@ -23,6 +23,8 @@ const TABLES = [
   'store_events',
   'stripe_refunds',
   'disputes',
+  'plans',
+  'driver_waits',
 ].join(', ');
 
 /** BullMQ's jobs, where its tables are here. A worker ends the job that it is at, which finds no order. */

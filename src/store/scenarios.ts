@@ -25,7 +25,8 @@ export async function endWait({ sql }: Db, orderId: string): Promise<boolean> {
 export async function makeDue({ sql, processId }: Db, orderId: string): Promise<boolean> {
   const rows = await sql`
     with changed as (
-      update orders o set dispatch_from = now(), expires_at = expires_at - (dispatch_from - now())
+      update orders o set dispatch_from = now(), expires_at = expires_at - (dispatch_from - now()),
+        ready_at = least(ready_at, now()), deliver_after = least(deliver_after, now())
       where id = ${orderId} and ${isNotYet(sql, sql`o`)} returning id
     )
     select pg_notify('sameday', ${processId} || ':order:' || id) from changed`;

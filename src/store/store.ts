@@ -1,6 +1,9 @@
 import * as account from './account.ts';
 import type { Db } from './db.ts';
+import * as deliveryStats from './delivery-stats.ts';
+import * as demand from './demand.ts';
 import * as driverDay from './driver-day.ts';
+import * as driverWaits from './driver-waits.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as events from './events.ts';
@@ -27,6 +30,7 @@ import * as payments from './payments.ts';
 import * as payouts from './payouts.ts';
 import * as phones from './phones.ts';
 import * as placedOrders from './placed-orders.ts';
+import * as plans from './plans.ts';
 import * as pushes from './pushes.ts';
 import * as refunds from './refunds.ts';
 import * as requestDedup from './request-dedup.ts';
@@ -66,7 +70,10 @@ type Bound<Family> = {
  */
 export interface Store
   extends Bound<typeof account>,
+    Bound<typeof deliveryStats>,
+    Bound<typeof demand>,
     Bound<typeof driverDay>,
+    Bound<typeof driverWaits>,
     Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof events>,
@@ -93,6 +100,7 @@ export interface Store
     Bound<typeof payouts>,
     Bound<typeof phones>,
     Bound<typeof placedOrders>,
+    Bound<typeof plans>,
     Bound<typeof pushes>,
     Bound<typeof refunds>,
     Bound<typeof requestDedup>,
@@ -116,7 +124,10 @@ export interface Store
 
 const FAMILIES = [
   account,
+  deliveryStats,
+  demand,
   driverDay,
+  driverWaits,
   drivers,
   dropoffs,
   events,
@@ -143,6 +154,7 @@ const FAMILIES = [
   payouts,
   phones,
   placedOrders,
+  plans,
   pushes,
   refunds,
   requestDedup,

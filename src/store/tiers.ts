@@ -19,6 +19,7 @@ export async function loadTiers({ sql }: Db): Promise<Tiers> {
         weight: row.weight,
         maxWaitSeconds: row.max_wait_seconds,
         promiseMinutes: row.promise_minutes,
+        dispatchMode: row.dispatch_mode,
       },
     ]),
   );
@@ -30,7 +31,7 @@ export async function setTier(
   tierId: TierId,
   changes: Partial<Omit<Tier, 'id'>>,
 ): Promise<boolean> {
-  const or = (value: number | undefined) => value ?? null;
+  const or = <Value>(value: Value | undefined) => value ?? null;
   const rows = await sql`
     with changed as (
       update tiers set fee_cents = coalesce(${or(changes.feeCents)}, fee_cents),
@@ -42,7 +43,8 @@ export async function setTier(
         max_distance_meters = coalesce(${or(changes.maxDistanceMeters)}, max_distance_meters),
         weight = coalesce(${or(changes.weight)}, weight),
         max_wait_seconds = coalesce(${or(changes.maxWaitSeconds)}, max_wait_seconds),
-        promise_minutes = coalesce(${or(changes.promiseMinutes)}, promise_minutes)
+        promise_minutes = coalesce(${or(changes.promiseMinutes)}, promise_minutes),
+        dispatch_mode = coalesce(${or(changes.dispatchMode)}, dispatch_mode)
       where id = ${tierId} returning id
     ), notice as (
       select pg_notify('sameday', ${processId} || ':tier:' || id) from changed

@@ -5,6 +5,7 @@ import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Db } from './db.ts';
 import { createPlaces, onRoute } from './order-on-route.ts';
 import { isNotYet, scheduleColumns, toScheduled } from './order-times.ts';
+import { shownPlan } from './plan-readings.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -16,6 +17,7 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
       exists (select from order_events e where e.order_id = o.id and e.type = 'released') as was_released,
       o.photo_name is not null as has_photo, o.reason_code, ${onRoute(sql)} as on_route,
       ${scheduleColumns(sql, sql`o`)}, ${isNotYet(sql, sql`o`)} as is_not_yet,
+      ${shownPlan(sql)} as plan,
       o.dropoff_instructions, o.leave_at_door, a.lat, a.lng, a.accuracy_meters
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
@@ -34,7 +36,7 @@ function toTracked(row: Row, placeOf: ReturnType<typeof createPlaces>): TrackedO
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
     onRoute: placeOf(row.id, row.driver_id, row.on_route),
-    planned: row.is_not_yet ? windowOf(toScheduled(row)) : null,
+    planned: row.plan?.range ?? (row.is_not_yet ? windowOf(toScheduled(row)) : null),
     pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
     dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters },
     createdAt: row.created_at.toISOString(),

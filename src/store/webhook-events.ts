@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import { promisedBy } from './order-times.ts';
+import { asText } from './plan-readings.ts';
 
 /**
  * The members of an event's object, for `json_build_object`: as webhooks send it, and as `GET /events` shows
@@ -17,7 +18,7 @@ export const eventMembers = (sql: Sql, event: Fragment): Fragment => sql`
 
 /**
  * Until when the order is promised, and its window in an event of an order that waits for its time. When a
- * driver arrives changes by the minute, so an event does not say it.
+ * driver arrives changes by the minute, so an event does not say it, but for the one of a changed plan.
  */
 const timesOf = (sql: Sql, event: Fragment): Fragment => sql`
   select jsonb_build_object('deliver_by', ${asText(sql, promisedBy(sql, sql`o`))}, 'estimated_delivery',
@@ -25,6 +26,3 @@ const timesOf = (sql: Sql, event: Fragment): Fragment => sql`
       'from', ${asText(sql, sql`greatest(o.dispatch_from, o.ready_at, o.deliver_after)`)},
       'to', ${asText(sql, promisedBy(sql, sql`o`))}) end)
   from orders o where o.id = ${event}.order_id`;
-
-const asText = (sql: Sql, time: Fragment): Fragment =>
-  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -27,7 +27,7 @@ export type TrackingView = {
   readonly driver: { readonly first_name: string | null; readonly position: ShownPosition | null } | null;
   /** Other doors to which the driver goes first; null where no driver is under way with the order. */
   readonly stops_before: number | null;
-  /** Whether it waits for its time; then `arrival` is its window. */
+  /** Whether it waits for its time or for the driver who is meant; then `arrival` is its window, or planned. */
   readonly is_planned: boolean;
   /** Whether an earlier driver gave the order back. */
   readonly was_released: boolean;

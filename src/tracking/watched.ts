@@ -22,15 +22,17 @@ export function newWatched(): Watched {
 }
 
 /**
- * Whether the pages must be sent `order`: after an event, or once the dropoff is found or the driver's other
- * stops are others, which are no events of it.
+ * Whether the pages must be sent `order`: after an event, or once the dropoff is found, the driver's other
+ * stops are others or its plan is another, which are no events of it.
  */
 export function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolean {
   if (known === null || order.sequence > known.sequence) return true;
   if (order.sequence < known.sequence) return false;
   return (
     order.onRoute?.stopsBefore !== known.onRoute?.stopsBefore ||
-    order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters
+    order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters ||
+    order.planned?.from !== known.planned?.from ||
+    order.planned?.to !== known.planned?.to
   );
 }
 

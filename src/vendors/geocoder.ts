@@ -7,9 +7,9 @@ import {
   MAX_GEOCODER_CACHE_PER_STORE,
   MAX_GEOCODER_REQUESTS,
   MAX_GEOCODER_WAITING_PER_STORE,
-  MAX_VENDOR_REPLY_BYTES,
 } from '../limits.ts';
 import { FairSlots } from './fair-slots.ts';
+import { getJson, urlBelow } from './get-json.ts';
 import { SharedCache } from './shared-cache.ts';
 
 type Geocoded =
@@ -83,39 +83,16 @@ export function createGeocoder(options: GeocoderOptions): Geocoder {
 }
 
 async function search(base: string, text: string, timeoutMs: number): Promise<Geocoded> {
-  try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const reply = await fetch(searchUrl(base, text), {
-      // Nominatim's usage policy asks clients to identify themselves.
-      headers: { Accept: 'application/json', 'User-Agent': 'sameday-dispatch' },
-      signal,
-    });
-    const body = await readBounded(reply);
-    return reply.ok ? readPlace(JSON.parse(body)) : { kind: 'unavailable' };
-  } catch {
-    // Refused, reset, too slow, too large or not JSON: the caller can do the same about each.
-    return { kind: 'unavailable' };
-  }
+  const reply = await getJson(searchUrl(base, text), AbortSignal.timeout(timeoutMs));
+  return reply?.status === 200 ? readPlace(reply.body) : { kind: 'unavailable' };
 }
 
 function searchUrl(base: string, text: string): URL {
-  const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/$/, '')}/search`;
+  const url = urlBelow(base, '/search');
   url.searchParams.set('format', 'jsonv2');
   url.searchParams.set('limit', '1');
   url.searchParams.set('q', text);
   return url;
-}
-
-async function readBounded(reply: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of reply.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > MAX_VENDOR_REPLY_BYTES) throw new RangeError('reply too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Reads a list of places. Nominatim writes numbers as strings; other servers write numbers. */

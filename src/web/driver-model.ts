@@ -2,7 +2,7 @@ import type { LinkState } from './driver-link.ts';
 import type { PositionProblem } from './driver-position.ts';
 import type { Fix } from './driver-route.ts';
 import type { Finished } from './driver-session.ts';
-import type { Day, Shown, Stop } from './driver-state.ts';
+import type { Day, Shown, Stop, WaitPlace } from './driver-state.ts';
 
 export type Screen = 'none' | 'sign-in' | 'replaced' | 'work';
 
@@ -18,6 +18,8 @@ export type Model = {
   readonly onDuty: boolean;
   readonly onDutyUntil: string | null;
   readonly dutyWaits: boolean;
+  /** Where the driver is asked to wait while they have no order. */
+  readonly waitAt: WaitPlace | null;
   readonly problem: PositionProblem | null;
   readonly fix: Fix | null;
   readonly positionAgeMs: number | null;

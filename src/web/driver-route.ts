@@ -75,13 +75,13 @@ function addStop(stops: Stop[], kind: Stop['kind'], { id, pickup }: DriverOrder)
 }
 
 /** The place of a stop; null where it is not known. */
-export function pointOf({ lat, lng }: Stop): Point | null {
+export function pointOf({ lat, lng }: Pick<Stop, 'lat' | 'lng'>): Point | null {
   return lat === null || lng === null ? null : { lat, lng };
 }
 
-/** The way to a stop by road in meters, about; null where one of both places is not known. */
-export function wayMeters(from: Point | null, stop: Stop): number | null {
-  const to = pointOf(stop);
+/** The way to a place by road in meters, about; null where one of both places is not known. */
+export function wayMeters(from: Point | null, place: Pick<Stop, 'lat' | 'lng'>): number | null {
+  const to = pointOf(place);
   return from && to ? distanceMeters(from, to) * ARRIVAL_DETOUR : null;
 }
 

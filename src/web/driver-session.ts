@@ -14,6 +14,7 @@ import {
   isCarried,
   type Progress,
   stateOf,
+  type WaitPlace,
 } from './driver-state.ts';
 import type { DriverStore } from './driver-store.ts';
 
@@ -68,7 +69,8 @@ export class Session {
     this.#orders = new Orders(state, this.#queue, listener);
     this.#duty = new DutyWish(
       (duty) => this.#api.setDuty(duty),
-      ({ onDuty, until }) => this.#take({ ...this.#orders.state, on_duty: onDuty, on_duty_until: until }),
+      ({ onDuty, until }) =>
+        this.#take({ ...this.#orders.state, on_duty: onDuty, on_duty_until: until, wait_at: null }),
       () => listener.signedOut(),
     );
     this.#position = new PositionWatch({
@@ -92,6 +94,10 @@ export class Session {
   }
   get onDutyUntil(): string | null {
     return this.#orders.state.on_duty_until;
+  }
+  /** Where the driver is asked to wait for an order; null where they are not, or want to go off duty. */
+  get waitAt(): WaitPlace | null {
+    return this.onDuty ? this.#orders.state.wait_at : null;
   }
   get dutyWaits(): boolean {
     return this.#duty.wanted !== null;

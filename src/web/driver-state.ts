@@ -11,6 +11,9 @@ export type Stop = {
   readonly order_ids: readonly string[];
 };
 
+/** Where a driver without an order is asked to wait: a store's pickup, and its name where that is known. */
+export type WaitPlace = { readonly lat: number; readonly lng: number; readonly name: string | null };
+
 /**
  * A driver's state, as in `GET /driver/orders` and in the socket's `state` message. A service of before, and
  * the page of before in what it kept, state a single order and no stops.
@@ -21,6 +24,7 @@ export type ToldState = {
   readonly order?: DriverOrder | null;
   readonly orders?: readonly DriverOrder[];
   readonly stops?: readonly Stop[];
+  readonly wait_at?: WaitPlace | null;
 };
 
 /** What a driver did on one day, as `GET /driver/day` says it. */
@@ -34,14 +38,17 @@ export type DriverState = {
   readonly orders: readonly DriverOrder[];
   /** In the order of driving. */
   readonly stops: readonly Stop[];
+  /** Null where nothing is asked. */
+  readonly wait_at: WaitPlace | null;
 };
 
-export function stateOf({ on_duty, on_duty_until, order, orders, stops }: ToldState): DriverState {
+export function stateOf({ on_duty, on_duty_until, order, orders, stops, wait_at }: ToldState): DriverState {
   return {
     on_duty,
     on_duty_until: on_duty_until ?? null,
     orders: orders ?? (order ? [order] : []),
     stops: stops ?? [],
+    wait_at: wait_at ?? null,
   };
 }
 

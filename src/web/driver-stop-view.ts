@@ -1,7 +1,8 @@
+import { leadNowhere, leadTo } from './driver-directions.ts';
 import { byId, element, fill, said, setText, show } from './driver-dom.ts';
 import type { Model } from './driver-model.ts';
 import { renderNotes } from './driver-notes.ts';
-import { mapsLink, phoneLink } from './driver-phone.ts';
+import { phoneLink } from './driver-phone.ts';
 import { wayMeters } from './driver-route.ts';
 import {
   type Entry,
@@ -86,26 +87,19 @@ function forgetNext(): void {
   for (const id of ['order-step', 'order-headline', 'order-name']) setText(byId(id), '');
   for (const id of ['order-facts', 'order-address', 'parcels-list']) fill(id, [], () => element('span'));
   renderNotes([]);
-  for (const id of ['directions', 'call']) {
-    byId(id).removeAttribute('href');
-    byId(id).removeAttribute('aria-label');
-  }
+  for (const id of ['directions', 'call']) leadNowhere(byId<HTMLAnchorElement>(id));
 }
 
 function renderWays(say: Say, { stop, orders: [order], atDoor }: Next, place: string): void {
   const directions = byId<HTMLAnchorElement>('directions');
   directions.hidden = atDoor;
-  directions.href = mapsLink(place, navigator);
-  // A new window for the web's maps; for the phone's own it would stay empty.
-  directions.target = directions.protocol === 'geo:' ? '_self' : '_blank';
-  directions.setAttribute('aria-label', say('directionsTo', { place }));
+  leadTo(say, directions, place, place);
   const call = byId<HTMLAnchorElement>('call');
   const { name, phone } = order.dropoff;
   const number = stop.kind === 'dropoff' && phone !== null ? phoneLink(phone) : null;
   call.hidden = number === null;
   if (number === null) {
-    call.removeAttribute('href');
-    call.removeAttribute('aria-label');
+    leadNowhere(call);
     return;
   }
   call.href = number;

@@ -108,7 +108,8 @@ export const kept = {
     const told = parsed<ToldState>(read(STATE));
     return told && stateOf(told);
   },
-  keepState: (state: DriverState): void => write(STATE, JSON.stringify(state)),
+  /** Where the driver was asked to wait is old news for the next page. */
+  keepState: (state: DriverState): void => write(STATE, JSON.stringify({ ...state, wait_at: null })),
   /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
   wantsOffDuty: (): boolean => read(OFF_DUTY) !== null,
   keepWantedDuty: (onDuty: boolean | null): void => write(OFF_DUTY, onDuty === false ? 'yes' : null),

@@ -5,6 +5,7 @@ import { restOnNewStep } from './driver-rest.ts';
 import type { Shown } from './driver-state.ts';
 import { renderStops } from './driver-stop-view.ts';
 import { giveUpOf, type Next, nextOf, primaryOf } from './driver-stop-words.ts';
+import { renderWait } from './driver-wait.ts';
 import { dayWords, dutyDetail, dutyWords, finishedWords, idleWords, type Say } from './driver-words.ts';
 
 const SCREENS = ['sign-in', 'replaced', 'work'];
@@ -40,10 +41,11 @@ export function render(say: Say, model: Model): void {
 /** The words while there is no order. */
 export function idleOf(
   say: Say,
-  { shown, late, onDuty, problem }: Pick<Model, 'late' | 'onDuty' | 'problem'> & { readonly shown: Shown },
+  model: Pick<Model, 'late' | 'onDuty' | 'problem' | 'waitAt'> & { readonly shown: Shown },
 ): ReturnType<typeof idleWords> {
+  const { shown, late, onDuty, problem, waitAt } = model;
   const located = window.isSecureContext && problem === null;
-  return idleWords(say, { ended: shown.ended, late, onDuty, located });
+  return idleWords(say, { ended: shown.ended, late, onDuty, located, waitAt });
 }
 
 /** Announces a text to screen readers. */
@@ -79,6 +81,7 @@ function renderIdle(say: Say, model: Model): void {
   const words = idleOf(say, model);
   setText(byId('idle-headline'), words.headline);
   setText(byId('idle-detail'), words.detail);
+  renderWait(say, words.waitAt, model.fix);
   const idle = byId('idle');
   const reachable = onDuty && window.isSecureContext && problem === null;
   idle.dataset.state = shown.ended ? 'unsent' : reachable ? 'waiting' : 'off';

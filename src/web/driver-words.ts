@@ -2,7 +2,7 @@ import { DRIVER_SILENT_MS } from '../limits.ts';
 import type { DriverText } from '../words/driver-en.ts';
 import type { Speak } from '../words/words.ts';
 import type { Refusal } from './driver-queue.ts';
-import type { Action, ActionKind, Day, DriverOrder, Shown } from './driver-state.ts';
+import type { Action, ActionKind, Day, DriverOrder, Shown, WaitPlace } from './driver-state.ts';
 
 /** The words of the page beside those of a stop, as pure functions. */
 
@@ -55,17 +55,29 @@ export type Idle = {
   readonly onDuty: boolean;
   /** Whether the page may see the phone's position. */
   readonly located: boolean;
+  readonly waitAt: WaitPlace | null;
+};
+
+export type IdleWords = {
+  readonly headline: string;
+  readonly detail: string;
+  /** Where to wait, if the words say so. */
+  readonly waitAt: WaitPlace | null;
 };
 
 /** The words while there is no order. */
-export function idleWords(
-  say: Say,
-  { ended, late, onDuty, located }: Idle,
-): { readonly headline: string; readonly detail: string } {
-  if (ended) return { headline: did(say, ended.kind), detail: say(late ? 'idleUnsent' : 'idleSending') };
-  if (!onDuty) return { headline: say('idleOff'), detail: say('idleOffDetail') };
-  if (!located) return { headline: say('idleUnreachable'), detail: say('idleUnreachableDetail') };
-  return { headline: say('idleWaiting'), detail: say('idleWaitingDetail') };
+export function idleWords(say: Say, { ended, late, onDuty, located, waitAt }: Idle): IdleWords {
+  const words = (headline: string, detail: DriverText) => ({ headline, detail: say(detail), waitAt: null });
+  if (ended) return words(did(say, ended.kind), late ? 'idleUnsent' : 'idleSending');
+  if (!onDuty) return words(say('idleOff'), 'idleOffDetail');
+  if (!located) return words(say('idleUnreachable'), 'idleUnreachableDetail');
+  if (!waitAt) return words(say('idleWaiting'), 'idleWaitingDetail');
+  return { ...words(say('idleWaitNear', { place: waitPlaceWords(say, waitAt) }), 'idleWaitNearDetail'), waitAt };
+}
+
+/** What the place is called where a driver is asked to wait. */
+export function waitPlaceWords(say: Say, { name }: WaitPlace): string {
+  return name ?? say('waitStore');
 }
 
 /** What the driver did and earned today; null where that is not known. */

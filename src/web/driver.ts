@@ -67,6 +67,7 @@ function show(): void {
     onDuty: session?.onDuty ?? false,
     onDutyUntil: session?.onDutyUntil ?? null,
     dutyWaits: session?.dutyWaits ?? false,
+    waitAt: session?.waitAt ?? null,
     problem: session?.problem ?? null,
     fix: freshFix(),
     positionAgeMs: session?.sentFix ? ageOf(session.sentFix.takenMs) : null,
@@ -104,9 +105,11 @@ function slowActions(): readonly Action[] {
 /** Announces the driver's next step to screen readers when it has changed. */
 function sayChange(next: Next | null, late: boolean): void {
   if (!session || screen !== 'work') return;
-  const { shown, onDuty, problem } = session;
+  const { shown, onDuty, problem, waitAt } = session;
   const words = next ? stopWords(say, next) : null;
-  const now = words ? `${words.step} ${words.headline}` : idleOf(say, { shown, late, onDuty, problem }).headline;
+  const now = words
+    ? `${words.step} ${words.headline}`
+    : idleOf(say, { shown, late, onDuty, problem, waitAt }).headline;
   const done = byId('finished').hidden || words ? '' : byId('finished').textContent;
   const text = [gained, done, now, byId('waiting').textContent].filter(Boolean).join('. ');
   if (text !== said) announce(text);

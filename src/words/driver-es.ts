@@ -73,6 +73,11 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   idleUnreachableDetail: 'Los pedidos van al conductor más cercano y esta página no ve tu ubicación.',
   idleWaiting: 'Esperando un pedido',
   idleWaitingDetail: 'Deja esta página abierta y en pantalla. Suena cuando llega un pedido.',
+  idleWaitNear: 'Espera cerca de {place}',
+  idleWaitNearDetail:
+    'Allí se esperan pedidos, pero puedes esperar en otro lugar. Deja esta página abierta y en pantalla.',
+  waitStore: 'la tienda del mapa',
+  waitDistance: 'A {distance} de aquí',
   idleOff: 'Estás fuera de servicio',
   idleOffDetail: 'No recibes pedidos y tu posición no se comparte. Entra en servicio cuando puedas conducir.',
   today: { one: 'Hoy: 1 entrega · {earned}', other: 'Hoy: {count} entregas · {earned}' },

@@ -18,6 +18,14 @@ test('a sandbox with simulated drivers says that they come, and what becomes of 
   expect(text).toContain('webhook list');
 });
 
+test('a sandbox with simulated drivers shows how to create orders that are ready later, each a body that fits', () => {
+  const [, command = ''] = /-d '(\{[^\n]*"ready_at"[^\n]*\})'; done/.exec(banner(20)) ?? [];
+  expect(command).toContain('new Date(Date.now() + $m * 6e4).toISOString()');
+  const body = JSON.parse(command.replace(/'\$\(.*?\)'(?=")/, '2026-11-22T17:00:00.000Z')) as { ready_at: string };
+  expect(body).toMatchObject({ retailer_id: 'store', ready_at: '2026-11-22T17:00:00.000Z' });
+  expect(banner(0)).not.toContain('ready_at');
+});
+
 test('a sandbox without them promises no driver, no webhook and no end of what waits', () => {
   const text = banner(0);
   expect(text).toContain('no driver is simulated');

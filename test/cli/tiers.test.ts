@@ -61,3 +61,16 @@ test('any tier of the table is changed', async () => {
     ['express', { maxDistanceMeters: 9_000 }],
   ]);
 });
+
+test('a tier says who gives its waiting orders to drivers, and nothing else', async () => {
+  const { run, changes } = commands();
+  await run('tier', 'set', 'express', '--dispatch-mode', 'nearest');
+  await run('tier', 'set', 'express', '--dispatch-mode', 'planned', '--weight', '2');
+  await expect(run('tier', 'set', 'express', '--dispatch-mode', 'fastest')).rejects.toEqual(
+    new CommandError('--dispatch-mode is one of planned, nearest.'),
+  );
+  expect(changes).toEqual([
+    ['express', { dispatchMode: 'nearest' }],
+    ['express', { dispatchMode: 'planned', weight: 2 }],
+  ]);
+});

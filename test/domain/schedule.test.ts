@@ -129,6 +129,7 @@ describe('the estimate', () => {
     dropoff: { ...DOOR, accuracyMeters: 3_000 },
     driverId: 'd',
     onRoute: { stopsBefore: 0, doorInMinutes: 20 },
+    plan: null,
   };
   const shown = { ...STORE, precision: 'approximate' as const, at: at(0).toISOString(), age_ms: 0 };
   const span = (range: { from: string; to: string } | null) =>
@@ -141,6 +142,17 @@ describe('the estimate', () => {
       3 * HOUR,
     ]);
     expect(span(firstEstimate({ ...later, ...trip, createdAt: at(0) }, null))).toEqual([2 * HOUR, 3 * HOUR]);
+  });
+
+  it('of one that waits and has a plan is that of the plan, and of one that waits no more it is not', () => {
+    const range = { from: at(4 * HOUR).toISOString(), to: at(5 * HOUR).toISOString() };
+    const planned = { ...trip, plan: { range } };
+    for (const order of [later, scheduled]) {
+      expect(estimateOf({ ...order, ...planned, status: 'pending_dispatch' }, null, NOW)).toEqual(range);
+    }
+    expect(estimateOf({ ...scheduled, ...planned, status: 'delivered' }, null, NOW)).toBeNull();
+    const unknown = { ...trip, plan: { range: null } };
+    expect(estimateOf({ ...scheduled, ...unknown, status: 'pending_dispatch' }, null, NOW)).toBeNull();
   });
 
   it('is not there while the order waits for a driver, where theirs is silent, and once it has ended', () => {

@@ -8,12 +8,14 @@ import type { Point } from '../../src/geo/point.ts';
 import {
   DRIVER_HELLO_MS,
   DRIVER_MESSAGE_BURST,
+  IDLE_WAIT_METERS,
   MAX_DRIVER_SOCKETS,
   MAX_DRIVER_STRIKES,
   MAX_UNSIGNED_DRIVER_SOCKETS,
   MAX_UNSIGNED_SOCKETS_PER_ADDRESS,
 } from '../../src/limits.ts';
 import type { DriverOrder, DriverState } from '../../src/store/drivers.ts';
+import { displaced } from '../geo/places.ts';
 import { driverState } from '../harness/driver-state.ts';
 import { carrying } from '../matcher/carrying.ts';
 import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
@@ -91,6 +93,7 @@ describe('signing in', () => {
         orders: [],
         stops: [],
         version: expect.any(String),
+        wait_at: null,
       },
     ]);
     await pass(2 * DRIVER_HELLO_MS);
@@ -348,6 +351,31 @@ describe('the allowance of a driver', () => {
     expect(() => allowances.messages.admit({ principal: { driverId: DRIVER_ID } })).toThrow('Try again');
     const third = await signedIn();
     expect(third.closed?.code).toBe(1013);
+  });
+});
+
+describe('a driver who is asked to wait', () => {
+  const place = { lat: 40.7, lng: -74, name: 'Corner Market' };
+  const waits = (socket: MemorySocket<DriverSession>) => socket.ofType('state').map((message) => message.wait_at);
+  const move = async (socket: MemorySocket<DriverSession>, meters: number) => {
+    lastPosition = displaced(place, meters, 0);
+    socket.say({ type: 'position', ...lastPosition });
+    await settle();
+  };
+
+  it('is told the place with the name of its store, and nothing else of it', async () => {
+    state = { ...driverState(true), waitAt: { ...place, address: '1 Main St' } as never };
+    expect(waits(await signedIn())).toEqual([place]);
+  });
+
+  it('is told that it is over once they are there', async () => {
+    state = { ...driverState(true), waitAt: place };
+    const socket = await signedIn();
+    await move(socket, IDLE_WAIT_METERS + 20);
+    expect(waits(socket)).toEqual([place]);
+    await move(socket, IDLE_WAIT_METERS - 20);
+    await move(socket, 0);
+    expect(waits(socket)).toEqual([place, null]);
   });
 });
 

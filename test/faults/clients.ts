@@ -101,14 +101,20 @@ export type RunningClients = {
 };
 
 /** Starts clients at a steady rate; four of five have a key by default. */
-export function startLoad(world: World, perSecond: number, random: Random, keyedShare = 0.8): RunningClients {
+export function startLoad(
+  world: World,
+  perSecond: number,
+  random: Random,
+  keyedShare = 0.8,
+  next = () => anyOrder(world, random, random() < keyedShare),
+): RunningClients {
   const wanting = new Set<Promise<void>>();
   const problems: string[] = [];
   let sent = 0;
   const timer = setInterval(() => {
     if (world.isClosed()) return clearInterval(timer);
     sent++;
-    const one = want(world, anyOrder(world, random, random() < keyedShare), random).then((problem) => {
+    const one = want(world, next(), random).then((problem) => {
       if (problem !== null) problems.push(problem);
       wanting.delete(one);
     });

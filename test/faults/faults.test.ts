@@ -25,6 +25,12 @@ test.skipIf(!hasRedis())(
   180_000,
 );
 test.skipIf(!hasRedis())('an API process that is killed under load', () => faultless('kill-api', '0.01'), 180_000);
+test.skipIf(!hasRedis())(
+  'the process that plans is killed, and then stands still',
+  () => faultless('planner-killed', '0.1'),
+  180_000,
+);
+test.skipIf(!hasRedis())('dispatch modes, to and fro', () => faultless('dispatch-mode', '0.05'), 180_000);
 test(
   'bodies that are mutated, against a second reading of the contract',
   () => faultless('mutated-bodies', '0.002'),

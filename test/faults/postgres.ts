@@ -18,8 +18,12 @@ export type Postgres = {
   readonly url: string;
   /** The folder of its files. */
   readonly folder: string;
-  /** Resolves once it accepts connections again at the same address. */
-  restart(how: Shutdown): Promise<void>;
+  /**
+   * Resolves once it accepts connections again at the same address.
+   *
+   * @param awayMs for how long it refuses them
+   */
+  restart(how: Shutdown, awayMs?: number): Promise<void>;
   /** Stops all of its processes for this time. */
   pause(ms: number): Promise<void>;
   stop(): Promise<void>;
@@ -34,7 +38,7 @@ export async function openPostgres(dataDir: string): Promise<Postgres> {
   return {
     url: server.url,
     folder: whole,
-    async restart(how) {
+    async restart(how, awayMs = 0) {
       const postmaster = pid();
       process.kill(postmaster, SIGNALS[how]);
       const untilMs = performance.now() + STOP_MS;
@@ -42,6 +46,7 @@ export async function openPostgres(dataDir: string): Promise<Postgres> {
         if (performance.now() > untilMs) throw new Error('Postgres did not stop');
         await later(POLL_MS);
       }
+      await later(awayMs);
       const { url } = server;
       server = await begin();
       if (server.url !== url) throw new Error('Postgres came back at another address');

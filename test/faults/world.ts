@@ -30,6 +30,8 @@ export type Process = {
   /** Its address; for one that is down, the last one. */
   url(): string;
   pid(): number;
+  /** Its output since it was last started. */
+  output(): string;
   kill(): Promise<void>;
   /** Stops it as an operator does; resolves with its exit code or a signal's name. */
   stop(): Promise<number | string>;
@@ -185,6 +187,7 @@ async function openProcess(name: string, begin: (env?: Environment) => Promise<R
     name,
     url: () => running.url,
     pid: () => running.pid,
+    output: () => running.output(),
     async kill() {
       if (isUp) await running.stop('SIGKILL');
       isUp = false;

@@ -119,7 +119,14 @@ test('a waiting order says why it waits, and any other says nothing', async () =
   };
   const deliverBy = new Date();
   const unscheduled = { readyAt: null, deliverAfter: null, deliverBy, dispatchFrom: null };
-  const times = { ...unscheduled, driverId: null, pickup: { lat: 0, lng: 0 }, dropoff: null, onRoute: null };
+  const times = {
+    ...unscheduled,
+    driverId: null,
+    pickup: { lat: 0, lng: 0 },
+    dropoff: null,
+    onRoute: null,
+    plan: null,
+  };
   const orders = [
     { ...row, id: HELD, status: 'pending_dispatch' },
     { ...row, id: newId(), status: 'driver_assigned' },

@@ -65,8 +65,8 @@ const TIERS: Tiers = new Map(
 
 function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters: number, weight: number): Tier {
   const money = { feeCents: 799, payoutCents: 550, maxWaitSeconds: 86_400, maxDistanceMeters: 40_000 };
-  const promiseMinutes = 180;
-  return { id, ...money, promiseMinutes, radiusMeters, radiusGrowthMetersPerMinute: growth, maxRadiusMeters, weight };
+  const usual = { promiseMinutes: 180, dispatchMode: 'nearest' as const };
+  return { id, ...money, ...usual, radiusMeters, radiusGrowthMetersPerMinute: growth, maxRadiusMeters, weight };
 }
 const tierOf = (id: TierId): Tier => TIERS.get(id) as Tier;
 

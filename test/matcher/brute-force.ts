@@ -41,8 +41,8 @@ export function tiersOf(count: number): Tiers {
 function tier(id: TierId, radiusMeters: number, growth: number, maxRadiusMeters: number, weight: number): Tier {
   const radiusGrowthMetersPerMinute = growth;
   const money = { feeCents: 1000, payoutCents: 700, maxWaitSeconds: 86_400, maxDistanceMeters: 40_000 };
-  const promiseMinutes = 180;
-  return { id, ...money, promiseMinutes, radiusMeters, radiusGrowthMetersPerMinute, maxRadiusMeters, weight };
+  const usual = { promiseMinutes: 180, dispatchMode: 'nearest' as const };
+  return { id, ...money, ...usual, radiusMeters, radiusGrowthMetersPerMinute, maxRadiusMeters, weight };
 }
 
 type Known = { -readonly [K in keyof Omit<FleetDriver, 'carried'>]: FleetDriver[K] } & {
@@ -74,11 +74,13 @@ export type MatcherFace = Omit<
   | 'matchDrivers'
   | 'nextDueMs'
   | 'noteAssigned'
+  | 'planned'
   | 'rejectedCandidates'
   | 'rejectedCandidatesFor'
   | 'tier'
   | 'waitingOrdersOf'
   | 'wake'
+  | 'wakeOrder'
   | 'watchedRetailers'
   | 'whenNextDueChanges'
 >;

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 /** A service that gives its one driver an order at their first position, and counts their seconds by reports. */
-async function serve(pickup: Point, seen: Seen): Promise<string> {
+async function serve(pickup: Point, seen: Seen, waitAt?: Point): Promise<string> {
   const order = {
     id: newId(),
     status: 'driver_assigned',
@@ -37,7 +37,10 @@ async function serve(pickup: Point, seen: Seen): Promise<string> {
     tell();
   });
   const sockets = new WebSocketServer({ server: http, path: '/driver/live' });
-  const state = () => JSON.stringify({ type: 'state', on_duty: true, order: seen.positions.length > 0 ? order : null });
+  const state = () => {
+    const isGiven = seen.positions.length > 0 && !waitAt;
+    return JSON.stringify({ type: 'state', on_duty: true, order: isGiven ? order : null, wait_at: waitAt });
+  };
   const tell = () => {
     for (const socket of sockets.clients) socket.send(state());
   };
@@ -56,6 +59,21 @@ async function serve(pickup: Point, seen: Seen): Promise<string> {
 }
 
 describe('a simulated driver', () => {
+  it('goes where they are asked to wait, and stays', async () => {
+    const seen: Seen = { positions: [], steps: {} };
+    const store = displaced(HOME, 1_000, 500);
+    const world = { baseUrl: await serve(store, seen, store), home: HOME, locate: async () => null };
+    const rest = { scenarioOf: async () => null, logger: createLogger('silent'), tickMs: TICK_MS };
+    drivers = await startSimulatedDrivers({ ...world, ...rest, haste: 1_000 / TICK_MS }, ['token']);
+    const isThere = (at: Point | undefined) => at !== undefined && distanceMeters(at, store) < 1;
+    await expect.poll(() => seen.positions.findIndex(isThere), { timeout: 20_000, interval: 10 }).toBeGreaterThan(0);
+    const came = seen.positions.findIndex(isThere);
+    await expect.poll(() => seen.positions.length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(came + 50);
+    expect(seen.positions.slice(came).every(isThere)).toBe(true);
+    // They drive there, and do not stroll.
+    expect(came).toBeLessThanOrEqual(180);
+  });
+
   it.each([
     ['next door', 50, 100],
     ['in the neighbourhood', 900, 1_500],

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { APPROACH_SHARE, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
+import { APPROACH_SHARE, STORE_STOP_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
 import { addFreeDriver, addStore, ask, orderOf, place, type Store, show, untilOrder } from './clients.ts';
 
 type Range = { readonly from: string; readonly to: string };
@@ -13,7 +14,9 @@ type Later = {
 };
 
 const HOUR = 3_600_000;
-/** From when a driver is sought to when a parcel is ready, for `standard`. */
+/** A tier whose orders go to whoever is nearest when they are due; that of the others is planned. */
+const NEAREST = { delivery_tier: 'scheduled' };
+/** From when a driver is sought to when a parcel is ready, for `standard` and `scheduled`. */
 const APPROACH_MS = ((8_000 * APPROACH_SHARE) / WAY_METERS_PER_MINUTE) * 60_000;
 
 let database: FreshDatabase;
@@ -23,6 +26,7 @@ const start = () => startBuiltService({ DATABASE_URL: database.url, DATA_DIR: da
 
 beforeAll(async () => {
   database = await freshDatabase();
+  await storeOf(database.sql).setTier(NEAREST.delivery_tier, { dispatchMode: 'nearest' });
   service = await start();
 });
 afterAll(async () => {
@@ -66,7 +70,7 @@ it('waits for its time, uncharged and passed over by a free driver, who takes an
 it('goes out by itself at its time, and not before', async () => {
   const store = await addStore(database.sql);
   const driver = await addFreeDriver(service, database.sql, store.point);
-  const { order } = (await dueIn(store, 7_000)).body;
+  const { order } = (await dueIn(store, 7_000, NEAREST)).body;
   expect(order.status).toBe('pending_dispatch');
   await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id }, 20_000);
   const { dispatch_from: due, assigned_at: at } = await timesOf(store, order.id);
@@ -76,9 +80,26 @@ it('goes out by itself at its time, and not before', async () => {
   await untilOrder(service, store, order.id, { payment_status: 'paid' });
 });
 
-it('goes out after a kill of the process', async () => {
+it('goes out where it is planned as late as its driver is at the store in time', async () => {
   const store = await addStore(database.sql);
-  const { order } = (await dueIn(store, 9_000)).body;
+  const driver = await addFreeDriver(service, database.sql, store.point);
+  const readyAt = inMs(STORE_STOP_MS + 8_000);
+  const { order } = (await place(service, store, { ready_at: readyAt })).body;
+  expect(order.status).toBe('pending_dispatch');
+  await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id }, 20_000);
+  const { assigned_at: at } = await timesOf(store, order.id);
+  const aheadMs = Date.parse(readyAt) - Date.parse(at) - STORE_STOP_MS;
+  // Looks are a second apart.
+  expect(aheadMs).toBeLessThan(2_000);
+  expect(aheadMs).toBeGreaterThan(-5_000);
+});
+
+it.each([
+  ['nearest', () => dueIn],
+  ['planned', () => (store: Store, ms: number) => place(service, store, { ready_at: inMs(STORE_STOP_MS + ms) })],
+])('goes out after a kill of the process, where it is %s', async (_mode, orders) => {
+  const store = await addStore(database.sql);
+  const { order } = (await orders()(store, 9_000, NEAREST)).body;
   const { order: tonight } = (await place(service, store, { ready_at: inMs(5 * HOUR) })).body;
   await service.stop('SIGKILL');
   service = await start();

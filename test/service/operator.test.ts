@@ -536,6 +536,11 @@ describe('stats', () => {
     expect(stats.payments_last_day?.paid).toBeGreaterThan(0);
     expect(stats.drivers?.active).toBeGreaterThan(0);
     expect(stats).toHaveProperty('queues');
+    expect(stats).toMatchObject({
+      deliveries_per_hour: { last_hour: expect.any(Number), last_day: expect.any(Number) },
+      planned_ahead: { orders: expect.any(Number) },
+    });
+    expect(Object.keys(stats)).toEqual(expect.arrayContaining(['parcels_per_trip', 'late_share']));
   });
 });
 

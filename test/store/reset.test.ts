@@ -15,6 +15,7 @@ const KEPT = [
   'event_head',
   'organization_keys',
   'organizations',
+  'planner_leases',
   'push_keys',
   'push_subscriptions',
   'retailer_applications',
@@ -63,12 +64,19 @@ async function wholeOrder(): Promise<string> {
   await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
   await sql`
     insert into refunds (order_id, amount_cents, reason, status) values (${orderId}, 1, 'cancelled', 'sending')`;
+  await sql`
+    insert into plans (order_id, driver_id, pickup_at, door_at, said_at, epoch)
+    values (${orderId}, ${driverId}, now(), now(), now(), 1)`;
   // Some events with numbers and webhooks, some without.
   await storeOf(sql).numberEvents(2);
   await storeOf(sql).noteStripeRefund(orderId, { refundId: `re_${orderId}`, amountCents: 1, status: 'pending' });
   const dispute = { amountCents: 1, reason: 'fraudulent', status: 'open' } as const;
   await storeOf(sql).noteDispute(orderId, { disputeId: `du_${orderId}`, ...dispute });
   await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
+  await sql`
+    insert into plans (order_id, driver_id, pickup_at, door_at, said_at, epoch)
+    values (${orderId}, ${driverId}, now(), now(), now(), 1)`;
+  await sql`insert into driver_waits (driver_id, lat, lng, epoch) values (${driverId}, 1, 2, 1)`;
   return orderId;
 }
 

@@ -143,6 +143,7 @@ test('the tiers are the three of the contract, with the prices and distances of 
     weight: 1,
     maxWaitSeconds: 86_400,
     promiseMinutes: 180,
+    dispatchMode: 'planned',
   });
   expect(tiers.get('priority')).toMatchObject({ weight: 4, maxDistanceMeters: 25_000, promiseMinutes: 60 });
   expect(tiers.get('scheduled')).toMatchObject({ maxDistanceMeters: 60_000, promiseMinutes: 480 });

@@ -176,6 +176,29 @@ describe('changes', () => {
     expect(findById).toHaveBeenCalledTimes(1);
   });
 
+  it('of a plan reach the pages, though no event of the order happened, and a plan that rests is not sent again', async () => {
+    const planned = (minutes: number) => ({
+      from: new Date(NOW_MS + minutes * 60_000).toISOString(),
+      to: new Date(NOW_MS + (minutes + 10) * 60_000).toISOString(),
+    });
+    const socket = await open();
+    await settle();
+    for (const minutes of [20, 20, 35]) {
+      order = trackedOrder({ planned: planned(minutes) });
+      await tracking.orderChanged(ORDER_ID);
+      await settle();
+    }
+    order = trackedOrder();
+    await tracking.orderChanged(ORDER_ID);
+    await settle();
+    expect(socket.ofType('order').map((message) => message.order)).toMatchObject([
+      { is_planned: false, arrival: null },
+      { is_planned: true, arrival: { earliest_minutes: 20, latest_minutes: 30 } },
+      { is_planned: true, arrival: { earliest_minutes: 35, latest_minutes: 45 } },
+      { is_planned: false, arrival: null },
+    ]);
+  });
+
   it('of a driver’s other orders reach the pages of this one, though no event of it happened', async () => {
     order = pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } });
     const socket = await open();

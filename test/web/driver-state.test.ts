@@ -89,7 +89,7 @@ const FAR_STORE = { address: '9 Oak St, Reno, NV 89501', lat: 41, lng: -74 };
 describe('the state', () => {
   it('is the same of a service of before, and of what the page of before kept', () => {
     const before = stateOf({ on_duty: true, order: ORDER });
-    expect(before).toEqual({ on_duty: true, on_duty_until: null, orders: [ORDER], stops: [] });
+    expect(before).toEqual({ on_duty: true, on_duty_until: null, orders: [ORDER], stops: [], wait_at: null });
     expect(stateOf({ on_duty: false, order: null }).orders).toEqual([]);
     const until = '2026-03-02T18:00:00.000Z';
     const told = { on_duty: true, on_duty_until: until, order: ORDER, orders: [ORDER, UNDER_WAY], stops: [] };
@@ -346,14 +346,27 @@ describe('the words of the page', () => {
   });
 
   it('say what there is to wait for while there is no order', () => {
-    const idle = { ended: null, late: false, onDuty: true, located: true };
+    const idle = { ended: null, late: false, onDuty: true, located: true, waitAt: null };
     const words = (changes: object) => idleWords(say, { ...idle, ...changes });
     expect(words({}).headline).toBe('Waiting for an order');
     expect(words({ located: false }).headline).toBe('No order can reach you');
     expect(words({ onDuty: false, located: false }).headline).toBe('You are off duty');
     const ended = { kind: 'deliver', order: ORDER } as const;
-    expect(words({ ended })).toEqual({ headline: 'Delivered', detail: 'Sending…' });
+    expect(words({ ended })).toEqual({ headline: 'Delivered', detail: 'Sending…', waitAt: null });
     expect(words({ ended, late: true }).detail).toMatch(/^Not sent yet/);
+  });
+
+  it('say where to wait, unless something else is more urgent', () => {
+    const waitAt = { lat: 37.76, lng: -122.42, name: 'Corner Books' };
+    const idle = { ended: null, late: false, onDuty: true, located: true, waitAt };
+    expect(idleWords(say, idle)).toMatchObject({ headline: 'Wait near Corner Books', waitAt });
+    expect(idleWords(decir, idle).headline).toBe('Espera cerca de Corner Books');
+    const unnamed = { ...waitAt, name: null };
+    expect(idleWords(say, { ...idle, waitAt: unnamed }).headline).toBe('Wait near the store on the map');
+    const ended = { kind: 'deliver', order: ORDER } as const;
+    for (const changes of [{ onDuty: false }, { located: false }, { ended }]) {
+      expect(idleWords(say, { ...idle, ...changes }).waitAt).toBeNull();
+    }
   });
 
   it('say plainly that something was refused, in the reader’s language where the code is known', () => {

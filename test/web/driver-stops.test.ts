@@ -293,6 +293,9 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
       await page.evaluate("document.documentElement.style.fontSize = '200%'");
       const check = async (state: string) => expect(await brokenIn(page), state).toEqual([]);
       await check('waiting');
+      fake.tell({ wait_at: { ...north(1_500), name: 'Corner Books' } });
+      await page.locator('#wait').waitFor();
+      await check('asked to wait');
       fake.tell({ orders: [jordan, maria, sams], stops: [] });
       await page.locator('#parcels').waitFor();
       await check('at the store');

@@ -1,7 +1,7 @@
 import { TEXT_KINDS } from '../../domain/customer-text.ts';
 import { CANCEL_REASONS, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../domain/order.ts';
 import type { JsonSchema } from '../../transport/operation.ts';
-import { choice, ID, INTEGER, object, orNull, STRING, TIME } from './schema.ts';
+import { choice, ID, INTEGER, object, orNull, STRING, TIME, TIME_RANGE } from './schema.ts';
 
 /** What an action of a driver adds, where the phone sent it. */
 const stamped = { captured_at: TIME };
@@ -39,6 +39,7 @@ export const ORDER_EVENTS: Readonly<Record<string, JsonSchema>> = {
   disputed: object({ dispute_id: STRING, amount_cents: INTEGER, code: STRING }),
   dispute_closed: object({ dispute_id: STRING, outcome: choice(['won', 'lost']) }),
   dropoff_changed: NOTHING,
+  estimate_changed: object({ estimated_delivery: TIME_RANGE }),
   sms_sent: orNull(object({}, TEXT)),
   sms_delivered: object(TEXT),
   sms_undelivered: object({ ...TEXT, code: STRING }),

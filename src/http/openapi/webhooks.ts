@@ -24,6 +24,11 @@ export const WEBHOOKS: Readonly<Record<string, Webhook>> = {
     summary: 'The order is stored, with a driver or without',
     example: { sequence: 1, payment_status: 'processing' },
   },
+  'order.estimate_changed': {
+    summary: 'A waiting order arrives over 5 minutes earlier or later than was said',
+    details: { estimated_delivery: TIME_RANGE },
+    example: { sequence: 2, status: 'pending_dispatch', payment_status: 'not_charged', driver_id: null },
+  },
   'order.assigned': {
     summary: 'A driver has the order',
     example: { sequence: 2, status: 'driver_assigned', payment_status: 'processing' },

@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
-import { timesOnWire } from '../order-times.ts';
+import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
@@ -44,7 +44,8 @@ export function ordersGet(parts: {
       const order = isId(id) ? await asAvailable(store.findStoreOrder(id, reader.retailerIds)) : null;
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
       const whose = reader.kind === 'organization' ? { retailer_id: order.retailer_id } : {};
-      const shown = toWire(order, matcher.whyWaiting(order.id), trackingUrl(), onTheWay(order));
+      const { because, plan } = waitOnWire(order, matcher);
+      const shown = toWire(order, because, trackingUrl(), onTheWay({ ...order, plan }));
       return json(200, { success: true, order: { ...whose, ...shown } });
     },
   };
@@ -57,10 +58,14 @@ export function ordersGet(parts: {
     const { lat, lng, accuracy_meters: accuracyMeters } = order.dropoff_point;
     const dropoff = lat === null || lng === null || accuracyMeters === null ? null : { lat, lng, accuracyMeters };
     const pickup = { lat: order.pickup_lat, lng: order.pickup_lng };
-    const { status, driver_id: driverId } = order;
+    const { status, driver_id: driverId, plan } = order;
     const arrival = shownArrival({ status, onRoute, pickup, dropoff }, shown);
     const position = shown && { lat: shown.lat, lng: shown.lng, precision: shown.precision, at: shown.at };
-    const times = timesOnWire({ ...scheduleOf(order), status, driverId, pickup, dropoff, onRoute }, matcher, nowMs);
+    const times = timesOnWire(
+      { ...scheduleOf(order), status, driverId, pickup, dropoff, onRoute, plan },
+      matcher,
+      nowMs,
+    );
     return { position, arrival: arrivalTimes(arrival, nowMs), times };
   }
 }
@@ -107,7 +112,7 @@ function toWire(
     deliver_after: order.deliver_after,
     ...times,
     dispatch_from: order.dispatch_from,
-    ...(waitReason && order.status === 'pending_dispatch' ? { waiting_because: waitReason } : {}),
+    ...(waitReason ? { waiting_because: waitReason } : {}),
     driver_id: order.driver_id,
     driver_name: order.driver_name,
     driver: driverOnWire(order),

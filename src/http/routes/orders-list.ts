@@ -15,7 +15,7 @@ import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { isCalendarTime, NO_SUCH_TIME, unknownNames } from '../input.ts';
 import { createListTurns } from '../list-turns.ts';
-import { timesOnWire } from '../order-times.ts';
+import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { schemas } from '../schemas.ts';
@@ -62,9 +62,9 @@ export function ordersList(parts: {
   };
 
   function toWire({ times, ...order }: ListedOrder): object {
-    const waitReason = order.status === 'pending_dispatch' ? matcher.whyWaiting(order.id) : undefined;
-    const shown = { ...order, ...timesOnWire(times, matcher, now()) };
-    return waitReason ? { ...shown, waiting_because: waitReason } : shown;
+    const { because, plan } = waitOnWire({ ...order, plan: times.plan }, matcher);
+    const shown = { ...order, ...timesOnWire({ ...times, plan }, matcher, now()) };
+    return because ? { ...shown, waiting_because: because } : shown;
   }
 }
 

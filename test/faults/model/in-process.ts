@@ -4,8 +4,10 @@ import { buildDispatch } from '../../../src/app/dispatch.ts';
 import type { Config } from '../../../src/config.ts';
 import { LoadedTiers } from '../../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../../src/dispatch/order-events.ts';
+import { DEFAULT_SIZE } from '../../../src/domain/driver.ts';
 import { identityOf } from '../../../src/domain/idempotency.ts';
-import type { CancelReason, PaymentStatus, PlaceOrder } from '../../../src/domain/order.ts';
+import type { CancelReason, OrderExtras, PaymentStatus, PlaceOrder } from '../../../src/domain/order.ts';
+import { NO_TIMES } from '../../../src/domain/schedule.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
 import { createChargeJob } from '../../../src/jobs/charge.ts';
 import { createRefundJob } from '../../../src/jobs/refund.ts';
@@ -13,13 +15,14 @@ import { Matcher } from '../../../src/matcher/matcher.ts';
 import { limitConcurrency } from '../../../src/postgres/batched-reads.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import type { Relay } from '../../../src/queues/relay.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
 import { NO_SECRETS } from '../../harness/secrets.ts';
 import { storeOf } from '../../harness/store.ts';
-import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
+import type { Gate } from './gate.ts';
 import type { Model } from './model.ts';
 import type { Answer } from './nouns.ts';
 import type { System } from './system.ts';
@@ -29,14 +32,37 @@ const PROCESS_ID = 'model';
 const OTHER = 'other';
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const DRAIN_ROUNDS = 6;
+/** Longer than SET_ASIDE_MS and a pass of the planner. */
+const PLANNED_CONVERGE_MS = 25_000;
 
-/** One API process's dispatch, jobs and notices on a real database: everything but HTTP and the queues. */
-export async function openProcess(url: string, tiers: Tiers): Promise<System & { close(): Promise<void> }> {
+/** What an order says that says nothing but times. */
+const NO_EXTRAS: OrderExtras = {
+  ...NO_TIMES,
+  externalId: null,
+  metadata: {},
+  items: [],
+  pickupInstructions: null,
+  dropoffInstructions: null,
+  leaveAtDoor: false,
+  size: DEFAULT_SIZE,
+  scenario: null,
+};
+
+/**
+ * One API process's dispatch, jobs and notices on a real database: everything but HTTP and the queues.
+ *
+ * @param gate where a planner gives the waiting orders of planned tiers
+ */
+export async function openProcess(
+  url: string,
+  tiers: Tiers,
+  gate?: Gate,
+): Promise<System & { close(): Promise<void> }> {
   const logger = createLogger('silent');
   const closers = new Closers(logger);
   const sql = connect({ url, applicationName: PROCESS_ID, max: 12 });
   closers.add('sql', () => sql.end({ timeout: 5 }));
-  const matcher = new Matcher(tiers);
+  const matcher = new Matcher(tiers, gate !== undefined);
   // Each moment is later than the last one, as a driver's positions must be.
   let lastMs = 0;
   const now = () => {
@@ -44,8 +70,9 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
     return lastMs;
   };
   const clock = { now };
-  const store = storeOf(sql, PROCESS_ID);
-  const tierTable = new LoadedTiers({ loadTiers: async () => tiers }, matcher);
+  const open = storeOf(sql, PROCESS_ID);
+  const store: Store = gate ? { ...open, assignWaiting: gate.guard(open.assignWaiting) } : open;
+  const tierTable = new LoadedTiers(gate ? store : { loadTiers: async () => tiers }, matcher);
   const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
   const paymentWait = {
     paymentWithin: async (): Promise<PaymentStatus> => 'processing',
@@ -75,17 +102,18 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
   }
 
   return {
-    isExact: true,
-    convergeMs: 3_000,
+    isExact: !gate,
+    ...(gate && { gate }),
+    convergeMs: gate ? PLANNED_CONVERGE_MS : 3_000,
     converged: () => undefined,
-    async create(retailer, { tierId, key, body }) {
+    async create(retailer, { tierId, key, body, times, dropoff }) {
       const request: PlaceOrder = {
         retailerId: retailer.retailerId,
         customer: { name: `Says ${body}`, email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
         pickupAddress: retailer.address,
-        dropoffAddress: { ...OVERSEAS_DROPOFF, line2: null },
+        dropoffAddress: { ...dropoff, line2: null },
         tierId,
-        extras: null,
+        extras: times === NO_TIMES ? null : { ...NO_EXTRAS, ...times },
       };
       const identity = identityOf(request, key);
       const signal = new AbortNotice();
@@ -106,6 +134,14 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
       return (await storeOf(sql, OTHER).returnForDriver(orderId)) !== null;
     },
     nudge: (orderId) => storeOf(sql, OTHER).nudgeOrder(orderId),
+    makeReady: (orderId) => sql`
+      with changed as (
+        update orders set ready_at = now(), deliver_after = null,
+          dispatch_from = case when dispatch_from is null then null else now() end
+        where id = ${orderId} and status = 'pending_dispatch' returning id
+      )
+      select pg_notify('sameday', ${`${OTHER}:order:`} || id) from changed`,
+    setMode: (tierId, dispatchMode) => storeOf(sql, OTHER).setTier(tierId, { dispatchMode }),
     setDuty: async ({ id }, onDuty) => ({
       kind: (await dispatch.actions.setDuty(id, onDuty)) ? 'done' : 'unauthorized',
     }),
@@ -159,11 +195,21 @@ export async function openProcess(url: string, tiers: Tiers): Promise<System & {
 function memoryDiffers(matcher: Matcher, model: Model): string | null {
   for (const driver of model.drivers) {
     const known = matcher.driver(driver.id);
-    const isDriver = driver.isActive || model.carried(driver.id) !== undefined;
+    const isDriver = driver.isActive || model.carried(driver.id).length > 0;
     if ((known !== undefined) !== isDriver) return `driver ${driver.id} is ${known ? '' : 'not '}in memory`;
     if (!known) continue;
-    const carried = model.carried(driver.id)?.id ?? null;
-    const held = matcher.carriedBy(driver.id)[0]?.orderId ?? null;
+    const carried = String(
+      model
+        .carried(driver.id)
+        .map(({ id }) => id)
+        .sort(),
+    );
+    const held = String(
+      matcher
+        .carriedBy(driver.id)
+        .map(({ orderId }) => orderId)
+        .sort(),
+    );
     if (held !== carried) return `driver ${driver.id} holds ${held} in memory and carries ${carried}`;
     if (known.onDuty !== driver.onDuty) return `driver ${driver.id} is on duty in memory alone, or not there`;
   }
@@ -173,7 +219,7 @@ function memoryDiffers(matcher: Matcher, model: Model): string | null {
     if (held !== should) return `store ${store.id} is held for ${held} in memory and not for ${should}`;
   }
   for (const { id, status } of model.orders.values()) {
-    if (matcher.isWaiting(id) !== (status === 'pending_dispatch'))
+    if ((matcher.isWaiting(id) || matcher.isLater(id)) !== (status === 'pending_dispatch'))
       return `${status} order ${id} is otherwise in memory`;
   }
   return null;

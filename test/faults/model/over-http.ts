@@ -2,7 +2,6 @@ import { POSITION_BROADCAST_MS } from '../../../src/limits.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
-import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import type { Random } from '../../harness/world.ts';
 import { any } from '../row.ts';
 import { later, type World } from '../world.ts';
@@ -78,12 +77,12 @@ export function overHttp(
     isExact: false,
     convergeMs: CONVERGE_MS,
     converged: (ms) => void convergedMs.push(ms),
-    async create({ retailerId, apiKey }, { tierId, key, body: says }) {
+    async create({ retailerId, apiKey }, { tierId, key, body: says, dropoff }) {
       const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };
       const body = orderBody(retailerId, {
         customer,
         pickup_address: STORE_ADDRESS,
-        dropoff_address: OVERSEAS_DROPOFF,
+        dropoff_address: dropoff,
         delivery_tier: tierId,
       });
       const heard = await ask('/orders/create', { secret: apiKey, body, ...keyed(key) });
@@ -123,6 +122,8 @@ export function overHttp(
       const heard = await ask(`/driver/orders/${orderId}/${step}${query}`, { secret: token, body });
       return heard.status === 200 ? { kind: 'done', status: heard.body.order?.status as string } : refusalOf(heard);
     },
+    makeReady: notOverHttp,
+    setMode: notOverHttp,
     expire: notOverHttp,
     suspend: notOverHttp,
     deactivate: notOverHttp,

@@ -4,10 +4,13 @@ import type { Sql } from '../../../src/postgres/connect.ts';
 import { later } from '../world.ts';
 import type { Command } from './commands.ts';
 import { Model } from './model.ts';
-import type { ModelDriver } from './nouns.ts';
+import type { ModelDriver, ModelOrder } from './nouns.ts';
 import { obey } from './obey.ts';
 import { makePlace, onRing, type Place } from './place.ts';
 import type { System } from './system.ts';
+
+/** How often what can be given at the end of a sequence is: each time at least one order. */
+const GIVING_ROUNDS = 4;
 
 /**
  * Carries out the commands on new stores and drivers; returns a sentence about the first difference from the
@@ -18,25 +21,70 @@ export async function runSequence(
   { sql, tiers }: { readonly sql: Sql; readonly tiers: Tiers },
   commands: readonly Command[],
 ): Promise<string | null> {
-  const place = await makePlace(sql);
+  const { gate } = system;
+  const place = await makePlace(sql, gate !== undefined);
   const { point } = place;
-  const drivers = place.drivers.map(({ id, tierIds }): ModelDriver => {
-    return { id, tierIds, isActive: true, onDuty: false, point: onRing(point, 3, 0), actions: new Map() };
+  const drivers = place.drivers.map(({ id, tierIds, capacity }): ModelDriver => {
+    return { id, tierIds, capacity, isActive: true, onDuty: false, point: onRing(point, 3, 0), actions: new Map() };
   });
   const model = new Model(
     place.stores.map(({ retailerId }) => retailerId),
     drivers,
     point,
     tiers,
+    gate !== undefined,
   );
   const known = await converge(system, sql, model);
   if (known) return `before the first command: ${known}`;
   const all = [...OPENING, ...commands];
   for (const [i, command] of all.entries()) {
-    const problem = (await obey(system, place, model, command)) ?? (await converge(system, sql, model));
+    // A sweep waits for what it assigns.
+    const isAlone = command.kind !== 'sweep';
+    const answered = await carryOut(system, sql, model, () => obey(system, place, model, command), isAlone);
+    const problem = answered ?? (await converge(system, sql, model, !gate || command.kind === 'settle'));
     if (problem) return `command ${i - OPENING.length} ${JSON.stringify(command)}: ${problem}`;
   }
-  return finish(system, sql, place, model);
+  const left = gate ? await giveAll(system, sql, model) : null;
+  if (left) return `after the last command: ${left}`;
+  const problem = await carryOut(system, sql, model, () => finish(system, place, model));
+  return problem ?? (await converge(system, sql, model)) ?? system.conclude(model);
+}
+
+/** Does something while no waiting order is given to a driver, where a planner may do so at any time. */
+async function carryOut(
+  system: System,
+  sql: Sql,
+  model: Model,
+  work: () => Promise<string | null>,
+  isAlone = true,
+): Promise<string | null> {
+  const { gate } = system;
+  if (!gate) return work();
+  if (isAlone) await gate.shut();
+  const problem = (await watchTables(system, sql, model)) ?? (await work());
+  gate.open();
+  return problem;
+}
+
+/** All that waits becomes ready, and what drivers carry ends, again and again: whatever can be given has to be. */
+async function giveAll(system: System, sql: Sql, model: Model): Promise<string | null> {
+  for (let round = 0; round < GIVING_ROUNDS; round++) {
+    const problem = await carryOut(system, sql, model, async () => {
+      const waiting = model.open().filter(({ status }) => status === 'pending_dispatch');
+      for (const { id } of waiting) {
+        await system.makeReady(id);
+        model.makeReady(id);
+      }
+      return endOrders(
+        system,
+        model,
+        model.open().filter((order) => !waiting.includes(order)),
+      );
+    });
+    const left = problem ?? (await converge(system, sql, model));
+    if (left) return left;
+  }
+  return null;
 }
 
 /** Three of four drivers start on duty and near. */
@@ -45,30 +93,37 @@ const OPENING: readonly Command[] = [0, 1, 2, 3].flatMap((driver): Command[] => 
   { kind: 'duty', driver, onDuty: driver < 3 },
 ]);
 
-/** Ends every order and sends every driver off duty; then tables and ledgers must agree with the model. */
-async function finish(system: System, sql: Sql, place: Place, model: Model): Promise<string | null> {
+/** Ends every order and sends every driver off duty; tables and ledgers must agree with the model afterwards. */
+async function finish(system: System, place: Place, model: Model): Promise<string | null> {
   for (const driver of place.drivers.keys()) {
     await obey(system, place, model, { kind: 'duty', driver, onDuty: false });
   }
-  for (const { id, status } of model.open()) {
+  return endOrders(system, model, model.open());
+}
+
+/** Has the operator end orders. */
+async function endOrders(system: System, model: Model, orders: readonly ModelOrder[]): Promise<string | null> {
+  for (const { id, status } of orders) {
     const isCarried = status === 'picked_up' || status === 'undeliverable';
     const isChanged = isCarried ? await system.returnByOperator(id) : await system.cancelByOperator(id);
     const isRight = isCarried ? model.returnByOperator(id) : model.cancelByOperator(id);
-    if (isChanged !== isRight) return `at the end: the operator could ${isChanged ? '' : 'not '}end order ${id}`;
+    if (isChanged !== isRight) return `the operator could ${isChanged ? '' : 'not '}end order ${id}`;
   }
-  return (await converge(system, sql, model)) ?? system.conclude(model);
+  return null;
 }
 
 /**
  * Waits until nothing is left to match and tables and memory agree with the model; returns a sentence where
  * they do not.
+ *
+ * @param givesAll whether what can be given has to be given by then
  */
-async function converge(system: System, sql: Sql, model: Model): Promise<string | null> {
+async function converge(system: System, sql: Sql, model: Model, givesAll = true): Promise<string | null> {
   const startedMs = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 20)) {
     const wrong = await watchTables(system, sql, model);
     if (wrong) return wrong;
-    const open = model.leftOver()[0] ?? system.memoryDiffers(model);
+    const open = (givesAll ? model.leftOver()[0] : null) ?? system.memoryDiffers(model);
     const tookMs = performance.now() - startedMs;
     if (open === null) {
       system.converged(tookMs);

@@ -2,8 +2,8 @@ import type { Sql } from '../../../src/postgres/connect.ts';
 import type { Model } from './model.ts';
 import type { ModelOrder } from './nouns.ts';
 
-/** What jobs write, at any time. */
-const OF_JOBS = /^(payment_|refund|not_charged|sms_)/;
+/** What jobs and the planner write, at any time. */
+const OF_JOBS = /^(payment_|refund|not_charged|sms_|estimate_changed)/;
 
 type Row = {
   readonly id: string;

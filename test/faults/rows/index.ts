@@ -12,10 +12,12 @@ import { rawSockets } from './http-raw.ts';
 import { slowClients } from './http-slow.ts';
 import { inventedDeliveries } from './invented.ts';
 import { suspensions, unknownKeys } from './keys.ts';
-import { modelInProcess, modelOverHttp } from './model.ts';
+import { modelInProcess, modelOverHttp, modelPlanned } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
 import { imageBombs } from './photos.ts';
+import { plannerKilled, plannerTwo } from './planner.ts';
+import { dispatchMode, plannerOutage, plannerRaces } from './planner-races.ts';
 import { idlePool } from './pools.ts';
 import { backends, postgresCut, postgresRestart, postgresStopped } from './postgres.ts';
 import { clockOff, killApi, killWorker, pauseApi, restart } from './processes.ts';
@@ -46,6 +48,11 @@ export const ROWS: readonly Row[] = [
   pauseApi,
   restart,
   clockOff,
+  plannerKilled,
+  plannerTwo,
+  plannerRaces,
+  plannerOutage,
+  dispatchMode,
   stripeFaults,
   twilioFaults,
   twilioBrownout,
@@ -65,6 +72,7 @@ export const ROWS: readonly Row[] = [
   foreignIds,
   modelOverHttp,
   modelInProcess,
+  modelPlanned,
   scriptPayloads,
   imageBombs,
   webhookAddresses,

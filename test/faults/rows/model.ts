@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
-import { anyCommand, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
+import { anyCommand, anyPlanned, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
+import { openGate } from '../model/gate.ts';
 import { openProcess } from '../model/in-process.ts';
 import { overHttp } from '../model/over-http.ts';
 import { runSequence } from '../model/sequence.ts';
@@ -29,6 +30,7 @@ async function runAll(
   any: fc.Arbitrary<Command>,
   run: (commands: readonly Command[]) => Promise<string | null>,
   longest = LONGEST,
+  places = PLACES,
 ): Promise<{ readonly count: number; readonly findings: string[] }> {
   const findings: string[] = [];
   let done = 0;
@@ -45,7 +47,7 @@ async function runAll(
       if (told.failed) findings.push(`model: ${problemOf(told)}`);
     }
   }
-  await Promise.all(Array.from({ length: PLACES }, keepRunning));
+  await Promise.all(Array.from({ length: places }, keepRunning));
   return { count: done, findings };
 }
 
@@ -79,6 +81,36 @@ export const modelInProcess: Row = {
         findings: parts.flatMap(({ findings }) => findings),
         recoveries: [],
       };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+const LONGEST_PLANNED = 80;
+
+export const modelPlanned: Row = {
+  name: 'model-planned',
+  what: 'the same with a planner: orders for later, windows, drivers with room for several, dispatch modes',
+  count: 6_000,
+  needsRedis: true,
+  async run(count, random) {
+    const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });
+    const { sql } = world;
+    try {
+      await sql`alter system set synchronous_commit = off`;
+      await sql`select pg_reload_conf()`;
+      const tiers = await storeOf(sql).loadTiers();
+      const process = await openProcess(world.postgres.url, tiers, openGate());
+      const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
+      // One place, as its commands hold back the planner of all.
+      const ran = await runAll(count, random, anyPlanned, run, LONGEST_PLANNED, 1);
+      await process.close();
+      const [row] = await sql`
+        select (select count(*) from orders)::int as orders,
+          (select count(*) from order_events where considered like '% costlier %')::int as chosen`;
+      const notes = [`of ${row?.chosen} assignments the record says what they cost beside other drivers`];
+      return { ...ran, orders: row?.orders, recoveries: [], notes };
     } finally {
       await world.close();
     }

@@ -1,0 +1,26 @@
+import type { Lease } from '../domain/plan.ts';
+import { IDLE_ROUND_MS } from '../limits.ts';
+import type { Clock } from '../postgres/clock.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import type { IdleDrivers } from './idle-drivers.ts';
+import type { PlannerView } from './planner-view.ts';
+
+/**
+ * Has idle drivers asked where to wait, each IDLE_ROUND_MS. A round that fails is made up for by the next.
+ */
+export function createIdleRounds(parts: {
+  readonly idleDrivers: IdleDrivers;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): (view: PlannerView, lease: Lease) => void {
+  const { idleDrivers, clock, logger } = parts;
+
+  async function round(view: PlannerView, lease: Lease): Promise<void> {
+    view.expect(await idleDrivers.expected(), clock.now());
+    await idleDrivers.ask(view.planner.waits(clock.now()), lease);
+  }
+
+  return atMostEvery(IDLE_ROUND_MS, (view: PlannerView, lease: Lease) => {
+    round(view, lease).catch((error) => logger.warn({ err: errorFields(error) }, 'idle drivers could not be asked'));
+  });
+}

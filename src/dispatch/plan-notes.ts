@@ -1,0 +1,88 @@
+import type { Lease, PlannedOrder } from '../domain/plan.ts';
+import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PLANS_REWRITTEN_MS } from '../limits.ts';
+import type { Planner } from '../planner/planner.ts';
+import type { Store } from '../store/store.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+
+/** The orders whose plans are noted down. */
+type Orders = { orderIds(): Iterable<string>; has(orderId: string): boolean; readonly planner: Planner };
+
+/**
+ * Notes down, for readers in any process, who is meant for each waiting order and when: what has changed since,
+ * some orders at a time, and one statement at a time.
+ */
+export class PlanNotes {
+  readonly #store: Pick<Store, 'writePlans'>;
+  readonly #logger: Logger;
+  readonly #noted = new Map<string, PlannedOrder>();
+  #round: Iterator<string> | undefined;
+  #isWriting = false;
+  /** Whether each order was looked at since this process plans. */
+  #isWhole = false;
+  #writtenMs = Number.NEGATIVE_INFINITY;
+
+  constructor(store: Pick<Store, 'writePlans'>, logger: Logger) {
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  /** Writes the next changes; false where another process plans. A failed write is tried again. */
+  async write(orders: Orders, lease: Lease): Promise<boolean> {
+    if (this.#isWriting) return true;
+    const planned = this.#nextChanges(orders);
+    const gone = this.#gone(orders);
+    if (planned.length === 0 && gone.length === 0 && !this.#isOld()) return true;
+    this.#isWriting = true;
+    try {
+      if (!(await this.#store.writePlans(lease, planned, gone, this.#isWhole))) return false;
+      this.#writtenMs = performance.now();
+      for (const each of planned) this.#noted.set(each.orderId, each);
+      for (const id of gone) this.#noted.delete(id);
+    } catch (error) {
+      this.#logger.warn({ err: errorFields(error) }, 'plans could not be noted down');
+    } finally {
+      this.#isWriting = false;
+    }
+    return true;
+  }
+
+  /**
+   * Whether to write without a change: a store may be told now of an estimate that it could not be told of
+   * before, and what another process planned is to be forgotten.
+   */
+  #isOld(): boolean {
+    if (!this.#isWhole || performance.now() < this.#writtenMs + PLANS_REWRITTEN_MS) return false;
+    return this.#noted.size > 0 || this.#writtenMs === Number.NEGATIVE_INFINITY;
+  }
+
+  #nextChanges(orders: Orders): PlannedOrder[] {
+    const changes: PlannedOrder[] = [];
+    for (let left = MAX_PLANS_PER_LOOK; left > 0; left--) {
+      this.#round ??= orders.orderIds()[Symbol.iterator]();
+      const { value: orderId, done } = this.#round.next();
+      if (done) {
+        this.#round = undefined;
+        this.#isWhole = true;
+        break;
+      }
+      const estimate = orders.planner.estimate(orderId);
+      if (!estimate || estimate.driverId === null) continue;
+      const next = { orderId, ...estimate };
+      if (isNews(this.#noted.get(orderId), next)) changes.push(next);
+    }
+    return changes;
+  }
+
+  #gone(orders: Orders): string[] {
+    const gone: string[] = [];
+    for (const id of this.#noted.keys()) {
+      if (gone.length === MAX_PLANS_PER_LOOK) break;
+      if (!orders.has(id) || orders.planner.estimate(id)?.driverId == null) gone.push(id);
+    }
+    return gone;
+  }
+}
+
+function isNews(before: PlannedOrder | undefined, next: PlannedOrder): boolean {
+  return before?.driverId !== next.driverId || Math.abs(before.doorMs - next.doorMs) >= PLAN_TOLD_MS;
+}

@@ -1,0 +1,82 @@
+import { type Lease, REGION } from '../domain/plan.ts';
+import { LOSS_REPORT_MS, PLANNER_LEASE_MARGIN_MS, PLANNER_LEASE_MS, PLANNER_LEASE_RENEW_MS } from '../limits.ts';
+import type { Store } from '../store/store.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+
+export type PlannerLease = {
+  /** The right to plan; null while another process has it, or while nobody knows. */
+  current(): Lease | null;
+  /** A command was refused: another process plans. */
+  lost(lease: Lease): void;
+  /** Gives the right back. */
+  close(): Promise<void>;
+};
+
+/**
+ * Takes the right to plan and keeps it. It counts from when a renewal was sent and by a clock that only goes
+ * forward, so that this process gives up before the row is anyone else's, whatever happens to the reply.
+ *
+ * @param parts.nowMs a clock that only goes forward, in milliseconds
+ * @param parts.changed told of a right that is new, or gone
+ */
+export function keepPlannerLease(parts: {
+  readonly store: Pick<Store, 'takeLease' | 'leaveLease'>;
+  readonly nowMs: () => number;
+  readonly changed: (lease: Lease | null) => void;
+  readonly logger: Logger;
+}): PlannerLease {
+  const { store, nowMs, changed, logger } = parts;
+  const report = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
+    logger.warn({ err: errorFields(error) }, 'the right to plan could not be asked for'),
+  );
+  let held: Lease | null = null;
+  /** By the last answer: what is given back, also if it came too late to be used. */
+  let answered: Lease | null = null;
+  let untilMs = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  let asking = Promise.resolve();
+
+  function set(lease: Lease | null): void {
+    if (lease?.epoch === held?.epoch) return;
+    held = lease;
+    changed(lease);
+  }
+
+  async function ask(): Promise<void> {
+    const sentMs = nowMs();
+    try {
+      const lease = await store.takeLease(REGION, PLANNER_LEASE_MS);
+      untilMs = sentMs + PLANNER_LEASE_MS - PLANNER_LEASE_MARGIN_MS;
+      answered = lease;
+      if (!isClosed) set(lease);
+    } catch (error) {
+      report(error);
+      if (nowMs() >= untilMs) set(null);
+    }
+  }
+
+  function next(): void {
+    asking = ask().then(() => {
+      if (!isClosed) timer = setTimeout(next, PLANNER_LEASE_RENEW_MS);
+    });
+  }
+  next();
+
+  return {
+    current() {
+      if (held && nowMs() >= untilMs) set(null);
+      return held;
+    },
+    lost(lease) {
+      if (held?.epoch === lease.epoch) set(null);
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await asking;
+      set(null);
+      if (answered) await store.leaveLease(answered).catch(report);
+    },
+  };
+}

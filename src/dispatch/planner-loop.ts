@@ -1,0 +1,217 @@
+import type { Lease } from '../domain/plan.ts';
+import { distanceMeters } from '../geo/point.ts';
+import {
+  MAX_NOTED_ORDERS,
+  PLANNER_LOOK_MS,
+  PLANNER_LOOK_SOON_MS,
+  PLANNER_PASS_MS,
+  PLANNER_REST_TURNS,
+  PLANNER_TURN_MS,
+} from '../limits.ts';
+import type { Matcher } from '../matcher/matcher.ts';
+import type { Tell } from '../planner/types.ts';
+import type { Clock } from '../postgres/clock.ts';
+import type { Store } from '../store/store.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import { PlanNotes } from './plan-notes.ts';
+import { keepPlannerLease } from './planner-lease.ts';
+import { PlannerView } from './planner-view.ts';
+import type { Redispatch } from './redispatch.ts';
+import type { RoadTimes } from './road-times.ts';
+
+export type PlannerLoop = {
+  /** Resolves after the next look, which is soon and sees this driver anew; null where nothing is planned here. */
+  nextLook(driverId: string): Promise<void> | null;
+  close(): Promise<void>;
+};
+
+export type PlannerLoopParts = {
+  readonly store: Pick<Store, 'takeLease' | 'leaveLease' | 'writePlans'>;
+  readonly matcher: Matcher;
+  readonly redispatch: Pick<Redispatch, 'assignPlanned'>;
+  readonly roadTimes: RoadTimes;
+  /** Told at each look; asks idle drivers where to wait. */
+  readonly askIdle: (view: PlannerView, lease: Lease) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+};
+
+/** What a process has while it plans. */
+type Turn = { readonly lease: Lease; readonly view: PlannerView; readonly notes: PlanNotes };
+
+/**
+ * Plans what waits, in the one process that has the right to: brings changes to the planner, tells drivers who
+ * have to leave, and improves the plan in small turns. A plan is in memory alone; what is told is assigned in
+ * the tables, whose rows decide.
+ */
+export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
+  const { store, matcher, roadTimes, clock, logger } = parts;
+  let turn: Turn | null = null;
+  let lookTimer: NodeJS.Timeout | undefined;
+  let stepTimer: NodeJS.Timeout | undefined;
+  let lookedMs = 0;
+  let isLookSoon = false;
+  let passFromMs = 0;
+  let waiters: (() => void)[] = [];
+
+  const lease = keepPlannerLease({
+    store,
+    nowMs: () => performance.now(),
+    changed: (held) => (held ? begin(held) : end()),
+    logger,
+  });
+  matcher.planned.listen({
+    orderChanged(orderId) {
+      if (!turn) return;
+      turn.view.orderChanged(orderId);
+      lookSoon();
+    },
+    driverChanged(driverId) {
+      if (!turn) return;
+      turn.view.driverChanged(driverId);
+      if (turn.view.orderCount > 0) lookSoon();
+    },
+  });
+
+  function begin(held: Lease): void {
+    end();
+    logger.info({ epoch: held.epoch }, 'this process plans');
+    turn = { lease: held, view: new PlannerView(matcher, roadTimes.travelMs), notes: new PlanNotes(store, logger) };
+    passFromMs = 0;
+    lookSoon();
+  }
+
+  function end(): void {
+    if (turn) logger.info({ epoch: turn.lease.epoch }, 'this process plans no more');
+    turn = null;
+    clearTimeout(lookTimer);
+    clearTimeout(stepTimer);
+    isLookSoon = false;
+    looked();
+  }
+
+  function looked(): void {
+    const waiting = waiters;
+    waiters = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  function lookSoon(): void {
+    if (isLookSoon) return;
+    isLookSoon = true;
+    clearTimeout(lookTimer);
+    lookTimer = setTimeout(look, Math.max(0, lookedMs + PLANNER_LOOK_SOON_MS - performance.now()));
+  }
+
+  /** Tells who has to leave before the next look. */
+  function look(): void {
+    isLookSoon = false;
+    if (lease.current() === null || !turn) return;
+    lookedMs = performance.now();
+    guarded(turn, (at) => {
+      const { view } = at;
+      const isDone = view.flush(clock.now(), isOverBy(lookedMs + PLANNER_TURN_MS));
+      tellDrivers(at);
+      if (isDone) beginPass(view);
+      else lookSoon();
+    });
+    if (turn) void note(turn);
+    if (turn) parts.askIdle(turn.view, turn.lease);
+    looked();
+    if (turn && !isLookSoon) lookTimer = setTimeout(look, PLANNER_LOOK_MS);
+  }
+
+  /** What a bug throws costs the plan alone: it is made anew, from the matcher. */
+  function guarded(at: Turn, work: (at: Turn) => void): void {
+    try {
+      work(at);
+    } catch (error) {
+      planAnew(at, error);
+    }
+  }
+
+  function planAnew(at: Turn, error: unknown): void {
+    logger.error({ err: errorFields(error) }, 'a plan failed, and is made anew');
+    if (turn?.view === at.view) turn = { ...at, view: new PlannerView(matcher, roadTimes.travelMs) };
+  }
+
+  function tellDrivers({ lease: held, view }: Turn): void {
+    const nowMs = clock.now();
+    const tells = roadTimes.noting(() => view.planner.due(nowMs, nowMs + PLANNER_LOOK_MS));
+    for (const tell of tells) give(tell, held);
+    if (tells.length === 0) return;
+    // From now on the planner knows of them as told, and there may be more.
+    view.flush(nowMs, () => false);
+    lookSoon();
+  }
+
+  function give({ driverId, orders }: Tell, held: Lease): void {
+    for (const { id, cost, nextBest } of orders) {
+      const order = matcher.planned.open(id);
+      const position = matcher.driver(driverId)?.position;
+      if (!order || !position) continue;
+      matcher.wakeOrder(id, clock.now());
+      const driver = { driverId, distanceMeters: distanceMeters(position, order.point) };
+      parts.redispatch.assignPlanned(id, driver, { lease: held, cost, nextBest }, () => lease.lost(held));
+      // It was not begun: the planner knows something otherwise than the matcher.
+      if (matcher.planned.open(id)) matcher.planned.leave(id);
+    }
+  }
+
+  /** A pass is done in turns, and leaves most of the time to everything else. */
+  function beginPass(view: PlannerView): void {
+    if (performance.now() < passFromMs + PLANNER_PASS_MS || view.isIdle(clock.now())) return;
+    passFromMs = performance.now();
+    view.beginPass(clock.now());
+    view.planner.begin(clock.now());
+    stepOn(view);
+  }
+
+  function stepOn(view: PlannerView): void {
+    if (turn?.view !== view || lease.current() === null) return;
+    const beganMs = performance.now();
+    const isOver = isOverBy(beganMs + PLANNER_TURN_MS);
+    let isMore = true;
+    const steps = () => {
+      while (isMore && !isOver()) isMore = view.planner.step();
+    };
+    // In a large plan only what is told is asked for: to note each way takes longer than to plan it.
+    guarded(turn, () => (view.orderCount <= MAX_NOTED_ORDERS ? roadTimes.noting(steps) : steps()));
+    const restMs = PLANNER_REST_TURNS * (performance.now() - beganMs);
+    if (isMore) stepTimer = setTimeout(() => stepOn(view), restMs);
+    else void endPass(view);
+  }
+
+  /** New roads may change the plan, so the next pass comes at once. */
+  async function endPass(view: PlannerView): Promise<void> {
+    const isNews = await roadTimes.fetchWanted();
+    if (turn?.view !== view) return;
+    if (isNews) passFromMs = 0;
+    lookSoon();
+  }
+
+  async function note(at: Turn): Promise<void> {
+    try {
+      if (!(await at.notes.write(at.view, at.lease))) lease.lost(at.lease);
+    } catch (error) {
+      planAnew(at, error);
+    }
+  }
+
+  return {
+    nextLook(driverId) {
+      if (!turn || turn.view.orderCount === 0) return null;
+      turn.view.driverChanged(driverId);
+      lookSoon();
+      return new Promise((resolve) => {
+        waiters.push(resolve);
+      });
+    },
+    async close() {
+      await lease.close();
+      end();
+    },
+  };
+}
+
+const isOverBy = (ms: number) => () => performance.now() >= ms;

@@ -1,0 +1,227 @@
+import type { FleetDriver } from '../domain/driver.ts';
+import type { ExpectedOrders } from '../domain/idle-wait.ts';
+import type { Point } from '../geo/point.ts';
+import {
+  DOOR_STOP_MS,
+  LEAST_PLANNED_ORDERS,
+  MAX_PLANNED_DRIVERS,
+  MAX_PLANNED_ORDERS,
+  MAX_RETRIED_ORDERS,
+  PLANNED_AHEAD_MS,
+  PLANNED_ORDERS_PER_DRIVER,
+  PLANNER_DRIVER_COST,
+  PLANNER_HURRY_MS,
+  PLANNER_LATE_COST,
+  STORE_STOP_MS,
+} from '../limits.ts';
+import { countsFrom, type Matcher, type WaitingOrder } from '../matcher/matcher.ts';
+import { modelTravelMs } from '../planner/place.ts';
+import { Planner } from '../planner/planner.ts';
+import type { OpenOrder, PlannedDriver, Rules } from '../planner/types.ts';
+import { plannedDriver } from './planned-driver.ts';
+
+type ViewedMatcher = Pick<Matcher, 'planned' | 'driver' | 'tier' | 'waitingCount' | 'nextDueMs'>;
+type KnownDriver = { readonly driver: FleetDriver; readonly places: readonly Point[] };
+
+/**
+ * Keeps the planner in step with the matcher: whatever changes there is noted at once, and brought over by
+ * `flush`. The matcher alone says what is whose, so that a failed assignment needs no care here.
+ */
+export class PlannerView {
+  readonly planner: Planner;
+  readonly #matcher: ViewedMatcher;
+  readonly #orders = new Map<string, WaitingOrder>();
+  readonly #drivers = new Map<string, KnownDriver>();
+  readonly #changedOrders = new Set<string>();
+  readonly #changedDrivers = new Set<string>();
+  #nowMs = 0;
+  #expected: readonly ExpectedOrders[] = [];
+
+  /** @param travelMs the time of a way, as `Rules` says */
+  constructor(matcher: ViewedMatcher, travelMs: Rules['travelMs'] = modelTravelMs) {
+    this.#matcher = matcher;
+    this.planner = new Planner(this.#rules(travelMs));
+    for (const id of matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
+    for (const id of matcher.planned.waitingIds()) {
+      matcher.planned.takeBack(id);
+      this.#changedOrders.add(id);
+    }
+  }
+
+  orderChanged(orderId: string): void {
+    // A flood of orders beyond the planner's room goes to whoever is free, at no cost here.
+    if (!this.#orders.has(orderId) && this.isFull && this.#matcher.planned.open(orderId)) {
+      this.#matcher.planned.leave(orderId);
+    } else this.#changedOrders.add(orderId);
+  }
+
+  driverChanged(driverId: string): void {
+    this.#changedDrivers.add(driverId);
+  }
+
+  /** The orders that are planned. */
+  orderIds(): Iterable<string> {
+    return this.#orders.keys();
+  }
+
+  has(orderId: string): boolean {
+    return this.#orders.has(orderId);
+  }
+
+  order(orderId: string): WaitingOrder | undefined {
+    return this.#orders.get(orderId);
+  }
+
+  get orderCount(): number {
+    return this.#orders.size;
+  }
+
+  get isFull(): boolean {
+    const wanted = Math.max(LEAST_PLANNED_ORDERS, PLANNED_ORDERS_PER_DRIVER * this.#drivers.size);
+    return this.#orders.size >= Math.min(MAX_PLANNED_ORDERS, wanted);
+  }
+
+  /** Whether there is nothing to plan, now or at the next pass. */
+  isIdle(nowMs: number): boolean {
+    const dueMs = this.#matcher.nextDueMs() ?? Number.POSITIVE_INFINITY;
+    return this.orderCount === 0 && this.#matcher.waitingCount() === 0 && dueMs > nowMs + PLANNED_AHEAD_MS;
+  }
+
+  /** Knows where orders are expected, and has every driver looked at again, as those without an order move. */
+  expect(orders: readonly ExpectedOrders[], nowMs: number): void {
+    if (orders !== this.#expected) this.planner.expect(orders, nowMs);
+    this.#expected = orders;
+    if (orders.length > 0) for (const id of this.#matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
+  }
+
+  /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
+  beginPass(nowMs: number): void {
+    for (const id of this.#drivers.keys()) this.#changedDrivers.add(id);
+    for (const id of this.#matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
+    for (const { orderId } of this.#matcher.planned.dueBy(nowMs + PLANNED_AHEAD_MS)) {
+      if (this.isFull) break;
+      if (!this.#orders.has(orderId)) this.#changedOrders.add(orderId);
+    }
+    this.#takeBackLeft();
+  }
+
+  /** Takes back orders that were left, the longest waiting first, as far as there is room. */
+  #takeBackLeft(): void {
+    const { planned } = this.#matcher;
+    if (this.isFull || this.#matcher.waitingCount() <= this.#orders.size) return;
+    let room = LEAST_PLANNED_ORDERS;
+    for (const id of planned.waitingIds()) {
+      if (this.#orders.has(id)) continue;
+      if (room-- === 0) break;
+      planned.takeBack(id);
+      this.#changedOrders.add(id);
+    }
+  }
+
+  /**
+   * Brings changes over, drivers first.
+   *
+   * @param isOver asked after each change whether to go on later
+   * @returns whether all were brought over
+   */
+  flush(nowMs: number, isOver: () => boolean): boolean {
+    this.#nowMs = nowMs;
+    for (const id of this.#changedDrivers) {
+      this.#changedDrivers.delete(id);
+      this.#putDriver(id);
+      if (isOver()) return false;
+    }
+    for (const id of this.#changedOrders) {
+      this.#changedOrders.delete(id);
+      this.#putOrder(id);
+      if (isOver()) return false;
+    }
+    this.planner.retry(nowMs, MAX_RETRIED_ORDERS);
+    return true;
+  }
+
+  #putDriver(id: string): void {
+    const driver = this.#matcher.driver(id);
+    const isUsable = driver && !this.#matcher.planned.isSetAside(id);
+    const planned = isUsable ? plannedDriver(driver, this.#nowMs) : null;
+    const isNew = !this.#drivers.has(id);
+    // An order that is read before the driver who gave it back is not open until both are.
+    const carried = new Set(driver?.carried.map(({ orderId }) => orderId));
+    for (const { orderId } of this.#drivers.get(id)?.driver.carried ?? []) {
+      if (!carried.has(orderId)) this.#changedOrders.add(orderId);
+    }
+    if (!driver || !planned || (isNew && this.#drivers.size >= MAX_PLANNED_DRIVERS)) {
+      if (!isNew) this.planner.dropDriver(id, this.#nowMs);
+      this.#drivers.delete(id);
+      return;
+    }
+    // The planner forgets an order that a driver was told of; so that it comes back if it was in vain, so do we.
+    for (const { orderId } of driver.carried) this.#orders.delete(orderId);
+    this.#drivers.set(id, { driver, places: placesOf(planned) });
+    this.planner.putDriver(planned, this.#nowMs);
+  }
+
+  #putOrder(id: string): void {
+    const known = this.#orders.get(id);
+    const order = this.#matcher.planned.open(id);
+    if (!order || (order.dueMs ?? 0) > this.#nowMs + PLANNED_AHEAD_MS) {
+      if (known) this.planner.dropOrder(id, this.#nowMs);
+      this.#orders.delete(id);
+      return;
+    }
+    if (known === order) return;
+    if (!known && this.isFull) {
+      this.#matcher.planned.leave(id);
+      return;
+    }
+    this.#orders.set(id, order);
+    this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)?.weight ?? 1), this.#nowMs);
+  }
+
+  #rules(travelMs: Rules['travelMs']): Rules {
+    return {
+      travelMs,
+      mayCarry: (driverId, orderId) => this.#mayCarry(driverId, orderId),
+      pickupBeforeMs: STORE_STOP_MS,
+      pickupAfterMs: 0,
+      dropoffBeforeMs: 0,
+      dropoffAfterMs: DOOR_STOP_MS,
+      staysInShift: true,
+      hurryMs: PLANNER_HURRY_MS,
+      lateCost: PLANNER_LATE_COST,
+      driverCost: PLANNER_DRIVER_COST,
+      extendsTold: true,
+    };
+  }
+
+  #mayCarry(driverId: string, orderId: string): boolean {
+    const known = this.#drivers.get(driverId);
+    const order = this.#orders.get(orderId);
+    return !!known && !!order && this.#matcher.planned.mayCarry(known.driver, known.places, order, this.#nowMs);
+  }
+}
+
+/**
+ * An order for the planner. A store that sends many at once has each count as waiting a little later than the
+ * one before (`fair-shares.ts`); by so much later it counts as promised.
+ */
+function openOrder(order: WaitingOrder, weight: number): OpenOrder {
+  const { sinceMs, readyAtMs = sinceMs, deliverByMs = Number.POSITIVE_INFINITY, point } = order;
+  const fromMs = countsFrom(order);
+  return {
+    id: order.orderId,
+    pickup: point,
+    dropoff: order.dropoff ?? point,
+    placedMs: fromMs,
+    readyMs: readyAtMs,
+    doorFromMs: order.deliverAfterMs,
+    dueMs: deliverByMs + (fromMs - sinceMs),
+    weight,
+    room: 1,
+  };
+}
+
+/** Where a driver is or will be. */
+function placesOf({ place, told }: PlannedDriver): Point[] {
+  return [place, ...told.map(({ kind, order }) => (kind === 'pickup' ? order.pickup : order.dropoff))];
+}

@@ -1,0 +1,102 @@
+import { carries, DEFAULT_SIZE, type FleetDriver } from '../domain/driver.ts';
+import { radiusAfter, type Tier } from '../domain/tier.ts';
+import { distanceMeters, type Point } from '../geo/point.ts';
+import type { Drivers } from './drivers.ts';
+import type { LaterOrders } from './later-orders.ts';
+import type { TierTable } from './tier-table.ts';
+import type { WaitingOrder, WaitingOrders } from './waiting.ts';
+
+/** Told of what changes for the planner; it reads the rest when it is its turn. */
+export type PlannerListener = {
+  orderChanged(orderId: string): void;
+  /** What a driver does has changed; their place alone is no change. */
+  driverChanged(driverId: string): void;
+};
+
+type Sources = {
+  readonly drivers: Drivers;
+  readonly waiting: WaitingOrders;
+  readonly later: LaterOrders;
+  readonly tiers: TierTable;
+  readonly assigning: ReadonlyMap<string, string>;
+};
+
+/** What the planner sees of the matcher: the orders that are its to give, and who may carry them. */
+export class PlannedOrders {
+  readonly #sources: Sources;
+  #listener: PlannerListener | undefined;
+
+  constructor(sources: Sources) {
+    this.#sources = sources;
+  }
+
+  /** Tells this listener of changes from now on, instead of any before. */
+  listen(listener: PlannerListener): void {
+    this.#listener = listener;
+  }
+
+  orderChanged(orderId: string): void {
+    this.#listener?.orderChanged(orderId);
+  }
+
+  driverChanged(driverId: string): void {
+    this.#listener?.driverChanged(driverId);
+  }
+
+  /**
+   * An order that is the planner's to give: it waits, for a driver or for its time, in a tier that is planned,
+   * its store is not held, and nobody is being given it. Undefined for any other.
+   */
+  open(orderId: string): WaitingOrder | undefined {
+    const { waiting, later, assigning, drivers } = this.#sources;
+    const order = waiting.get(orderId) ?? later.get(orderId);
+    if (!order || assigning.has(orderId) || waiting.holdOf(order) !== null) return undefined;
+    if (drivers.holderOf(orderId) !== undefined) return undefined;
+    return waiting.isPlanned(order) ? order : undefined;
+  }
+
+  /** The orders that wait for a driver, those that are not the planner's included. */
+  waitingIds(): string[] {
+    return Array.from(this.#sources.waiting.all(), ({ orderId }) => orderId);
+  }
+
+  /** The orders that wait for a time until then, those that are not the planner's included. */
+  dueBy(untilMs: number): Iterable<WaitingOrder> {
+    return this.#sources.later.dueBy(untilMs);
+  }
+
+  /** Leaves an order to whoever is free, as there is no room for it in the plan. */
+  leave(orderId: string): void {
+    this.#sources.waiting.leave(orderId);
+  }
+
+  /** Gives an order that was left back to the planner. */
+  takeBack(orderId: string): void {
+    this.#sources.waiting.takeBack(orderId);
+  }
+
+  /** The drivers on duty. */
+  onDutyIds(): string[] {
+    return this.#sources.drivers.onDutyIds();
+  }
+
+  /** Whether the tables refused a driver lately: what is known of them is wrong. */
+  isSetAside(driverId: string): boolean {
+    return this.#sources.drivers.isSetAside(driverId);
+  }
+
+  /**
+   * Whether a driver may carry an order: its tier, its size, its radius by now, and that they did not give it
+   * back.
+   *
+   * @param places where the driver is or will be; the nearest one counts
+   */
+  mayCarry(driver: FleetDriver, places: readonly Point[], order: WaitingOrder, nowMs: number): boolean {
+    const tier: Tier | undefined = this.#sources.tiers.get(order.tierId);
+    if (!tier || !this.#sources.drivers.serves(driver.id, order.tierId)) return false;
+    if (order.excludedDriverIds?.has(driver.id)) return false;
+    if (driver.vehicle && !carries(driver.vehicle, order.size ?? DEFAULT_SIZE)) return false;
+    const radius = radiusAfter(tier, nowMs - order.sinceMs);
+    return places.some((place) => distanceMeters(place, order.point) <= radius);
+  }
+}

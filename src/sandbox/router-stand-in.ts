@@ -1,0 +1,90 @@
+import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
+import { ARRIVAL_DETOUR, CAR_METERS_PER_MINUTE, ROAD_TABLE_PLACES } from '../limits.ts';
+import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
+
+/** A river from north to south with one bridge. Who has a store's near bank is decided by the bridge. */
+type River = { readonly lng: number; readonly bridgeLat: number };
+
+/** 1.5 km east of the demo store, its bridge 3 km north of it. */
+const DEMO_RIVER: River = { lng: -122.4025, bridgeLat: 37.791 };
+/** How much longer or shorter than by the usual detour the road of a pair is, at most. */
+const SPREAD = 0.2;
+
+/**
+ * Starts OSRM's table service (`GET /table/v1/driving/{lng,lat;…}?sources=…&destinations=…`) for the sandbox.
+ * It makes up how long each way takes, the same for the same places: the usual detour, more or less by a
+ * fifth, and over the bridge where a river lies between.
+ */
+export function startRouterStandIn(
+  options: { readonly river?: River | null; readonly port?: number } = {},
+): Promise<StandIn> {
+  const { river = DEMO_RIVER, port = 0 } = options;
+  return startStandIn(new RouterApi(river), port);
+}
+
+class RouterApi implements VendorApi {
+  readonly #river: River | null;
+
+  constructor(river: River | null) {
+    this.#river = river;
+  }
+
+  async answer({ method, path, query }: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
+    await pause();
+    const [, list] = /^\/table\/v1\/driving\/([^/]+)$/.exec(path) ?? [];
+    if (method !== 'GET' || list === undefined) return this.failure(404);
+    const places = list.split(';').map(readPlace);
+    if (places.length > ROAD_TABLE_PLACES) return refusal('TooBig', 'Too many table coordinates');
+    const sources = readIndices(query.get('sources'), places.length);
+    const destinations = readIndices(query.get('destinations'), places.length);
+    if (places.includes(null) || !sources || !destinations) return refusal('InvalidQuery', 'Query string malformed');
+    const known = places as Point[];
+    const durations = sources.map((from) =>
+      destinations.map((to) => this.#seconds(known[from] as Point, known[to] as Point)),
+    );
+    return { status: 200, body: { code: 'Ok', durations } };
+  }
+
+  failure(status: number): StandInReply {
+    return { status, body: { code: 'InvalidService', message: 'not available' } };
+  }
+
+  repeat(): void {}
+
+  entries(): readonly unknown[] {
+    return [];
+  }
+
+  close(): void {}
+
+  #seconds(from: Point, to: Point): number {
+    const river = this.#river;
+    const isAcross = river !== null && from.lng < river.lng !== to.lng < river.lng;
+    if (!isAcross) return secondsOf(from, to);
+    const bridge = { lat: river.bridgeLat, lng: river.lng };
+    return secondsOf(from, bridge) + secondsOf(bridge, to);
+  }
+}
+
+const refusal = (code: string, message: string): StandInReply => ({ status: 400, body: { code, message } });
+
+function readPlace(text: string): Point | null {
+  const [lng = Number.NaN, lat = Number.NaN, more] = text.split(',').map(Number);
+  return more === undefined && isPoint(lat, lng) ? { lat, lng } : null;
+}
+
+/** `all` where nothing is said, as OSRM has it; null where a number is none of a place. */
+function readIndices(text: string | null, count: number): number[] | null {
+  if (text === null || text === 'all') return Array.from({ length: count }, (_, index) => index);
+  const indices = text.split(';').map(Number);
+  return indices.every((index) => Number.isInteger(index) && index >= 0 && index < count) ? indices : null;
+}
+
+/** To a tenth, as OSRM. */
+function secondsOf(from: Point, to: Point): number {
+  const usual = (distanceMeters(from, to) * ARRIVAL_DETOUR * 60) / CAR_METERS_PER_MINUTE;
+  // A smooth function of the places, so that neighbours have similar roads.
+  const share =
+    1 + (SPREAD / 2) * (Math.sin(from.lat * 700 + to.lng * 900) + Math.sin(from.lng * 500 - to.lat * 1_100));
+  return Math.round(usual * share * 10) / 10;
+}

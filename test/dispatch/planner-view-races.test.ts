@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { PlannerView } from '../../src/dispatch/planner-view.ts';
+import type { FleetDriver } from '../../src/domain/driver.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import { TIERS } from '../matcher/brute-force.ts';
+
+const NOW = Date.parse('2030-01-31T17:00:00Z');
+const STORE = { lat: 40.73, lng: -73.99 };
+const HOUR = 3_600_000;
+const PLANNED = new Map([...TIERS].map(([id, tier]) => [id, { ...tier, dispatchMode: 'planned' as const }]));
+
+const driver = (orderIds: readonly string[]): FleetDriver => ({
+  id: 'd',
+  tierIds: ['standard'],
+  onDuty: true,
+  position: { ...STORE, atMs: NOW },
+  freeSinceMs: NOW,
+  carried: orderIds.map((orderId) => {
+    const times = { readyAtMs: NOW, deliverByMs: NOW + HOUR };
+    return { orderId, retailerId: 'store', pickup: STORE, dropoff: STORE, slot: 0, step: 'to_fetch', ...times };
+  }) as FleetDriver['carried'],
+});
+const order = (orderId: string) => {
+  const waiting = { orderId, retailerId: 'store', tierId: 'standard', point: STORE, dropoff: STORE, sinceMs: NOW };
+  return { ...waiting, readyAtMs: NOW, deliverByMs: NOW + HOUR };
+};
+
+function viewOf(matcher: Matcher): PlannerView {
+  const view = new PlannerView(matcher);
+  matcher.planned.listen({
+    orderChanged: (id) => view.orderChanged(id),
+    driverChanged: (id) => view.driverChanged(id),
+  });
+  view.flush(NOW, () => false);
+  return view;
+}
+
+test('an order that waits before its driver is known to have given it back is planned once they are', () => {
+  const matcher = new Matcher(PLANNED, true);
+  matcher.putDriver(driver(['order']));
+  const view = viewOf(matcher);
+  matcher.wait(order('order'));
+  view.flush(NOW, () => false);
+  expect([...view.orderIds()]).toEqual([]);
+  matcher.putDriver(driver([]));
+  view.flush(NOW, () => false);
+  expect([...view.orderIds()]).toEqual(['order']);
+});
+
+test('a view without orders is not idle while the matcher has any that a pass would take up', () => {
+  const matcher = new Matcher(PLANNED, true);
+  const view = viewOf(matcher);
+  expect(view.isIdle(NOW)).toBe(true);
+  matcher.wait({ ...order('tomorrow'), dueMs: NOW + 24 * HOUR });
+  view.flush(NOW, () => false);
+  expect(new PlannerView(matcher).isIdle(NOW)).toBe(true);
+  matcher.wait({ ...order('soon'), dueMs: NOW + HOUR });
+  expect(new PlannerView(matcher).isIdle(NOW)).toBe(false);
+  matcher.unwait('soon');
+  matcher.wait(order('now'));
+  expect(new PlannerView(matcher).isIdle(NOW)).toBe(false);
+});

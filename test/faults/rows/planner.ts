@@ -1,0 +1,164 @@
+import type { Random } from '../../harness/world.ts';
+import { type Assignment, plannerOf, untilPlanned, watchAssigners, wrongAssigners } from '../assigners.ts';
+import { startLoad } from '../clients.ts';
+import { startDeliveries } from '../deliveries.ts';
+import { most, plannedOrder, spreadDrivers, tellingDelays, untilAllGiven } from '../planned.ts';
+import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
+import { later, openWorld, type Process, type World } from '../world.ts';
+
+/** Enough drivers that none of these orders waits for one. */
+const TWO = { ...SIZES, drivers: 90, stores: 3, env: { LOG_LEVEL: 'info' } };
+const ORDERS_PER_SECOND = 6;
+/** The promise. */
+const TAKEN_OVER_MS = 5_000;
+/** Time from the takeover to the next order that is due, and to the assignment. */
+const NEXT_ORDER_MS = 2_000;
+/** Longer than a right to plan holds, and than others take to plan. */
+const PAUSED_MS = 6_000;
+const WARM_UP_MS = 3_000;
+const PAUSE_MS = 2_000;
+
+export const plannerKilled: Row = {
+  name: 'planner-killed',
+  what: 'kill -9 of the API process that plans, or it stands still for 6 s and goes on, while planned orders are due',
+  count: 20,
+  needsRedis: true,
+  run: (count, random) => takeAway(count, random),
+};
+
+async function takeAway(count: number, random: Random): Promise<RowResult> {
+  const world = await openWorld(TWO);
+  try {
+    await spreadDrivers(world);
+    const { assignments } = await watchAssigners(world);
+    const load = startLoad(world, ORDERS_PER_SECOND, random, 0, () => plannedOrder(world, random));
+    const deliveries = startDeliveries(world, random);
+    await later(WARM_UP_MS);
+    const found: string[] = [];
+    const recoveries: number[] = [];
+    const nexts: number[] = [];
+    for (let i = 0; i < count; i++) {
+      await later(PAUSE_MS * (1 + random()));
+      const { epoch } = await untilPlanned(world);
+      const planner = await plannerOf(world, epoch);
+      const endRound = i % 2 === 0 ? await kill(planner) : pause(world, planner);
+      const gone = await takenOver(world, assignments, epoch);
+      recoveries.push(gone.tookMs);
+      nexts.push(gone.nextMs);
+      found.push(...lateTakeovers(gone));
+      await endRound();
+    }
+    found.push(...(await load.stop()), ...(await untilAllGiven(world)));
+    await deliveries.stop();
+    const delays = await tellingDelays(world);
+    const notes = [
+      `the next planned order was assigned ${most(nexts)} ms after the fault at most; a driver was told at most ` +
+        `${most(delays)} ms later than they had to leave; ${assignments.length} assignments`,
+    ];
+    const broken = [...found, ...wrongAssigners(assignments), ...(await findings(world))];
+    return { count, orders: load.sent(), findings: broken, recoveries, notes };
+  } finally {
+    await world.close();
+  }
+}
+
+const BELIEVES = new URL('../../test/faults/believes.mjs', import.meta.url).href;
+/** Longer than a right to plan holds, so that another process has it and the first one plans on. */
+const BOTH_PLAN_MS = 8_000;
+
+export const plannerTwo: Row = {
+  name: 'planner-two',
+  what: 'two API processes believe that they may plan: the right is taken from one, or one never asks again',
+  count: 20,
+  needsRedis: true,
+  async run(count, random) {
+    const world = await openWorld(TWO);
+    try {
+      await spreadDrivers(world);
+      const { assignments } = await watchAssigners(world);
+      const load = startLoad(world, ORDERS_PER_SECOND, random, 0, () => plannedOrder(world, random));
+      const deliveries = startDeliveries(world, random);
+      await later(WARM_UP_MS);
+      let refused = 0;
+      for (let i = 0; i < count; i++) {
+        await later(PAUSE_MS * random());
+        if (i % 2 === 0) refused += await believe(world, any(world.apis, random));
+        else await raiseEpoch(world);
+      }
+      const found = [...(await load.stop()), ...(await untilAllGiven(world))];
+      await deliveries.stop();
+      if (refused === 0)
+        found.push('row: no command of a process without the right was refused, so nothing was tested');
+      const notes = [
+        `${refused} commands were refused, ${assignments.length} assigned; a driver was told at most ` +
+          `${most(await tellingDelays(world))} ms later than they had to leave`,
+      ];
+      const broken = [...found, ...wrongAssigners(assignments), ...(await findings(world))];
+      return { count, orders: load.sent(), findings: broken, recoveries: [], notes };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+/** The one that plans learns of it when it asks again, up to a second later, or when a command is refused. */
+async function raiseEpoch(world: World): Promise<void> {
+  const { epoch } = await untilPlanned(world);
+  await world.sql`update planner_leases set epoch = epoch + 1, holder = 'nobody', expires_at = now()`;
+  await untilPlanned(world, epoch + 1);
+}
+
+/** Starts a process again as one that plans for ever once it may; returns how many of its commands were refused. */
+async function believe(world: World, api: Process): Promise<number> {
+  await api.stop();
+  await api.start({ NODE_OPTIONS: `--import=${BELIEVES}` });
+  while (!api.output().includes('this process plans')) {
+    const { epoch } = await untilPlanned(world);
+    // It asks far more often than the others.
+    await world.sql`update planner_leases set holder = 'nobody', expires_at = now()`;
+    await untilPlanned(world, epoch);
+  }
+  await later(BOTH_PLAN_MS);
+  const refused = api.output().match(/a command was refused/g)?.length ?? 0;
+  await api.stop();
+  await api.start();
+  return refused;
+}
+
+async function kill(planner: Process): Promise<() => Promise<void>> {
+  await planner.kill();
+  return () => planner.start();
+}
+
+/** It does not know that it stood still, and goes on where it was. */
+function pause({ untilReady }: World, planner: Process): () => Promise<void> {
+  const pid = planner.pid();
+  process.kill(pid, 'SIGSTOP');
+  const goesOn = later(PAUSED_MS).then(() => process.kill(pid, 'SIGCONT'));
+  return async () => {
+    await goesOn;
+    await untilReady([planner]);
+  };
+}
+
+type Takeover = { readonly tookMs: number; readonly nextMs: number };
+
+/** Waits until another process plans, and until it has assigned an order. */
+async function takenOver(world: World, assignments: readonly Assignment[], epoch: number): Promise<Takeover> {
+  const startedMs = performance.now();
+  const after = await untilPlanned(world, epoch);
+  const tookMs = performance.now() - startedMs;
+  while (!assignments.some((each) => each.epoch >= after.epoch)) {
+    if (performance.now() - startedMs > 4 * TAKEN_OVER_MS) break;
+    await later(10);
+  }
+  return { tookMs, nextMs: performance.now() - startedMs };
+}
+
+function lateTakeovers({ tookMs, nextMs }: Takeover): string[] {
+  const promised = TAKEN_OVER_MS + NEXT_ORDER_MS;
+  return [
+    ...(tookMs > TAKEN_OVER_MS ? [`planner: another planned after ${tookMs.toFixed(0)} ms`] : []),
+    ...(nextMs > promised ? [`planner: the next order was assigned after ${nextMs.toFixed(0)} ms`] : []),
+  ];
+}

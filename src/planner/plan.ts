@@ -18,6 +18,8 @@ export class Plan {
   readonly pickups = new Pickups();
   readonly demand = new Demand();
   readonly walk: Walk;
+  /** How many open orders were in no route when they were last tried. */
+  unplanned = 0;
 
   constructor(rules: Rules) {
     this.rules = rules;

@@ -1,8 +1,7 @@
 import type { Point } from '../geo/point.ts';
-import { MAX_PUT_AT_ONCE, MAX_RUINS_PER_PASS, MAX_TOLD_PER_LOOK } from '../limits.ts';
-import { exchangeEnds, relocate, reorder } from './improve.ts';
+import { MAX_PUT_AT_ONCE, MAX_TOLD_PER_LOOK } from '../limits.ts';
+import { passOver } from './pass.ts';
 import { Plan } from './plan.ts';
-import { ruin } from './ruin.ts';
 import { Task } from './task.ts';
 import { tellOf, toldStop } from './telling.ts';
 import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } from './types.ts';
@@ -18,8 +17,6 @@ import { Waiting } from './waiting.ts';
 export class Planner {
   readonly #plan: Plan;
   readonly #waiting = new Waiting();
-  /** How many open orders were in no route when they were last tried. */
-  #unplanned = 0;
   #pass: Generator<undefined, void>;
   #seed = 1;
   /** A linear congruential generator: numbers from 0 to 1 that are the same for the same calls. */
@@ -30,7 +27,7 @@ export class Planner {
 
   constructor(rules: Rules) {
     this.#plan = new Plan(rules);
-    this.#pass = this.#steps();
+    this.#pass = passOver(this.#plan, this.#random);
   }
 
   /** Adds an order, or changes one; it is planned at once. One that a driver was told of must not be put. */
@@ -42,8 +39,8 @@ export class Planner {
     plan.tasks.set(order.id, task);
     plan.pickups.add(task);
     // Behind orders that nobody has room for it waits for the pass, in which the most urgent come first.
-    task.isTried = this.#unplanned === 0;
-    if (!task.isTried || !plan.insert(task)) this.#unplanned++;
+    task.isTried = plan.unplanned === 0;
+    if (!task.isTried || !plan.insert(task)) plan.unplanned++;
   }
 
   /** Forgets an order: cancelled, expired, or given to a driver by others. */
@@ -79,62 +76,27 @@ export class Planner {
    * @param most so many are tried, each about 0.2 ms
    */
   retry(nowMs: number, most: number): void {
-    if (this.#unplanned === 0) return;
     const plan = this.#at(nowMs);
+    if (plan.unplanned === 0) return;
     const open = Array.from(plan.tasks.values()).filter(({ route }) => !route);
-    this.#unplanned = open.length;
+    plan.unplanned = open.length;
     const cost = (task: Task) => (task.isTried ? task.costAt(nowMs) : Number.POSITIVE_INFINITY);
     const next = open.map((task) => ({ task, cost: cost(task) })).sort((a, b) => (a.cost < b.cost ? 1 : -1));
     for (const { task } of next.slice(0, most)) {
       task.isTried = true;
-      if (plan.insert(task)) this.#unplanned--;
+      if (plan.insert(task)) plan.unplanned--;
     }
   }
 
   /** Begins a pass at a time; `step` does it. To be called some times a minute. */
   begin(nowMs: number): void {
     this.#at(nowMs);
-    this.#pass = this.#steps();
+    this.#pass = passOver(this.#plan, this.#random);
   }
 
   /** Does the next small part of the pass, about 0.2 ms; false where the pass is done. */
   step(): boolean {
     return !this.#pass.next().done;
-  }
-
-  /** A pass: routes are brought up to the time, then orders that are in none are put, then all is improved. */
-  *#steps(): Generator<undefined, void> {
-    const plan = this.#plan;
-    for (const route of [...plan.fleet.planned]) {
-      if (plan.fleet.has(route) && !plan.isAllowed(route)) plan.strip(route);
-      yield;
-    }
-    const open = [...plan.tasks.values()].reverse();
-    const unplanned = open
-      .filter(({ route }) => !route)
-      .map((task) => ({ task, cost: task.costAt(plan.nowMs) }))
-      .sort((a, b) => b.cost - a.cost);
-    this.#unplanned = unplanned.length;
-    yield;
-    for (const { task } of unplanned) {
-      if (this.#isOpen(task) && !task.route && plan.insert(task)) this.#unplanned--;
-      yield;
-    }
-    for (const task of open) {
-      if (this.#isOpen(task) && task.route) relocate(plan, task);
-      yield;
-    }
-    for (let tries = Math.min(MAX_RUINS_PER_PASS, 2 * open.length); tries > 0; tries--) {
-      const seed = open[Math.floor(this.#random() * open.length)] as Task;
-      if (this.#isOpen(seed) && seed.route) ruin(plan, seed, this.#random);
-      yield;
-    }
-    for (const improve of [exchangeEnds, reorder]) {
-      for (const route of [...plan.fleet.planned].reverse()) {
-        if (plan.fleet.planned.has(route)) improve(plan, route);
-        yield;
-      }
-    }
   }
 
   /**
@@ -191,13 +153,10 @@ export class Planner {
     return this.#waiting.waits(this.#at(nowMs));
   }
 
-  #isOpen(task: Task): boolean {
-    return this.#plan.tasks.get(task.order.id) === task;
-  }
-
   /** Puts the first of some orders that lost their place; the pass puts the others. */
   #insertSome(tasks: readonly Task[]): void {
-    for (const [i, task] of tasks.entries()) if (i >= MAX_PUT_AT_ONCE || !this.#plan.insert(task)) this.#unplanned++;
+    const plan = this.#plan;
+    for (const [i, task] of tasks.entries()) if (i >= MAX_PUT_AT_ONCE || !plan.insert(task)) plan.unplanned++;
   }
 
   #at(nowMs: number): Plan {

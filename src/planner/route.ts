@@ -75,6 +75,19 @@ export class Route {
     if (driver.place.lat !== lat || driver.place.lng !== lng) this.place = new Place(driver.place);
   }
 
+  /** Sums up the waits, and what a delay costs, from the last stop to the first. */
+  sumUp(dropoffAfterMs: number): void {
+    const { stops, times, waitsFrom, slopesFrom } = this;
+    waitsFrom[stops.length] = 0;
+    slopesFrom[stops.length] = 0;
+    for (let i = stops.length - 1; i >= 0; i--) {
+      const { task, isPickup } = stops[i] as Stop;
+      const slope = isPickup ? 0 : task.slopeAt((times[i + 1] as number) - dropoffAfterMs);
+      waitsFrom[i] = (waitsFrom[i] as number) + (waitsFrom[i + 1] as number);
+      slopesFrom[i] = (slopesFrom[i + 1] as number) + slope;
+    }
+  }
+
   /** The latest time to leave for the first stop that makes nothing later at a door. */
   get leaveMs(): number {
     return (this.times[0] as number) + (this.slacks[this.stops.length] as number);

@@ -172,22 +172,10 @@ export class Walk {
     }
     this.#isLenient = false;
     route.isBroken = this.#isBroken;
-    this.#sumUp(route);
+    route.sumUp(this.#rules.dropoffAfterMs);
     route.endMs = this.atMs;
     route.cost = stops.length === 0 ? 0 : this.total(route);
     return true;
-  }
-
-  /** Sums up the waits, and what a delay costs, from the last stop to the first. */
-  #sumUp({ stops, times, waitsFrom, slopesFrom }: Route): void {
-    waitsFrom[stops.length] = 0;
-    slopesFrom[stops.length] = 0;
-    for (let i = stops.length - 1; i >= 0; i--) {
-      const { task, isPickup } = stops[i] as Stop;
-      const doorMs = (times[i + 1] as number) - this.#rules.dropoffAfterMs;
-      waitsFrom[i] = (waitsFrom[i] as number) + (waitsFrom[i + 1] as number);
-      slopesFrom[i] = (slopesFrom[i + 1] as number) + (isPickup ? 0 : task.slopeAt(doorMs));
-    }
   }
 
   /** The cost of what was walked, with the driver's minutes from the latest time to leave. */

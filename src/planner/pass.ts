@@ -1,0 +1,46 @@
+import { MAX_RUINS_PER_PASS } from '../limits.ts';
+import { exchangeEnds, relocate, reorder } from './improve.ts';
+import type { Plan } from './plan.ts';
+import { ruin } from './ruin.ts';
+import type { Task } from './task.ts';
+
+/**
+ * A pass, which goes on by one small part each time: routes are brought up to the time, orders that are in none
+ * are put, the most urgent first, and then all is improved. The plan may change in between.
+ *
+ * @param random numbers from 0 to 1, the same for the same calls
+ */
+export function* passOver(plan: Plan, random: () => number): Generator<undefined, void> {
+  for (const route of [...plan.fleet.planned]) {
+    if (plan.fleet.has(route) && !plan.isAllowed(route)) plan.strip(route);
+    yield;
+  }
+  const open = [...plan.tasks.values()].reverse();
+  const unplanned = open
+    .filter(({ route }) => !route)
+    .map((task) => ({ task, cost: task.costAt(plan.nowMs) }))
+    .sort((a, b) => b.cost - a.cost);
+  plan.unplanned = unplanned.length;
+  yield;
+  for (const { task } of unplanned) {
+    if (isOpen(plan, task) && !task.route && plan.insert(task)) plan.unplanned--;
+    yield;
+  }
+  for (const task of open) {
+    if (isOpen(plan, task) && task.route) relocate(plan, task);
+    yield;
+  }
+  for (let tries = Math.min(MAX_RUINS_PER_PASS, 2 * open.length); tries > 0; tries--) {
+    const seed = open[Math.floor(random() * open.length)] as Task;
+    if (isOpen(plan, seed) && seed.route) ruin(plan, seed, random);
+    yield;
+  }
+  for (const improve of [exchangeEnds, reorder]) {
+    for (const route of [...plan.fleet.planned].reverse()) {
+      if (plan.fleet.planned.has(route)) improve(plan, route);
+      yield;
+    }
+  }
+}
+
+const isOpen = (plan: Plan, task: Task) => plan.tasks.get(task.order.id) === task;

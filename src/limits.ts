@@ -521,11 +521,8 @@ export const MAX_WAITS_PER_LOOK = 8;
 export const MAX_WAIT_PAIRS_PER_LOOK = 100_000;
 /** How soon drivers are free that count as near a store where orders are expected. */
 export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
-/**
- * Longest way, by the straight line, to a place to wait: on it a driver is farther from the stores that are left.
- * With 10 and with 25 the public days are slower.
- */
-export const PLANNER_WAIT_WAY_MINUTES = 16;
+/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
+export const PLANNER_WAIT_WAY_MINUTES = 10;
 /** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
 export const MAX_DEMAND_PLACES = 10_000;
 
@@ -595,9 +592,9 @@ export const DEMAND_ORDERS = 20_000;
 /** A driver is where they were asked to wait within so many meters: a parking lot is as large. */
 export const IDLE_WAIT_METERS = 150;
 /** Time after which a driver who has not come is asked no more. Above PLANNER_WAIT_WAY_MINUTES. */
-export const IDLE_WAIT_MS = 18 * 60_000;
+export const IDLE_WAIT_MS = 12 * 60_000;
 /** A driver is asked at most once in this time. Above IDLE_WAIT_MS, so that no two asks overlap. */
-export const IDLE_WAIT_PAUSE_MS = 20 * 60_000;
+export const IDLE_WAIT_PAUSE_MS = 15 * 60_000;
 
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */

@@ -12,6 +12,7 @@ import {
   PLANNER_DRIVER_COST,
   PLANNER_HURRY_MS,
   PLANNER_LATE_COST,
+  PLANNER_LOOK_MS,
   STORE_STOP_MS,
 } from '../limits.ts';
 import { countsFrom, type Matcher, type WaitingOrder } from '../matcher/matcher.ts';
@@ -35,6 +36,7 @@ export class PlannerView {
   readonly #changedOrders = new Set<string>();
   readonly #changedDrivers = new Set<string>();
   #nowMs = 0;
+  #retriedMs = 0;
   #expected: readonly ExpectedOrders[] = [];
 
   /** @param travelMs the time of a way, as `Rules` says */
@@ -126,6 +128,7 @@ export class PlannerView {
    */
   flush(nowMs: number, isOver: () => boolean): boolean {
     this.#nowMs = nowMs;
+    if (this.#isIdle()) return true;
     for (const id of this.#changedDrivers) {
       this.#changedDrivers.delete(id);
       this.#putDriver(id);
@@ -136,8 +139,21 @@ export class PlannerView {
       this.#putOrder(id);
       if (isOver()) return false;
     }
-    this.planner.retry(nowMs, MAX_RETRIED_ORDERS);
+    this.#retry();
     return true;
+  }
+
+  /** Whether nothing waits: then drivers come and go at no cost here. */
+  #isIdle(): boolean {
+    const orders = this.#orders.size + this.#changedOrders.size + this.#matcher.waitingCount();
+    return orders + this.#expected.length === 0;
+  }
+
+  /** New orders at once; those for which there was no driver each second, and when one comes. */
+  #retry(): void {
+    const isAgain = this.#nowMs - this.#retriedMs >= PLANNER_LOOK_MS;
+    if (isAgain) this.#retriedMs = this.#nowMs;
+    this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain);
   }
 
   #putDriver(id: string): void {
@@ -157,6 +173,7 @@ export class PlannerView {
     }
     // The planner forgets an order that a driver was told of; so that it comes back if it was in vain, so do we.
     for (const { orderId } of driver.carried) this.#orders.delete(orderId);
+    if (isNew) this.#retriedMs = Number.NEGATIVE_INFINITY;
     this.#drivers.set(id, { driver, places: placesOf(planned) });
     this.planner.putDriver(planned, this.#nowMs);
   }

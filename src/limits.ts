@@ -498,6 +498,10 @@ export const PLANNER_MAX_STOPS = 32;
 export const PLANNER_ORDERED_STOPS = 8;
 /** How long a search that found nothing is not repeated while the routes that it went through are the same. */
 export const PLANNER_SEEN_MS = 5 * 60_000;
+/** Most orders that are taken out of the plan at once, to be put in another way: about 1 ms. */
+export const PLANNER_RUIN_ORDERS = 7;
+/** Most times that this is tried in a pass. */
+export const MAX_RUINS_PER_PASS = 200;
 /** Most of the next best drivers that a reason names. */
 export const PLANNER_ALTERNATIVES = 3;
 /** Most orders of which drivers are told in one look, about 2 ms. */
@@ -517,8 +521,11 @@ export const MAX_WAITS_PER_LOOK = 8;
 export const MAX_WAIT_PAIRS_PER_LOOK = 100_000;
 /** How soon drivers are free that count as near a store where orders are expected. */
 export const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
-/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
-export const PLANNER_WAIT_WAY_MINUTES = 10;
+/**
+ * Longest way, by the straight line, to a place to wait: on it a driver is farther from the stores that are left.
+ * With 10 and with 25 the public days are slower.
+ */
+export const PLANNER_WAIT_WAY_MINUTES = 16;
 /** Most stores by which it is known where orders are expected; the one that is quiet for longest is forgotten. */
 export const MAX_DEMAND_PLACES = 10_000;
 
@@ -588,9 +595,9 @@ export const DEMAND_ORDERS = 20_000;
 /** A driver is where they were asked to wait within so many meters: a parking lot is as large. */
 export const IDLE_WAIT_METERS = 150;
 /** Time after which a driver who has not come is asked no more. Above PLANNER_WAIT_WAY_MINUTES. */
-export const IDLE_WAIT_MS = 12 * 60_000;
+export const IDLE_WAIT_MS = 18 * 60_000;
 /** A driver is asked at most once in this time. Above IDLE_WAIT_MS, so that no two asks overlap. */
-export const IDLE_WAIT_PAUSE_MS = 15 * 60_000;
+export const IDLE_WAIT_PAUSE_MS = 20 * 60_000;
 
 // --- Between processes -------------------------------------------------------------------------------------
 /** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */

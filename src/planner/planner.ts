@@ -1,7 +1,8 @@
 import type { Point } from '../geo/point.ts';
-import { MAX_PUT_AT_ONCE, MAX_TOLD_PER_LOOK } from '../limits.ts';
+import { MAX_PUT_AT_ONCE, MAX_RUINS_PER_PASS, MAX_TOLD_PER_LOOK } from '../limits.ts';
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import { Plan } from './plan.ts';
+import { ruin } from './ruin.ts';
 import { Task } from './task.ts';
 import { tellOf, toldStop } from './telling.ts';
 import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } from './types.ts';
@@ -20,6 +21,12 @@ export class Planner {
   /** How many open orders were in no route when they were last tried. */
   #unplanned = 0;
   #pass: Generator<undefined, void>;
+  #seed = 1;
+  /** A linear congruential generator: numbers from 0 to 1 that are the same for the same calls. */
+  readonly #random = () => {
+    this.#seed = (Math.imul(this.#seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return this.#seed / 2 ** 32;
+  };
 
   constructor(rules: Rules) {
     this.#plan = new Plan(rules);
@@ -117,6 +124,11 @@ export class Planner {
     }
     for (const task of open) {
       if (this.#isOpen(task) && task.route) relocate(plan, task);
+      yield;
+    }
+    for (let tries = Math.min(MAX_RUINS_PER_PASS, 2 * open.length); tries > 0; tries--) {
+      const seed = open[Math.floor(this.#random() * open.length)] as Task;
+      if (this.#isOpen(seed) && seed.route) ruin(plan, seed, this.#random);
       yield;
     }
     for (const improve of [exchangeEnds, reorder]) {

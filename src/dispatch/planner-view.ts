@@ -21,7 +21,10 @@ import { Planner } from '../planner/planner.ts';
 import type { OpenOrder, PlannedDriver, Rules } from '../planner/types.ts';
 import { plannedDriver } from './planned-driver.ts';
 
-type ViewedMatcher = Pick<Matcher, 'planned' | 'driver' | 'tier' | 'waitingCount' | 'nextDueMs'>;
+type ViewedMatcher = Pick<
+  Matcher,
+  'planned' | 'driver' | 'tier' | 'holderOf' | 'isWaiting' | 'waitingCount' | 'nextDueMs'
+>;
 type KnownDriver = { readonly driver: FleetDriver; readonly places: readonly Point[] };
 
 /**
@@ -35,6 +38,8 @@ export class PlannerView {
   readonly #drivers = new Map<string, KnownDriver>();
   readonly #changedOrders = new Set<string>();
   readonly #changedDrivers = new Set<string>();
+  /** Orders that wait and are carried in memory, as one of the two was read too early; looked at again. */
+  readonly #carried = new Set<string>();
   #nowMs = 0;
   #retriedMs = 0;
   #expected: readonly ExpectedOrders[] = [];
@@ -134,6 +139,8 @@ export class PlannerView {
       this.#putDriver(id);
       if (isOver()) return false;
     }
+    for (const id of this.#carried) this.#changedOrders.add(id);
+    this.#carried.clear();
     for (const id of this.#changedOrders) {
       this.#changedOrders.delete(id);
       this.#putOrder(id);
@@ -161,11 +168,6 @@ export class PlannerView {
     const isUsable = driver && !this.#matcher.planned.isSetAside(id);
     const planned = isUsable ? plannedDriver(driver, this.#nowMs) : null;
     const isNew = !this.#drivers.has(id);
-    // An order that is read before the driver who gave it back is not open until both are.
-    const carried = new Set(driver?.carried.map(({ orderId }) => orderId));
-    for (const { orderId } of this.#drivers.get(id)?.driver.carried ?? []) {
-      if (!carried.has(orderId)) this.#changedOrders.add(orderId);
-    }
     if (!driver || !planned || (isNew && this.#drivers.size >= MAX_PLANNED_DRIVERS)) {
       if (!isNew) this.planner.dropDriver(id, this.#nowMs);
       this.#drivers.delete(id);
@@ -184,6 +186,7 @@ export class PlannerView {
     if (!order || (order.dueMs ?? 0) > this.#nowMs + PLANNED_AHEAD_MS) {
       if (known) this.planner.dropOrder(id, this.#nowMs);
       this.#orders.delete(id);
+      if (this.#matcher.isWaiting(id) && this.#matcher.holderOf(id) !== undefined) this.#carried.add(id);
       return;
     }
     if (known === order) return;

@@ -16,8 +16,9 @@ export function createIdleRounds(parts: {
   const { idleDrivers, clock, logger } = parts;
 
   async function round(view: PlannerView, lease: Lease): Promise<void> {
-    view.expect(await idleDrivers.expected(), clock.now());
-    await idleDrivers.ask(view.planner.waits(clock.now()), lease);
+    const expected = await idleDrivers.expected();
+    view.expect(expected, clock.now());
+    await idleDrivers.ask(expected.length === 0 ? [] : view.planner.waits(clock.now()), lease);
   }
 
   return atMostEvery(IDLE_ROUND_MS, (view: PlannerView, lease: Lease) => {

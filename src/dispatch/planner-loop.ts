@@ -50,6 +50,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   let lookTimer: NodeJS.Timeout | undefined;
   let stepTimer: NodeJS.Timeout | undefined;
   let lookedMs = 0;
+  let notedMs = Number.NEGATIVE_INFINITY;
   let isLookSoon = false;
   let passFromMs = 0;
   let waiters: (() => void)[] = [];
@@ -115,8 +116,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       if (isDone) beginPass(view);
       else lookSoon();
     });
-    if (turn) void note(turn);
-    if (turn) parts.askIdle(turn.view, turn.lease);
+    note();
     looked();
     if (turn && !isLookSoon) lookTimer = setTimeout(look, PLANNER_LOOK_MS);
   }
@@ -190,12 +190,16 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     lookSoon();
   }
 
-  async function note(at: Turn): Promise<void> {
-    try {
-      if (!(await at.notes.write(at.view, at.lease))) lease.lost(at.lease);
-    } catch (error) {
-      planAnew(at, error);
-    }
+  /** Notes plans down for readers, and has idle drivers asked where to wait. */
+  function note(): void {
+    const at = turn;
+    if (!at || lookedMs < notedMs + PLANNER_LOOK_MS) return;
+    notedMs = lookedMs;
+    at.notes
+      .write(at.view, at.lease)
+      .then((isHeld) => isHeld || lease.lost(at.lease))
+      .catch((error) => planAnew(at, error));
+    parts.askIdle(at.view, at.lease);
   }
 
   return {

@@ -12,6 +12,7 @@ import {
   PLANNER_DRIVER_COST,
   PLANNER_HURRY_MS,
   PLANNER_LATE_COST,
+  PLANNER_LOOK_MS,
   STORE_STOP_MS,
 } from '../limits.ts';
 import { countsFrom, type Matcher, type WaitingOrder } from '../matcher/matcher.ts';
@@ -20,7 +21,10 @@ import { Planner } from '../planner/planner.ts';
 import type { OpenOrder, PlannedDriver, Rules } from '../planner/types.ts';
 import { plannedDriver } from './planned-driver.ts';
 
-type ViewedMatcher = Pick<Matcher, 'planned' | 'driver' | 'tier' | 'waitingCount' | 'nextDueMs'>;
+type ViewedMatcher = Pick<
+  Matcher,
+  'planned' | 'driver' | 'tier' | 'holderOf' | 'isWaiting' | 'waitingCount' | 'nextDueMs'
+>;
 type KnownDriver = { readonly driver: FleetDriver; readonly places: readonly Point[] };
 
 /**
@@ -34,7 +38,10 @@ export class PlannerView {
   readonly #drivers = new Map<string, KnownDriver>();
   readonly #changedOrders = new Set<string>();
   readonly #changedDrivers = new Set<string>();
+  /** Orders that wait and are carried in memory, as one of the two was read too early; looked at again. */
+  readonly #carried = new Set<string>();
   #nowMs = 0;
+  #retriedMs = 0;
   #expected: readonly ExpectedOrders[] = [];
 
   /** @param travelMs the time of a way, as `Rules` says */
@@ -126,18 +133,34 @@ export class PlannerView {
    */
   flush(nowMs: number, isOver: () => boolean): boolean {
     this.#nowMs = nowMs;
+    if (this.#isIdle()) return true;
     for (const id of this.#changedDrivers) {
       this.#changedDrivers.delete(id);
       this.#putDriver(id);
       if (isOver()) return false;
     }
+    for (const id of this.#carried) this.#changedOrders.add(id);
+    this.#carried.clear();
     for (const id of this.#changedOrders) {
       this.#changedOrders.delete(id);
       this.#putOrder(id);
       if (isOver()) return false;
     }
-    this.planner.retry(nowMs, MAX_RETRIED_ORDERS);
+    this.#retry();
     return true;
+  }
+
+  /** Whether nothing waits: then drivers come and go at no cost here. */
+  #isIdle(): boolean {
+    const orders = this.#orders.size + this.#changedOrders.size + this.#matcher.waitingCount();
+    return orders + this.#expected.length === 0;
+  }
+
+  /** New orders at once; those for which there was no driver each second, and when one comes. */
+  #retry(): void {
+    const isAgain = this.#nowMs - this.#retriedMs >= PLANNER_LOOK_MS;
+    if (isAgain) this.#retriedMs = this.#nowMs;
+    this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain);
   }
 
   #putDriver(id: string): void {
@@ -145,11 +168,6 @@ export class PlannerView {
     const isUsable = driver && !this.#matcher.planned.isSetAside(id);
     const planned = isUsable ? plannedDriver(driver, this.#nowMs) : null;
     const isNew = !this.#drivers.has(id);
-    // An order that is read before the driver who gave it back is not open until both are.
-    const carried = new Set(driver?.carried.map(({ orderId }) => orderId));
-    for (const { orderId } of this.#drivers.get(id)?.driver.carried ?? []) {
-      if (!carried.has(orderId)) this.#changedOrders.add(orderId);
-    }
     if (!driver || !planned || (isNew && this.#drivers.size >= MAX_PLANNED_DRIVERS)) {
       if (!isNew) this.planner.dropDriver(id, this.#nowMs);
       this.#drivers.delete(id);
@@ -157,6 +175,7 @@ export class PlannerView {
     }
     // The planner forgets an order that a driver was told of; so that it comes back if it was in vain, so do we.
     for (const { orderId } of driver.carried) this.#orders.delete(orderId);
+    if (isNew) this.#retriedMs = Number.NEGATIVE_INFINITY;
     this.#drivers.set(id, { driver, places: placesOf(planned) });
     this.planner.putDriver(planned, this.#nowMs);
   }
@@ -167,6 +186,7 @@ export class PlannerView {
     if (!order || (order.dueMs ?? 0) > this.#nowMs + PLANNED_AHEAD_MS) {
       if (known) this.planner.dropOrder(id, this.#nowMs);
       this.#orders.delete(id);
+      if (this.#matcher.isWaiting(id) && this.#matcher.holderOf(id) !== undefined) this.#carried.add(id);
       return;
     }
     if (known === order) return;

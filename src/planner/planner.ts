@@ -74,12 +74,14 @@ export class Planner {
    * most urgent ones. The pass does the same for all.
    *
    * @param most so many are tried, each about 0.2 ms
+   * @param isAgain whether those that were tried in vain are tried again
    */
-  retry(nowMs: number, most: number): void {
+  retry(nowMs: number, most: number, isAgain: boolean): void {
     const plan = this.#at(nowMs);
     if (plan.unplanned === 0) return;
-    const open = Array.from(plan.tasks.values()).filter(({ route }) => !route);
-    plan.unplanned = open.length;
+    const unplanned = Array.from(plan.tasks.values()).filter(({ route }) => !route);
+    plan.unplanned = unplanned.length;
+    const open = isAgain ? unplanned : unplanned.filter(({ isTried }) => !isTried);
     const cost = (task: Task) => (task.isTried ? task.costAt(nowMs) : Number.POSITIVE_INFINITY);
     const next = open.map((task) => ({ task, cost: cost(task) })).sort((a, b) => (a.cost < b.cost ? 1 : -1));
     for (const { task } of next.slice(0, most)) {

@@ -1,8 +1,6 @@
-import type { Store } from '../../../src/store/store.ts';
-
-/** Holds back the assignments of waiting orders while a command is carried out. */
+/** Holds back what is written of waiting orders while a command is carried out. */
 export type Gate = {
-  guard(assign: Store['assignWaiting']): Store['assignWaiting'];
+  guard<Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>): (...args: Args) => Promise<Result>;
   /** Resolves once all that was let through is written. */
   shut(): Promise<void>;
   open(): void;
@@ -14,11 +12,11 @@ export function openGate(): Gate {
   let unlock: () => void = () => undefined;
   return {
     guard:
-      (assign) =>
+      (write) =>
       async (...args) => {
         // Another command may begin before it is this one's turn.
         while (isShut) await isShut;
-        const work = assign(...args);
+        const work = write(...args);
         underWay.add(work);
         work.finally(() => underWay.delete(work)).catch(() => undefined);
         return work;

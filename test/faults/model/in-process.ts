@@ -71,7 +71,7 @@ export async function openProcess(
   };
   const clock = { now };
   const open = storeOf(sql, PROCESS_ID);
-  const store: Store = gate ? { ...open, assignWaiting: gate.guard(open.assignWaiting) } : open;
+  const store: Store = gate ? guarded(open, gate) : open;
   const tierTable = new LoadedTiers(gate ? store : { loadTiers: async () => tiers }, matcher);
   const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
   const paymentWait = {
@@ -190,6 +190,11 @@ export async function openProcess(
     },
     close: () => closers.closeAll(),
   };
+}
+
+/** The store whose writes of waiting orders, and of what is planned for them, go through the gate. */
+function guarded(store: Store, gate: Gate): Store {
+  return { ...store, assignWaiting: gate.guard(store.assignWaiting), writePlans: gate.guard(store.writePlans) };
 }
 
 function memoryDiffers(matcher: Matcher, model: Model): string | null {

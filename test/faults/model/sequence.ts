@@ -140,6 +140,7 @@ type Row = {
   readonly status: OrderStatus;
   readonly driverId: string;
   readonly fairStart: Date | null;
+  readonly sequence: number;
 };
 
 /** Applies the assignments since then to the model. */
@@ -147,17 +148,20 @@ async function watchTables(system: System, sql: Sql, model: Model): Promise<stri
   const ids = model.open().map(({ id }) => id);
   if (ids.length === 0) return null;
   const rows = (await sql`
-    select id, status, driver_id as "driverId", fair_start as "fairStart"
+    select id, status, driver_id as "driverId", fair_start as "fairStart", sequence
     from orders where id = any(${ids}::uuid[])`) as unknown as Row[];
   // Which order was due depends on all of them.
   for (const { id, fairStart } of rows) {
     const order = model.orders.get(id);
     if (order) order.fairStartMs = fairStart?.getTime() ?? null;
   }
-  for (const { id, status, driverId } of rows) {
+  for (const { id, status, driverId, sequence } of rows) {
     const order = model.orders.get(id);
     if (!order) continue;
-    if (order.status === 'pending_dispatch' && status === 'driver_assigned') {
+    const isGiven = order.status === 'pending_dispatch' && status === 'driver_assigned';
+    // The planner tells the store of another estimate at any time until then.
+    if (system.gate) while (order.events.length + Number(isGiven) < sequence) order.events.push('estimate_changed');
+    if (isGiven) {
       const wrong = model.give(order, driverId, system.isExact);
       if (wrong) return wrong;
     } else if (order.status !== status || order.driverId !== driverId) {

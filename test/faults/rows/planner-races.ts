@@ -23,6 +23,8 @@ type Spoiling = {
   readonly random: Random;
   readonly tokens: ReadonlyMap<string, string>;
   readonly offDuty: OffDuty[];
+  /** Drivers who are off duty by somebody now. */
+  readonly away: Set<string>;
   readonly problems: string[];
 };
 
@@ -35,7 +37,14 @@ export const plannerRaces: Row = {
     const world = await openWorld(FEW);
     try {
       await spreadDrivers(world);
-      const spoiling = { world, random, tokens: await giveTokens(world), offDuty: [], problems: [] };
+      const spoiling = {
+        world,
+        random,
+        tokens: await giveTokens(world),
+        offDuty: [],
+        away: new Set<string>(),
+        problems: [],
+      };
       const load = startLoad(world, ORDERS_PER_SECOND, random, 0, () => plannedOrder(world, random));
       const deliveries = startDeliveries(world, random);
       let left = count;
@@ -55,11 +64,12 @@ export const plannerRaces: Row = {
 };
 
 /** The driver who is meant for the next order goes off duty for a while; false where none is planned. */
-async function offDuty({ world, random, tokens, offDuty: all, problems }: Spoiling): Promise<boolean> {
+async function offDuty({ world, random, tokens, offDuty: all, away, problems }: Spoiling): Promise<boolean> {
   const [row] = await world.sql`
     select driver_id from plans order by pickup_at limit 1 offset ${Math.floor(random() * 3)}`;
-  if (!row) return nothing();
+  if (!row || away.has(row.driver_id)) return nothing();
   const driverId: string = row.driver_id;
+  away.add(driverId);
   const set = async (onDuty: boolean): Promise<void> => {
     const url = `${any(world.apis, random).url()}/driver/duty`;
     const { status } = await askUntilTaken(url, {
@@ -74,6 +84,7 @@ async function offDuty({ world, random, tokens, offDuty: all, problems }: Spoili
   await later(OFF_DUTY_MS);
   all.push({ driverId, fromMs, toMs: Date.now() });
   await set(true);
+  away.delete(driverId);
   return true;
 }
 

@@ -455,6 +455,8 @@ export const LEAST_PLANNED_ORDERS = 200;
 export const MAX_PLANNED_DRIVERS = 20_000;
 /** Most orders without a driver for whom one is looked for in one look. */
 export const MAX_RETRIED_ORDERS = 16;
+/** How long before they are at a store drivers are told of what more they fetch there. */
+export const PLANNER_JOIN_MS = 5 * 60_000;
 /** How long before it is due an order is planned. */
 export const PLANNED_AHEAD_MS = 2 * 3_600_000;
 /** Time between two looks at who is to be told now. */

@@ -53,6 +53,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   let notedMs = Number.NEGATIVE_INFINITY;
   let isLookSoon = false;
   let passFromMs = 0;
+  let isPassing = false;
   let waiters: (() => void)[] = [];
 
   const lease = keepPlannerLease({
@@ -79,6 +80,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     logger.info({ epoch: held.epoch }, 'this process plans');
     turn = { lease: held, view: new PlannerView(matcher, roadTimes.travelMs), notes: new PlanNotes(store, logger) };
     passFromMs = 0;
+    isPassing = false;
     lookSoon();
   }
 
@@ -160,8 +162,10 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
 
   /** A pass is done in turns, and leaves most of the time to everything else. */
   function beginPass(view: PlannerView): void {
-    if (performance.now() < passFromMs + PLANNER_PASS_MS || view.isIdle(clock.now())) return;
+    const everyMs = view.wantsPass && !isPassing ? PLANNER_LOOK_MS : PLANNER_PASS_MS;
+    if (performance.now() < passFromMs + everyMs || view.isIdle(clock.now())) return;
     passFromMs = performance.now();
+    isPassing = true;
     view.beginPass(clock.now());
     view.planner.begin(clock.now());
     stepOn(view);
@@ -184,6 +188,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
 
   /** New roads may change the plan, so the next pass comes at once. */
   async function endPass(view: PlannerView): Promise<void> {
+    isPassing = false;
     const isNews = await roadTimes.fetchWanted();
     if (turn?.view !== view) return;
     if (isNews) passFromMs = 0;

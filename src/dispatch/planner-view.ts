@@ -25,7 +25,7 @@ type ViewedMatcher = Pick<
   Matcher,
   'planned' | 'driver' | 'tier' | 'holderOf' | 'isWaiting' | 'waitingCount' | 'nextDueMs'
 >;
-type KnownDriver = { readonly driver: FleetDriver; readonly places: readonly Point[] };
+type KnownDriver = { readonly driver: FleetDriver; readonly isIdle: boolean; readonly places: readonly Point[] };
 
 /**
  * Keeps the planner in step with the matcher: whatever changes there is noted at once, and brought over by
@@ -33,6 +33,8 @@ type KnownDriver = { readonly driver: FleetDriver; readonly places: readonly Poi
  */
 export class PlannerView {
   readonly planner: Planner;
+  /** Whether a driver came or became free since the last pass, who may take what is meant for others. */
+  wantsPass = false;
   readonly #matcher: ViewedMatcher;
   readonly #orders = new Map<string, WaitingOrder>();
   readonly #drivers = new Map<string, KnownDriver>();
@@ -103,6 +105,7 @@ export class PlannerView {
 
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
   beginPass(nowMs: number): void {
+    this.wantsPass = false;
     for (const id of this.#drivers.keys()) this.#changedDrivers.add(id);
     for (const id of this.#matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
     for (const { orderId } of this.#matcher.planned.dueBy(nowMs + PLANNED_AHEAD_MS)) {
@@ -176,7 +179,9 @@ export class PlannerView {
     // The planner forgets an order that a driver was told of; so that it comes back if it was in vain, so do we.
     for (const { orderId } of driver.carried) this.#orders.delete(orderId);
     if (isNew) this.#retriedMs = Number.NEGATIVE_INFINITY;
-    this.#drivers.set(id, { driver, places: placesOf(planned) });
+    const isIdle = driver.carried.length === 0;
+    if (isIdle && !this.#drivers.get(id)?.isIdle) this.wantsPass = true;
+    this.#drivers.set(id, { driver, isIdle, places: placesOf(planned) });
     this.planner.putDriver(planned, this.#nowMs);
   }
 

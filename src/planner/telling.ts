@@ -1,4 +1,4 @@
-import { PLANNER_ALTERNATIVES } from '../limits.ts';
+import { PLANNER_ALTERNATIVES, PLANNER_JOIN_MS } from '../limits.ts';
 import { cheapestInsertion } from './insertion.ts';
 import type { Plan } from './plan.ts';
 import type { Route } from './route.ts';
@@ -42,10 +42,10 @@ function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
   return end;
 }
 
-/** What is ready at the store where the driver is: they have to know before they leave it. */
+/** What is ready at the store where the driver is, or soon will be: they have to know before they leave it. */
 function endOfSameStop({ rules }: Plan, { stops, driver, place }: Route, untilMs: number): number {
-  const isThere = driver.freeAtMs < untilMs + rules.pickupBeforeMs + rules.pickupAfterMs;
-  if (!rules.extendsTold || !driver.isPickingUp || !isThere) return 0;
+  const isSoon = driver.freeAtMs < untilMs + rules.pickupBeforeMs + rules.pickupAfterMs + PLANNER_JOIN_MS;
+  if (!rules.extendsTold || !driver.isPickingUp || !isSoon) return 0;
   const isReady = ({ isPickup, place: at, task: { order } }: Stop) =>
     isPickup && at.isAt(place) && order.readyMs <= driver.freeAtMs;
   const end = stops.findIndex((stop) => !isReady(stop));

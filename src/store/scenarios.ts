@@ -26,7 +26,7 @@ export async function makeDue({ sql, processId }: Db, orderId: string): Promise<
   const rows = await sql`
     with changed as (
       update orders o set dispatch_from = now(), expires_at = expires_at - (dispatch_from - now()),
-        ready_at = least(ready_at, now()), deliver_after = least(deliver_after, now())
+        ready_at = case when ready_at > now() then now() else ready_at end
       where id = ${orderId} and ${isNotYet(sql, sql`o`)} returning id
     )
     select pg_notify('sameday', ${processId} || ':order:' || id) from changed`;

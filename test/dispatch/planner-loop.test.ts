@@ -127,6 +127,18 @@ describe('the planner in the service', () => {
     expect(gave()).toEqual(['first to busy', 'next to busy']);
   });
 
+  it('gives what is meant for a busy driver to one who comes on duty and is there sooner', async () => {
+    matcher.putDriver(driver('busy', { capacity: 1 }));
+    matcher.wait(order('first'));
+    await pass(PLANNER_LOOK_MS);
+    matcher.wait(order('next'));
+    await pass(2 * PLANNER_LOOK_MS);
+    expect(gave()).toEqual(['first to busy']);
+    matcher.putDriver(driver('fresh'));
+    await pass(2 * PLANNER_LOOK_MS);
+    expect(gave()).toEqual(['first to busy', 'next to fresh']);
+  });
+
   it('says what an order costs beside the next best drivers', async () => {
     matcher.wait(order('o'));
     matcher.putDriver(driver('near'));

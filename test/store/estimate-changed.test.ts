@@ -183,6 +183,7 @@ test('the next planner forgets the plans of the one before, tells nobody of them
   await write(kept.orderId, kept.doorMs + (MOVED_MINUTES + 1) * MINUTE);
   expect(await told(kept.orderId)).toHaveLength(1);
   expect(await told(old.orderId)).toEqual([]);
+  await storeOf(database.sql).writePlans(lease, [], [], true);
   const rows = await database.sql`select order_id from plans where order_id in (${kept.orderId}, ${old.orderId})`;
   expect(rows.map(({ order_id }) => order_id)).toEqual([kept.orderId]);
 });

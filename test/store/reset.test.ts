@@ -73,9 +73,6 @@ async function wholeOrder(): Promise<string> {
   const dispute = { amountCents: 1, reason: 'fraudulent', status: 'open' } as const;
   await storeOf(sql).noteDispute(orderId, { disputeId: `du_${orderId}`, ...dispute });
   await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
-  await sql`
-    insert into plans (order_id, driver_id, pickup_at, door_at, said_at, epoch)
-    values (${orderId}, ${driverId}, now(), now(), now(), 1)`;
   await sql`insert into driver_waits (driver_id, lat, lng, epoch) values (${driverId}, 1, 2, 1)`;
   return orderId;
 }

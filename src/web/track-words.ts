@@ -23,7 +23,10 @@ export function localTime(time: Date, now: Date): string {
  */
 export function localTimes(from: Date, to: Date, now: Date): string {
   const isClear = to.toDateString() === now.toDateString() || to.getTime() - now.getTime() < CLOCK_WITHOUT_DAY_MS;
-  return new Intl.DateTimeFormat(locale, isClear ? CLOCK : DAY_AND_CLOCK).formatRange(from, to);
+  const format = new Intl.DateTimeFormat(locale, isClear ? CLOCK : DAY_AND_CLOCK);
+  // A range over midnight would be written with both dates.
+  const isOneDay = from.toDateString() === to.toDateString();
+  return isOneDay || !isClear ? format.formatRange(from, to) : `${format.format(from)} – ${format.format(to)}`;
 }
 
 const CLOCK = { hour: 'numeric', minute: '2-digit' } as const;

@@ -102,7 +102,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   'OrderOfBatch.deliver_by': WINDOW_END,
   size: { says: 'For a bag, a seat or a hold.', example: 'small' },
   estimated_delivery: { says: 'When it arrives as far as one can tell; null where one cannot.' },
-  dispatch_from: { says: 'Before this time no driver is sought; null where it went at once.', example: null },
+  dispatch_from: { says: 'When a driver usually has to leave for it; null where that was at once.', example: null },
   sandbox: { says: 'Only in the sandbox: a bad day for this order.', isSeldom: true },
   'sandbox.card': { says: 'How the card answers.' },
   'sandbox.text': { says: 'What becomes of the texts.' },

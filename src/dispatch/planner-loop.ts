@@ -166,6 +166,8 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     if (performance.now() < passFromMs + everyMs || view.isIdle(clock.now())) return;
     passFromMs = performance.now();
     isPassing = true;
+    // A pass that was not done by now ends: another one does its rest.
+    clearTimeout(stepTimer);
     view.beginPass(clock.now());
     view.planner.begin(clock.now());
     stepOn(view);
@@ -183,7 +185,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     guarded(turn, () => (view.orderCount <= MAX_NOTED_ORDERS ? roadTimes.noting(steps) : steps()));
     const restMs = PLANNER_REST_TURNS * (performance.now() - beganMs);
     if (isMore) stepTimer = setTimeout(() => stepOn(view), restMs);
-    else void endPass(view);
+    else endPass(view).catch((error) => logger.warn({ err: errorFields(error) }, 'roads could not be asked for'));
   }
 
   /** New roads may change the plan, so the next pass comes at once. */

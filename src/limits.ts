@@ -450,7 +450,7 @@ export const MAX_PLANNED_ORDERS = 3_000;
 /** Most orders that are planned for each driver on duty, where those are more than LEAST_PLANNED_ORDERS. */
 export const PLANNED_ORDERS_PER_DRIVER = 8;
 /** Orders that are planned however few the drivers are. Below MAX_PLANNED_ORDERS. */
-export const LEAST_PLANNED_ORDERS = 200;
+export const LEAST_PLANNED_ORDERS = 100;
 /** Most drivers for whom is planned. */
 export const MAX_PLANNED_DRIVERS = 20_000;
 /** Most orders without a driver for whom one is looked for in one look. */
@@ -465,6 +465,8 @@ export const PLANNER_LOOK_MS = 1_000;
 export const PLANNER_LOOK_SOON_MS = 20;
 /** Time between the beginnings of two passes. Above PLANNER_LOOK_MS. */
 export const PLANNER_PASS_MS = 10_000;
+/** A pass that comes early, for a driver who is free, waits for so many times what the last one took. */
+export const PLANNER_PASS_REST = 25;
 /** Longest turn of the event loop that planning takes. Below PLANNER_LOOK_SOON_MS. */
 export const PLANNER_TURN_MS = 4;
 /** Time that planning leaves to everything else after a turn, in turns. */

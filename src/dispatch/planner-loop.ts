@@ -1,13 +1,6 @@
 import type { Lease } from '../domain/plan.ts';
 import { distanceMeters } from '../geo/point.ts';
-import {
-  MAX_NOTED_ORDERS,
-  PLANNER_LOOK_MS,
-  PLANNER_LOOK_SOON_MS,
-  PLANNER_PASS_MS,
-  PLANNER_REST_TURNS,
-  PLANNER_TURN_MS,
-} from '../limits.ts';
+import { PLANNER_LOOK_MS, PLANNER_LOOK_SOON_MS, PLANNER_TURN_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Tell } from '../planner/types.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -15,6 +8,7 @@ import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { PlanNotes } from './plan-notes.ts';
 import { keepPlannerLease } from './planner-lease.ts';
+import { PlannerPasses } from './planner-passes.ts';
 import { PlannerView } from './planner-view.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { RoadTimes } from './road-times.ts';
@@ -37,7 +31,12 @@ export type PlannerLoopParts = {
 };
 
 /** What a process has while it plans. */
-type Turn = { readonly lease: Lease; readonly view: PlannerView; readonly notes: PlanNotes };
+type Turn = {
+  readonly lease: Lease;
+  readonly view: PlannerView;
+  readonly notes: PlanNotes;
+  readonly passes: PlannerPasses;
+};
 
 /**
  * Plans what waits, in the one process that has the right to: brings changes to the planner, tells drivers who
@@ -48,12 +47,9 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   const { store, matcher, roadTimes, clock, logger } = parts;
   let turn: Turn | null = null;
   let lookTimer: NodeJS.Timeout | undefined;
-  let stepTimer: NodeJS.Timeout | undefined;
   let lookedMs = 0;
   let notedMs = Number.NEGATIVE_INFINITY;
   let isLookSoon = false;
-  let passFromMs = 0;
-  let isPassing = false;
   let waiters: (() => void)[] = [];
 
   const lease = keepPlannerLease({
@@ -78,17 +74,29 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   function begin(held: Lease): void {
     end();
     logger.info({ epoch: held.epoch }, 'this process plans');
-    turn = { lease: held, view: new PlannerView(matcher, roadTimes.travelMs), notes: new PlanNotes(store, logger) };
-    passFromMs = 0;
-    isPassing = false;
+    turn = { lease: held, notes: new PlanNotes(store, logger), ...newPlan() };
     lookSoon();
+  }
+
+  function newPlan(): Pick<Turn, 'view' | 'passes'> {
+    const view = new PlannerView(matcher, roadTimes.travelMs);
+    const isOn = () => turn?.view === view && lease.current() !== null;
+    const passes = new PlannerPasses({
+      ...{ view, roadTimes, clock, logger },
+      turn(work) {
+        if (turn && isOn()) guarded(turn, work);
+        return isOn();
+      },
+      done: () => isOn() && lookSoon(),
+    });
+    return { view, passes };
   }
 
   function end(): void {
     if (turn) logger.info({ epoch: turn.lease.epoch }, 'this process plans no more');
+    turn?.passes.close();
     turn = null;
     clearTimeout(lookTimer);
-    clearTimeout(stepTimer);
     isLookSoon = false;
     looked();
   }
@@ -115,7 +123,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       const { view } = at;
       const isDone = view.flush(clock.now(), isOverBy(lookedMs + PLANNER_TURN_MS));
       tellDrivers(at);
-      if (isDone) beginPass(view);
+      if (isDone) at.passes.beginIfDue();
       else lookSoon();
     });
     note();
@@ -134,7 +142,9 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
 
   function planAnew(at: Turn, error: unknown): void {
     logger.error({ err: errorFields(error) }, 'a plan failed, and is made anew');
-    if (turn?.view === at.view) turn = { ...at, view: new PlannerView(matcher, roadTimes.travelMs) };
+    if (turn?.view !== at.view) return;
+    at.passes.close();
+    turn = { ...at, ...newPlan() };
   }
 
   function tellDrivers({ lease: held, view }: Turn): void {
@@ -158,43 +168,6 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       // It was not begun: the planner knows something otherwise than the matcher.
       if (matcher.planned.open(id)) matcher.planned.leave(id);
     }
-  }
-
-  /** A pass is done in turns, and leaves most of the time to everything else. */
-  function beginPass(view: PlannerView): void {
-    const everyMs = view.wantsPass && !isPassing ? PLANNER_LOOK_MS : PLANNER_PASS_MS;
-    if (performance.now() < passFromMs + everyMs || view.isIdle(clock.now())) return;
-    passFromMs = performance.now();
-    isPassing = true;
-    // A pass that was not done by now ends: another one does its rest.
-    clearTimeout(stepTimer);
-    view.beginPass(clock.now());
-    view.planner.begin(clock.now());
-    stepOn(view);
-  }
-
-  function stepOn(view: PlannerView): void {
-    if (turn?.view !== view || lease.current() === null) return;
-    const beganMs = performance.now();
-    const isOver = isOverBy(beganMs + PLANNER_TURN_MS);
-    let isMore = true;
-    const steps = () => {
-      while (isMore && !isOver()) isMore = view.planner.step();
-    };
-    // In a large plan only what is told is asked for: to note each way takes longer than to plan it.
-    guarded(turn, () => (view.orderCount <= MAX_NOTED_ORDERS ? roadTimes.noting(steps) : steps()));
-    const restMs = PLANNER_REST_TURNS * (performance.now() - beganMs);
-    if (isMore) stepTimer = setTimeout(() => stepOn(view), restMs);
-    else endPass(view).catch((error) => logger.warn({ err: errorFields(error) }, 'roads could not be asked for'));
-  }
-
-  /** New roads may change the plan, so the next pass comes at once. */
-  async function endPass(view: PlannerView): Promise<void> {
-    isPassing = false;
-    const isNews = await roadTimes.fetchWanted();
-    if (turn?.view !== view) return;
-    if (isNews) passFromMs = 0;
-    lookSoon();
   }
 
   /** Notes plans down for readers, and has idle drivers asked where to wait. */

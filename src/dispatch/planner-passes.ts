@@ -1,0 +1,80 @@
+import {
+  MAX_NOTED_ORDERS,
+  PLANNER_LOOK_MS,
+  PLANNER_PASS_MS,
+  PLANNER_PASS_REST,
+  PLANNER_REST_TURNS,
+  PLANNER_TURN_MS,
+} from '../limits.ts';
+import type { Clock } from '../postgres/clock.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { PlannerView } from './planner-view.ts';
+import type { RoadTimes } from './road-times.ts';
+
+export type PassParts = {
+  readonly view: PlannerView;
+  readonly roadTimes: RoadTimes;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Runs a turn; false where this process plans no more, or plans anew. */
+  readonly turn: (work: () => void) => boolean;
+  /** Told of a pass that is done. */
+  readonly done: () => void;
+};
+
+/**
+ * The passes over a plan: each PLANNER_PASS_MS, or sooner for a driver who came free. A pass is done in turns
+ * that leave most of the time to everything else.
+ */
+export class PlannerPasses {
+  readonly #parts: PassParts;
+  #fromMs = Number.NEGATIVE_INFINITY;
+  #tookMs = 0;
+  #isUnderWay = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: PassParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins a pass where it is time. One that was not done by then ends: the new one does its rest. */
+  beginIfDue(): void {
+    const { view, clock } = this.#parts;
+    const soonMs = Math.min(PLANNER_PASS_MS, Math.max(PLANNER_LOOK_MS, PLANNER_PASS_REST * this.#tookMs));
+    const everyMs = view.wantsPass && !this.#isUnderWay ? soonMs : PLANNER_PASS_MS;
+    if (performance.now() < this.#fromMs + everyMs || view.isIdle(clock.now())) return;
+    this.#fromMs = performance.now();
+    this.#isUnderWay = true;
+    this.#tookMs = 0;
+    clearTimeout(this.#timer);
+    view.beginPass(clock.now());
+    view.planner.begin(clock.now());
+    this.#stepOn();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #stepOn(): void {
+    const { view, roadTimes, turn, logger } = this.#parts;
+    const beganMs = performance.now();
+    let isMore = true;
+    const steps = () => {
+      while (isMore && performance.now() < beganMs + PLANNER_TURN_MS) isMore = view.planner.step();
+    };
+    // In a large plan only what is told is asked for: to note each way takes longer than to plan it.
+    if (!turn(() => (view.orderCount <= MAX_NOTED_ORDERS ? roadTimes.noting(steps) : steps()))) return;
+    const tookMs = performance.now() - beganMs;
+    this.#tookMs += tookMs;
+    if (isMore) this.#timer = setTimeout(() => this.#stepOn(), PLANNER_REST_TURNS * tookMs);
+    else this.#end().catch((error) => logger.warn({ err: errorFields(error) }, 'roads could not be asked for'));
+  }
+
+  /** New roads may change the plan, so the next pass comes at once. */
+  async #end(): Promise<void> {
+    this.#isUnderWay = false;
+    if (await this.#parts.roadTimes.fetchWanted()) this.#fromMs = Number.NEGATIVE_INFINITY;
+    this.#parts.done();
+  }
+}

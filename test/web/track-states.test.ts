@@ -141,13 +141,12 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     const page = await open(plain);
     const shown = () => page.locator('#map div p').allTextContents();
     await expect.poll(shown).toEqual(['Corner Books', 'about 1 mi', 'Ana']);
-    expect(await page.locator('#map p.unseen').textContent()).toBe('Ana is about 1 mi from Corner Books.');
+    const sentence = () => page.locator('#map p.unseen').textContent();
+    await expect.poll(sentence).toBe('Ana is about 1 mi from Corner Books.');
     await plain.change(pickedUp({ dropoff: DOOR }));
     plain.move(DRIVER);
     await expect.poll(shown).toEqual(['Corner Books', '0.6 mi', 'Ana', '0.5 mi', 'Your door']);
-    expect(await page.locator('#map p.unseen').textContent()).toBe(
-      'Ana is 0.6 mi from Corner Books and 0.5 mi from your door.',
-    );
+    await expect.poll(sentence).toBe('Ana is 0.6 mi from Corner Books and 0.5 mi from your door.');
     await plain.change(delivered({ dropoff: DOOR }));
     await expect.poll(() => page.locator('#map p').count()).toBe(0);
     expect(plain.requests.filter((path) => path.includes('map-'))).toEqual([]);

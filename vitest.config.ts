@@ -12,6 +12,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // A browser on a busy machine takes seconds to show what it was told.
+    expect: { poll: { timeout: 10_000 } },
     setupFiles: ['test/harness/checked-replies.ts'],
     // Most files wait for processes, so that a core serves several.
     maxWorkers: 2 * availableParallelism(),

@@ -58,10 +58,22 @@ export class PlannerView {
   }
 
   orderChanged(orderId: string): void {
-    // A flood of orders beyond the planner's room goes to whoever is free, at no cost here.
-    if (!this.#orders.has(orderId) && this.isFull && this.#matcher.planned.open(orderId)) {
-      this.#matcher.planned.leave(orderId);
-    } else this.#changedOrders.add(orderId);
+    // A flood of orders beyond the planner's room goes to whoever is free, at little cost here.
+    const order = this.#orders.has(orderId) || !this.isFull ? undefined : this.#matcher.planned.open(orderId);
+    if (order && !this.#lastBehind(order)) this.#matcher.planned.leave(orderId);
+    else this.#changedOrders.add(orderId);
+  }
+
+  /** The planned order that counts as waiting from last on, if that is later than this one: its store has more. */
+  #lastBehind(order: WaitingOrder): WaitingOrder | undefined {
+    let last: WaitingOrder | undefined;
+    let latestMs = countsFrom(order);
+    for (const each of this.#orders.values()) {
+      if (countsFrom(each) <= latestMs) continue;
+      last = each;
+      latestMs = countsFrom(each);
+    }
+    return last;
   }
 
   driverChanged(driverId: string): void {
@@ -75,10 +87,6 @@ export class PlannerView {
 
   has(orderId: string): boolean {
     return this.#orders.has(orderId);
-  }
-
-  order(orderId: string): WaitingOrder | undefined {
-    return this.#orders.get(orderId);
   }
 
   get orderCount(): number {
@@ -196,8 +204,12 @@ export class PlannerView {
     }
     if (known === order) return;
     if (!known && this.isFull) {
-      this.#matcher.planned.leave(id);
-      return;
+      // So no store's flood keeps the orders of others out of the plan.
+      const last = this.#lastBehind(order);
+      this.#matcher.planned.leave(last?.orderId ?? id);
+      if (!last) return;
+      this.planner.dropOrder(last.orderId, this.#nowMs);
+      this.#orders.delete(last.orderId);
     }
     this.#orders.set(id, order);
     this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)?.weight ?? 1), this.#nowMs);

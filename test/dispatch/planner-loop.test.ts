@@ -202,6 +202,17 @@ describe('the planner in the service', () => {
     expect(left.map((id) => matcher.planned.open(id)?.orderId)).toEqual(left);
   });
 
+  it('plans the order of another store in place of the last one of a store that floods it', async () => {
+    const flood = Array.from({ length: LEAST_PLANNED_ORDERS }, (_, n) => `o${n}`);
+    for (const [n, id] of flood.entries()) matcher.wait(order(id, { fairStartMs: NOW + n * MINUTE }));
+    await pass(PLANNER_LOOK_MS);
+    matcher.wait(order('theirs', { retailerId: 'other' }));
+    await pass(PLANNER_LOOK_MS);
+    expect(matcher.planned.open('theirs')).toBeDefined();
+    const left = flood.filter((id) => matcher.planned.open(id) === undefined);
+    expect(left).toEqual([`o${LEAST_PLANNED_ORDERS - 1}`]);
+  });
+
   it('tells nothing while another process has the right to plan', async () => {
     epoch = null;
     await pass(PLANNER_LEASE_MS);

@@ -1,4 +1,3 @@
-import type { CDPSession } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret, newSecret } from '../../src/domain/ids.ts';
 import { findChromium } from '../harness/chromium.ts';
@@ -100,8 +99,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await phone.page.reload();
     await isLive(phone);
     await untilInstalled(phone);
-    const worker = await phone.context.newCDPSession(phone.page);
-    const deliver = await pusher(worker, phone.url);
+    const deliver = await pusher(phone);
     const shown = () =>
       phone.page.evaluate(`navigator.serviceWorker.ready
         .then((registration) => registration.getNotifications())
@@ -144,8 +142,12 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
   });
 });
 
-/** Delivers a push to the service worker of an origin, as the browser's vendor would. */
-async function pusher(session: CDPSession, origin: string): Promise<(data: string) => Promise<void>> {
+/**
+ * Delivers pushes to a phone's service worker, as the browser's vendor would, each until its notice is shown:
+ * Chromium forgets a notice where a page asks for notices while it is about to be shown.
+ */
+async function pusher({ context, page, url: origin }: Phone): Promise<(data: string) => Promise<void>> {
+  const session = await context.newCDPSession(page);
   const registered = new Promise<string>((resolve) => {
     session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
       const own = registrations.find(({ scopeURL }) => scopeURL.startsWith(origin));
@@ -154,5 +156,17 @@ async function pusher(session: CDPSession, origin: string): Promise<(data: strin
   });
   await session.send('ServiceWorker.enable');
   const registrationId = await registered;
-  return (data) => session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data }) as Promise<never>;
+  const [worker] = context.serviceWorkers();
+  await worker?.evaluate(`{
+    const { registration } = self;
+    const show = registration.showNotification.bind(registration);
+    self.shown = 0;
+    registration.showNotification = (...notice) => show(...notice).then(() => { self.shown += 1; });
+  }`);
+  let delivered = 0;
+  return async (data) => {
+    await session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });
+    delivered += 1;
+    await eventually(() => worker?.evaluate('self.shown')).toBe(delivered);
+  };
 }

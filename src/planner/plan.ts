@@ -129,14 +129,17 @@ export class Plan {
     this.set(route, stops);
   }
 
-  /** Makes a driver's route, or brings it up to what the driver is and was told; returns what lost its place. */
-  putDriver(driver: PlannedDriver): Task[] {
+  /**
+   * Makes a driver's route, or brings it up to what the driver is and was told; returns what lost its place.
+   *
+   * @param before the stops as they were meant, those included of which the driver was told since
+   */
+  putDriver(driver: PlannedDriver, before: readonly Stop[]): Task[] {
     const known = this.fleet.get(driver.id);
     const route = known ?? new Route(driver);
     if (!known) this.fleet.add(route);
     route.moveTo(driver);
     const planned = route.hasPlanned ? route.stops.filter(({ task }) => !task.isTold) : [];
-    const before = route.stops;
     const told = this.#toldStops(driver, route);
     this.setTold(route, told);
     if (planned.length === 0) return [];

@@ -56,8 +56,9 @@ export class Planner {
   /** Adds a driver, or says what changed: position, free at, duty, what they were told. */
   putDriver(driver: PlannedDriver, nowMs: number): void {
     const plan = this.#at(nowMs);
+    const before = plan.fleet.get(driver.id)?.stops ?? [];
     for (const { order } of driver.told) this.dropOrder(order.id, nowMs);
-    this.#insertSome(plan.putDriver(driver));
+    this.#insertSome(plan.putDriver(driver, before));
   }
 
   /** Forgets a driver; orders that were only planned for them go to others, at once or in the pass. */

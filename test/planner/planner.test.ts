@@ -177,6 +177,21 @@ describe('telling', () => {
     expect(tell?.orders.map(({ id }) => id)).toEqual(['now']);
   });
 
+  it('leaves what is planned for later behind what the driver was told', () => {
+    const planner = new Planner(RULES);
+    const there = driver('driver', { room: 1 });
+    planner.putDriver(there, 0);
+    planner.putOrder(order('first', { dueMs: 8 * HOUR_MS }), 0);
+    planner.putOrder(order('second', { pickup: at(3_000, 0), dropoff: at(6_000, 0) }), 0);
+    const meant = ['pickup first', 'dropoff first', 'pickup second', 'dropoff second'];
+    const planned = () => planner.stopsOf('driver').map(({ kind, order: { id } }) => `${kind} ${id}`);
+    expect(planned()).toEqual(meant);
+    const [tell] = planner.due(0, 1_000);
+    planner.putDriver({ ...there, told: tell?.stops ?? [] }, 0);
+    expect(planned()).toEqual(meant);
+    expect(planner.due(0, 1_000)).toEqual([]);
+  });
+
   it('gathers the parcels of a store that are meant for one driver', () => {
     const planner = new Planner(RULES);
     planner.putDriver(driver('driver'), 0);

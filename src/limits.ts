@@ -443,6 +443,8 @@ export const MAX_CLOCK_LEAD_MS = 5_000;
 export const PLANNER_HURRY_MS = 120 * 60_000;
 /** What a minute beyond the promise costs beside a minute before it. */
 export const PLANNER_LATE_COST = 40;
+/** What a minute of an order costs that is beyond its store's share, beside one that is within. Below 1. */
+export const PLANNER_BEYOND_SHARE = 0.2;
 /** What a driver's minute costs beside a customer's: of two drivers about as quick the one who drives less goes. */
 export const PLANNER_DRIVER_COST = 0.1;
 /** Most orders that are planned at once; others go to whoever is free, until there is room. */
@@ -1489,6 +1491,7 @@ function assertRelations(): void {
 
   // Matching and drivers
   below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
+  below({ PLANNER_BEYOND_SHARE }, { one: 1 });
   below({ PLANNER_ORDERED_STOPS }, { PLANNER_MAX_STOPS });
   below({ LEAST_PLANNED_ORDERS }, { MAX_PLANNED_ORDERS });
   below({ PLANNER_LOOK_SOON_MS }, { PLANNER_LOOK_MS });

@@ -240,7 +240,7 @@ export class PlannerView {
 
 /**
  * An order for the planner. A store that sends many at once has each count as waiting a little later than the
- * one before (`fair-shares.ts`); by so much later it counts as promised.
+ * one before (`fair-shares.ts`); by so much later it is promised, and until then a minute of it costs less.
  */
 function openOrder(order: WaitingOrder, weight: number): OpenOrder {
   const { sinceMs, readyAtMs = sinceMs, deliverByMs = Number.POSITIVE_INFINITY, point } = order;
@@ -249,7 +249,8 @@ function openOrder(order: WaitingOrder, weight: number): OpenOrder {
     id: order.orderId,
     pickup: point,
     dropoff: order.dropoff ?? point,
-    placedMs: fromMs,
+    placedMs: sinceMs,
+    countsFromMs: fromMs,
     readyMs: readyAtMs,
     doorFromMs: order.deliverAfterMs,
     dueMs: deliverByMs + (fromMs - sinceMs),

@@ -1,4 +1,4 @@
-import { PLANNER_STARVING_MS } from '../limits.ts';
+import { PLANNER_BEYOND_SHARE, PLANNER_STARVING_MS } from '../limits.ts';
 import { Place } from './place.ts';
 import { type Route, Seen } from './route.ts';
 import type { OpenOrder, Rules } from './types.ts';
@@ -17,6 +17,9 @@ export class Task {
   readonly seen = new Seen();
   /** No handover before it. */
   readonly doorFromMs: number;
+  /** From when on a minute counts whole, and from when on the order is late. */
+  readonly #countsFromMs: number;
+  readonly #lateFromMs: number;
   /** Whether the driver was told, and the latest time at the door that a further stop may cause. */
   isTold = false;
   /** Whether a place in a route was looked for. */
@@ -28,8 +31,11 @@ export class Task {
     this.doorFromMs = order.doorFromMs ?? Number.NEGATIVE_INFINITY;
     this.pickup = new Stop(this, true, new Place(order.pickup));
     this.dropoff = new Stop(this, false, new Place(order.dropoff));
-    const promiseMs = order.dueMs - order.placedMs;
-    const hurry = promiseMs > rules.hurryMs && promiseMs !== Number.POSITIVE_INFINITY ? rules.hurryMs / promiseMs : 1;
+    const { dueMs, placedMs, countsFromMs = placedMs } = order;
+    const isPromised = dueMs !== Number.POSITIVE_INFINITY;
+    const hurry = isPromised && dueMs - countsFromMs > rules.hurryMs ? rules.hurryMs / (dueMs - countsFromMs) : 1;
+    this.#countsFromMs = countsFromMs;
+    this.#lateFromMs = isPromised ? dueMs : countsFromMs + PLANNER_STARVING_MS;
     this.minuteCost = order.weight * hurry;
     this.lateCost = (order.weight * rules.lateCost * PLANNER_STARVING_MS) / MINUTE_MS;
   }
@@ -41,17 +47,18 @@ export class Task {
    * `PLANNER_STARVING_MS` after it was placed.
    */
   costAt(doorMs: number): number {
-    const { placedMs, dueMs } = this.order;
-    const cost = (this.minuteCost * (doorMs - placedMs)) / MINUTE_MS;
-    const lateMs = doorMs - (dueMs === Number.POSITIVE_INFINITY ? placedMs + PLANNER_STARVING_MS : dueMs);
+    const sinceMs = doorMs - this.#countsFromMs;
+    const beforeMs = this.#countsFromMs - this.order.placedMs;
+    const countedMs = PLANNER_BEYOND_SHARE * (beforeMs + Math.min(0, sinceMs)) + Math.max(0, sinceMs);
+    const cost = (this.minuteCost * countedMs) / MINUTE_MS;
+    const lateMs = doorMs - this.#lateFromMs;
     return lateMs <= 0 ? cost : cost + this.lateCost * growth(lateMs / PLANNER_STARVING_MS);
   }
 
   /** What a millisecond after that costs, or the next ones, which cost no less. */
   slopeAt(doorMs: number): number {
-    const { placedMs, dueMs } = this.order;
-    const lateMs = doorMs - (dueMs === Number.POSITIVE_INFINITY ? placedMs + PLANNER_STARVING_MS : dueMs);
-    const slope = this.minuteCost / MINUTE_MS;
+    const slope = ((doorMs < this.#countsFromMs ? PLANNER_BEYOND_SHARE : 1) * this.minuteCost) / MINUTE_MS;
+    const lateMs = doorMs - this.#lateFromMs;
     if (lateMs < 0) return slope;
     const whole = Math.min(STRAIGHT_FROM, Math.floor(lateMs / PLANNER_STARVING_MS));
     return slope + (this.lateCost * (POWERS[whole] as number)) / PLANNER_STARVING_MS;

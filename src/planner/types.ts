@@ -7,6 +7,8 @@ export type OpenOrder = {
   readonly pickup: Point;
   readonly dropoff: Point;
   readonly placedMs: number;
+  /** Since when it counts as waiting, where its store has more than its share; absent for `placedMs`. */
+  readonly countsFromMs?: number | undefined;
   /** When it is, or is expected to be, ready at its store. */
   readonly readyMs: number;
   /** The begin of its window: nothing is handed over before it; absent for none. */

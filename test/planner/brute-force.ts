@@ -98,8 +98,12 @@ export function drive(rules: Rules, driver: PlannedDriver, visits: readonly Visi
   return { cost, pickups, doors, endMs };
 }
 
-function costAtDoor(rules: Rules, { placedMs, dueMs, weight }: OpenOrder, doorMs: number): number {
-  let cost = weight * Math.min(1, rules.hurryMs / (dueMs - placedMs)) * ((doorMs - placedMs) / MINUTE_MS);
+function costAtDoor(rules: Rules, order: OpenOrder, doorMs: number): number {
+  const { placedMs, countsFromMs = placedMs, dueMs, weight } = order;
+  const minuteCost = weight * Math.min(1, rules.hurryMs / (dueMs - countsFromMs));
+  const wholeMs = Math.max(0, doorMs - countsFromMs);
+  const cheapMs = doorMs - placedMs - wholeMs;
+  let cost = minuteCost * ((wholeMs + 0.2 * cheapMs) / MINUTE_MS);
   const lateMs = Math.max(0, doorMs - dueMs);
   for (let left = lateMs / MINUTE_MS, minute = rules.lateCost; left > 0; left -= 60, minute *= 2) {
     cost += weight * minute * Math.min(60, left);

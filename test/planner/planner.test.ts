@@ -240,6 +240,22 @@ describe('an open order', () => {
     expect(planner.due(HOUR_MS, 2 * HOUR_MS)).toEqual([]);
   });
 
+  it.each([
+    { what: 'within its store’s share', countsFromMs: undefined, first: 'near' },
+    { what: 'beyond it', countsFromMs: 2 * HOUR_MS, first: 'far' },
+  ])('that is near goes first where it is $what: $first', ({ countsFromMs, first }) => {
+    const planner = new Planner({ ...RULES, driverCost: 0 });
+    planner.putDriver(driver('driver', { room: 1 }), 0);
+    planner.putOrder(
+      order('near', { dropoff: at(1_000, 0), countsFromMs, dueMs: (countsFromMs ?? 0) + 4 * HOUR_MS }),
+      0,
+    );
+    planner.putOrder(order('far', { dropoff: at(5_000, 0), dueMs: 4 * HOUR_MS }), 0);
+    planner.begin(0);
+    while (planner.step());
+    expect(planner.stopsOf('driver')[0]?.order.id).toBe(first);
+  });
+
   it('is delivered although nearer orders of more than the drivers can carry never end', () => {
     const near = Array.from({ length: 60 }, (_, i): DayOrder => {
       const placedMs = 15 * i * MINUTE_MS;

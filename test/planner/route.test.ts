@@ -22,11 +22,12 @@ const parcel = fc
     dropoff: point,
     readyMs: minute(40),
     doorFromMs: fc.oneof(fc.constant(undefined), minute(120)),
+    countsFromMs: fc.oneof(fc.constant(undefined), minute(90)),
     promise: minute(180),
     weight: fc.constantFrom(1, 2),
     room: fc.constantFrom(1, 1, 2),
   })
-  .map(({ promise, ...rest }) => ({ ...rest, dueMs: promise + 10 * MINUTE_MS }));
+  .map(({ promise, ...rest }) => ({ ...rest, dueMs: (rest.countsFromMs ?? 0) + promise + 10 * MINUTE_MS }));
 const parcels = (most: number) =>
   fc.array(parcel, { minLength: 1, maxLength: most }).map((list) => list.map((each, i) => order(`order-${i}`, each)));
 const someone = fc.record({

@@ -453,8 +453,10 @@ export const MAX_PLANNED_ORDERS = 3_000;
 export const PLANNED_ORDERS_PER_DRIVER = 8;
 /** Orders that are planned however few the drivers are. Below MAX_PLANNED_ORDERS. */
 export const LEAST_PLANNED_ORDERS = 100;
-/** Most drivers for whom is planned. */
+/** Most drivers for whom is planned. Of more on duty, those who come free or are near an order go before others. */
 export const MAX_PLANNED_DRIVERS = 20_000;
+/** Most drivers who are looked at for one for whom nothing is planned, to be forgotten for another. */
+export const MAX_FORGOTTEN_LOOKS = 32;
 /** Most orders without a driver for whom one is looked for in one look. */
 export const MAX_RETRIED_ORDERS = 16;
 /** How long before they are at a store drivers are told of what more they fetch there. */

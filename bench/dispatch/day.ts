@@ -1,5 +1,5 @@
 import type { Place } from '../../src/planner/place.ts';
-import type { Rules } from '../../src/planner/types.ts';
+import { ANYONE, type Rules } from '../../src/planner/types.ts';
 import { type Deed, PlannedDay } from '../../test/harness/planned-day.ts';
 import { offset } from '../../test/harness/world.ts';
 import type { Instance, Place as Meters, Ordered } from '../replay/instance.ts';
@@ -118,6 +118,7 @@ function rulesOf({ metersPerMinute, pickupMinutes, dropoffMinutes }: Instance): 
       const [a, b] = [from.point as MetersPoint, to.point as MetersPoint];
       return Math.ceil(Math.hypot(a.x - b.x, a.y - b.y) / metersPerMinute) * MINUTE_MS;
     },
+    reachOf: () => ANYONE,
     mayCarry: () => true,
     pickupBeforeMs: (pickupMinutes / 2) * MINUTE_MS,
     pickupAfterMs: (pickupMinutes / 2) * MINUTE_MS,

@@ -1,4 +1,4 @@
-import type { Rules } from '../../src/planner/types.ts';
+import { ANYONE, type Rules } from '../../src/planner/types.ts';
 import { seeded } from '../../test/harness/world.ts';
 import { Day } from '../replay/day.ts';
 import type { Courier, Instance, Ordered, Place } from '../replay/instance.ts';
@@ -20,6 +20,7 @@ export const RETAIL_COSTS = { hurryMs: 120 * MINUTE_MS, lateCost: 40, driverCost
 export const RETAIL_RULES: Omit<Rules, 'travelMs'> = {
   ...RETAIL_COSTS,
   staysInShift: true,
+  reachOf: () => ANYONE,
   mayCarry: () => true,
   pickupBeforeMs: 90_000,
   pickupAfterMs: 90_000,

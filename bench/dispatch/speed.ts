@@ -7,20 +7,25 @@ import { RETAIL_RULES } from './retail.ts';
 
 const MINUTE_MS = 60_000;
 const SHAPES = [
-  { drivers: 1_000, open: 3_000 },
-  { drivers: 20_000, open: 100 },
+  { drivers: 1_000, open: 3_000, reachMeters: Number.POSITIVE_INFINITY },
+  { drivers: 20_000, open: 100, reachMeters: Number.POSITIVE_INFINITY },
+  { drivers: 20_000, open: 3_000, reachMeters: 0 },
 ];
 
-/** Times each call of a planner in a city of 40 km: where many orders are open, and where most drivers are idle. */
+/**
+ * Times each call of a planner in a city of 40 km: where many orders are open, where most drivers are idle, and
+ * where none of many drivers is in reach of any of many orders.
+ */
 export function runSpeed(): void {
   for (const shape of SHAPES) runShape(shape);
 }
 
-function runShape({ drivers, open }: (typeof SHAPES)[number]): void {
+function runShape({ drivers, open, reachMeters }: (typeof SHAPES)[number]): void {
   const random = seeded(1);
   const somewhere = () => offset({ lat: 40.7, lng: -74 }, 40_000 * (random() - 0.5), 40_000 * (random() - 0.5));
   const stores = Array.from({ length: 300 }, somewhere);
-  const planner = new Planner({ ...RETAIL_RULES, travelMs: modelTravelMs });
+  const reachOf = () => ({ needs: 0, meters: reachMeters });
+  const planner = new Planner({ ...RETAIL_RULES, travelMs: modelTravelMs, reachOf });
   const duty = { onDutyMs: 0, offDutyMs: Number.POSITIVE_INFINITY, room: 5, metersPerMinute: 500, told: [] };
   const driverOf = (i: number): PlannedDriver => {
     const freeAtMs = random() < 1_000 / drivers ? Math.floor(30 * MINUTE_MS * random()) : 0;
@@ -38,7 +43,7 @@ function runShape({ drivers, open }: (typeof SHAPES)[number]): void {
   const times = (count: number, act: (i: number) => void) => {
     return Array.from({ length: count }, (_, i) => timed(() => act(i)));
   };
-  console.log(`\n${drivers} drivers, ${open} open orders; milliseconds`);
+  console.log(`\n${drivers} drivers, ${open} open orders${reachMeters === 0 ? ', nobody in reach' : ''}; milliseconds`);
   const inserts = times(2_000, (i) => {
     planner.putOrder(orderOf(open + i), 0);
     planner.dropOrder(`order-${open + i}`, 0);
@@ -61,6 +66,10 @@ function runShape({ drivers, open }: (typeof SHAPES)[number]): void {
   tell(
     'a driver moves',
     times(2_000, () => planner.putDriver(driverOf(Math.floor(drivers * random())), 0)),
+  );
+  tell(
+    'a second try',
+    times(200, () => planner.retry(0, 16, true, () => false)),
   );
 }
 

@@ -9,8 +9,10 @@ const CAR: Vehicle = 'car';
  * A driver as the planner sees them: the stop they drive to as the place where they are free, and the others as
  * told, in the order in which the phone shows them. Null for one for whom nothing is planned: off duty, silent,
  * or on the way to a door that nobody knows.
+ *
+ * @param skills as `PlannedDriver` says
  */
-export function plannedDriver(driver: FleetDriver, nowMs: number): PlannedDriver | null {
+export function plannedDriver(driver: FleetDriver, nowMs: number, skills?: number): PlannedDriver | null {
   const { position, carried, vehicle = CAR } = driver;
   if (!driver.onDuty || !position || position.atMs < nowMs - POSITION_FRESH_MS) return null;
   const orders = new Map(carried.map((order) => [order.orderId, order]));
@@ -26,6 +28,7 @@ export function plannedDriver(driver: FleetDriver, nowMs: number): PlannedDriver
     offDutyMs: driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY,
     room: driver.capacity ?? 1,
     metersPerMinute: METERS_PER_MINUTE[vehicle],
+    skills,
     told: later.flatMap((stop) => stop.orderIds.map((id) => toldStop(stop, orders.get(id) as CarriedOrder))),
   };
 }

@@ -1,10 +1,7 @@
-import type { FleetDriver } from '../domain/driver.ts';
 import type { ExpectedOrders } from '../domain/idle-wait.ts';
-import type { Point } from '../geo/point.ts';
 import {
   DOOR_STOP_MS,
   LEAST_PLANNED_ORDERS,
-  MAX_PLANNED_DRIVERS,
   MAX_PLANNED_ORDERS,
   MAX_RETRIED_ORDERS,
   PLANNED_AHEAD_MS,
@@ -18,14 +15,13 @@ import {
 import { countsFrom, type Matcher, type WaitingOrder } from '../matcher/matcher.ts';
 import { modelTravelMs } from '../planner/place.ts';
 import { Planner } from '../planner/planner.ts';
-import type { OpenOrder, PlannedDriver, Rules } from '../planner/types.ts';
-import { plannedDriver } from './planned-driver.ts';
+import { ANYONE, type OpenOrder, type Reach, type Rules } from '../planner/types.ts';
+import { PlannedDrivers } from './planned-drivers.ts';
 
 type ViewedMatcher = Pick<
   Matcher,
-  'planned' | 'driver' | 'tier' | 'holderOf' | 'isWaiting' | 'waitingCount' | 'nextDueMs'
+  'planned' | 'driver' | 'onDutyCount' | 'tier' | 'holderOf' | 'isWaiting' | 'waitingCount' | 'nextDueMs'
 >;
-type KnownDriver = { readonly driver: FleetDriver; readonly isIdle: boolean; readonly places: readonly Point[] };
 
 /**
  * Keeps the planner in step with the matcher: whatever changes there is noted at once, and brought over by
@@ -33,13 +29,10 @@ type KnownDriver = { readonly driver: FleetDriver; readonly isIdle: boolean; rea
  */
 export class PlannerView {
   readonly planner: Planner;
-  /** Whether a driver came or became free since the last pass, who may take what is meant for others. */
-  wantsPass = false;
   readonly #matcher: ViewedMatcher;
   readonly #orders = new Map<string, WaitingOrder>();
-  readonly #drivers = new Map<string, KnownDriver>();
+  readonly #drivers: PlannedDrivers;
   readonly #changedOrders = new Set<string>();
-  readonly #changedDrivers = new Set<string>();
   /** Orders that wait and are carried in memory, as one of the two was read too early; looked at again. */
   readonly #carried = new Set<string>();
   #nowMs = 0;
@@ -50,7 +43,9 @@ export class PlannerView {
   constructor(matcher: ViewedMatcher, travelMs: Rules['travelMs'] = modelTravelMs) {
     this.#matcher = matcher;
     this.planner = new Planner(this.#rules(travelMs));
-    for (const id of matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
+    // So that an order that was told in vain comes back, it is forgotten here, too.
+    this.#drivers = new PlannedDrivers(matcher, this.planner, (orderId) => this.#orders.delete(orderId));
+    this.#drivers.lookAtAll();
     for (const id of matcher.planned.waitingIds()) {
       matcher.planned.takeBack(id);
       this.#changedOrders.add(id);
@@ -77,7 +72,12 @@ export class PlannerView {
   }
 
   driverChanged(driverId: string): void {
-    this.#changedDrivers.add(driverId);
+    this.#drivers.changed(driverId);
+  }
+
+  /** Whether a driver came or became free since the last pass, who may take what is meant for others. */
+  get wantsPass(): boolean {
+    return this.#drivers.hasNewIdle;
   }
 
   /** The orders that are planned. */
@@ -108,14 +108,15 @@ export class PlannerView {
   expect(orders: readonly ExpectedOrders[], nowMs: number): void {
     if (orders !== this.#expected) this.planner.expect(orders, nowMs);
     this.#expected = orders;
-    if (orders.length > 0) for (const id of this.#matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
+    if (orders.length > 0) this.#drivers.lookAtAll();
   }
 
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
   beginPass(nowMs: number): void {
-    this.wantsPass = false;
-    for (const id of this.#drivers.keys()) this.#changedDrivers.add(id);
-    for (const id of this.#matcher.planned.onDutyIds()) this.#changedDrivers.add(id);
+    this.#drivers.hasNewIdle = false;
+    this.#drivers.lookAtAll();
+    // Drivers who are not known may have come near.
+    if (this.#isSomebodyUnknown) for (const id of this.#orders.keys()) this.#changedOrders.add(id);
     for (const { orderId } of this.#matcher.planned.dueBy(nowMs + PLANNED_AHEAD_MS)) {
       if (this.isFull) break;
       if (!this.#orders.has(orderId)) this.#changedOrders.add(orderId);
@@ -144,12 +145,13 @@ export class PlannerView {
    */
   flush(nowMs: number, isOver: () => boolean): boolean {
     this.#nowMs = nowMs;
-    if (this.#isIdle()) return true;
-    for (const id of this.#changedDrivers) {
-      this.#changedDrivers.delete(id);
-      this.#putDriver(id);
-      if (isOver()) return false;
+    if (this.#isIdle()) {
+      this.#drivers.forgetChanges();
+      return true;
     }
+    const { cameNew, isDone } = this.#drivers.flush(nowMs, isOver);
+    if (cameNew) this.#retriedMs = Number.NEGATIVE_INFINITY;
+    if (!isDone) return false;
     for (const id of this.#carried) this.#changedOrders.add(id);
     this.#carried.clear();
     for (const id of this.#changedOrders) {
@@ -157,7 +159,7 @@ export class PlannerView {
       this.#putOrder(id);
       if (isOver()) return false;
     }
-    this.#retry();
+    this.#retry(isOver);
     return true;
   }
 
@@ -168,29 +170,10 @@ export class PlannerView {
   }
 
   /** New orders at once; those for which there was no driver each second, and when one comes. */
-  #retry(): void {
+  #retry(isOver: () => boolean): void {
     const isAgain = this.#nowMs - this.#retriedMs >= PLANNER_LOOK_MS;
     if (isAgain) this.#retriedMs = this.#nowMs;
-    this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain);
-  }
-
-  #putDriver(id: string): void {
-    const driver = this.#matcher.driver(id);
-    const isUsable = driver && !this.#matcher.planned.isSetAside(id);
-    const planned = isUsable ? plannedDriver(driver, this.#nowMs) : null;
-    const isNew = !this.#drivers.has(id);
-    if (!driver || !planned || (isNew && this.#drivers.size >= MAX_PLANNED_DRIVERS)) {
-      if (!isNew) this.planner.dropDriver(id, this.#nowMs);
-      this.#drivers.delete(id);
-      return;
-    }
-    // The planner forgets an order that a driver was told of; so that it comes back if it was in vain, so do we.
-    for (const { orderId } of driver.carried) this.#orders.delete(orderId);
-    if (isNew) this.#retriedMs = Number.NEGATIVE_INFINITY;
-    const isIdle = driver.carried.length === 0;
-    if (isIdle && !this.#drivers.get(id)?.isIdle) this.wantsPass = true;
-    this.#drivers.set(id, { driver, isIdle, places: placesOf(planned) });
-    this.planner.putDriver(planned, this.#nowMs);
+    this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver);
   }
 
   #putOrder(id: string): void {
@@ -202,7 +185,10 @@ export class PlannerView {
       if (this.#matcher.isWaiting(id) && this.#matcher.holderOf(id) !== undefined) this.#carried.add(id);
       return;
     }
-    if (known === order) return;
+    if (known === order) {
+      this.#makeNearKnown(order);
+      return;
+    }
     if (!known && this.isFull) {
       // So no store's flood keeps the orders of others out of the plan.
       const last = this.#lastBehind(order);
@@ -212,12 +198,23 @@ export class PlannerView {
       this.#orders.delete(last.orderId);
     }
     this.#orders.set(id, order);
+    this.#makeNearKnown(order);
     this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)?.weight ?? 1), this.#nowMs);
+  }
+
+  get #isSomebodyUnknown(): boolean {
+    return this.#matcher.onDutyCount() > this.#drivers.size;
+  }
+
+  #makeNearKnown(order: WaitingOrder): void {
+    if (this.#isSomebodyUnknown)
+      this.#drivers.makeKnown(this.#matcher.planned.nearestIds(order, this.#nowMs), this.#nowMs);
   }
 
   #rules(travelMs: Rules['travelMs']): Rules {
     return {
       travelMs,
+      reachOf: (orderId) => this.#reachOf(orderId),
       mayCarry: (driverId, orderId) => this.#mayCarry(driverId, orderId),
       pickupBeforeMs: STORE_STOP_MS,
       pickupAfterMs: 0,
@@ -229,6 +226,11 @@ export class PlannerView {
       driverCost: PLANNER_DRIVER_COST,
       extendsTold: true,
     };
+  }
+
+  #reachOf(orderId: string): Reach {
+    const order = this.#orders.get(orderId);
+    return order ? this.#matcher.planned.reachOf(order, this.#nowMs) : ANYONE;
   }
 
   #mayCarry(driverId: string, orderId: string): boolean {
@@ -257,9 +259,4 @@ function openOrder(order: WaitingOrder, weight: number): OpenOrder {
     weight,
     room: 1,
   };
-}
-
-/** Where a driver is or will be. */
-function placesOf({ place, told }: PlannedDriver): Point[] {
-  return [place, ...told.map(({ kind, order }) => (kind === 'pickup' ? order.pickup : order.dropoff))];
 }

@@ -239,10 +239,8 @@ export class Drivers {
     return { ...at, vehicle: all.vehicleOf(slot), untilMs: all.until[slot] as number };
   }
 
-  onDutyIds(): string[] {
-    const ids: string[] = [];
-    for (const [id, slot] of this.all.slots) if (this.all.duty[slot] === 1) ids.push(id);
-    return ids;
+  *onDutyIds(): Iterable<string> {
+    for (const [id, slot] of this.all.slots) if (this.all.duty[slot] === 1) yield id;
   }
 
   /** The drivers who may be given an order now, anywhere. */

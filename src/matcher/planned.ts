@@ -1,10 +1,18 @@
-import { carries, DEFAULT_SIZE, type FleetDriver } from '../domain/driver.ts';
+import { carries, DEFAULT_SIZE, type FleetDriver, SIZES, type Size, type Vehicle } from '../domain/driver.ts';
 import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
+import { MAX_TIERS, PLANNER_NEAREST } from '../limits.ts';
+import type { DriverSearch } from './driver-search.ts';
 import type { Drivers } from './drivers.ts';
+import { queryFor } from './gather.ts';
 import type { LaterOrders } from './later-orders.ts';
 import type { TierTable } from './tier-table.ts';
 import type { WaitingOrder, WaitingOrders } from './waiting.ts';
+
+/** The bit of the smallest size; those below are of tiers. */
+const FIRST_SIZE = 1 << MAX_TIERS;
+/** No driver has this bit. */
+const NOBODY = { needs: 1 << 31, meters: 0 };
 
 /** Told of what changes for the planner; it reads the rest when it is its turn. */
 export type PlannerListener = {
@@ -15,6 +23,7 @@ export type PlannerListener = {
 
 type Sources = {
   readonly drivers: Drivers;
+  readonly search: DriverSearch;
   readonly waiting: WaitingOrders;
   readonly later: LaterOrders;
   readonly tiers: TierTable;
@@ -75,14 +84,35 @@ export class PlannedOrders {
     this.#sources.waiting.takeBack(orderId);
   }
 
-  /** The drivers on duty. */
-  onDutyIds(): string[] {
+  /** The drivers on duty; they may change during the iteration. */
+  onDutyIds(): Iterable<string> {
     return this.#sources.drivers.onDutyIds();
+  }
+
+  /** The nearest drivers who may be given an order now. */
+  nearestIds(order: WaitingOrder, nowMs: number): string[] {
+    const { search, tiers } = this.#sources;
+    const tier = tiers.get(order.tierId);
+    if (!tier) return [];
+    return search.nearestFew(queryFor(order, tier, nowMs), PLANNER_NEAREST).map(({ driverId }) => driverId);
   }
 
   /** Whether the tables refused a driver lately: what is known of them is wrong. */
   isSetAside(driverId: string): boolean {
     return this.#sources.drivers.isSetAside(driverId);
+  }
+
+  /** Bits of the tiers that a driver serves and of the sizes that they carry. */
+  skillsOf({ tierIds, vehicle }: FleetDriver): number {
+    return this.#sources.tiers.bits(tierIds) | sizesOf(vehicle);
+  }
+
+  /** What of these bits an order needs, and its radius by now; nobody is in reach where its tier is gone. */
+  reachOf(order: WaitingOrder, nowMs: number): { readonly needs: number; readonly meters: number } {
+    const tier = this.#sources.tiers.get(order.tierId);
+    if (!tier) return NOBODY;
+    const needs = this.#sources.tiers.bit(order.tierId) | sizeOf(order.size ?? DEFAULT_SIZE);
+    return { needs, meters: radiusAfter(tier, nowMs - order.sinceMs) };
   }
 
   /**
@@ -99,4 +129,10 @@ export class PlannedOrders {
     const radius = radiusAfter(tier, nowMs - order.sinceMs);
     return places.some((place) => distanceMeters(place, order.point) <= radius);
   }
+}
+
+const sizeOf = (size: Size) => FIRST_SIZE << SIZES.indexOf(size);
+
+function sizesOf(vehicle: Vehicle | undefined): number {
+  return SIZES.reduce((bits, size) => (!vehicle || carries(vehicle, size) ? bits | sizeOf(size) : bits), 0);
 }

@@ -3,9 +3,14 @@ import { PLANNER_AHEAD_MS, PLANNER_NEAREST } from '../limits.ts';
 import type { Place } from './place.ts';
 import type { Route } from './route.ts';
 import type { Stop, Task } from './task.ts';
+import type { Reach } from './types.ts';
 
-/** Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace. */
-const FIGURES = 11;
+/**
+ * Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace; how far from
+ * where it is open the told stops lie; skills.
+ */
+const FIGURES = 13;
+const ALL_SKILLS = -1;
 
 /**
  * The routes, with what a search for the nearest drivers reads in one flat array: a thousand drivers are read
@@ -79,14 +84,18 @@ export class Fleet {
     // Milliseconds for a chord of length 1 on a globe with a radius of 1.
     figures[at + 9] = (60_000 * EARTH_RADIUS_METERS) / driver.metersPerMinute;
     figures[at + 10] = driver.onDutyMs;
+    figures[at + 11] = route.toldEnd === 0 && firstOpen === 0 ? 0 : spreadOf(route, place);
+    figures[at + 12] = driver.skills ?? ALL_SKILLS;
   }
 
   /**
    * The routes from which a place is reached first, from where the route is open or where it ends, the earliest
    * first. Straight lines estimate it: exact ways are asked for only of those few.
    */
-  nearest(to: Place, nowMs: number, mayServe: (route: Route) => boolean): Route[] {
+  nearest(to: Place, nowMs: number, { needs, meters }: Reach, mayServe: (route: Route) => boolean): Route[] {
     const { x, y, z } = to;
+    // A chord is shorter than its arc, so nobody in reach is passed over.
+    const reach = meters / EARTH_RADIUS_METERS;
     const figures = this.#figures;
     const list: { route: Route; atMs: number }[] = [];
     let worst = Number.POSITIVE_INFINITY;
@@ -104,6 +113,8 @@ export class Fleet {
       const end = dx * dx + dy * dy + dz * dz;
       // Most are too far, which squares tell without a root.
       if (!isBelow(worst - startMs, start, perChord) && !isBelow(worst - endMs, end, perChord)) continue;
+      const spread = reach + (figures[at + 11] as number);
+      if (start > spread * spread || (needs & ~(figures[at + 12] as number)) !== 0) continue;
       if ((figures[at + 8] as number) <= nowMs || (figures[at + 10] as number) > nowMs + PLANNER_AHEAD_MS) continue;
       const route = this.routes[slot] as Route;
       if (!mayServe(route)) continue;
@@ -117,6 +128,13 @@ export class Fleet {
     }
     return list.map((each) => each.route);
   }
+}
+
+/** The chord from a place to the farthest place where the driver is or of which they were told. */
+function spreadOf({ place, stops, toldEnd }: Route, from: Place): number {
+  let most = place.chordSquared(from);
+  for (let i = 0; i < toldEnd; i++) most = Math.max(most, (stops[i] as Stop).place.chordSquared(from));
+  return Math.sqrt(most);
 }
 
 const isBelow = (leftMs: number, chordSquared: number, perChord: number) =>

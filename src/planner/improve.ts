@@ -3,6 +3,7 @@ import type { Plan } from './plan.ts';
 import { bestOrder } from './reorder.ts';
 import type { Route } from './route.ts';
 import type { Stop, Task } from './task.ts';
+import { ANYONE } from './types.ts';
 
 const LEAST_GAIN = 1e-6;
 
@@ -33,7 +34,7 @@ export function exchangeEnds(plan: Plan, route: Route): boolean {
   if (!first || !plan.isAllowed(route)) return false;
   const isOpen = (other: Route) => other !== route && other.cost < Number.POSITIVE_INFINITY;
   let changed = false;
-  const others = plan.fleet.nearest(first.place, plan.nowMs, isOpen);
+  const others = plan.fleet.nearest(first.place, plan.nowMs, ANYONE, isOpen);
   for (const other of route.seen.ends.unseen(route, others, plan.nowMs)) {
     if (!plan.isAllowed(other)) continue;
     const best = bestExchange(plan, route, other);

@@ -114,7 +114,8 @@ export class Plan {
       this.rules.mayCarry(route.driver.id, order.id);
     const routes = this.pickups.routesWith(task);
     for (const route of routes) if (!mayCarry(route)) routes.delete(route);
-    for (const route of this.fleet.nearest(task.pickup.place, this.nowMs, mayCarry)) routes.add(route);
+    const reach = this.rules.reachOf(order.id);
+    for (const route of this.fleet.nearest(task.pickup.place, this.nowMs, reach, mayCarry)) routes.add(route);
     return routes;
   }
 

@@ -76,8 +76,9 @@ export class Planner {
    *
    * @param most so many are tried, each about 0.2 ms
    * @param isAgain whether those that were tried in vain are tried again
+   * @param isOver asked after each whether to leave the rest
    */
-  retry(nowMs: number, most: number, isAgain: boolean): void {
+  retry(nowMs: number, most: number, isAgain: boolean, isOver: () => boolean): void {
     const plan = this.#at(nowMs);
     if (plan.unplanned === 0) return;
     const unplanned = Array.from(plan.tasks.values()).filter(({ route }) => !route);
@@ -88,6 +89,7 @@ export class Planner {
     for (const { task } of next.slice(0, most)) {
       task.isTried = true;
       if (plan.insert(task)) plan.unplanned--;
+      if (isOver()) return;
     }
   }
 

@@ -40,14 +40,28 @@ export type PlannedDriver = {
   readonly offDutyMs: number;
   readonly room: number;
   readonly metersPerMinute: number;
+  /** Bits of what they have or can carry, as `Reach.needs` reads them; absent for all. */
+  readonly skills?: number | undefined;
   readonly told: readonly ToldStop[];
 };
+
+/** Which drivers come into question for an order at all. */
+export type Reach = {
+  /** The bits that a driver's `skills` must have. */
+  readonly needs: number;
+  /** How far from the pickup they, or a stop of which they were told, may be. */
+  readonly meters: number;
+};
+
+export const ANYONE: Reach = { needs: 0, meters: Number.POSITIVE_INFINITY };
 
 /** What the operator, the map and the handling at stops say; a minute to the door costs 1 × its weight. */
 export type Rules = {
   /** Milliseconds of way; called often, so it must be cheap, and equal for equal arguments. */
   travelMs(from: Place, to: Place, metersPerMinute: number): number;
-  /** Whether a driver may carry an order: tiers, releases. Asked in each search, so it must be cheap. */
+  /** Who comes into question for an order now; what it excludes costs a search some nanoseconds a driver. */
+  reachOf(orderId: string): Reach;
+  /** Whether a driver in reach may carry an order: releases, the exact distance. Asked of many in each search. */
   mayCarry(driverId: string, orderId: string): boolean;
   /** At the store before the parcel is taken over, and after it. */
   readonly pickupBeforeMs: number;

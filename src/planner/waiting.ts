@@ -32,7 +32,6 @@ type Store = {
 /** The drivers near each store, as far as they were counted. */
 type Table = {
   readonly stores: readonly Store[];
-  readonly routes: readonly Route[];
   readonly near: Route[];
   counted: number;
 };
@@ -47,7 +46,7 @@ export class Waiting {
 
   /** The next moves, for some idle drivers at a time; none while drivers are being counted. */
   waits(plan: Plan): Wait[] {
-    this.#table ??= { stores: storesOf(plan), routes: plan.fleet.routes.slice(), near: [], counted: 0 };
+    this.#table ??= { stores: storesOf(plan), near: [], counted: 0 };
     if (!count(plan, this.#table)) return [];
     const { stores, near } = this.#table;
     this.#table = null;
@@ -74,9 +73,10 @@ export class Waiting {
   }
 }
 
-/** Counts some more drivers; true where all are. */
+/** Counts some more drivers; true where all are. Who goes meanwhile may leave another one out, this time. */
 function count(plan: Plan, table: Table): boolean {
-  const { stores, routes, near } = table;
+  const { stores, near } = table;
+  const { routes } = plan.fleet;
   const until = Math.min(routes.length, table.counted + Math.ceil(MAX_WAIT_PAIRS_PER_LOOK / (stores.length + 1)));
   for (; table.counted < until; table.counted++) {
     const route = routes[table.counted] as Route;
@@ -85,7 +85,7 @@ function count(plan: Plan, table: Table): boolean {
     const freeIn = Math.max(0, route.endMs - plan.nowMs) / 60_000;
     for (const { place, reached } of stores) add(reached, freeIn + minutes(route.endPlace, place, route));
   }
-  return until === routes.length;
+  return table.counted >= routes.length;
 }
 
 function storesOf(plan: Plan): Store[] {

@@ -1,5 +1,5 @@
 import { modelTravelMs, Place } from '../../src/planner/place.ts';
-import type { OpenOrder, PlannedDriver, Rules } from '../../src/planner/types.ts';
+import { ANYONE, type OpenOrder, type PlannedDriver, type Rules } from '../../src/planner/types.ts';
 import { offset } from '../harness/world.ts';
 
 export const MINUTE_MS = 60_000;
@@ -7,6 +7,7 @@ const CENTRE = { lat: 40, lng: -90 };
 
 export const RULES: Rules = {
   travelMs: modelTravelMs,
+  reachOf: () => ANYONE,
   mayCarry: () => true,
   pickupBeforeMs: 2 * MINUTE_MS,
   pickupAfterMs: 2 * MINUTE_MS,

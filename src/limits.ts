@@ -447,6 +447,8 @@ export const PLANNER_LATE_COST = 40;
 export const PLANNER_BEYOND_SHARE = 0.2;
 /** What a driver's minute costs beside a customer's: of two drivers about as quick the one who drives less goes. */
 export const PLANNER_DRIVER_COST = 0.1;
+/** How much sooner than they have to a driver leaves who has nothing else to do: stores give whole minutes. */
+export const PLANNER_HEAD_START_MS = 60_000;
 /** Most orders that are planned at once; others go to whoever is free, until there is room. */
 export const MAX_PLANNED_ORDERS = 3_000;
 /** Most orders that are planned for each driver on duty, where those are more than LEAST_PLANNED_ORDERS. */

@@ -19,6 +19,7 @@ export const RETAIL_COSTS = { hurryMs: 120 * MINUTE_MS, lateCost: 40, driverCost
 /** The same for a world that is none of the instances'. */
 export const RETAIL_RULES: Omit<Rules, 'travelMs'> = {
   ...RETAIL_COSTS,
+  headStartMs: 0,
   staysInShift: true,
   reachOf: () => ANYONE,
   mayCarry: () => true,

@@ -7,6 +7,7 @@ import {
   PLANNED_AHEAD_MS,
   PLANNED_ORDERS_PER_DRIVER,
   PLANNER_DRIVER_COST,
+  PLANNER_HEAD_START_MS,
   PLANNER_HURRY_MS,
   PLANNER_LATE_COST,
   PLANNER_LOOK_MS,
@@ -224,6 +225,7 @@ export class PlannerView {
       hurryMs: PLANNER_HURRY_MS,
       lateCost: PLANNER_LATE_COST,
       driverCost: PLANNER_DRIVER_COST,
+      headStartMs: PLANNER_HEAD_START_MS,
       extendsTold: true,
     };
   }

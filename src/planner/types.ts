@@ -77,6 +77,11 @@ export type Rules = {
   readonly lateCost: number;
   /** Cost of a driver's minute from leaving to the last stop. */
   readonly driverCost: number;
+  /**
+   * How much sooner than they have to a driver is told of one order, where nothing else is planned for them: it
+   * may be ready before it is expected.
+   */
+  readonly headStartMs: number;
   /** Whether a driver who was told gets further stops before the told ones are done. */
   readonly extendsTold: boolean;
 };

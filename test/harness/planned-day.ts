@@ -35,7 +35,11 @@ export type DayShape = {
 
 const readyMsOf = (order: DayOrder) => order.reallyReadyMs ?? order.readyMs;
 
-type State = { driver: PlannedDriver; at: Place; movedMs: number };
+/** While a parcel is not ready nobody knows when it will be: until then its driver is thought free as expected. */
+type Awaited = { readonly readyMs: number; readonly expectedMs: number };
+
+/** A driver as they will be, after the stop that they left for last. */
+type State = { driver: PlannedDriver; at: Place; movedMs: number; awaited?: Awaited | undefined };
 
 /** An idle driver is asked to move on at most once in this time. */
 const SETTLED_MS = 10 * 60_000;
@@ -94,6 +98,7 @@ export class PlannedDay {
       if (!this.toldMs.has(order.id)) planner.putOrder({ ...order, readyMs }, nowMs);
       this.#nextEarly++;
     }
+    for (const state of this.#states.values()) if (state.awaited) this.#put(state, nowMs);
     planner.begin(nowMs);
     while (planner.step());
     const nextMs = nowMs + everyMs;
@@ -116,7 +121,7 @@ export class PlannedDay {
 
   /** Does the stops that a driver leaves for before the next look. */
   #drive(state: State, nowMs: number, nextMs: number): void {
-    let { driver, at } = state;
+    let { driver, at, awaited } = state;
     if (driver.told.length === 0 || driver.freeAtMs >= nextMs) return;
     while (driver.told[0] && driver.freeAtMs < nextMs) {
       const [stop, ...told] = driver.told as [ToldStop, ...ToldStop[]];
@@ -125,10 +130,28 @@ export class PlannedDay {
       const { rules } = this.#shape;
       const isPickingUp = deed.kind === 'pickup';
       const freeAtMs = deed.atMs + (isPickingUp ? rules.pickupAfterMs : rules.dropoffAfterMs);
+      if (!deed.isSameStop) awaited = undefined;
+      if (isPickingUp) awaited = this.#awaited(deed, driver, awaited);
       at = deed.to;
       driver = { ...driver, place: at.point, freeAtMs, isPickingUp, told };
     }
-    this.#put({ ...state, driver, at }, nowMs);
+    this.#put({ ...state, driver, at, awaited }, nowMs);
+  }
+
+  /** What is known of the end of a pickup; of several at one stop the last one that is ready counts. */
+  #awaited(
+    { order, from, to, leftMs, isSameStop }: Deed,
+    { metersPerMinute }: PlannedDriver,
+    before?: Awaited,
+  ): Awaited {
+    const { rules } = this.#shape;
+    const wayMs = from === to ? 0 : rules.travelMs(from, to, metersPerMinute);
+    const arriveMs = isSameStop ? leftMs - rules.pickupAfterMs : leftMs + wayMs + rules.pickupBeforeMs;
+    const { readyMs } = order as DayOrder;
+    return {
+      readyMs: Math.max(before?.readyMs ?? 0, readyMsOf(order as DayOrder)),
+      expectedMs: Math.max(before?.expectedMs ?? 0, Math.max(arriveMs, readyMs) + rules.pickupAfterMs),
+    };
   }
 
   #deed(driver: PlannedDriver, from: Place, { kind, order: { id } }: ToldStop): Deed {
@@ -155,8 +178,11 @@ export class PlannedDay {
   }
 
   #put(state: State, nowMs: number): void {
-    this.#states.set(state.driver.id, state);
-    this.planner.putDriver(state.driver, nowMs);
+    const { driver, awaited } = state;
+    const isAwaited = awaited !== undefined && awaited.readyMs > nowMs;
+    this.#states.set(driver.id, isAwaited ? state : { ...state, awaited: undefined });
+    const freeAtMs = isAwaited ? Math.max(awaited.expectedMs, nowMs + this.#shape.everyMs) : driver.freeAtMs;
+    this.planner.putDriver({ ...driver, freeAtMs }, nowMs);
   }
 
   /** The same object for the same place, so that a way within it is none. */

@@ -17,6 +17,7 @@ export const RULES: Rules = {
   lateCost: 10,
   driverCost: 0.2,
   staysInShift: true,
+  headStartMs: 0,
   extendsTold: true,
 };
 

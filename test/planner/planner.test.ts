@@ -177,6 +177,18 @@ describe('telling', () => {
     expect(tell?.orders.map(({ id }) => id)).toEqual(['now']);
   });
 
+  it('tells a driver with nothing else to do sooner by the head start', () => {
+    const headStartMs = 5 * MINUTE_MS;
+    const planner = new Planner({ ...RULES, headStartMs });
+    planner.putDriver(driver('driver', { place: at(1_600, 0) }), 0);
+    planner.putOrder(order('one', { readyMs: 30 * MINUTE_MS }), 0);
+    const leaveMs = 30 * MINUTE_MS - RULES.pickupBeforeMs - (1_600 * 1.35 * MINUTE_MS) / 400;
+    const isDue = (atMs: number) => planner.due(atMs, atMs + 1_000).length > 0;
+    expect([isDue(leaveMs - headStartMs - 2_000), isDue(leaveMs - headStartMs)]).toEqual([false, true]);
+    planner.putOrder(order('two', { readyMs: 40 * MINUTE_MS, pickup: at(2_000, 0), dueMs: 150 * MINUTE_MS }), 0);
+    expect([isDue(leaveMs - headStartMs), isDue(leaveMs)]).toEqual([false, true]);
+  });
+
   it('leaves what is planned for later behind what the driver was told', () => {
     const planner = new Planner(RULES);
     const there = driver('driver', { room: 1 });

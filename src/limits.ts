@@ -447,7 +447,7 @@ export const PLANNER_LATE_COST = 40;
 export const PLANNER_BEYOND_SHARE = 0.2;
 /** What a driver's minute costs beside a customer's: of two drivers about as quick the one who drives less goes. */
 export const PLANNER_DRIVER_COST = 0.1;
-/** How much sooner than they have to a driver leaves who has nothing else to do: stores give whole minutes. */
+/** A driver for whom only one order is planned is told so much sooner: ready times of stores are whole minutes. */
 export const PLANNER_HEAD_START_MS = 60_000;
 /** Most orders that are planned at once; others go to whoever is free, until there is room. */
 export const MAX_PLANNED_ORDERS = 3_000;
@@ -455,9 +455,9 @@ export const MAX_PLANNED_ORDERS = 3_000;
 export const PLANNED_ORDERS_PER_DRIVER = 8;
 /** Orders that are planned however few the drivers are. Below MAX_PLANNED_ORDERS. */
 export const LEAST_PLANNED_ORDERS = 100;
-/** Most drivers for whom is planned. Of more on duty, those who come free or are near an order go before others. */
+/** Most drivers for whom is planned. Of more, those who become free or are near an order go before idle ones. */
 export const MAX_PLANNED_DRIVERS = 20_000;
-/** Most drivers who are looked at for one for whom nothing is planned, to be forgotten for another. */
+/** Most drivers who are looked at to find one who can be forgotten. */
 export const MAX_FORGOTTEN_LOOKS = 32;
 /** Most orders without a driver for whom one is looked for in one look. */
 export const MAX_RETRIED_ORDERS = 16;

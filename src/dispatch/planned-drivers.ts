@@ -6,7 +6,7 @@ import type { Planner } from '../planner/planner.ts';
 import type { PlannedDriver } from '../planner/types.ts';
 import { plannedDriver } from './planned-driver.ts';
 
-export type KnownDriver = {
+type KnownDriver = {
   readonly driver: FleetDriver;
   readonly isIdle: boolean;
   /** Where they are and will be. */
@@ -14,8 +14,9 @@ export type KnownDriver = {
 };
 
 /**
- * The drivers whom the planner knows: all on duty who are heard of. Where those are more than
- * MAX_PLANNED_DRIVERS, one who became free or is near an order takes the place of one for whom nothing is planned.
+ * The drivers whom the planner knows: all on duty who were heard from lately. Where those are more than
+ * MAX_PLANNED_DRIVERS, one who became free or is near an order takes the place of one who is idle and for whom
+ * nothing is planned.
  */
 export class PlannedDrivers {
   /** Whether a driver came or became free since this was last set to false. */
@@ -25,7 +26,7 @@ export class PlannedDrivers {
   /** Those who came first stand first, and are forgotten first. */
   readonly #known = new Map<string, KnownDriver>();
   readonly #changed = new Set<string>();
-
+  #wantsAll = true;
   readonly #carries: (orderId: string) => void;
 
   /** @param carries told of each order that a driver carries, which the planner forgets with that */
@@ -49,17 +50,10 @@ export class PlannedDrivers {
 
   /** Has every known driver looked at again, as those without an order move, and others as there is room. */
   lookAtAll(): void {
-    for (const id of this.#known.keys()) this.#changed.add(id);
-    let room = MAX_PLANNED_DRIVERS - this.#known.size;
-    if (room <= 0) return;
-    for (const id of this.#matcher.planned.onDutyIds()) {
-      if (this.#known.has(id)) continue;
-      this.#changed.add(id);
-      if (--room === 0) return;
-    }
+    this.#wantsAll = true;
   }
 
-  /** Forgets changes of drivers who are not known, where those are many, as nothing waits for them. */
+  /** Forgets most changes of drivers who are not known, while nothing waits for them. */
   forgetChanges(): void {
     if (this.#changed.size <= MAX_PLANNED_DRIVERS) return;
     for (const id of this.#changed) if (!this.#known.has(id)) this.#changed.delete(id);
@@ -72,6 +66,7 @@ export class PlannedDrivers {
    * @returns whether a driver came, and whether all were brought over
    */
   flush(nowMs: number, isOver: () => boolean): { readonly cameNew: boolean; readonly isDone: boolean } {
+    if (this.#wantsAll) this.#noteAll(nowMs);
     let cameNew = false;
     for (const id of this.#changed) {
       this.#changed.delete(id);
@@ -85,16 +80,43 @@ export class PlannedDrivers {
     return { cameNew, isDone: true };
   }
 
-  /** Makes drivers known who are near an order. */
+  /** Brings some drivers over at once, as what was told them is known from now on. */
+  putNow(ids: readonly string[], nowMs: number): void {
+    for (const id of ids) {
+      this.#changed.delete(id);
+      this.#put(id, nowMs);
+    }
+  }
+
+  /** Makes drivers known who are near an order; nobody of them is forgotten for another. */
   makeKnown(ids: readonly string[], nowMs: number): void {
+    for (const id of ids) this.#toBack(id);
     for (const id of ids) if (!this.#known.has(id)) this.#put(id, nowMs);
+  }
+
+  #noteAll(nowMs: number): void {
+    this.#wantsAll = false;
+    for (const id of this.#known.keys()) this.#changed.add(id);
+    let room = MAX_PLANNED_DRIVERS - this.#known.size;
+    if (room <= 0) return;
+    for (const id of this.#matcher.planned.onDutyIds(nowMs)) {
+      if (this.#known.has(id)) continue;
+      this.#changed.add(id);
+      if (--room === 0) return;
+    }
+  }
+
+  #toBack(id: string): void {
+    const known = this.#known.get(id);
+    if (known && this.#known.delete(id)) this.#known.set(id, known);
   }
 
   #put(id: string, nowMs: number): KnownDriver | null {
     const { planned } = this.#matcher;
     const driver = planned.isSetAside(id) ? undefined : this.#matcher.driver(id);
-    const asPlanned = driver ? plannedDriver(driver, nowMs, planned.skillsOf(driver)) : null;
-    if (!driver || !asPlanned || !this.#hasRoomFor(driver, nowMs)) {
+    const mayCome = driver && (this.#known.has(id) || !this.#isFull || isIdle(driver));
+    const asPlanned = mayCome ? plannedDriver(driver, nowMs, planned.skillsOf(driver)) : null;
+    if (!driver || !asPlanned || !this.#hasRoomFor(id, nowMs)) {
       if (this.#known.has(id)) this.#forget(id, nowMs);
       return null;
     }
@@ -105,9 +127,12 @@ export class PlannedDrivers {
     return known;
   }
 
-  #hasRoomFor(driver: FleetDriver, nowMs: number): boolean {
-    if (this.#known.has(driver.id) || this.#known.size < MAX_PLANNED_DRIVERS) return true;
-    return isIdle(driver) && this.#forgetOne(nowMs);
+  get #isFull(): boolean {
+    return this.#known.size >= MAX_PLANNED_DRIVERS;
+  }
+
+  #hasRoomFor(id: string, nowMs: number): boolean {
+    return this.#known.has(id) || !this.#isFull || this.#forgetOne(nowMs);
   }
 
   #forget(id: string, nowMs: number): void {
@@ -124,8 +149,7 @@ export class PlannedDrivers {
         this.#forget(id, nowMs);
         return true;
       }
-      this.#known.delete(id);
-      this.#known.set(id, known);
+      this.#toBack(id);
     }
     return false;
   }

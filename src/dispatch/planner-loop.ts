@@ -69,6 +69,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       turn.view.driverChanged(driverId);
       if (turn.view.orderCount > 0) lookSoon();
     },
+    tiersChanged: () => turn?.view.tiersChanged(),
   });
 
   function begin(held: Lease): void {
@@ -87,7 +88,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
         if (turn && isOn()) guarded(turn, work);
         return isOn();
       },
-      done: () => isOn() && lookSoon(),
+      lookSoon: () => isOn() && lookSoon(),
     });
     return { view, passes };
   }
@@ -124,7 +125,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       const isDone = view.flush(clock.now(), isOverBy(lookedMs + PLANNER_TURN_MS));
       tellDrivers(at);
       if (isDone) at.passes.beginIfDue();
-      else lookSoon();
+      if (!isDone || view.hasUntried) lookSoon();
     });
     note();
     looked();
@@ -150,14 +151,17 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   function tellDrivers({ lease: held, view }: Turn): void {
     const nowMs = clock.now();
     const tells = roadTimes.noting(() => view.planner.due(nowMs, nowMs + PLANNER_LOOK_MS));
-    for (const tell of tells) give(tell, held);
+    for (const tell of tells) give(tell, held, view);
     if (tells.length === 0) return;
     // From now on the planner knows of them as told, and there may be more.
-    view.flush(nowMs, () => false);
+    view.putNow(
+      tells.map(({ driverId }) => driverId),
+      nowMs,
+    );
     lookSoon();
   }
 
-  function give({ driverId, orders }: Tell, held: Lease): void {
+  function give({ driverId, orders }: Tell, held: Lease, view: PlannerView): void {
     for (const { id, cost, nextBest } of orders) {
       const order = matcher.planned.open(id);
       const position = matcher.driver(driverId)?.position;
@@ -166,7 +170,9 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       const driver = { driverId, distanceMeters: distanceMeters(position, order.point) };
       parts.redispatch.assignPlanned(id, driver, { lease: held, cost, nextBest }, () => lease.lost(held));
       // It was not begun: the planner knows something otherwise than the matcher.
-      if (matcher.planned.open(id)) matcher.planned.leave(id);
+      if (!matcher.planned.open(id)) continue;
+      matcher.planned.leave(id);
+      view.orderChanged(id);
     }
   }
 

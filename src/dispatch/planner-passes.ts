@@ -18,8 +18,8 @@ export type PassParts = {
   readonly logger: Logger;
   /** Runs a turn; false where this process plans no more, or plans anew. */
   readonly turn: (work: () => void) => boolean;
-  /** Told of a pass that is done. */
-  readonly done: () => void;
+  /** Asks for a look soon: before a pass, as it has drivers and orders brought over, and after it. */
+  readonly lookSoon: () => void;
 };
 
 /**
@@ -31,15 +31,26 @@ export class PlannerPasses {
   #fromMs = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
   #isUnderWay = false;
+  /** Whether a pass begins once what it looks at was brought over. */
+  #isNext = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: PassParts) {
     this.#parts = parts;
   }
 
-  /** Begins a pass where it is time. One that was not done by then ends: the new one does its rest. */
+  /**
+   * Begins a pass where it is time; to be called whenever all was brought over. One that was not done by then
+   * ends: the new one does its rest.
+   */
   beginIfDue(): void {
-    const { view, clock } = this.#parts;
+    const { view, clock, lookSoon } = this.#parts;
+    if (this.#isNext) {
+      this.#isNext = false;
+      view.planner.begin(clock.now());
+      this.#stepOn();
+      return;
+    }
     const soonMs = Math.min(PLANNER_PASS_MS, Math.max(PLANNER_LOOK_MS, PLANNER_PASS_REST * this.#tookMs));
     const everyMs = view.wantsPass && !this.#isUnderWay ? soonMs : PLANNER_PASS_MS;
     if (performance.now() < this.#fromMs + everyMs || view.isIdle(clock.now())) return;
@@ -48,8 +59,8 @@ export class PlannerPasses {
     this.#tookMs = 0;
     clearTimeout(this.#timer);
     view.beginPass(clock.now());
-    view.planner.begin(clock.now());
-    this.#stepOn();
+    this.#isNext = true;
+    lookSoon();
   }
 
   close(): void {
@@ -75,6 +86,6 @@ export class PlannerPasses {
   async #end(): Promise<void> {
     this.#isUnderWay = false;
     if (await this.#parts.roadTimes.fetchWanted()) this.#fromMs = Number.NEGATIVE_INFINITY;
-    this.#parts.done();
+    this.#parts.lookSoon();
   }
 }

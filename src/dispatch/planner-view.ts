@@ -30,6 +30,8 @@ type ViewedMatcher = Pick<
  */
 export class PlannerView {
   readonly planner: Planner;
+  /** Whether there are orders for which no driver was looked for yet. */
+  hasUntried = false;
   readonly #matcher: ViewedMatcher;
   readonly #orders = new Map<string, WaitingOrder>();
   readonly #drivers: PlannedDrivers;
@@ -46,7 +48,6 @@ export class PlannerView {
     this.planner = new Planner(this.#rules(travelMs));
     // So that an order that was told in vain comes back, it is forgotten here, too.
     this.#drivers = new PlannedDrivers(matcher, this.planner, (orderId) => this.#orders.delete(orderId));
-    this.#drivers.lookAtAll();
     for (const id of matcher.planned.waitingIds()) {
       matcher.planned.takeBack(id);
       this.#changedOrders.add(id);
@@ -74,6 +75,16 @@ export class PlannerView {
 
   driverChanged(driverId: string): void {
     this.#drivers.changed(driverId);
+  }
+
+  tiersChanged(): void {
+    this.#drivers.lookAtAll();
+  }
+
+  /** Brings drivers over at once who were just told of something. */
+  putNow(driverIds: readonly string[], nowMs: number): void {
+    this.#nowMs = nowMs;
+    this.#drivers.putNow(driverIds, nowMs);
   }
 
   /** Whether a driver came or became free since the last pass, who may take what is meant for others. */
@@ -174,7 +185,7 @@ export class PlannerView {
   #retry(isOver: () => boolean): void {
     const isAgain = this.#nowMs - this.#retriedMs >= PLANNER_LOOK_MS;
     if (isAgain) this.#retriedMs = this.#nowMs;
-    this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver);
+    this.hasUntried = !this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver);
   }
 
   #putOrder(id: string): void {

@@ -239,8 +239,11 @@ export class Drivers {
     return { ...at, vehicle: all.vehicleOf(slot), untilMs: all.until[slot] as number };
   }
 
-  *onDutyIds(): Iterable<string> {
-    for (const [id, slot] of this.all.slots) if (this.all.duty[slot] === 1) yield id;
+  /** The drivers on duty who were heard from lately. */
+  *onDutyIds(nowMs: number): Iterable<string> {
+    const { slots, duty, index } = this.all;
+    const oldest = nowMs - POSITION_FRESH_MS;
+    for (const [id, slot] of slots) if (duty[slot] === 1 && index.members.stamp(slot) >= oldest) yield id;
   }
 
   /** The drivers who may be given an order now, anywhere. */

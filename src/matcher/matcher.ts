@@ -98,6 +98,7 @@ export class Matcher {
     if (!this.tiers.replace(tiers)) return;
     this.slots.tiersChanged();
     this.waiting.tiersChanged();
+    this.planned.tiersChanged();
     for (const { orderId } of this.waiting.all()) this.planned.orderChanged(orderId);
     for (const orderId of this.later.ids()) this.planned.orderChanged(orderId);
   }

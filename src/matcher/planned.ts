@@ -11,7 +11,7 @@ import type { WaitingOrder, WaitingOrders } from './waiting.ts';
 
 /** The bit of the smallest size; those below are of tiers. */
 const FIRST_SIZE = 1 << MAX_TIERS;
-/** No driver has this bit. */
+/** No driver of the matcher has this bit. */
 const NOBODY = { needs: 1 << 31, meters: 0 };
 
 /** Told of what changes for the planner; it reads the rest when it is its turn. */
@@ -19,6 +19,8 @@ export type PlannerListener = {
   orderChanged(orderId: string): void;
   /** What a driver does has changed; their place alone is no change. */
   driverChanged(driverId: string): void;
+  /** There are other tiers, so that drivers have other skills. */
+  tiersChanged(): void;
 };
 
 type Sources = {
@@ -52,6 +54,10 @@ export class PlannedOrders {
     this.#listener?.driverChanged(driverId);
   }
 
+  tiersChanged(): void {
+    this.#listener?.tiersChanged();
+  }
+
   /**
    * An order that is the planner's to give: it waits, for a driver or for its time, in a tier that is planned,
    * its store is not held, and nobody is being given it. Undefined for any other.
@@ -79,14 +85,15 @@ export class PlannedOrders {
     this.#sources.waiting.leave(orderId);
   }
 
-  /** Gives an order that was left back to the planner. */
+  /** Gives an order that was left back to the planner, which hears of it. */
   takeBack(orderId: string): void {
     this.#sources.waiting.takeBack(orderId);
+    this.orderChanged(orderId);
   }
 
-  /** The drivers on duty; they may change during the iteration. */
-  onDutyIds(): Iterable<string> {
-    return this.#sources.drivers.onDutyIds();
+  /** The drivers on duty who were heard from lately; they may change during the iteration. */
+  onDutyIds(nowMs: number): Iterable<string> {
+    return this.#sources.drivers.onDutyIds(nowMs);
   }
 
   /** The nearest drivers who may be given an order now. */

@@ -6,8 +6,8 @@ import type { Stop, Task } from './task.ts';
 import type { Reach } from './types.ts';
 
 /**
- * Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace; how far from
- * where it is open the told stops lie; skills.
+ * Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace; the distance
+ * from where it is open to the farthest told stop; skills.
  */
 const FIGURES = 13;
 const ALL_SKILLS = -1;

@@ -77,20 +77,22 @@ export class Planner {
    * @param most so many are tried, each about 0.2 ms
    * @param isAgain whether those that were tried in vain are tried again
    * @param isOver asked after each whether to leave the rest
+   * @returns whether all were tried at least once
    */
-  retry(nowMs: number, most: number, isAgain: boolean, isOver: () => boolean): void {
+  retry(nowMs: number, most: number, isAgain: boolean, isOver: () => boolean): boolean {
     const plan = this.#at(nowMs);
-    if (plan.unplanned === 0) return;
+    if (plan.unplanned === 0) return true;
     const unplanned = Array.from(plan.tasks.values()).filter(({ route }) => !route);
     plan.unplanned = unplanned.length;
     const open = isAgain ? unplanned : unplanned.filter(({ isTried }) => !isTried);
-    const cost = (task: Task) => (task.isTried ? task.costAt(nowMs) : Number.POSITIVE_INFINITY);
-    const next = open.map((task) => ({ task, cost: cost(task) })).sort((a, b) => (a.cost < b.cost ? 1 : -1));
+    const next = open.map((task) => ({ task, cost: task.isTried ? task.costAt(nowMs) : Number.MAX_VALUE }));
+    next.sort((a, b) => b.cost - a.cost);
     for (const { task } of next.slice(0, most)) {
       task.isTried = true;
       if (plan.insert(task)) plan.unplanned--;
-      if (isOver()) return;
+      if (isOver()) break;
     }
+    return open.every(({ isTried }) => isTried);
   }
 
   /** Begins a pass at a time; `step` does it. To be called some times a minute. */

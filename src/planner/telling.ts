@@ -15,7 +15,8 @@ export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const { driver, stops } = route;
   const first = stops[0];
   if (!first || first.task.isTold || (route.toldEnd > 0 && !plan.rules.extendsTold)) return null;
-  const headStartMs = stops.length === 2 ? plan.rules.headStartMs : 0;
+  const waitsForParcel = stops.length === 2 && first.task.order.readyMs > untilMs;
+  const headStartMs = waitsForParcel ? plan.rules.headStartMs : 0;
   const isFree = Math.max(driver.freeAtMs, driver.onDutyMs) < untilMs && route.leaveMs - headStartMs < untilMs;
   const end = isFree ? endOfTell(plan, route) : endOfSameStop(plan, route, untilMs);
   // The time may have gone on since the route was planned, so that a shift ends too early.

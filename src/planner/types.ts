@@ -78,8 +78,8 @@ export type Rules = {
   /** Cost of a driver's minute from leaving to the last stop. */
   readonly driverCost: number;
   /**
-   * How much sooner than they have to a driver is told of one order, where nothing else is planned for them: it
-   * may be ready before it is expected.
+   * A driver for whom only one order is planned is told so much sooner than they have to leave: the parcel may be
+   * ready before its time.
    */
   readonly headStartMs: number;
   /** Whether a driver who was told gets further stops before the told ones are done. */

@@ -73,7 +73,7 @@ export class Waiting {
   }
 }
 
-/** Counts some more drivers; true where all are. Who goes meanwhile may leave another one out, this time. */
+/** Counts some more drivers; true where all are. A driver who is removed meanwhile may leave another one uncounted. */
 function count(plan: Plan, table: Table): boolean {
   const { stores, near } = table;
   const { routes } = plan.fleet;

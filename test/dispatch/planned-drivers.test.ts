@@ -30,6 +30,7 @@ function fullView() {
   matcher.planned.listen({
     orderChanged: (id) => view.orderChanged(id),
     driverChanged: (id) => view.driverChanged(id),
+    tiersChanged: () => view.tiersChanged(),
   });
   matcher.wait(order('first'));
   view.flush(NOW, () => false);
@@ -76,4 +77,50 @@ test('a driver for whom something is planned is not forgotten for others', () =>
   for (let i = 0; i < MAX_PLANNED_DRIVERS; i++) matcher.putDriver(driver(`new-${i}`, FAR));
   view.flush(NOW, () => false);
   expect(driverOf(view, 'first')).toBe('near');
+});
+
+test('nobody near an order is forgotten for another who is near it', () => {
+  const matcher = new Matcher(PLANNED, true);
+  matcher.putDriver(driver('nearest', STORE));
+  for (let i = 1; i < MAX_PLANNED_DRIVERS; i++) matcher.putDriver(driver(`far-${i}`, FAR));
+  matcher.putDriver(driver('next', { ...STORE, lat: STORE.lat + 0.01 }));
+  const view = new PlannerView(matcher);
+  matcher.wait(order('first'));
+  view.orderChanged('first');
+  view.flush(NOW, () => false);
+  expect(driverOf(view, 'first')).toBe('nearest');
+});
+
+test('drivers who are not heard from take nobody’s place', () => {
+  const matcher = new Matcher(PLANNED, true);
+  for (let i = 0; i < MAX_PLANNED_DRIVERS; i++) {
+    const silent = driver(`silent-${i}`, FAR);
+    matcher.putDriver({ ...silent, position: { ...FAR, atMs: NOW - 3_600_000 } });
+  }
+  const times = { readyAtMs: NOW, deliverByMs: NOW + 3_600_000 };
+  const other = { orderId: 'other', retailerId: 'store', pickup: STORE, dropoff: STORE, slot: 0, ...times };
+  matcher.putDriver({ ...driver('busy', STORE), capacity: 2, carried: [{ ...other, step: 'to_fetch' }] });
+  const view = new PlannerView(matcher);
+  matcher.wait(order('first'));
+  view.flush(NOW, () => false);
+  view.orderChanged('first');
+  view.flush(NOW, () => false);
+  expect(driverOf(view, 'first')).toBe('busy');
+});
+
+test('drivers serve a tier that comes while they are known', () => {
+  const matcher = new Matcher(new Map([...PLANNED].filter(([id]) => id !== 'standard')), true);
+  matcher.putDriver({ ...driver('driver', STORE), tierIds: ['standard', 'priority'] });
+  const view = new PlannerView(matcher);
+  matcher.planned.listen({
+    orderChanged: (id) => view.orderChanged(id),
+    driverChanged: (id) => view.driverChanged(id),
+    tiersChanged: () => view.tiersChanged(),
+  });
+  matcher.wait({ ...order('before'), tierId: 'scheduled', dropoff: FAR });
+  view.flush(NOW, () => false);
+  matcher.setTiers(PLANNED);
+  matcher.wait(order('first'));
+  view.flush(NOW, () => false);
+  expect(driverOf(view, 'first')).toBe('driver');
 });

@@ -30,6 +30,7 @@ function viewOf(matcher: Matcher): PlannerView {
   matcher.planned.listen({
     orderChanged: (id) => view.orderChanged(id),
     driverChanged: (id) => view.driverChanged(id),
+    tiersChanged: () => view.tiersChanged(),
   });
   view.flush(NOW, () => false);
   return view;

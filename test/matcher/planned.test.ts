@@ -40,6 +40,7 @@ beforeEach(() => {
   matcher.planned.listen({
     orderChanged: (id) => void orders.push(id),
     driverChanged: (id) => void drivers.push(id),
+    tiersChanged: () => undefined,
   });
 });
 const news = (): [string[], string[]] => {

@@ -2,6 +2,8 @@ import type { ExpectedOrders } from '../domain/idle-wait.ts';
 import {
   DOOR_STOP_MS,
   LEAST_PLANNED_ORDERS,
+  MAX_CAME_DRIVERS,
+  MAX_CAME_PER_LOOK,
   MAX_PLANNED_ORDERS,
   MAX_RETRIED_ORDERS,
   PLANNED_AHEAD_MS,
@@ -30,7 +32,7 @@ type ViewedMatcher = Pick<
  */
 export class PlannerView {
   readonly planner: Planner;
-  /** Whether there are orders for which no driver was looked for yet. */
+  /** Whether there are orders for which no driver was looked for yet, or drivers for whom no order was. */
   hasUntried = false;
   readonly #matcher: ViewedMatcher;
   readonly #orders = new Map<string, WaitingOrder>();
@@ -38,6 +40,8 @@ export class PlannerView {
   readonly #changedOrders = new Set<string>();
   /** Orders that wait and are carried in memory, as one of the two was read too early; looked at again. */
   readonly #carried = new Set<string>();
+  /** Drivers who came, moved or became free, for whom orders that nobody could take are tried. */
+  readonly #came = new Set<string>();
   #nowMs = 0;
   #retriedMs = 0;
   #expected: readonly ExpectedOrders[] = [];
@@ -75,6 +79,7 @@ export class PlannerView {
 
   driverChanged(driverId: string): void {
     this.#drivers.changed(driverId);
+    if (this.#came.size < MAX_CAME_DRIVERS) this.#came.add(driverId);
   }
 
   tiersChanged(): void {
@@ -159,6 +164,7 @@ export class PlannerView {
     this.#nowMs = nowMs;
     if (this.#isIdle()) {
       this.#drivers.forgetChanges();
+      this.#came.clear();
       return true;
     }
     const { cameNew, isDone } = this.#drivers.flush(nowMs, isOver);
@@ -185,7 +191,10 @@ export class PlannerView {
   #retry(isOver: () => boolean): void {
     const isAgain = this.#nowMs - this.#retriedMs >= PLANNER_LOOK_MS;
     if (isAgain) this.#retriedMs = this.#nowMs;
-    this.hasUntried = !this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver);
+    const came = [...this.#came].slice(0, MAX_CAME_PER_LOOK);
+    for (const id of came) this.#came.delete(id);
+    const areTried = this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver, came);
+    this.hasUntried = !areTried || this.#came.size > 0;
   }
 
   #putOrder(id: string): void {

@@ -71,28 +71,36 @@ export class Planner {
   }
 
   /**
-   * Tries orders that are in no route, as drivers have come or have room: those that were never tried, then the
-   * most urgent ones. The pass does the same for all.
+   * Tries orders that are in no route, as drivers have come or have room: those that were never tried, or that
+   * one of some drivers may carry, then the most urgent ones. The pass does the same for all.
    *
    * @param most so many are tried, each about 0.2 ms
    * @param isAgain whether those that were tried in vain are tried again
    * @param isOver asked after each whether to leave the rest
+   * @param driverIds drivers who came, moved or became free; each costs about 0.2 µs an order
    * @returns whether all were tried at least once
    */
-  retry(nowMs: number, most: number, isAgain: boolean, isOver: () => boolean): boolean {
+  retry(
+    nowMs: number,
+    most: number,
+    isAgain: boolean,
+    isOver: () => boolean,
+    driverIds: readonly string[] = [],
+  ): boolean {
     const plan = this.#at(nowMs);
     if (plan.unplanned === 0) return true;
     const unplanned = Array.from(plan.tasks.values()).filter(({ route }) => !route);
     plan.unplanned = unplanned.length;
-    const open = isAgain ? unplanned : unplanned.filter(({ isTried }) => !isTried);
-    const next = open.map((task) => ({ task, cost: task.isTried ? task.costAt(nowMs) : Number.MAX_VALUE }));
-    next.sort((a, b) => b.cost - a.cost);
-    for (const { task } of next.slice(0, most)) {
+    const isFirst = ({ isTried, order }: Task) => !isTried || driverIds.some((id) => plan.rules.mayCarry(id, order.id));
+    const all = unplanned.map((task) => ({ task, cost: isFirst(task) ? Number.MAX_VALUE : task.costAt(nowMs) }));
+    const open = isAgain ? all : all.filter(({ cost }) => cost === Number.MAX_VALUE);
+    open.sort((a, b) => b.cost - a.cost);
+    for (const { task } of open.slice(0, most)) {
       task.isTried = true;
       if (plan.insert(task)) plan.unplanned--;
       if (isOver()) break;
     }
-    return open.every(({ isTried }) => isTried);
+    return unplanned.every(({ isTried }) => isTried);
   }
 
   /** Begins a pass at a time; `step` does it. To be called some times a minute. */

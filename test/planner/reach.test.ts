@@ -75,4 +75,16 @@ describe('orders that nobody could take', () => {
       expect(planned()).toBe(tried);
     }
   });
+
+  it('are tried first where a driver came who may carry them, however many are more urgent', () => {
+    const planner = new Planner({ ...RULES, mayCarry: (_driver, id) => id === 'last' });
+    const urgent = Array.from({ length: 40 }, (_, i) => order(`urgent-${i}`, { dueMs: 0 }));
+    for (const each of [...urgent, order('last')]) planner.putOrder(each, 0);
+    for (let i = 0; i < 3; i++) planner.retry(0, 16, false, () => false);
+    planner.putDriver(driver('driver'), 0);
+    planner.retry(0, 16, true, () => false);
+    expect(planner.estimate('last')).toEqual({ driverId: null });
+    planner.retry(0, 16, false, () => false, ['driver']);
+    expect(planner.estimate('last')).toMatchObject({ driverId: 'driver' });
+  });
 });

@@ -463,7 +463,7 @@ export const MAX_FORGOTTEN_LOOKS = 32;
 export const MAX_RETRIED_ORDERS = 16;
 /** Most drivers who came, moved or became free that are remembered until orders are tried for them. */
 export const MAX_CAME_DRIVERS = 256;
-/** Most of them for whom orders are tried in one look, about 1 ms where 3,000 orders have no driver. */
+/** Most of them for whom orders are tried in one look. */
 export const MAX_CAME_PER_LOOK = 2;
 /** How long before they are at a store drivers are told of what more they fetch there. */
 export const PLANNER_JOIN_MS = 5 * 60_000;

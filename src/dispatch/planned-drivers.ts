@@ -9,6 +9,7 @@ import { plannedDriver } from './planned-driver.ts';
 type KnownDriver = {
   readonly driver: FleetDriver;
   readonly isIdle: boolean;
+  readonly hasRoom: boolean;
   /** Where they are and will be. */
   readonly places: readonly Point[];
 };
@@ -120,7 +121,8 @@ export class PlannedDrivers {
       if (this.#known.has(id)) this.#forget(id, nowMs);
       return null;
     }
-    const known = { driver, isIdle: isIdle(driver), places: placesOf(asPlanned) };
+    const hasRoom = driver.carried.length < asPlanned.room;
+    const known = { driver, isIdle: isIdle(driver), hasRoom, places: placesOf(asPlanned) };
     for (const { orderId } of driver.carried) this.#carries(orderId);
     this.#known.set(id, known);
     this.#planner.putDriver(asPlanned, nowMs);

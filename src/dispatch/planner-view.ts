@@ -191,10 +191,19 @@ export class PlannerView {
   #retry(isOver: () => boolean): void {
     const isAgain = this.#nowMs - this.#retriedMs >= PLANNER_LOOK_MS;
     if (isAgain) this.#retriedMs = this.#nowMs;
-    const came = [...this.#came].slice(0, MAX_CAME_PER_LOOK);
-    for (const id of came) this.#came.delete(id);
-    const areTried = this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver, came);
+    const areTried = this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver, this.#nextWithRoom());
     this.hasUntried = !areTried || this.#came.size > 0;
+  }
+
+  /** The next drivers who came and have room. */
+  #nextWithRoom(): string[] {
+    const next: string[] = [];
+    for (const id of this.#came) {
+      if (next.length === MAX_CAME_PER_LOOK) break;
+      this.#came.delete(id);
+      if (this.#drivers.get(id)?.hasRoom) next.push(id);
+    }
+    return next;
   }
 
   #putOrder(id: string): void {

@@ -77,7 +77,7 @@ export class Planner {
    * @param most so many are tried, each about 0.2 ms
    * @param isAgain whether those that were tried in vain are tried again
    * @param isOver asked after each whether to leave the rest
-   * @param driverIds drivers who came, moved or became free; each costs about 0.2 µs an order
+   * @param driverIds drivers who came, moved or became free; each is asked about each order
    * @returns whether all were tried at least once
    */
   retry(
@@ -92,10 +92,8 @@ export class Planner {
     const unplanned = Array.from(plan.tasks.values()).filter(({ route }) => !route);
     plan.unplanned = unplanned.length;
     const isFirst = ({ isTried, order }: Task) => !isTried || driverIds.some((id) => plan.rules.mayCarry(id, order.id));
-    const all = unplanned.map((task) => ({ task, cost: isFirst(task) ? Number.MAX_VALUE : task.costAt(nowMs) }));
-    const open = isAgain ? all : all.filter(({ cost }) => cost === Number.MAX_VALUE);
-    open.sort((a, b) => b.cost - a.cost);
-    for (const { task } of open.slice(0, most)) {
+    const first = unplanned.filter(isFirst);
+    for (const task of isAgain ? mostUrgent(unplanned, new Set(first), nowMs, most) : first.slice(0, most)) {
       task.isTried = true;
       if (plan.insert(task)) plan.unplanned--;
       if (isOver()) break;
@@ -178,4 +176,11 @@ export class Planner {
     this.#plan.walk.nowMs = nowMs;
     return this.#plan;
   }
+}
+
+/** Some tasks, those of `first` before all others, and then the most urgent ones. */
+function mostUrgent(tasks: readonly Task[], first: ReadonlySet<Task>, nowMs: number, most: number): Task[] {
+  const costs = tasks.map((task) => ({ task, cost: first.has(task) ? Number.MAX_VALUE : task.costAt(nowMs) }));
+  costs.sort((a, b) => b.cost - a.cost);
+  return costs.slice(0, most).map(({ task }) => task);
 }
